@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.study.run import make_release
-from voile.table.spark_session import Session, session_for
+from voile.table.spark_session import SparkHandle, session_for
 from voile_base.errors import VoileError
 
 _SOON = 0.15
@@ -76,18 +76,18 @@ def _published(master: str, seed: int, wanted: dict[str, Any]) -> str | None:
 
 
 def _count(questions: Questions) -> None:
-    asking = Session._asking
+    asking = SparkHandle._asking
 
     @contextmanager
-    def counted(self: Session) -> Iterator[None]:
+    def counted(self: SparkHandle) -> Iterator[None]:
         questions.note()
         with asking(self):
             yield
 
-    Session._asking = counted  # type: ignore[method-assign]
+    SparkHandle._asking = counted  # type: ignore[method-assign]
 
 
-def _executors(session: Session) -> int:
+def _executors(session: SparkHandle) -> int:
     """How many workers the session computes on."""
     return int(session.spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()) - 1
 

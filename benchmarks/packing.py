@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import seconds_text
-from voile_pack import Instance, Report, Stop, or_tools, solve
+from voile_pack import Instance, PackingReport, Stop, or_tools, solve
 from voile_pack.heuristics import first_fit_decreasing
 
 __all__ = ["run"]
@@ -108,7 +108,7 @@ def _sample(members: Sequence[Known]) -> list[Known]:
 
 
 def _default(known: Known) -> Result:
-    reports: list[Report] = []
+    reports: list[PackingReport] = []
     started = process_time()
     outcome = solve(known.instance, Stop(LIMIT, process_time), reports.append)
     seconds = process_time() - started  # with the check of the answer

@@ -29,8 +29,8 @@ from voile_base.errors import InfeasibleError
 from voile_pack import Instance, Stop, packer, solve
 from voile_pack.measures import bin_loads, feasibility, heaviest_overload, objective_ratio
 from voile_pack.packer import Task
-from voile_pack.parcels import Limit, Measure, Use, plan
-from voile_pack.posterior import Noise
+from voile_pack.parcels import Limit, ParcelMeasure, Use, plan
+from voile_pack.posterior import PublishedNoise
 
 __all__ = ["Packed", "Parcels", "Published", "Publisher", "Way", "pack", "publish"]
 
@@ -173,10 +173,10 @@ def _left_in(weights: Weights, publication: Publication) -> Weights:
 def pack(published: Published, capacity: int, way: Way, stop: Stop) -> Packed:
     """Pack what is published, and weigh the bins."""
     stated = published.release.disclosure.columns[WEIGHT]
-    noise = Noise.of(stated) if isinstance(stated, Noisy) else None
-    shown = Measure(WEIGHT, published.value, published.low, published.high, noise)
+    noise = PublishedNoise.of(stated) if isinstance(stated, Noisy) else None
+    shown = ParcelMeasure(WEIGHT, published.value, published.low, published.high, noise)
     bin_of = _bins(shown, capacity, way, stop)
-    exact = Measure(WEIGHT, ExactNumbers.of(published.true))
+    exact = ParcelMeasure(WEIGHT, ExactNumbers.of(published.true))
     true_bins = _bins(exact, capacity, Way(Use()), stop)
     loads = bin_loads(published.true, bin_of)
     return Packed(
@@ -187,7 +187,7 @@ def pack(published: Published, capacity: int, way: Way, stop: Stop) -> Packed:
     )
 
 
-def _bins(measure: Measure, capacity: int, way: Way, stop: Stop) -> NDArray[Any]:
+def _bins(measure: ParcelMeasure, capacity: int, way: Way, stop: Stop) -> NDArray[Any]:
     limit = Limit(Decimal(capacity))
     if way.robust is not None:
         task = Task((measure,), (limit,), robust=way.robust)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.ke_anonymity.decision import Decision, Terms, decide
+from voile.publish.ke_anonymity.decision import Decision, KETerms, decide
 from voile.release.history import Blocks, Version
 from voile.schema.numbers import ExactNumbers
 from voile.table.summaries import ValueCounts
@@ -40,7 +40,7 @@ class Released:
         return high - low
 
 
-def releases(batches: Sequence[ExactNumbers], terms: Terms) -> Iterator[Released]:
+def releases(batches: Sequence[ExactNumbers], terms: KETerms) -> Iterator[Released]:
     """Publish the batches one after another; ends where no release is safe."""
     scale = max(batch.scale for batch in batches)
     classes: list[NDArray[np.int64]] = []

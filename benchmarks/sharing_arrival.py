@@ -15,7 +15,7 @@ from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats, displace, metres_between
-from voile_share.arrival import ArrivalTable, Past, Shown
+from voile_share.arrival import ArrivalTable, Past, SharedPosition
 from voile_share.platform import Settings
 from voile_share.platform.arrivals import shown_at
 from voile_share.positions import PositionStream
@@ -51,7 +51,7 @@ class Told:
     """A drive as its party saw it."""
 
     who: int
-    shown: Sequence[Shown]
+    shown: Sequence[SharedPosition]
     true: Floats
     """Metres from each true position to the destination."""
     seconds: Floats

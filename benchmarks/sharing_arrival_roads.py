@@ -16,7 +16,7 @@ from benchmarks.trucks_data import beijing
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats, metres_between
 from voile_geo.roads.network import RoadNetwork
-from voile_share.arrival import ArrivalTable, Past, Shown
+from voile_share.arrival import ArrivalTable, Past, SharedPosition
 from voile_share.platform import Settings
 from voile_share.platform.arrivals import shown_at
 
@@ -48,13 +48,13 @@ class _Told:
     """A drive as its party saw it: n positions."""
 
     who: int
-    shown: tuple[Shown, ...]
+    shown: tuple[SharedPosition, ...]
     metres: Mapping[str, Floats]
     """By metric, shape (n,)."""
     seconds: Floats
     """Shape (n,): from each fix to the arrival."""
 
-    def by(self, metric: str) -> list[Shown]:
+    def by(self, metric: str) -> list[SharedPosition]:
         """What was shown, at distances of a metric."""
         pairs = zip(self.shown, self.metres[metric], strict=True)
         return [replace(one, metres=float(far)) for one, far in pairs]

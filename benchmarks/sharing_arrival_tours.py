@@ -12,7 +12,7 @@ from benchmarks.sharing_arrival import Drive, reports_of, rounds, share_held, ta
 from benchmarks.sharing_arrival_parcels import parcel_intervals
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
-from voile_share.arrival import ArrivalTable, Past, Shown
+from voile_share.arrival import ArrivalTable, Past, SharedPosition
 from voile_share.platform import Settings
 from voile_share.platform.arrivals import shown_at
 from voile_share.platform.tours import drive_document, past_of
@@ -45,7 +45,7 @@ class _Tour:
     """A tour that was driven: what it teaches, and what the pages showed meanwhile."""
 
     past: Sequence[Past]
-    shown: Sequence[Shown]
+    shown: Sequence[SharedPosition]
     seconds: Floats
     """From each fix to the arrival."""
 
@@ -118,7 +118,7 @@ def _tour(
     """Parcels that arrive on the way, as the service shows and learns them."""
     _, reports = reports_of(settings, drive, randomness.within(str(place)))
     began = reports[0][0] - drive.time[0]
-    past, shown, seconds = [], list[Shown](), list[float]()
+    past, shown, seconds = [], list[SharedPosition](), list[float]()
     for late in draws.uniform(EARLIEST, 1.0, parcels) * drive.time[-1]:
         there = tuple(
             np.interp(late, drive.time, side) for side in (drive.latitude, drive.longitude)

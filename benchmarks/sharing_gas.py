@@ -14,7 +14,14 @@ from benchmarks.sharing_gas_layouts import (
     paper_layout,
 )
 from voile_base.randomness import Randomness
-from voile_share.chain import Deployment, EmbeddedChain, Registry, Signer, deploy, signer
+from voile_share.chain import (
+    ChainSigner,
+    ContractAccount,
+    Deployment,
+    EmbeddedChain,
+    deploy,
+    signer,
+)
 from voile_share.chain.contract import Contract
 from voile_share.chain.interface import address_of, transaction
 from voile_share.chain.merkle import leaf_of, root_of
@@ -23,8 +30,8 @@ from voile_share.protocol import (
     Content,
     PairKeys,
     Position,
-    Publisher,
     Report,
+    ReportPublisher,
     TruckSecrets,
     TruckSlot,
     suite_named,
@@ -50,8 +57,8 @@ class Stage:
 
     chain: EmbeddedChain
     deployment: Deployment
-    company: Signer
-    truck: Signer
+    company: ChainSigner
+    truck: ChainSigner
 
     @classmethod
     def set(cls) -> Stage:
@@ -63,11 +70,11 @@ class Stage:
         for one in (owner, company, truck):
             chain.fund(address_of(one))
         deployment = deploy(chain, owner)
-        Registry(chain, deployment, owner).certify(address_of(company))
-        Registry(chain, deployment, company).register(TRUCK, address_of(truck), b"card")
+        ContractAccount(chain, deployment, owner).certify(address_of(company))
+        ContractAccount(chain, deployment, company).register(TRUCK, address_of(truck), b"card")
         return cls(chain, deployment, company, truck)
 
-    def gas(self, account: Signer, data: bytes) -> int:
+    def gas(self, account: ChainSigner, data: bytes) -> int:
         """What a transaction to the contract has used."""
         fields = {"nonce": self.chain.nonce(address_of(account)), "gas": LIMIT}
         fields["chainId"] = self.chain.identity()
@@ -165,7 +172,7 @@ def _reports(randomness: Randomness) -> list[bytes]:
     pair = PairKeys(*(randomness.key(name).secret[:31] + b"\1" for name in "ab"))
     secrets = [suite.tracking_secret(pair, b"parcel %d" % n, DAY) for n in range(ITEMS)]
     carried = [Carried(suite.tracking_public(one), n % 3, 12_000) for n, one in enumerate(secrets)]
-    state, written = Publisher.new(TruckSecrets.draw(TRUCK, randomness)), []
+    state, written = ReportPublisher.new(TruckSecrets.draw(TRUCK, randomness)), []
     for slot in range(FIRST, FIRST + 20 * SLOT_SECONDS, SLOT_SECONDS):
         positions = tuple(Position(52.0, 4.0, slot, 2.0**-level) for level in (6, 8, 10))
         content = Content(positions, carried, room=ITEMS)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.trucks_data import TRACKED, Drive
-from voile.attack.trajectory.adversaries import Finding, RoadAdversary
+from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate
 from voile.attack.trajectory.inference import Movement
 from voile.attack.trajectory.reports import Sighted
 from voile.attack.trajectory.speeds import fastest_of
@@ -159,7 +159,7 @@ class _Attacker:
 
     def _by_positions(
         self, adversary: RoadAdversary, case: Case, number: int, track: Floats
-    ) -> Finding:
+    ) -> RoadEstimate:
         noise = MECHANISMS[case.mechanism](Zones([case.epsilon], [1.0]))
         trip = trip_of(self._roads, track, case.interval, number)
         shown = perturb(noise, trip, Randomness.seeded(SEED).key("trips"))
@@ -178,7 +178,7 @@ class _Attacker:
 
     def _by_distances(
         self, adversary: RoadAdversary, case: Case, number: int, track: Floats
-    ) -> Finding:
+    ) -> RoadEstimate:
         end = self._drives[number].track[-1]
         places = recipients_of(self._roads, end, RECIPIENTS[case.mechanism], number)
         epsilon = np.full(len(track), case.epsilon)

@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.trucks_data import TRACKED, Drive, beijing, drives
 from benchmarks.trucks_days import clustered
-from voile.attack.trajectory.adversaries import Finding, RoadAdversary, share_right
-from voile.attack.trajectory.knowing import Seen
+from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
+from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile.attack.trajectory.speeds import fastest_of
 from voile.attack.trajectory.strongest import Strongest, attempts, doubts, strongest_of
@@ -63,7 +63,7 @@ class _Judge:
         self.adversary = usual.supposing(replace(usual.movement, fastest=fastest))
         self.people = np.array([one.user for one in taken])
 
-    def sighted(self, number: int, every: int, held: bool = False) -> Seen:
+    def sighted(self, number: int, every: int, held: bool = False) -> TrackedTrip:
         """What a release shows of a drive, each of its reports with the road that is true there."""
         drive = self._drives[number]
         fine = drive.fine[::every]
@@ -78,9 +78,9 @@ class _Judge:
             time, shown = np.arange(len(fine)) * 1.0, shown[at]
         road = drive.road[np.minimum(np.rint(time / TRACKED).astype(int), len(drive.road) - 1)]
         epsilon = np.full(len(fine), EPSILON)
-        return Seen(f"{number}", fine, road, Sighted(time, shown, epsilon), 0.0)
+        return TrackedTrip(f"{number}", fine, road, Sighted(time, shown, epsilon), 0.0)
 
-    def strongest(self, seen: Sequence[Seen]) -> Followed:
+    def strongest(self, seen: Sequence[TrackedTrip]) -> Followed:
         """The adversary of the package."""
         started = process_time()
         best: Strongest = strongest_of(
@@ -88,7 +88,7 @@ class _Judge:
         )
         return self._judged(seen, best.findings, process_time() - started, best.reasons)
 
-    def as_before(self, seen: Sequence[Seen]) -> Followed:
+    def as_before(self, seen: Sequence[TrackedTrip]) -> Followed:
         """One who follows each report that moved, by the clock of the noise."""
         started, found = process_time(), []
         for one in seen:
@@ -102,13 +102,13 @@ class _Judge:
             found.append(finding.for_all(FollowedReports(some, place)))
         return self._judged(seen, found, process_time() - started, ())
 
-    def one_way(self, seen: Sequence[Seen], every: float) -> Followed:
+    def one_way(self, seen: Sequence[TrackedTrip], every: float) -> Followed:
         """One who follows reports so many seconds apart."""
         started = process_time()
         found = [self.adversary.informed(one.sighted, NOISE, every=every) for one in seen]
         return self._judged(seen, found, process_time() - started, ())
 
-    def by_way(self, seen: Sequence[Seen]) -> Followed:
+    def by_way(self, seen: Sequence[TrackedTrip]) -> Followed:
         """One who counts the steps of the odometer; of who shows none, by time."""
         started = process_time()
         found = [
@@ -119,7 +119,11 @@ class _Judge:
         return self._judged(seen, found, process_time() - started, ())
 
     def _judged(
-        self, seen: Sequence[Seen], found: Sequence[Finding], seconds: float, more: Sequence[str]
+        self,
+        seen: Sequence[TrackedTrip],
+        found: Sequence[RoadEstimate],
+        seconds: float,
+        more: Sequence[str],
     ) -> Followed:
         shown = [self.adversary.as_shown(one.sighted) for one in seen]
         right, error = [], []

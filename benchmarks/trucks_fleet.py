@@ -25,7 +25,7 @@ from scipy import linalg
 
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.trucks_data import Drive, beijing, drives
-from voile.attack.trajectory.adversaries import FieldKnown, Finding, RoadAdversary, share_right
+from voile.attack.trajectory.adversaries import FieldKnown, RoadAdversary, RoadEstimate, share_right
 from voile.attack.trajectory.convoys import follow_convoys
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile.attack.trajectory.speeds import fastest_of
@@ -139,13 +139,13 @@ class Fleets:
 
     def followed(
         self, number: int, shown: Floats, noise: GaussianField, known: FieldKnown | None = None
-    ) -> Finding:
+    ) -> RoadEstimate:
         """What he finds of a trip, or of a mean whose noise is ``known`` to be smaller."""
         moves = FollowedReports.of(self.sighted(number, shown), stays=True)
         law = self.adversary.staying(moves.sighted, noise, known)
         return self.adversary.follow(moves.sighted.time, law).for_all(moves)
 
-    def averaged(self, number: int, shown: Floats, noise: GaussianField) -> Finding:
+    def averaged(self, number: int, shown: Floats, noise: GaussianField) -> RoadEstimate:
         """What he finds of the mean over vans and days, (vans, days, n, 2)."""
         vans, days = shown.shape[:2]
         stays = noise.share * (noise.shared + (1 - noise.shared) / vans)
@@ -238,14 +238,14 @@ def figures(fleets: Fleets, laws: Mapping[str, GaussianField], draws: int) -> Fi
     )
 
 
-def _judged(fleets: Fleets, number: int, finding: Finding) -> tuple[float, float]:
+def _judged(fleets: Fleets, number: int, finding: RoadEstimate) -> tuple[float, float]:
     away = np.hypot(*(finding.position - fleets.track(number)).T)
     return share_right(finding.road, fleets.road(number)), float(away.mean())
 
 
 def _cases(
     fleets: Fleets, number: int, draw: int, noise: GaussianField
-) -> Iterator[tuple[str, Finding]]:
+) -> Iterator[tuple[str, RoadEstimate]]:
     """Each finding of a drive, and the case that it is of."""
     shown = fleets.shown(number, draw, noise, np.arange(VANS))
     for van in range(VANS):

@@ -14,8 +14,8 @@ import polars as pl
 from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.trucks_worldwide import TRACES, Trace
-from voile.attack.trajectory.adversaries import Finding
-from voile.attack.trajectory.knowing import Seen
+from voile.attack.trajectory.adversaries import RoadEstimate
+from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.on_release import Limits, follow_trips
 from voile.cli.attack_pictures import Gallery
 from voile.release.release import Release
@@ -82,7 +82,7 @@ def _followed(fleet: Fleet, trips: int) -> tuple[float, int, list[float]]:
         gallery, began = Gallery(Path(folder), fleet.roads), process_time()
         drawn: list[float] = []
 
-        def watch(seen: Seen, made: Mapping[str, Finding]) -> None:
+        def watch(seen: TrackedTrip, made: Mapping[str, RoadEstimate]) -> None:
             gallery(seen, made)
             drawn.append(process_time())
 

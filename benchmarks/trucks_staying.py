@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.trucks_attacks import trip_of
 from benchmarks.trucks_data import TRACKED, Drive
-from voile.attack.trajectory.adversaries import FieldKnown, Finding, RoadAdversary, share_right
+from voile.attack.trajectory.adversaries import FieldKnown, RoadAdversary, RoadEstimate, share_right
 from voile.attack.trajectory.fleets import Day, follow_days
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile_base.randomness import Randomness
@@ -138,7 +138,7 @@ def _shown(
     return roads.to_plane(moved.latitude, moved.longitude)
 
 
-def _same_timing(adversary, roads, track, noise, key, days: int) -> Finding:
+def _same_timing(adversary, roads, track, noise, key, days: int) -> RoadEstimate:
     shown = [_shown(roads, track, noise, key, day, INTERVAL) for day in range(days)]
     time = np.arange(len(track)) * INTERVAL
     seen = Sighted(time, np.mean(shown, axis=0), np.full(len(track), EPSILON))
@@ -154,7 +154,7 @@ def _nothing(adversary: RoadAdversary, noise: GaussianField, days: float) -> Fie
     return replace(nothing, days=days)
 
 
-def _shifted(adversary, roads, track, noise, key, days: int) -> Finding:
+def _shifted(adversary, roads, track, noise, key, days: int) -> RoadEstimate:
     """Reports of days that begin later by turns, in one row of the finest time."""
     shown = np.empty_like(track)
     for shift in range(SHIFTS):
@@ -175,11 +175,11 @@ def _shifted(adversary, roads, track, noise, key, days: int) -> Finding:
     return adversary.follow(time, law)
 
 
-def _thinned(finding: Finding, step: int) -> Finding:
+def _thinned(finding: RoadEstimate, step: int) -> RoadEstimate:
     return replace(finding, position=finding.position[::step], road=finding.road[::step])
 
 
-def _with_places(adversary, roads, track, noise, key, spots: Indices, visits: int) -> Finding:
+def _with_places(adversary, roads, track, noise, key, spots: Indices, visits: int) -> RoadEstimate:
     """One day's trip, and visits of places on other days, at which he knows the truck to be."""
     time = np.arange(len(track)) * INTERVAL
     seen = Sighted(

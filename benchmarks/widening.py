@@ -8,7 +8,7 @@ from decimal import Decimal
 from benchmarks.data import adult_batches, olist_batches
 from benchmarks.record import Measurement, Table
 from benchmarks.series import Released, releases
-from voile.publish.ke_anonymity.decision import Terms
+from voile.publish.ke_anonymity.decision import KETerms
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import PlanError
 
@@ -60,7 +60,7 @@ def _ways(batches: Sequence[ExactNumbers], k: int, e: int) -> Iterator[list[str]
     for search, adversary in WAYS:
         head = [f"{k}", f"{e}", search, adversary]
         try:
-            series = list(releases(batches, Terms(k, Decimal(e), adversary, search)))
+            series = list(releases(batches, KETerms(k, Decimal(e), adversary, search)))
         except PlanError:
             yield [
                 *head,
@@ -76,7 +76,7 @@ def _ways(batches: Sequence[ExactNumbers], k: int, e: int) -> Iterator[list[str]
 
 def _static(batches: Sequence[ExactNumbers], k: int, e: int) -> list[str]:
     whole = ExactNumbers.of([number for batch in batches for number in batch.decimals()])
-    (released,) = releases([whole], Terms(k, Decimal(e), "union", "full-cover"))
+    (released,) = releases([whole], KETerms(k, Decimal(e), "union", "full-cover"))
     return [f"{k}", f"{e}", "static", "none", f"{len(batches)} alone", *_numbers(released)]
 
 

@@ -30,7 +30,7 @@ from voile_geo.planar.printed import (
 )
 from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
-from voile_geo.roads.building import Chain, NetworkBuilder
+from voile_geo.roads.building import NetworkBuilder, RoadChain
 from voile_geo.roads.drawing import DrawnPath, draw_paths
 from voile_geo.roads.network import RoadNetwork
 from voile_share.protocol import Carried, Content, PairKeys, Position, TruckSlot, suite_named
@@ -105,7 +105,7 @@ def paris() -> RoadNetwork:
     for line in lines[nodes + 1 : nodes + streets + 1]:
         here, there, direction, seconds, metres = (int(word) for word in line.split())
         builder.add(
-            Chain(
+            RoadChain(
                 names=(here, there),
                 latitude=(places[here][0], places[there][0]),
                 longitude=(places[here][1], places[there][1]),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_pack import Instance, Outcome, Packing, require_valid
+from voile_pack import Instance, Packing, PackingResult, require_valid
 
 
 def test_an_item_heavier_than_a_bin_is_refused_by_its_place_and_not_its_weight():
@@ -89,7 +89,7 @@ def test_the_check_agrees_with_the_definition(weights, data):
 def test_the_gap_is_what_a_better_packing_might_save():
     """Proved is a gap of zero; the gap is a share of the bins."""
     packing = Packing(np.array([0, 1, 2, 3]))
-    assert Outcome(packing, 3, "a", "b", 0.0).gap == 0.25
-    assert not Outcome(packing, 3, "a", "b", 0.0).proved
-    assert Outcome(packing, 4, "a", "b", 0.0).proved
-    assert Outcome(Packing(np.array([], np.int64)), 0, "a", "b", 0.0).gap == 0.0
+    assert PackingResult(packing, 3, "a", "b", 0.0).gap == 0.25
+    assert not PackingResult(packing, 3, "a", "b", 0.0).proved
+    assert PackingResult(packing, 4, "a", "b", 0.0).proved
+    assert PackingResult(Packing(np.array([], np.int64)), 0, "a", "b", 0.0).gap == 0.0

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from voile_base.errors import InputError
 from voile_pack.distributions import Distributions
 from voile_pack.overload import overload_bound, overload_bounds
-from voile_pack.posterior import Noise, NoisyCluster, NoisyValues, distributions_given
+from voile_pack.posterior import NoisyCluster, NoisyValues, PublishedNoise, distributions_given
 from voile_testing.examples import examples
 
 SAMPLE = 200_000
@@ -168,7 +168,7 @@ def test_bad_laws_are_refused():
             Distributions(*parts)
 
 
-CLUSTERS = Noise(
+CLUSTERS = PublishedNoise(
     clusters=(
         NoisyCluster(20.0, 24.0, 0.5, 0.6, 0.2, (0.0, 30.0)),
         NoisyCluster(40.0, 48.0, 0.3, 0.6, 0.2, (30.0, 90.0)),
@@ -212,7 +212,7 @@ def test_posterior_laws_are_calibrated():
 def test_posterior_of_an_impossible_value():
     """Values whose true ones cannot fit into a bin are refused, by number."""
     shown = NoisyValues(np.array([150.0]), np.array([42.0]), np.array([200.0]))
-    only = Noise((NoisyCluster(90.0, 108.0, 1.0, 1.0, 0.0, (90.0, 200.0)),), 0.0)
+    only = PublishedNoise((NoisyCluster(90.0, 108.0, 1.0, 1.0, 0.0, (90.0, 200.0)),), 0.0)
     assert distributions_given(shown, only, 100.0).limits[1][0] == 100.0
     with pytest.raises(InputError, match="1 published values come from true ones beyond"):
         distributions_given(shown, only, 80.0)

@@ -10,7 +10,7 @@ import pytest
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import InputError
 from voile_pack.measures import bin_loads, feasibility, heaviest_overload, objective_ratio
-from voile_pack.parcels import Limit, Measure, Use, distributions_of, plan
+from voile_pack.parcels import Limit, ParcelMeasure, Use, distributions_of, plan
 
 
 def numbers(*values) -> ExactNumbers:
@@ -19,7 +19,7 @@ def numbers(*values) -> ExactNumbers:
 
 def test_planning_values():
     """Mean, upper end and quantile of intervals; values as they are; capacity less the margin."""
-    interval = Measure("w", None, numbers("0.5", 2), numbers("1.5", "2.5"))
+    interval = ParcelMeasure("w", None, numbers("0.5", 2), numbers("1.5", "2.5"))
     limit = Limit(Decimal(10), Decimal("0.02"))
     for use, expected in (
         ("mean", [1, 2.25]),
@@ -31,14 +31,14 @@ def test_planning_values():
         assert found == pytest.approx(expected, abs=2e-6)
         assert all(f >= e - 1e-9 for f, e in zip(found, expected, strict=True))
         assert planned.number(planned.capacity) == Decimal("9.8")
-    exact = plan(Measure("w", numbers("0.1", "0.2", "0.3")), Limit(Decimal("0.3")), Use())
+    exact = plan(ParcelMeasure("w", numbers("0.1", "0.2", "0.3")), Limit(Decimal("0.3")), Use())
     assert exact.units.tolist() == [1, 2, 3]
     assert exact.capacity == 3
 
 
 def test_published_values_are_moved_to_possible_ones():
     """Noise may go below zero or beyond a bin; that is planned as zero, or as a bin of its own."""
-    measure = Measure("w", numbers(-4, 70, 5), numbers(-9, 65, 0), numbers(1, 75, 10))
+    measure = ParcelMeasure("w", numbers(-4, 70, 5), numbers(-9, 65, 0), numbers(1, 75, 10))
     planned = plan(measure, Limit(Decimal(50)), Use())
     assert [planned.number(units) for units in planned.units] == [0, 50, 5]
     assert len(planned.notices) == 2
@@ -49,11 +49,11 @@ def test_published_values_are_moved_to_possible_ones():
 @pytest.mark.parametrize(
     ("measure", "words"),
     [
-        (Measure("w", numbers(5, -1)), r"w: 1 parcel is negative .the first in row 2"),
-        (Measure("w", numbers(5, 60, 70)), "w: 2 parcels are beyond .* row 2"),
-        (Measure("w", None, numbers(60), numbers(70)), "w: 1 parcel is beyond the capacity"),
+        (ParcelMeasure("w", numbers(5, -1)), r"w: 1 parcel is negative .the first in row 2"),
+        (ParcelMeasure("w", numbers(5, 60, 70)), "w: 2 parcels are beyond .* row 2"),
+        (ParcelMeasure("w", None, numbers(60), numbers(70)), "w: 1 parcel is beyond the capacity"),
         (
-            Measure("w", numbers(60, 1), rows=np.array([7, 9])),
+            ParcelMeasure("w", numbers(60, 1), rows=np.array([7, 9])),
             "w: 1 parcel is beyond the capacity of a bin .the first in row 7",
         ),
     ],
@@ -66,7 +66,7 @@ def test_impossible_parcels(measure, words):
 
 def test_unknown_noise_is_refused():
     """A noisy value without its law has no probability of overload."""
-    measure = Measure("w", numbers(5), numbers(1), numbers(9))
+    measure = ParcelMeasure("w", numbers(5), numbers(1), numbers(9))
     with pytest.raises(InputError, match="give the release folder"):
         distributions_of(measure, Limit(Decimal(50)))
 

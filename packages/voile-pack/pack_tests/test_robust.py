@@ -11,7 +11,7 @@ from voile.schema.numbers import ExactNumbers
 from voile_base.errors import InputError
 from voile_pack.distributions import Distributions
 from voile_pack.overload import overload_bound, overload_bounds
-from voile_pack.parcels import Limit, Measure, Use, plan
+from voile_pack.parcels import Limit, ParcelMeasure, Use, plan
 from voile_pack.robust import solve_robust
 from voile_pack.stop import Stop
 
@@ -65,7 +65,7 @@ def test_planning_with_the_mean_breaks_the_promise():
     for _ in range(50):
         true = generator.uniform(0, 60, 60)
         published = true + generator.laplace(0, 8.0, 60)
-        measure = Measure("w", *(ExactNumbers.of(published + a) for a in (0, -9.6, 9.6)))
+        measure = ParcelMeasure("w", *(ExactNumbers.of(published + a) for a in (0, -9.6, 9.6)))
         planned = plan(measure, Limit(Decimal(300)), Use())
         order = np.argsort(-planned.units, kind="stable")
         bin_of, spaces = np.empty(60, np.int64), []

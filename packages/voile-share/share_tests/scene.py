@@ -8,7 +8,7 @@ from pathlib import Path
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.ingest import Request
-from voile_share.platform import Outcome, Platform, Settings, Vault
+from voile_share.platform import Platform, Settings, SlotOutcome, Vault
 from voile_share.protocol.signing import verifying_key
 from voile_share.store import SQLiteStore, Truck
 from voile_testing.waiting import PATIENCE
@@ -106,16 +106,20 @@ class Scene:
 
     def parcel(
         self, company, truck: Truck, name: bytes, parties: Parties, home=HOME, day: int = DAY
-    ) -> protocol.Link:
+    ) -> protocol.ReaderLink:
         """A parcel whose parties have submitted their keys, and the link that follows it."""
         self.platform.add_parcel(company, truck.truck, name, *parties.keys, home)
         number, _ = self.platform.add_link(company, truck.truck, hours=24)
         card = self.card(truck)
         for sealed in parties.submissions(card, name, day):
             self.platform.submit(self.platform.link_of(number), sealed)
-        return protocol.Link.to(protocol.suite_named(), card, day, [parties.secret(name, day)])
+        return protocol.ReaderLink.to(
+            protocol.suite_named(), card, day, [parties.secret(name, day)]
+        )
 
-    def send(self, token: str, place=(52.01, 4.36), device: str = "truck-7", time=None) -> Outcome:
+    def send(
+        self, token: str, place=(52.01, 4.36), device: str = "truck-7", time=None
+    ) -> SlotOutcome:
         """One position of a tracker, at the time of the clock."""
         time = self.clock.now if time is None else time
         query = f"id={device}&lat={place[0]}&lon={place[1]}&timestamp={time:.0f}"
@@ -124,5 +128,5 @@ class Scene:
     def drive(self, token: str, reports: int, **sent) -> None:
         """Positions in slots one after another."""
         for _ in range(reports):
-            assert self.send(token, **sent) is Outcome.PUBLISHED
+            assert self.send(token, **sent) is SlotOutcome.PUBLISHED
             self.clock.now += self.settings.slot_seconds

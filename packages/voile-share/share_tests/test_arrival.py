@@ -10,7 +10,7 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from voile_base.errors import InputError
-from voile_share.arrival import ArrivalTable, Interval, Past, Shown, left_out
+from voile_share.arrival import ArrivalInterval, ArrivalTable, Past, SharedPosition, left_out
 
 TRIALS, PARCELS = 400, 8
 WANTED = 0.9
@@ -36,8 +36,8 @@ def tours(
     return made
 
 
-def at(metres: float, **more: float) -> Shown:
-    return Shown(0.0, metres, **more)
+def at(metres: float, **more: float) -> SharedPosition:
+    return SharedPosition(0.0, metres, **more)
 
 
 def held(number: int, *, as_tours: bool = True, next_between: float = 0.5) -> int:
@@ -207,7 +207,7 @@ def test_a_table_is_what_its_document_says_and_none_of_an_earlier_voile_is():
     again = ArrivalTable.read(document)
     assert again.document() == document
     found, before = again.forecast(at(5_000.0)), table.forecast(at(5_000.0))
-    assert isinstance(found, Interval)
+    assert isinstance(found, ArrivalInterval)
     assert found.low <= before.low <= before.high <= found.high
     with pytest.raises(InputError, match="counted parcels"):
         ArrivalTable.read({**document, "version": 1, "drives": 30})

@@ -43,7 +43,7 @@ def studio(table: Path) -> Iterator[str]:
             serving.terminate()
 
 
-class User(browser.User):
+class User(browser.BrowserUser):
     """Somebody who uses Studio."""
 
     def enter(self, address: str) -> None:

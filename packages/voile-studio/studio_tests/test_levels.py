@@ -10,12 +10,12 @@ from hypothesis import given
 
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile_base.errors import InputError
-from voile_studio.levels import Group, Levels, levels_of_paths, levels_of_values
+from voile_studio.levels import EditedLevels, LevelGroup, levels_of_paths, levels_of_values
 
 VALUES = ("red", "blue", "green", "grey", "black")
 
 
-def nested(levels: Levels) -> bool:
+def nested(levels: EditedLevels) -> bool:
     """Whether each group lies in one group of the next level."""
     for level in range(levels.height):
         above: dict[str, str] = {}
@@ -115,7 +115,7 @@ def test_any_edits_leave_a_hierarchy_that_a_plan_takes(edits: list[tuple[str, An
     assert _leaves(levels.tree()) == [path[0] for path in levels.paths]
 
 
-def _leaves(groups: tuple[Group, ...]) -> list[str]:
+def _leaves(groups: tuple[LevelGroup, ...]) -> list[str]:
     return [
         leaf
         for group in groups

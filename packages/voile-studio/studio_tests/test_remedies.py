@@ -15,7 +15,7 @@ from voile.policy.checking import judge
 from voile.policy.ruling import Ruling
 from voile.policy.stated import read_policy, template_names
 from voile.schema.plan import parse_plan
-from voile.study.evidence import Terms
+from voile.study.evidence import EvidenceTerms
 from voile.study.single import make_study
 from voile_studio.remedies import remedy_of
 
@@ -41,7 +41,7 @@ def studied(folder: Path, k: int) -> Case:
             "method": {"name": "generalization", "k": k},
         }
     )
-    terms = Terms(("prosecutor", "journalist", "marketer"), held_out=0.2)
+    terms = EvidenceTerms(("prosecutor", "journalist", "marketer"), held_out=0.2)
     make_study(PEOPLE, plan, folder, terms=terms)
     return open_case(folder)
 

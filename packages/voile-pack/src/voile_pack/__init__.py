@@ -14,17 +14,24 @@
 - ``or_tools``           Google OR-Tools, and its plain model
 """
 
-from voile_pack.instance import Instance, Outcome, Packing, Progress, Report, require_valid
+from voile_pack.instance import (
+    Instance,
+    Packing,
+    PackingReport,
+    PackingResult,
+    Progress,
+    require_valid,
+)
 from voile_pack.solve import SOLVERS, Solver, solve
 from voile_pack.stop import Stop
 
 __all__ = [
     "SOLVERS",
     "Instance",
-    "Outcome",
     "Packing",
+    "PackingReport",
+    "PackingResult",
     "Progress",
-    "Report",
     "Solver",
     "Stop",
     "require_valid",

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from voile_pack.patterns import Demand, Pattern
 from voile_pack.stop import Deadline
 
-__all__ = ["UNKNOWN", "Verdict", "choose_patterns", "most_uses"]
+__all__ = ["UNKNOWN", "PatternVerdict", "choose_patterns", "most_uses"]
 
 UNIT = 2**24
 """Of the integer multipliers."""
@@ -40,14 +40,14 @@ WORK_OF_AN_ENTRY = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class PatternVerdict:
     """Patterns that pack all items; or none, and whether it is proved that there are none."""
 
     patterns: list[Pattern] | None
     impossible: bool
 
 
-UNKNOWN = Verdict(None, impossible=False)
+UNKNOWN = PatternVerdict(None, impossible=False)
 
 
 class _Branch(NamedTuple):
@@ -60,7 +60,7 @@ class _Branch(NamedTuple):
 
 def choose_patterns(
     demand: Demand, table: NDArray[np.int64], bins: int, nodes: int, deadline: Deadline
-) -> Verdict:
+) -> PatternVerdict:
     """Choose ``bins`` patterns of ``table`` (p, m), within so many nodes; needs OR-Tools."""
     rows = _Rows(demand, table, bins)
     open_branches: list[tuple[_Branch, ...]] = [()]
@@ -76,11 +76,11 @@ def choose_patterns(
         row = rows.to_branch_on(uses)
         if row is None:
             patterns = _checked(demand, table, bins, uses)
-            return UNKNOWN if patterns is None else Verdict(patterns, impossible=False)
+            return UNKNOWN if patterns is None else PatternVerdict(patterns, impossible=False)
         below = int(np.floor(uses @ rows.sets[row] + WHOLE))
         open_branches.append((*branches, _Branch(row, below, at_least=False)))
         open_branches.append((*branches, _Branch(row, below + 1, at_least=True)))
-    return Verdict(None, impossible=not open_branches)
+    return PatternVerdict(None, impossible=not open_branches)
 
 
 def _checked(

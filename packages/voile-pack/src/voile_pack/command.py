@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from voile_pack import drawing, packer, parcels, posterior
     from voile_pack import packed as cli_packed
     from voile_pack import stop as packing_stop
-    from voile_pack.instance import Report
+    from voile_pack.instance import PackingReport
     from voile_pack.packer import Packed, Task
 else:
     np = on_demand("numpy")
@@ -321,7 +321,7 @@ def _read(source: Place, call: _Call) -> _Input:
     return _Input(numbers, cli_packed.Origin(private, numbers.rows, kept), disclosure)
 
 
-def _measure(given: _Input, name: str) -> parcels.Measure:
+def _measure(given: _Input, name: str) -> parcels.ParcelMeasure:
     """One measure of the parcels that are packed."""
 
     def numbers(column: str) -> ExactNumbers | None:
@@ -329,12 +329,12 @@ def _measure(given: _Input, name: str) -> parcels.Measure:
         return None if found is None else found.numbers[given.origin.kept]
 
     shown = given.disclosure.columns.get(name) if given.disclosure else None
-    return parcels.Measure(
+    return parcels.ParcelMeasure(
         name=name,
         value=numbers(name),
         low=numbers(f"{name}.low"),
         high=numbers(f"{name}.high"),
-        noise=posterior.Noise.of(shown.noise) if shown and shown.noise else None,
+        noise=posterior.PublishedNoise.of(shown.noise) if shown and shown.noise else None,
         rows=given.origin.kept + 1,
     )
 
@@ -367,7 +367,7 @@ def _stop(seconds: float | None, work: float | None) -> packing_stop.Stop:
 
 def _pack(task: Task, stop: packing_stop.Stop, solver: str, stage: Callable[[str], None]) -> Packed:
 
-    def report(now: Report) -> None:
+    def report(now: PackingReport) -> None:
         stage(
             f"packing: {now.bins:,} bins, at least {now.lower_bound:,} needed "
             f"({now.stage}, {now.seconds:.0f} s)"

@@ -36,7 +36,15 @@ from numpy.typing import NDArray
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_pack.geometry_loops import RULES, fill_bin
-from voile_pack.instance import Instance, Outcome, Packing, Progress, Report, ignore, require_valid
+from voile_pack.instance import (
+    Instance,
+    Packing,
+    PackingReport,
+    PackingResult,
+    Progress,
+    ignore,
+    require_valid,
+)
 from voile_pack.stop import Deadline, Stop
 from voile_pack.vector import coarse_bound
 
@@ -139,7 +147,7 @@ def _refuse(wrong: Any, what: str, cure: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class BoxOutcome(Outcome):
+class BoxOutcome(PackingResult):
     """A packing that says where each box stands and how it is turned."""
 
     corners: Integers = field(default_factory=lambda: np.empty((0, 3), np.int64))
@@ -267,7 +275,7 @@ class _Search:
             self._found_by = stage
         self._bins = bins
         elapsed = self._deadline.elapsed()
-        self._progress(Report(stage, len(bins), self.lower_bound, elapsed))
+        self._progress(PackingReport(stage, len(bins), self.lower_bound, elapsed))
 
     def _choose(self, words: NDArray[np.uint64]) -> list[int]:
         """The emptiest of four bins drawn at random, and one to three more."""

@@ -17,10 +17,10 @@ from voile_base.errors import InputError
 
 __all__ = [
     "Instance",
-    "Outcome",
     "Packing",
+    "PackingReport",
+    "PackingResult",
     "Progress",
-    "Report",
     "ignore",
     "require_valid",
 ]
@@ -107,7 +107,7 @@ def require_valid(packing: Packing, instance: Instance) -> None:
         raise AssertionError("a solver overfilled a bin")
 
 
-class Report(NamedTuple):
+class PackingReport(NamedTuple):
     """What is known at some moment of the work."""
 
     stage: str
@@ -116,15 +116,15 @@ class Report(NamedTuple):
     seconds: float
 
 
-Progress = Callable[[Report], None]
+Progress = Callable[[PackingReport], None]
 
 
-def ignore(report: Report) -> None:
+def ignore(report: PackingReport) -> None:
     """The progress of those who want to hear none."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class PackingResult:
     """The best packing found, and what is proved about all others.
 
     ``lower_bound``: no packing has fewer bins.  ``found_by`` and ``bound_by`` name the stages

@@ -28,10 +28,10 @@ from voile_base.errors import InputError
 from voile_pack.instance import Instance
 from voile_pack.stop import OPERATIONS, Deadline
 
-__all__ = ["Answer", "constraint_solver", "is_installed", "pack", "solved"]
+__all__ = ["PlainModelAnswer", "constraint_solver", "is_installed", "pack", "solved"]
 
 
-class Answer(NamedTuple):
+class PlainModelAnswer(NamedTuple):
     """What the plain model gave: the bin (n,) of each item, or None, and a bound."""
 
     bin_of: NDArray[np.int64] | None
@@ -77,7 +77,7 @@ def solved(model: Any, deadline: Deadline, linearization: int = 1) -> tuple[Any,
     return solver, status
 
 
-def pack(core: Instance, bins: int, deadline: Deadline) -> Answer:
+def pack(core: Instance, bins: int, deadline: Deadline) -> PlainModelAnswer:
     """Pack ``core`` into at most ``bins`` bins by the plain model."""
     cp_model = constraint_solver()
     model = cp_model.CpModel()
@@ -95,7 +95,7 @@ def pack(core: Instance, bins: int, deadline: Deadline) -> Answer:
     solver, status = solved(model, deadline)
     bound = max(0, int(np.ceil(solver.best_objective_bound - 1e-6)))
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Answer(None, bound)
+        return PlainModelAnswer(None, bound)
     chosen = [next(b for b in range(bins) if solver.boolean_value(row[b])) for row in inside]
     _, bin_of = np.unique(np.array(chosen, np.int64), return_inverse=True)
-    return Answer(bin_of.astype(np.int64), bound)
+    return PlainModelAnswer(bin_of.astype(np.int64), bound)

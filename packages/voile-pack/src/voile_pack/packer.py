@@ -16,8 +16,16 @@ from numpy.typing import NDArray
 
 from voile_base.errors import InputError
 from voile_pack.geometry import BoxInstance, Turns, solve_boxes
-from voile_pack.instance import Outcome, Progress, ignore
-from voile_pack.parcels import Limit, Measure, Planned, Use, distributions_of, plan, plan_sides
+from voile_pack.instance import PackingResult, Progress, ignore
+from voile_pack.parcels import (
+    Limit,
+    ParcelMeasure,
+    Planned,
+    Use,
+    distributions_of,
+    plan,
+    plan_sides,
+)
 from voile_pack.robust import RobustOutcome, require_probability, solve_robust
 from voile_pack.solve import Solver
 from voile_pack.stop import Stop
@@ -30,7 +38,7 @@ __all__ = ["Boxes", "Packed", "Task", "pack"]
 class Boxes:
     """The sides of the parcels and of a bin: height, width and length."""
 
-    sides: tuple[Measure, Measure, Measure]
+    sides: tuple[ParcelMeasure, ParcelMeasure, ParcelMeasure]
     box: tuple[Decimal, Decimal, Decimal]
     turns: Turns = "any"
 
@@ -42,7 +50,7 @@ class Task:
     Raises ``InputError`` where nothing limits a bin, or the parts do not go together.
     """
 
-    measures: tuple[Measure, ...]
+    measures: tuple[ParcelMeasure, ...]
     limits: tuple[Limit, ...]
     """One for each measure."""
     use: Use = field(default_factory=Use)
@@ -66,7 +74,7 @@ class Task:
 class Packed:
     """A packing, and what was planned in it."""
 
-    outcome: Outcome
+    outcome: PackingResult
     planned: tuple[Planned, ...]
     notices: tuple[str, ...] = ()
     side_scale: Fraction = Fraction(1)
@@ -93,7 +101,7 @@ def pack(
     if task.robust is not None and not all(measure.exact for measure in task.measures):
         distributions = [distributions_of(measure, limit) for measure, limit in pairs]
         usable = [float(limit.usable) for limit in task.limits]
-        outcome: Outcome = solve_robust(distributions, usable, task.robust, stop, progress)
+        outcome: PackingResult = solve_robust(distributions, usable, task.robust, stop, progress)
         expected = zip(planned, distributions, strict=True)
         return Packed(
             outcome, tuple(one.expecting(distribution.mean) for one, distribution in expected)

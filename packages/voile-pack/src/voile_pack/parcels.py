@@ -33,9 +33,9 @@ from voile.schema.numbers import ExactNumbers, decimals_of, unscaled
 from voile_base.errors import InputError
 from voile_pack.distributions import Distributions
 from voile_pack.geometry import Turns, fitting_turns
-from voile_pack.posterior import Noise, NoisyValues, distributions_given
+from voile_pack.posterior import NoisyValues, PublishedNoise, distributions_given
 
-__all__ = ["Limit", "Measure", "Planned", "Use", "distributions_of", "plan", "plan_sides"]
+__all__ = ["Limit", "ParcelMeasure", "Planned", "Use", "distributions_of", "plan", "plan_sides"]
 
 _EXACT_TOTAL = 2**60
 _FINEST_DECIMALS = 30
@@ -71,7 +71,7 @@ class Use:
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class ParcelMeasure:
     """One measure of n parcels, such as their weight, as far as it is known.
 
     Either ``value`` alone, which is then exact; or ``low`` and ``high``, the ends of intervals;
@@ -82,7 +82,7 @@ class Measure:
     value: ExactNumbers | None
     low: ExactNumbers | None = None
     high: ExactNumbers | None = None
-    noise: Noise | None = None
+    noise: PublishedNoise | None = None
     rows: NDArray[np.int64] | None = None
     """Shape (n,): the row of each parcel in its table, for messages; 1 to n by default."""
 
@@ -150,7 +150,7 @@ class Planned:
         return unscaled(whole, 12)
 
 
-def plan(measure: Measure, limit: Limit, use: Use) -> Planned:
+def plan(measure: ParcelMeasure, limit: Limit, use: Use) -> Planned:
     """Whole numbers to plan with; a notice for whatever had to be moved.
 
     Raises ``InputError``, with row numbers and counts only, where a parcel is certainly negative
@@ -184,7 +184,7 @@ def plan(measure: Measure, limit: Limit, use: Use) -> Planned:
 
 
 def plan_sides(
-    sides: Sequence[Measure], box: Sequence[Decimal], turns: Turns, use: Use
+    sides: Sequence[ParcelMeasure], box: Sequence[Decimal], turns: Turns, use: Use
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:
     """Sides of boxes (n, 3) and of a bin (3,) in whole units, and what a unit is.
 
@@ -209,7 +209,7 @@ def plan_sides(
     return sizes, whole, scale
 
 
-def distributions_of(measure: Measure, limit: Limit) -> Distributions:
+def distributions_of(measure: ParcelMeasure, limit: Limit) -> Distributions:
     """The distributions of the true numbers given what is known, in units of the column.
 
     A true number is at least 0 and fits into a bin.  Raises ``InputError`` where the noise of a
@@ -231,7 +231,7 @@ def distributions_of(measure: Measure, limit: Limit) -> Distributions:
     return distributions_given(values, measure.noise, capacity)
 
 
-def _unit(measure: Measure, limit: Limit) -> Fraction:
+def _unit(measure: ParcelMeasure, limit: Limit) -> Fraction:
     """The unit: a power of ten as fine as exact numbers are or sums allow; see the module."""
     columns = [c for c in (measure.value, measure.low, measure.high) if c is not None]
     rows = max(len(column) for column in columns)
@@ -256,7 +256,7 @@ def _ceilings(numbers: ExactNumbers, scale: Fraction) -> NDArray[Any]:
     return np.asarray(-((-units * up) // down))
 
 
-def _chosen(measure: Measure, limit: Limit, use: Use) -> ExactNumbers:
+def _chosen(measure: ParcelMeasure, limit: Limit, use: Use) -> ExactNumbers:
     """The numbers to plan with."""
     value, low, high = measure.value, measure.low, measure.high
     if low is None or high is None:
@@ -290,13 +290,13 @@ def _floats(numbers: ExactNumbers) -> NDArray[np.float64]:
     return np.asarray(numbers.units / 10.0**numbers.scale)
 
 
-def _refuse_impossible(measure: Measure, certain: NDArray[Any], full: int) -> None:
+def _refuse_impossible(measure: ParcelMeasure, certain: NDArray[Any], full: int) -> None:
     _refuse(measure, certain < 0, "negative", "mend the rows or leave them out")
     cure = "give a larger capacity or leave them out"
     _refuse(measure, certain > full, "beyond the capacity of a bin", cure)
 
 
-def _refuse(measure: Measure, wrong: Any, what: str, cure: str) -> None:
+def _refuse(measure: ParcelMeasure, wrong: Any, what: str, cure: str) -> None:
     indices = np.flatnonzero(wrong)
     if len(indices):
         are = "1 parcel is" if len(indices) == 1 else f"{len(indices):,} parcels are"
@@ -304,7 +304,7 @@ def _refuse(measure: Measure, wrong: Any, what: str, cure: str) -> None:
         raise InputError(f"{measure.name}: {are} {what} (the first in row {first:,}); {cure}")
 
 
-def _moved(measure: Measure, chosen: NDArray[Any], capacity: int) -> tuple[str, ...]:
+def _moved(measure: ParcelMeasure, chosen: NDArray[Any], capacity: int) -> tuple[str, ...]:
     alone, negative = int((chosen > capacity).sum()), int((chosen < 0).sum())
     notices = []
     if alone:

@@ -35,7 +35,7 @@ from voile.disclosure.stated_noise import Cluster, StatedNoise
 from voile_base.errors import InputError
 from voile_pack.distributions import Distributions, Floats
 
-__all__ = ["Noise", "NoisyCluster", "NoisyValues", "distributions_given"]
+__all__ = ["NoisyCluster", "NoisyValues", "PublishedNoise", "distributions_given"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class NoisyCluster:
 
 
 @dataclass(frozen=True)
-class Noise:
+class PublishedNoise:
     """The Laplace noise of a published column, as its release tells."""
 
     clusters: tuple[NoisyCluster, ...]
@@ -64,7 +64,7 @@ class Noise:
     """The grid on which noise was drawn."""
 
     @classmethod
-    def of(cls, shown: StatedNoise) -> Noise:
+    def of(cls, shown: StatedNoise) -> PublishedNoise:
         """The noise that a release states."""
         return cls(tuple(map(_cluster, shown.clusters)), shown.step)
 
@@ -89,7 +89,7 @@ class NoisyValues:
     low: Floats
     high: Floats
 
-    def drawn_in(self, noise: Noise) -> NDArray[np.bool_]:
+    def drawn_in(self, noise: PublishedNoise) -> NDArray[np.bool_]:
         """Which clusters each value may have been drawn in, (c, n)."""
         widths = np.array([[cluster.half_width] for cluster in noise.clusters])
         reach = np.maximum(self.value - self.low, self.high - self.value)
@@ -102,7 +102,9 @@ class NoisyValues:
         return np.asarray(np.where(cut | ~near.any(axis=0), near | wider, near))
 
 
-def distributions_given(values: NoisyValues, noise: Noise, capacity: float) -> Distributions:
+def distributions_given(
+    values: NoisyValues, noise: PublishedNoise, capacity: float
+) -> Distributions:
     """The distributions of the true values, which are within 0 and ``capacity``.
 
     Raises ``InputError``, with counts only, where a true value cannot be.

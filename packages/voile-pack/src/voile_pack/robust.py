@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from voile_base.errors import InputError
 from voile_pack.distributions import Distributions
-from voile_pack.instance import Outcome, Packing, Progress, Report, ignore
+from voile_pack.instance import Packing, PackingReport, PackingResult, Progress, ignore
 from voile_pack.overload import overload_bound, overload_bounds
 from voile_pack.stop import OPERATIONS, Deadline, Stop
 from voile_pack.vector import VectorInstance, coarse_bound, pack_quickly, solve_vectors
@@ -63,7 +63,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class RobustOutcome(Outcome):
+class RobustOutcome(PackingResult):
     """A packing with, for each bin, an upper bound on the probability of its overload."""
 
     overload: Floats = field(default_factory=lambda: np.empty(0))
@@ -101,7 +101,7 @@ def solve_robust(
             best = tried if _bins(tried) < _bins(best) else best
         else:
             too_little = share
-        progress(Report("reserves", _bins(best), lower_bound, deadline.elapsed()))
+        progress(PackingReport("reserves", _bins(best), lower_bound, deadline.elapsed()))
     if _bins(best) > lower_bound and not deadline.passed():
         planned = problem.planned(enough, deadline, progress)
         tried = problem.mended(planned)

@@ -41,7 +41,15 @@ from voile_pack.bounds import lower_bound
 from voile_pack.column_generation import corners, finish, mean_of, relax
 from voile_pack.diving import dive, dive_to_part
 from voile_pack.heuristics import decreasing
-from voile_pack.instance import Instance, Outcome, Packing, Progress, Report, ignore, require_valid
+from voile_pack.instance import (
+    Instance,
+    Packing,
+    PackingReport,
+    PackingResult,
+    Progress,
+    ignore,
+    require_valid,
+)
 from voile_pack.local_search import search
 from voile_pack.or_tools import is_installed
 from voile_pack.patterns import Demand, Prices, Relaxation
@@ -76,7 +84,7 @@ def solve(
     stop: Stop | None = None,
     progress: Progress = ignore,
     solver: Solver = "auto",
-) -> Outcome:
+) -> PackingResult:
     """The best packing that was found until the ``stop`` (60 seconds), and what is proved of it.
 
     ``progress`` hears of every better packing or bound and of every stage.  Raises ``InputError``
@@ -95,7 +103,7 @@ def solve(
         work.report(stage)
     packing = work.packing()
     require_valid(packing, instance)
-    return Outcome(
+    return PackingResult(
         packing,
         work.total(work.bound) or int(len(instance) > 0),
         work.found_by,
@@ -151,7 +159,7 @@ class _Work:
 
     def report(self, stage: str) -> None:
         bins, bound = self.total(self.bins), self.total(self.bound)
-        self.progress(Report(stage, bins, bound, self.deadline.elapsed()))
+        self.progress(PackingReport(stage, bins, bound, self.deadline.elapsed()))
 
 
 def _stages(work: _Work) -> Iterator[str]:

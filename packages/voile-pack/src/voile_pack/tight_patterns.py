@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from voile_base.compiled import njit
 from voile_base.ondemand import on_demand
-from voile_pack.branching import UNKNOWN, Verdict, choose_patterns, most_uses
+from voile_pack.branching import UNKNOWN, PatternVerdict, choose_patterns, most_uses
 from voile_pack.or_tools import constraint_solver, is_installed, solved
 from voile_pack.patterns import Demand, Pattern, Prices
 from voile_pack.stop import OPERATIONS, Deadline
@@ -109,7 +109,7 @@ def choose_of_part(
 
 def decide(
     demand: Demand, filters: Sequence[Prices], bins: int, effort: Effort, deadline: Deadline
-) -> Verdict:
+) -> PatternVerdict:
     """Whether ``demand`` fits into ``bins`` bins.
 
     ``filters`` are prices of its types: the first ones enumerate, and what passes them must pass
@@ -123,11 +123,11 @@ def decide(
         at_least = prices.pattern_at_most - prices.missing(demand, bins)
         table = table[table @ prices.prices >= at_least]
     if not len(table):
-        return Verdict(None, impossible=True)
+        return PatternVerdict(None, impossible=True)
     within = deadline.within(SHARE_TO_FIND) if effort.proves else deadline
     patterns = _find(demand, table, bins, effort.nodes, within)
     if patterns is not None:
-        return Verdict(patterns, impossible=False)
+        return PatternVerdict(patterns, impossible=False)
     if not effort.proves or not is_installed() or deadline.passed():
         return UNKNOWN
     verdict = _prove(demand, table, bins, deadline.within(SHARE_TO_PROVE))
@@ -160,7 +160,9 @@ def _find(
     return list(np.repeat(table, times, axis=0))
 
 
-def _prove(demand: Demand, table: NDArray[np.int64], bins: int, deadline: Deadline) -> Verdict:
+def _prove(
+    demand: Demand, table: NDArray[np.int64], bins: int, deadline: Deadline
+) -> PatternVerdict:
     """Ask CP-SAT for patterns that hold every item once, or for a proof that there are none."""
     cp_model = constraint_solver()
     model = cp_model.CpModel()
@@ -172,8 +174,8 @@ def _prove(demand: Demand, table: NDArray[np.int64], bins: int, deadline: Deadli
     solver, status = solved(model, deadline, linearization=2)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         times = [solver.value(use) for use in uses]
-        return Verdict(list(np.repeat(table, times, axis=0)), impossible=False)
-    return Verdict(None, impossible=status == cp_model.INFEASIBLE)
+        return PatternVerdict(list(np.repeat(table, times, axis=0)), impossible=False)
+    return PatternVerdict(None, impossible=status == cp_model.INFEASIBLE)
 
 
 def tight_patterns(

@@ -35,7 +35,15 @@ from numpy.typing import NDArray
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_pack.bounds import lower_bound
-from voile_pack.instance import Instance, Outcome, Packing, Progress, Report, ignore, require_valid
+from voile_pack.instance import (
+    Instance,
+    Packing,
+    PackingReport,
+    PackingResult,
+    Progress,
+    ignore,
+    require_valid,
+)
 from voile_pack.or_tools import constraint_solver, is_installed, solved
 from voile_pack.solve import Solver, solve
 from voile_pack.stop import OPERATIONS, Deadline, Stop
@@ -114,7 +122,7 @@ def solve_vectors(
     stop: Stop | None = None,
     progress: Progress = ignore,
     solver: Solver = "auto",
-) -> Outcome:
+) -> PackingResult:
     """Pack the items into as few bins as the time allows, and bound what is possible.
 
     One dimension alone goes to ``solve`` where the first heuristics leave a gap.  ``solver``
@@ -139,7 +147,7 @@ def solve_vectors(
     return search.checked()
 
 
-def pack_quickly(instance: VectorInstance) -> Outcome:
+def pack_quickly(instance: VectorInstance) -> PackingResult:
     """Bounds and the first heuristics alone; does not depend on a clock."""
     deadline = Stop(np.inf).start()
     return _Search(instance, deadline, ignore).outcome
@@ -161,7 +169,7 @@ class _Search:
         """Whether there is a gap, and time and work left to close it."""
         return not self.outcome.proved and not self.deadline.passed()
 
-    def _first(self) -> Outcome:
+    def _first(self) -> PackingResult:
         bound, bound_by = _lower_bound(self.instance)
         best, found_by = np.empty(0, np.int64), "bounds"
         for name, bin_of in _heuristics(self.instance):
@@ -169,7 +177,7 @@ class _Search:
                 best, found_by = bin_of, name
             if best.max() + 1 == bound:
                 break
-        return Outcome(Packing(best), bound, found_by, bound_by, self.deadline.elapsed())
+        return PackingResult(Packing(best), bound, found_by, bound_by, self.deadline.elapsed())
 
     def _better(self, stage: str, bin_of: NDArray[np.int64] | None, lower_bound: int = 0) -> None:
         """Keep what is better than before, and tell of it."""
@@ -178,9 +186,9 @@ class _Search:
         if lower_bound > self.outcome.lower_bound:
             self.outcome = replace(self.outcome, lower_bound=lower_bound, bound_by=stage)
         now = self.deadline.elapsed()
-        self._progress(Report(stage, self.outcome.bins, self.outcome.lower_bound, now))
+        self._progress(PackingReport(stage, self.outcome.bins, self.outcome.lower_bound, now))
 
-    def solve_one_dimension(self, solver: Solver) -> Outcome:
+    def solve_one_dimension(self, solver: Solver) -> PackingResult:
         """What ``solve`` finds, where there is a gap."""
         if self.open:
             rest, progress = self.deadline.rest(), self._progress
@@ -193,7 +201,7 @@ class _Search:
                 )
         return self.checked()
 
-    def checked(self) -> Outcome:
+    def checked(self) -> PackingResult:
         """What was found, checked, with what it took."""
         require_valid_vectors(self.outcome.packing, self.instance)
         return replace(self.outcome, seconds=self.deadline.elapsed(), work=self.deadline.work)

@@ -32,7 +32,13 @@ from voile_pack.master import Master
 from voile_pack.or_tools import constraint_solver, solved
 from voile_pack.stop import Deadline
 
-__all__ = ["Columns", "ItemTypes", "generate_columns", "pack_with_columns", "profitable_patterns"]
+__all__ = [
+    "BinContents",
+    "ItemTypes",
+    "generate_columns",
+    "pack_with_columns",
+    "profitable_patterns",
+]
 
 _UNIT = 10_000_000
 _NODES = 200_000
@@ -76,7 +82,7 @@ class ItemTypes:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class BinContents:
     """Contents of bins, (p, t), and a lower bound on the number of bins."""
 
     contents: NDArray[np.int64]
@@ -85,7 +91,7 @@ class Columns:
 
 def generate_columns(
     types: ItemTypes, start: NDArray[np.int64], enough: int, deadline: Deadline
-) -> Columns:
+) -> BinContents:
     """Generate contents until the bound reaches ``enough``, none is missing, or the limit strikes.
 
     ``start`` (p, t) are contents that hold all items, such as those of a packing.
@@ -104,11 +110,11 @@ def generate_columns(
         if found.profit <= _UNIT:
             break
         master.add(found.copies)
-    return Columns(np.array(master.columns), lower_bound)
+    return BinContents(np.array(master.columns), lower_bound)
 
 
 def pack_with_columns(
-    types: ItemTypes, columns: Columns, bins: int, deadline: Deadline
+    types: ItemTypes, columns: BinContents, bins: int, deadline: Deadline
 ) -> NDArray[np.int64] | None:
     """The fewest contents that hold all items, as the bin of each; None if not below ``bins``."""
     cp_model = constraint_solver()

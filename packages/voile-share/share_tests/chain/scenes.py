@@ -9,12 +9,12 @@ from pathlib import Path
 from voile_share.chain import (
     AnchorLog,
     ChainLog,
+    ChainSigner,
+    ContractAccount,
     Deployment,
     EmbeddedChain,
     Mode,
-    Registry,
-    Signer,
-    Terms,
+    TransactionTerms,
     deploy,
     signer,
 )
@@ -23,10 +23,10 @@ from voile_share.chain.interface import address_of, transaction
 from voile_share.store import ReportLog
 from voile_testing.waiting import PATIENCE
 
-QUICK = Terms(patience=PATIENCE, poll=0.02, freshness=0)
+QUICK = TransactionTerms(patience=PATIENCE, poll=0.02, freshness=0)
 
 
-def account(name: str) -> Signer:
+def account(name: str) -> ChainSigner:
     """The account of a name, the same in every run."""
     return signer(sha256(f"voile test account {name}".encode()).digest())
 
@@ -36,8 +36,8 @@ class Stage:
     """One contract; trucks are registered when they are first asked for."""
 
     chain: EmbeddedChain
-    owner: Signer
-    company: Signer
+    owner: ChainSigner
+    company: ChainSigner
     deployment: Deployment
     known: set[bytes] = field(default_factory=set)
 
@@ -55,10 +55,10 @@ class Stage:
     def contract(self) -> Contract:
         return Contract(self.chain, self.deployment)
 
-    def registry(self, who: Signer) -> Registry:
-        return Registry(self.chain, self.deployment, who, QUICK)
+    def registry(self, who: ChainSigner) -> ContractAccount:
+        return ContractAccount(self.chain, self.deployment, who, QUICK)
 
-    def send(self, who: Signer, data: bytes, **payment: object) -> None:
+    def send(self, who: ChainSigner, data: bytes, **payment: object) -> None:
         """Mine a transaction of an account to the contract, or a payment."""
         sender = address_of(who)
         fields = {"nonce": self.chain.nonce(sender), "chainId": self.chain.identity()}
@@ -70,7 +70,7 @@ class Stage:
         assert receipt is not None
         assert receipt.succeeded
 
-    def account_of(self, truck: bytes) -> Signer:
+    def account_of(self, truck: bytes) -> ChainSigner:
         """The account of a truck, which is registered and has money."""
         sending = account(f"truck {truck.hex()}")
         if truck not in self.known:

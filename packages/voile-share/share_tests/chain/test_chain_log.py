@@ -14,7 +14,15 @@ from share_tests.chain.scenes import QUICK, Stage, account
 from share_tests.store.contract import bare
 from share_tests.store.reports import Driver, all_reports, chain, number_of
 from voile_base.errors import InputError
-from voile_share.chain import ChainError, ChainLog, Mode, RevertedError, Signer, deploy, published
+from voile_share.chain import (
+    ChainError,
+    ChainLog,
+    ChainSigner,
+    Mode,
+    RevertedError,
+    deploy,
+    published,
+)
 from voile_share.chain.interface import address_of
 from voile_share.store import Appended, Entry
 
@@ -268,7 +276,7 @@ def test_reports_wait_for_an_account_to_be_filled(stage: Stage) -> None:
     registry = stage.registry(stage.company)
     registry.register(TRUCK, address_of(poor), b"card")
 
-    def account_of(truck: bytes) -> Signer:
+    def account_of(truck: bytes) -> ChainSigner:
         return poor if truck == TRUCK else stage.account_of(truck)
 
     stage.account_of(number_of(2))

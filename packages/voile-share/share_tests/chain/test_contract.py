@@ -8,13 +8,13 @@ from share_tests.chain.scenes import Stage, account
 from share_tests.store.reports import FIRST, SLOT, chain, number_of
 from voile_share.chain import RevertedError
 from voile_share.chain.contract import Contract, Registration
-from voile_share.chain.interface import Signer, address_of
+from voile_share.chain.interface import ChainSigner, address_of
 
 TRUCK = number_of(1)
 OTHER = account("other company")
 
 
-def refused(stage: Stage, who: Signer, data: bytes) -> str:
+def refused(stage: Stage, who: ChainSigner, data: bytes) -> str:
     """With which word the contract refuses a transaction, which is not sent."""
     stage.chain.fund(address_of(who), 0.1)  # it hears nobody who could not pay
     with pytest.raises(RevertedError) as caught:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from share_tests.chain.fake_chain import CONTRACT, FakeChain, FakeSigner
-from voile_share.chain import ChainError, Terms
+from voile_share.chain import ChainError, TransactionTerms
 from voile_share.chain.delivery import Delivered, Delivery, Look, Outgoing
 
 
@@ -57,7 +57,7 @@ def delivery(chain: FakeChain, script: Sequence[str] = (), **terms: float) -> De
         event = next(steps, None)
         EVENTS[event](chain) if event else chain.mine()
 
-    given_terms = Terms(**{"poll": 1, "raise_after": 5, "patience": 200, **terms})
+    given_terms = TransactionTerms(**{"poll": 1, "raise_after": 5, "patience": 200, **terms})
     return Delivery(chain, CONTRACT, given_terms, clock=lambda: chain.now, sleep=sleep)
 
 

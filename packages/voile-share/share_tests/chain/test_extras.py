@@ -8,7 +8,15 @@ import sys
 import pytest
 
 from voile_base.errors import InputError
-from voile_share.chain import ChainError, Deployment, EmbeddedChain, Mode, Terms, connect, signer
+from voile_share.chain import (
+    ChainError,
+    Deployment,
+    EmbeddedChain,
+    Mode,
+    TransactionTerms,
+    connect,
+    signer,
+)
 from voile_share.chain.interface import address_of
 
 HEAVY = ("web3", "eth_account", "eth_abi", "eth_utils", "eth_tester", "eth")
@@ -52,8 +60,8 @@ def test_a_key_is_never_shown() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: Terms(confirmations=0),
-        lambda: Terms(poll=0),
+        lambda: TransactionTerms(confirmations=0),
+        lambda: TransactionTerms(poll=0),
         lambda: Deployment(1, b"short", 0),
         lambda: Deployment(1, bytes(20), -1),
         lambda: address_of("0xzz"),

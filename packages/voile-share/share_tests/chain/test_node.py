@@ -19,12 +19,12 @@ from voile_share.chain import (
     AnchorLog,
     ChainError,
     ChainLog,
+    ChainSigner,
+    ContractAccount,
     Deployment,
     Mode,
-    Registry,
     RevertedError,
-    Signer,
-    Terms,
+    TransactionTerms,
     check_anchored,
     deploy,
     published,
@@ -35,7 +35,7 @@ from voile_share.store import Appended
 from voile_share.store.sqlite import SQLiteStore
 from voile_testing.waiting import PATIENCE, wait_until
 
-TERMS = Terms(patience=20, poll=0.1, raise_after=5, freshness=0)
+TERMS = TransactionTerms(patience=20, poll=0.1, raise_after=5, freshness=0)
 NAMES = (1, 2, 3)
 # The first account of every node for development: its key is in the manuals.
 RICH = bytes.fromhex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
@@ -62,14 +62,14 @@ def deployment(node: Anvil) -> Deployment:
         while node.chain.nonce(address_of(rich)) == fields["nonce"]:
             time.sleep(0.01)
     deployment = deploy(node.chain, rich, TERMS)
-    Registry(node.chain, deployment, rich, TERMS).certify(address_of(account("company")))
-    company = Registry(node.chain, deployment, account("company"), TERMS)
+    ContractAccount(node.chain, deployment, rich, TERMS).certify(address_of(account("company")))
+    company = ContractAccount(node.chain, deployment, account("company"), TERMS)
     for truck in map(number_of, NAMES):
         company.register(truck, address_of(truck_account(truck)), b"card")
     return deployment
 
 
-def truck_account(truck: bytes) -> Signer:
+def truck_account(truck: bytes) -> ChainSigner:
     return account(f"truck {truck.hex()}")
 
 

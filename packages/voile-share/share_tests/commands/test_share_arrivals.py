@@ -7,7 +7,7 @@ import json
 import pytest
 
 from voile_base.errors import InputError
-from voile_share.arrival import Shown
+from voile_share.arrival import SharedPosition
 from voile_share.parties.fitting import fitted
 from voile_share.platform.tours import drive_document
 from voile_share.service.folder import Configuration, open_platform
@@ -24,7 +24,7 @@ def folder(desk):
 
 def drives(days: int, truck: bytes = b"T") -> list[dict]:
     return [
-        drive_document([Shown(at - 600.0 - day, 5_000.0)], at, truck)
+        drive_document([SharedPosition(at - 600.0 - day, 5_000.0)], at, truck)
         for day in range(days)
         for at in (1_000_000.0 + day * DAY + 600 * parcel for parcel in range(10))
     ]
@@ -35,7 +35,9 @@ def test_the_coverage_of_each_tour_left_out_is_printed(desk, folder):
     platform = open_platform(folder, Configuration.read(folder))
     company, _ = platform.open_company("Post of Delft")
     for one in drives(5):
-        shown = [Shown(one["arrived"] - seconds, metres) for seconds, metres, _ in one["shown"]]
+        shown = [
+            SharedPosition(one["arrived"] - seconds, metres) for seconds, metres, _ in one["shown"]
+        ]
         platform.learn(company.company, shown, one["arrived"], b"T")
     platform.close()
     done = desk.run("share", "arrivals", folder, company.company)

@@ -94,7 +94,7 @@ def test_a_platform_that_shows_a_card_of_its_own_gets_no_keys(
     slot = int(service.now)
     forged = malicious.forged(malicious.secrets(bytes.fromhex(truck)), slot)
     believes, pinned = (
-        protocol.Reader(protocol.Link.from_fragment(one.partition("#")[2].partition(".")[2]))
+        protocol.Reader(protocol.ReaderLink.from_fragment(one.partition("#")[2].partition(".")[2]))
         for one in (forgeable, right)
     )
     assert believes.read(forged, slot)[1].position.latitude == PLACE[0]
@@ -125,7 +125,7 @@ def test_a_link_is_made_that_reads_the_reports(desk, service, company, keys):
     assert (made["parcel"], made["date"], made["days"]) == (PARCEL, f"{DAY}", 3)
     number, _, fragment = made["address"].removeprefix(f"{service.address}/t#").partition(".")
     assert bare.endswith(f"#{number}.")
-    opened = protocol.Link.from_fragment(fragment)
+    opened = protocol.ReaderLink.from_fragment(fragment)
     assert (opened.truck.hex(), len(opened.days)) == (truck, 3)
     with service.client() as http:
         service.next_slot()

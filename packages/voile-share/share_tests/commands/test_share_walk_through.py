@@ -100,7 +100,7 @@ def opened(address: str) -> None:
     number, _, fragment = behind.partition(".")
     with httpx.Client(headers={"authorization": f"Bearer {number}"}, trust_env=False) as http:
         assert http.get(page).status_code == 200
-        link = protocol.Link.from_fragment(fragment)
+        link = protocol.ReaderLink.from_fragment(fragment)
         now = int(time.time())
         slots = [now // 300 * 300, now // 300 * 300 - 300]
         bodies = [http.get(page.removesuffix("/t") + f"/api/v1/slots/{one}") for one in slots]

@@ -66,7 +66,7 @@ def sighting(address: str):
     """What the holder of an address reads in the first report about the parcel, however late."""
     parts = urlsplit(address)
     number, _, fragment = parts.fragment.partition(".")
-    link = protocol.Link.from_fragment(fragment)
+    link = protocol.ReaderLink.from_fragment(fragment)
     headers = {"authorization": f"Bearer {number}", "last-event-id": "0"}
     feeds = f"http://{parts.netloc}/api/v1/feed"
     with httpx.stream("GET", feeds, headers=headers, timeout=PATIENCE) as feed:

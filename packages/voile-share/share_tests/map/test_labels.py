@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile_share.map import Place, Streets, compact_map
+from voile_share.map import MapLabel, Streets, compact_map
 from voile_share.map.labels import labels_of
 
 METRE = 1 / 111_320
@@ -77,7 +77,7 @@ def test_the_document_says_names_where_they_lie_and_nothing_without() -> None:
         streets,
         names=("Ünterm Walde", "Elsewhere"),
         name_of=np.array([0, 0]),
-        places=(Place("Waldheim", "village", -17.001, -179.9995),),
+        places=(MapLabel("Waldheim", "village", -17.001, -179.9995),),
     )
     made = compact_map(named, tolerance=0)
     assert made.document["names"] == ["Ünterm Walde"]

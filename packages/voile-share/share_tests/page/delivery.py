@@ -9,10 +9,10 @@ from voile_base.randomness import Randomness
 from voile_share.protocol import (
     Carried,
     Content,
-    Link,
     PairKeys,
     Position,
-    Publisher,
+    ReaderLink,
+    ReportPublisher,
     TrackingSecret,
     TruckSecrets,
     day_of,
@@ -56,13 +56,13 @@ class Delivery:
     def __post_init__(self) -> None:
         self.slot = self.first - SLOT
         self.truck = TruckSecrets.draw(self.name, self.randomness)
-        self.publisher = Publisher.new(self.truck)
+        self.publisher = ReportPublisher.new(self.truck)
 
-    def link(self, parcel: bytes | None = None, shift: int = 0) -> Link:
+    def link(self, parcel: bytes | None = None, shift: int = 0) -> ReaderLink:
         """A link for yesterday, today and tomorrow, or for as many days later."""
         first = day_of(self.first) - 1 + shift
         days = [keys_of(parcel or self.parcel, first + day) for day in range(3)]
-        return Link.to(_VOILE, self.truck.card(), first, days)
+        return ReaderLink.to(_VOILE, self.truck.card(), first, days)
 
     def report(
         self,

@@ -16,9 +16,9 @@ from share_tests.page.conftest import Viewer
 from share_tests.protocol.scenes import NOON, VOILE, link, report, truck
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import east_north
-from voile_share.arrival import ArrivalTable, Past, Shown
+from voile_share.arrival import ArrivalTable, Past, SharedPosition
 from voile_share.map import Streets, compact_map
-from voile_share.protocol import Link, Reader, Record, RejectedError, Report
+from voile_share.protocol import Reader, ReaderLink, Record, RejectedError, Report
 from voile_share.protocol.audit import digest_of_body
 
 VECTORS = Path(__file__).parents[1] / "protocol" / "vectors.json"
@@ -60,7 +60,7 @@ def read_in_browser(viewer: Viewer, fragment: str, *reports: bytes, **more: Any)
 def read_in_python(fragment: str, message: bytes, last: int = -1) -> Any:
     """The same by the package."""
     try:
-        _, seen = Reader(Link.from_fragment(fragment), last).read(message, NOON)
+        _, seen = Reader(ReaderLink.from_fragment(fragment), last).read(message, NOON)
     except RejectedError as error:
         return error.reason.value
     if seen is None:
@@ -144,11 +144,14 @@ def test_the_forecast_is_what_the_package_says(modules: Viewer) -> None:
         times = 1_700_000_000 + drawn.uniform(0, 86_400, 6)
         stops = int(drawn.integers(0, 14)) if drawn.random() < 0.5 else None
         arrived = float(times.max() + 3_000)
-        seen = [Shown(float(t), float(m), 0.0, stops) for t, m in zip(times, metres, strict=True)]
+        seen = [
+            SharedPosition(float(t), float(m), 0.0, stops)
+            for t, m in zip(times, metres, strict=True)
+        ]
         past.append(Past.of(seen, arrived))
     table = ArrivalTable.fit(past, 7.0)
     asked = [
-        Shown(
+        SharedPosition(
             float(1_700_000_000 + drawn.uniform(0, 86_400)),
             float(round(np.exp(drawn.uniform(3, 12)))),
             float(drawn.choice([0, 1_500, 1_800])),

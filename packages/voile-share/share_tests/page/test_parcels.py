@@ -43,7 +43,7 @@ def report(truck: protocol.TruckSecrets, place: tuple[float, float]) -> tuple[in
     keys = protocol.suite_named().tracking_public(parcel_link().root.day(protocol.day_of(slot)))
     seen = protocol.Position(*place, slot, 2 / 600)
     content = protocol.Content((seen,) * 3, [protocol.Carried(keys, 1, 12_000)], 10)
-    return slot, protocol.Publisher.new(truck).publish(slot, content, RANDOM)[1]
+    return slot, protocol.ReportPublisher.new(truck).publish(slot, content, RANDOM)[1]
 
 
 def truck(name: bytes) -> protocol.TruckSecrets:

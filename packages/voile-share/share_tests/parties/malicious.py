@@ -71,4 +71,4 @@ class Malicious:
         seen = protocol.Position(*PLACE, slot, 2**-8)
         carried = [protocol.Carried(one, 1, 12_000) for one in keys]
         content = protocol.Content((seen,) * 3, carried, 10)
-        return protocol.Publisher.new(secrets).publish(slot, content, Randomness.seeded(2))[1]
+        return protocol.ReportPublisher.new(secrets).publish(slot, content, Randomness.seeded(2))[1]

@@ -10,7 +10,7 @@ import pytest
 from share_tests.scene import HOME, Parties
 from voile_base.errors import InputError
 from voile_geo.geodesy import displaced, metres_between
-from voile_share.arrival import ArrivalTable, Shown
+from voile_share.arrival import ArrivalTable, SharedPosition
 from voile_share.platform import AccessError, Vault
 from voile_share.platform.arrivals import Learning, Trail, shown_at
 from voile_share.platform.core import PlatformCore
@@ -83,7 +83,7 @@ def drive_days(scene, company, days, seconds=600, truck=b"T", parcels=20):
     for _ in range(days):
         for at in range(parcels):
             arrived = scene.clock.now + 600 * at
-            shown = [Shown(arrived - seconds - at, 5_000.0)]
+            shown = [SharedPosition(arrived - seconds - at, 5_000.0)]
             scene.platform.learn(company.company, shown, arrived, truck)
         scene.clock.now += DAY
     scene.platform.tidy()
@@ -97,12 +97,12 @@ def test_links_are_given_a_table_from_three_tours_on(scene):
     assert scene.platform.arrival_table(company.company) is None
     drive_days(scene, company, 1)
     table = ArrivalTable.read(scene.platform.arrival_table(company.company))
-    interval = table.forecast(Shown(scene.clock.now, 5_000.0))
+    interval = table.forecast(SharedPosition(scene.clock.now, 5_000.0))
     assert interval.tours == 3
     assert 540 < interval.low < 600
     assert 620 < interval.high < 700
-    assert table.forecast(Shown(scene.clock.now, 400_000.0)) is None
-    assert table.forecast(Shown(scene.clock.now, 5_000.0, stands=1_800.0)) is None
+    assert table.forecast(SharedPosition(scene.clock.now, 400_000.0)) is None
+    assert table.forecast(SharedPosition(scene.clock.now, 5_000.0, stands=1_800.0)) is None
     assert scene.platform.arrival_table(scene.company("Post of Leiden").company) is None
     tried = scene.platform.tried_arrivals(company)
     assert (tried.tours, tried.forecasts, tried.figures) == (3, 60, 0)
@@ -115,7 +115,9 @@ def test_a_tour_that_is_under_way_teaches_nothing_yet(scene):
     before = scene.platform.arrival_table(company.company)
     for at in range(8):
         arrived = scene.clock.now + 3_600 * at
-        scene.platform.learn(company.company, [Shown(arrived - 9_000, 5_000.0)], arrived, b"T")
+        scene.platform.learn(
+            company.company, [SharedPosition(arrived - 9_000, 5_000.0)], arrived, b"T"
+        )
     scene.clock.now += 9 * 3_600
     scene.platform.tidy()
     assert scene.platform.arrival_table(company.company) == before
@@ -216,11 +218,11 @@ def test_concurrent_deliveries_are_all_learnt(scene):
         if not overtaken:
             overtaken.append(True)
             scene.store.replace_arrival_past = replace
-            second.learn(company.company, [Shown(100.0, 900.0)], 200.0)
+            second.learn(company.company, [SharedPosition(100.0, 900.0)], 200.0)
         return replace(past)
 
     scene.store.replace_arrival_past = late
-    first.learn(company.company, [Shown(100.0, 800.0)], 200.0)
+    first.learn(company.company, [SharedPosition(100.0, 800.0)], 200.0)
     drives = first.past_drives(company)
     assert sorted(one["shown"][0][1] for one in drives) == [800, 900]
 
@@ -258,7 +260,7 @@ def test_a_shorter_past_has_a_table_of_its_own(scene):
     began = scene.clock.now
     drive_days(scene, company, 4)
     drive_days(scene, company, 4, seconds=1_200)
-    here = Shown(scene.clock.now, 5_000.0)
+    here = SharedPosition(scene.clock.now, 5_000.0)
     assert scene.platform.forecast(company.company, here).low < 600
     assert scene.platform.forget_drives(company.company, began + 4 * DAY) == 80
     assert 1_100 < scene.platform.forecast(company.company, here).low <= 1_200
@@ -283,7 +285,10 @@ def test_what_is_kept_is_bounded_by_tours():
     drives = []
     for day in range(130):
         for at in range(45):
-            shown = [Shown(DAY * day + at * 600 - 60.0 * each, 900.0) for each in range(99, -1, -1)]
+            shown = [
+                SharedPosition(DAY * day + at * 600 - 60.0 * each, 900.0)
+                for each in range(99, -1, -1)
+            ]
             drive = drive_document(shown, DAY * day + at * 600.0, b"T")
             drives = with_drive(drives, drive)
     tours = {one.tour for one in past_of(drives, 999 * DAY)}
@@ -293,7 +298,7 @@ def test_what_is_kept_is_bounded_by_tours():
     first = [one["arrived"] - DAY * 10 for one in drives][:20]
     assert first[0] == 0
     assert max(after - before for before, after in pairwise(first)) <= 4 * 600
-    late = drive_document([Shown(DAY * 470.0, 900.0)], DAY * 470.0 + 60, b"T")
+    late = drive_document([SharedPosition(DAY * 470.0, 900.0)], DAY * 470.0 + 60, b"T")
     assert with_drive(drives, late)[0]["arrived"] >= DAY * 104
 
 
@@ -304,7 +309,9 @@ def test_a_day_of_a_large_fleet_is_not_all_that_is_kept():
         for at in range(5):
             for van in range(200):
                 arrived = DAY * day + 3_600 * at + van
-                document = drive_document([Shown(arrived - 60.0, 900.0)], arrived, b"%d" % van)
+                document = drive_document(
+                    [SharedPosition(arrived - 60.0, 900.0)], arrived, b"%d" % van
+                )
                 drives = with_drive(drives, document)
     past = past_of(drives, 9 * DAY)
     tours = [one.tour for one in past]

@@ -235,7 +235,7 @@ def test_a_stolen_link_ends_when_it_ends(scene):
     assert rejected.value.reason == "expired"
     report = protocol.Report.decode(message)
     assert report.suite.recognise(link.key(NOON), report.at, report.body) is None
-    tomorrow = protocol.Link.to(
+    tomorrow = protocol.ReaderLink.to(
         protocol.suite_named(), card, DAY + 1, [parties.secret(b"P1", DAY + 1)]
     )
     assert protocol.Reader(tomorrow).read(message, int(scene.clock.now))[1] is not None
@@ -253,7 +253,7 @@ def test_a_malicious_company_cannot_take_over_a_truck(scene):
         assert refused.value.reason == "card-taken"
     place = protocol.Position(*HOME, NOON, 2.0**-6)
     content = protocol.Content((place, place, place), [], room=10)
-    _, report = protocol.Publisher.new(forged).publish(NOON, content, Randomness.seeded(3))
+    _, report = protocol.ReportPublisher.new(forged).publish(NOON, content, Randomness.seeded(3))
     with pytest.raises(protocol.RejectedError) as rejected:
         scene.platform.publish(truck, report).result(PATIENCE)
     assert rejected.value.reason == "signature"

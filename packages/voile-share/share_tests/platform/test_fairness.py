@@ -14,7 +14,7 @@ from share_tests.scene import DAY, Parties, Scene
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.ingest import Fix, Request
-from voile_share.platform import AccessError, BusyError, Outcome, submitting
+from voile_share.platform import AccessError, BusyError, SlotOutcome, submitting
 from voile_share.platform import publishing as publishing_module
 from voile_testing.waiting import PATIENCE, wait_until
 
@@ -74,7 +74,7 @@ def test_files_of_one_company_delay_another_by_one_piece_of_work(scene, trackers
         scene.clock.now += 300
         late = scene.platform.receive(token, position(scene))
     for answer in (begun, late, files[0]):
-        assert answer.result(PATIENCE).outcome is Outcome.PUBLISHED
+        assert answer.result(PATIENCE).outcome is SlotOutcome.PUBLISHED
     for answer in files:
         answer.result(PATIENCE)
     own = [place for place, one in enumerate(order.trucks) if one == truck.truck]
@@ -99,7 +99,7 @@ def test_who_sends_without_end_is_refused_and_others_are_not(scene, monkeypatch)
         with pytest.raises(BusyError):
             scene.platform.receive(token, position(scene))
         answers.append(scene.platform.receive(other, position(scene)))
-    assert answers[-1].result(PATIENCE).outcome is Outcome.PUBLISHED
+    assert answers[-1].result(PATIENCE).outcome is SlotOutcome.PUBLISHED
     for answer in answers:
         answer.result(PATIENCE)
 

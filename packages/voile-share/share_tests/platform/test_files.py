@@ -9,7 +9,7 @@ import pytest
 
 from share_tests.ingest.messages import as_gpx
 from voile_share.ingest import BACKFILL, Arrival, Fix, IngestError, Request
-from voile_share.platform.files import LONG_BYTES, Reader
+from voile_share.platform.files import LONG_BYTES, RequestDecoder
 
 NOW = 1_790_000_000.0
 ARRIVAL = Arrival(NOW, BACKFILL, "truck-7")
@@ -22,12 +22,12 @@ def trip(points: int, latitude: float = 52.0) -> Request:
 
 @pytest.fixture
 def reader():
-    made = Reader(in_worker=True)
+    made = RequestDecoder(in_worker=True)
     yield made
     made.close()
 
 
-def refusal(reader: Reader, request: Request) -> tuple[str, str, int]:
+def refusal(reader: RequestDecoder, request: Request) -> tuple[str, str, int]:
     with pytest.raises(IngestError) as refused:
         reader.decode(request, ARRIVAL)
     return refused.value.reason, str(refused.value), refused.value.positions
@@ -35,7 +35,7 @@ def refusal(reader: Reader, request: Request) -> tuple[str, str, int]:
 
 def test_what_is_read_beside_is_what_is_read_here(reader):
     """Positions, refusals and their sentences are the same, and short messages begin no process."""
-    here, short = Reader(in_worker=False), trip(3)
+    here, short = RequestDecoder(in_worker=False), trip(3)
     assert reader.decode(short, ARRIVAL) == here.decode(short, ARRIVAL)
     assert reader._pool is None
     long = trip(400)

@@ -14,7 +14,7 @@ from voile_base.randomness import Key
 from voile_geo.geodesy import displaced, metres_between
 from voile_geo.planar.field import field_at
 from voile_share import protocol
-from voile_share.platform import Outcome, Settings
+from voile_share.platform import Settings, SlotOutcome
 from voile_share.platform.fleet_keys import FleetKeys, fleet_context
 from voile_share.platform.writing import stream_context
 from voile_share.store import Company
@@ -135,7 +135,7 @@ def test_trucks_of_a_company_have_one_key_and_companies_have_their_own(scene):
     first, second = scene.company(), scene.company()
     trucks = [scene.truck(company) for company in (first, first, second)]
     for _, token in trucks:
-        assert scene.send(token, place=(52.01, 4.36)) is Outcome.PUBLISHED
+        assert scene.send(token, place=(52.01, 4.36)) is SlotOutcome.PUBLISHED
     assert kept_of(scene, first).secret != kept_of(scene, second).secret
     own = [kept(scene, truck)["field"]["key"] for truck, _ in trucks]
     assert len(set(own)) == 3
@@ -195,7 +195,7 @@ def test_keys_of_trucks_that_are_silent_are_destroyed_at_the_end(scene, open_aga
     assert not scene.platform._trucks._fleets._known
     under_way = scene.platform._trucks.of(truck.truck).under_way
     assert under_way is None or "field" not in json.loads(under_way.state)
-    assert scene.send(token, place=(52.3, 4.36)) is Outcome.PUBLISHED
+    assert scene.send(token, place=(52.3, 4.36)) is SlotOutcome.PUBLISHED
     assert kept(scene, truck)["field"]["until"] == UNTIL + 28 * 86_400
     if open_again:
         scene.platform.close()

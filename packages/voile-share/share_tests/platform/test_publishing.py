@@ -17,7 +17,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import metres_between
 from voile_share import protocol
 from voile_share.ingest import IngestError, Request
-from voile_share.platform import AccessError, BusyError, Outcome, Settings, submitting
+from voile_share.platform import AccessError, BusyError, Settings, SlotOutcome, submitting
 from voile_share.positions import PositionStream
 from voile_share.store import Appended, StoreError
 from voile_testing.examples import examples
@@ -33,7 +33,7 @@ def test_both_parties_see_their_truck_and_how_far_it_is(scene):
     company = scene.company()
     truck, token = scene.truck(company)
     link = scene.parcel(company, truck, b"P1", Parties())
-    assert scene.send(token) is Outcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.PUBLISHED
     (entry,) = all_reports(scene, truck)
     _, sighting = protocol.Reader(link).read(entry.message, int(scene.clock.now))
     assert sighting.level == 0
@@ -81,10 +81,10 @@ def test_noise_goes_on_over_restarts(tmp_path):
 def test_a_slot_is_published_once(scene):
     """However often a device repeats itself within a slot, one report is made, of its first."""
     truck, token = scene.truck(scene.company())
-    assert scene.send(token) is Outcome.PUBLISHED
-    assert scene.send(token) is Outcome.KNOWN_SLOT
+    assert scene.send(token) is SlotOutcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.KNOWN_SLOT
     scene.clock.now += 100
-    assert scene.send(token, place=(52.1, 4.4)) is Outcome.KNOWN_SLOT
+    assert scene.send(token, place=(52.1, 4.4)) is SlotOutcome.KNOWN_SLOT
     assert len(all_reports(scene, truck)) == 1
 
 
@@ -98,7 +98,7 @@ def traccar(*fixes: tuple[float, float, float]) -> Request:
     return Request("application/json", body=json.dumps(body).encode())
 
 
-def outcome(scene: Scene, token: str, request: Request) -> Outcome:
+def outcome(scene: Scene, token: str, request: Request) -> SlotOutcome:
     return scene.platform.receive(token, request).result(PATIENCE).outcome
 
 
@@ -108,7 +108,7 @@ def test_a_queue_fills_the_slots_that_were_missed(scene):
     scene.drive(token, 1)
     scene.clock.now = NOON + 3_000
     late = traccar(*((NOON + after, 52.01, 4.36) for after in (2_990, 650, 310, 620)))
-    assert outcome(scene, token, late) is Outcome.PUBLISHED
+    assert outcome(scene, token, late) is SlotOutcome.PUBLISHED
     assert [entry.slot - NOON for entry in all_reports(scene, truck)] == [0, 300, 600, 2_700]
 
 
@@ -120,7 +120,7 @@ def test_a_clock_that_goes_backwards_publishes_nothing_twice(scene):
     with pytest.raises(IngestError, match="ahead of the clock of the service"):
         scene.send(token)
     scene.clock.now += 9_000
-    assert scene.send(token) is Outcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.PUBLISHED
     slots = [entry.slot for entry in all_reports(scene, truck)]
     assert slots == sorted(set(slots))
     assert len(slots) == 4
@@ -130,10 +130,10 @@ def test_a_position_before_the_last_one_is_superseded(scene):
     """A position that is not later than the one published is not shown in a later slot."""
     truck, token = scene.truck(scene.company())
     scene.clock.now = NOON + 290
-    assert scene.send(token) is Outcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.PUBLISHED
     scene.clock.now = NOON + 300
     early = traccar((NOON + 250, 52.01, 4.36))
-    assert outcome(scene, token, early) is Outcome.KNOWN_SLOT
+    assert outcome(scene, token, early) is SlotOutcome.KNOWN_SLOT
     assert len(all_reports(scene, truck)) == 1
 
 
@@ -142,13 +142,13 @@ def test_a_truck_whose_budget_is_spent_publishes_no_more_on_that_day(tmp_path):
     scene = Scene(tmp_path, Settings(budget=12.0, mechanism="correlated-gaussian"))
     truck, token = scene.truck(scene.company())
     seen = []
-    while Outcome.BUDGET_SPENT not in seen:
+    while SlotOutcome.BUDGET_SPENT not in seen:
         seen.append(scene.send(token))
         scene.clock.now += 300
-    assert seen[:-1] == [Outcome.PUBLISHED] * len(all_reports(scene, truck))
+    assert seen[:-1] == [SlotOutcome.PUBLISHED] * len(all_reports(scene, truck))
     assert len(seen) > 2
     scene.clock.now += 86_400
-    assert scene.send(token) is Outcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.PUBLISHED
     scene.platform.close()
 
 
@@ -157,7 +157,7 @@ def test_messages_without_a_position_are_answered(scene):
     truck, token = scene.truck(scene.company(), device="fleet/truck-7")
     status = Request("application/json", body=b'{"_type":"status"}', query="u=fleet&d=truck-7")
     receipt = scene.platform.receive(token, status).result(PATIENCE)
-    assert (receipt.outcome, receipt.body) == (Outcome.NOTHING, b"[]")
+    assert (receipt.outcome, receipt.body) == (SlotOutcome.NOTHING, b"[]")
     assert not all_reports(scene, truck)
 
 
@@ -200,7 +200,7 @@ def test_threads_that_send_for_one_truck_do_not_fork_its_chain(scene):
         thread.start()
     for thread in threads:
         thread.join()
-    assert {future.result(PATIENCE).outcome for future in futures} <= set(Outcome)
+    assert {future.result(PATIENCE).outcome for future in futures} <= set(SlotOutcome)
     auditor = protocol.Auditor(scene.card(truck))
     for record in scene.platform.records(truck.truck, 0, 100):
         auditor = auditor.follow(record)
@@ -211,7 +211,7 @@ def test_two_platforms_on_one_store_do_not_fork_a_chain(scene, tmp_path):
     truck, token = scene.truck(scene.company())
     other = Scene(tmp_path, clock=scene.clock)
     for one in (scene, other, scene, other, other, scene):
-        assert one.send(token) is Outcome.PUBLISHED
+        assert one.send(token) is SlotOutcome.PUBLISHED
         scene.clock.now += 300
     auditor = protocol.Auditor(scene.card(truck))
     for record in scene.platform.records(truck.truck, 0, 100):
@@ -246,7 +246,7 @@ def test_a_store_that_fails_loses_nothing_that_was_acknowledged(scene):
     for _ in range(2):
         with pytest.raises(StoreError, match="no room"):
             scene.send(token)
-    assert scene.send(token) is Outcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.PUBLISHED
     assert [entry.slot - NOON for entry in all_reports(scene, truck)] == [0, 300, 600]
 
 
@@ -339,7 +339,7 @@ def test_a_truck_that_holds_its_keys_publishes_ciphertext(scene):
     """Its report is stored as it is, once; nobody else's is."""
     secrets, truck, token = own_truck(scene, scene.company())
     assert scene.platform.truck_of(token) == truck
-    publisher, report = protocol.Publisher.new(secrets).publish(
+    publisher, report = protocol.ReportPublisher.new(secrets).publish(
         NOON, content(), Randomness.seeded(1)
     )
     assert scene.platform.publish(truck, report).result(PATIENCE) is Appended.NEW
@@ -354,7 +354,7 @@ def test_a_truck_that_holds_its_keys_publishes_ciphertext(scene):
             scene.platform.publish(truck, wrong).result(PATIENCE)
         assert rejected.value.reason == reason
     other = protocol.TruckSecrets.draw(bytes(16), Randomness.seeded(12))
-    _, foreign = protocol.Publisher.new(other).publish(NOON, content(), Randomness.seeded(1))
+    _, foreign = protocol.ReportPublisher.new(other).publish(NOON, content(), Randomness.seeded(1))
     with pytest.raises(protocol.RejectedError) as rejected:
         scene.platform.publish(truck, foreign).result(PATIENCE)
     assert rejected.value.reason == "foreign"

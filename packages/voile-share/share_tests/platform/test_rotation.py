@@ -6,8 +6,8 @@ import pytest
 
 from share_tests.scene import HOME, NOON, Parties, Scene
 from voile_base.errors import InputError
-from voile_share.arrival import Shown
-from voile_share.platform import AccessError, Outcome, Vault, rotation, vault
+from voile_share.arrival import SharedPosition
+from voile_share.platform import AccessError, SlotOutcome, Vault, rotation, vault
 from voile_share.platform.administration import unsealed_destination, unsealed_secrets
 from voile_share.platform.arrivals import Learning
 from voile_share.platform.core import PlatformCore
@@ -27,7 +27,9 @@ def driven(scene: Scene) -> str:
     scene.parcel(company, truck, b"P", Parties())
     scene.drive(token, 1)
     scene.platform.add_link(company, None, 24, label="Émile Vervoer")
-    scene.platform.learn(company.company, [Shown(scene.clock.now, 900.0)], scene.clock.now + 60)
+    scene.platform.learn(
+        company.company, [SharedPosition(scene.clock.now, 900.0)], scene.clock.now + 60
+    )
     return token
 
 
@@ -47,7 +49,7 @@ def test_a_key_is_replaced_while_trucks_drive(scene, tmp_path):
     assert read_keys(path) == [new]
     scene.drive(token, 1)
     again = scene.reopened()
-    assert again.send(token) is Outcome.PUBLISHED
+    assert again.send(token) is SlotOutcome.PUBLISHED
     (truck,) = again.platform.trucks()
     company = again.store.company(truck.company)
     (named,) = again.platform.links_of(company, "émile")
@@ -93,7 +95,9 @@ def test_a_drive_that_is_learnt_meanwhile_puts_no_old_key_back(scene, tmp_path):
         return replace(past)
 
     scene.store.replace_arrival_past = late
-    scene.platform.learn(company.company, [Shown(scene.clock.now, 800.0)], scene.clock.now + 60)
+    scene.platform.learn(
+        company.company, [SharedPosition(scene.clock.now, 800.0)], scene.clock.now + 60
+    )
     after = PlatformCore(scene.store, scene.store, Vault.open(path))
     assert len(Learning(after).past_drives(company)) == 2
 
@@ -165,7 +169,7 @@ def test_each_company_keeps_for_its_own_time(scene):
         scene.drive(token, 2, device=company.name)
         scene.platform.end_parcel(company, truck.truck, b"P")
         scene.platform.add_link(company, None, 24, label="on no truck")
-        scene.platform.learn(company.company, [Shown(float(NOON), 900.0)], NOON + 60.0)
+        scene.platform.learn(company.company, [SharedPosition(float(NOON), 900.0)], NOON + 60.0)
         trucks.append((truck.truck, company.company))
         if company.name in days:
             scene.platform.set_retention(company.company, days[company.name])
@@ -199,7 +203,7 @@ def test_a_past_that_does_not_open_keeps_nothing_else(scene):
     """It is said, after the past of the others and all that is older was forgotten."""
     companies = [scene.company(name) for name in ("broken", "whole")]
     for company in companies:
-        scene.platform.learn(company.company, [Shown(float(NOON), 900.0)], NOON + 60.0)
+        scene.platform.learn(company.company, [SharedPosition(float(NOON), 900.0)], NOON + 60.0)
         scene.platform.set_retention(company.company, 2)
     scene.store._engine.write(
         lambda one: one.change(

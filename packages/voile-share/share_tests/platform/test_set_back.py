@@ -8,7 +8,7 @@ from share_tests.scene import HOME, Parties, Scene
 from voile_base.errors import InputError
 from voile_geo.geodesy import displaced
 from voile_share.ingest import IngestError, Request
-from voile_share.platform import Outcome, Settings
+from voile_share.platform import Settings, SlotOutcome
 from voile_share.protocol import Auditor, Reader
 
 YEAR = 365 * 86_400
@@ -25,9 +25,9 @@ def silenced(scene):
     """A truck whose last report was made while the service's clock was a year ahead."""
     company = scene.company()
     truck, token = scene.truck(company)
-    assert send_undated(scene, token) is Outcome.PUBLISHED
+    assert send_undated(scene, token) is SlotOutcome.PUBLISHED
     scene.clock.now += YEAR
-    assert send_undated(scene, token) is Outcome.PUBLISHED
+    assert send_undated(scene, token) is SlotOutcome.PUBLISHED
     scene.clock.now -= YEAR
     scene.clock.now += 600
     return company, truck, token
@@ -52,7 +52,7 @@ def test_one_call_takes_it_back_and_the_truck_goes_on(scene):
     with pytest.raises(IngestError):
         send_undated(scene, token)
     assert scene.platform.set_back(truck.truck) == 1
-    assert send_undated(scene, token) is Outcome.PUBLISHED
+    assert send_undated(scene, token) is SlotOutcome.PUBLISHED
     assert scene.platform.trouble(truck.truck) is None
     auditor = Auditor(scene.card(truck))
     for record in scene.store.records(truck.truck, 0, 10):
@@ -71,22 +71,22 @@ def test_another_process_takes_it_back_while_the_service_runs(scene):
     other = Scene(scene.folder, scene.settings, scene.clock, 99)
     assert other.platform.set_back(truck.truck) == 1
     other.platform.close()
-    assert send_undated(scene, token) is Outcome.PUBLISHED
+    assert send_undated(scene, token) is SlotOutcome.PUBLISHED
 
 
 def test_what_stays_with_a_place_stays_after_a_set_back(tmp_path):
     """Within the period the key of the noise is the same: no second field to average with."""
     scene = Scene(tmp_path, Settings(stays=0.999))
     truck, token = scene.truck(scene.company())
-    assert send_undated(scene, token) is Outcome.PUBLISHED
+    assert send_undated(scene, token) is SlotOutcome.PUBLISHED
     before = scene.platform.shown(truck.truck)
     scene.clock.now += 3_600
-    assert send_undated(scene, token) is Outcome.PUBLISHED
+    assert send_undated(scene, token) is SlotOutcome.PUBLISHED
     scene.clock.now -= 3_000
     with pytest.raises(IngestError):
         send_undated(scene, token)
     scene.platform.set_back(truck.truck)
-    assert send_undated(scene, token) is Outcome.PUBLISHED
+    assert send_undated(scene, token) is SlotOutcome.PUBLISHED
     after = scene.platform.shown(truck.truck)
     metres = 111_000 * abs(after.latitude - before.latitude)
     assert metres < 1_000  # of a displacement of 2,400 m on average
@@ -105,7 +105,7 @@ def test_what_is_not_ahead_is_not_taken_back(scene):
         scene.platform.set_back(other.truck)
     with pytest.raises(InputError, match="no truck"):
         scene.platform.set_back(bytes(16))
-    assert send_undated(scene, token) is Outcome.PUBLISHED
+    assert send_undated(scene, token) is SlotOutcome.PUBLISHED
 
 
 def test_a_tracker_that_is_a_little_ahead_silences_nothing(scene):
@@ -113,7 +113,7 @@ def test_a_tracker_that_is_a_little_ahead_silences_nothing(scene):
     truck, token = scene.truck(scene.company())
     for ahead in (240, 0, 240, 0):
         scene.clock.now += 300
-        assert scene.send(token, PLACE, time=scene.clock.now + ahead) is Outcome.PUBLISHED
+        assert scene.send(token, PLACE, time=scene.clock.now + ahead) is SlotOutcome.PUBLISHED
         assert scene.platform.shown(truck.truck).time <= scene.clock.now
 
 
@@ -121,13 +121,13 @@ def test_a_tracker_that_is_behind_is_told_so(scene):
     """A day behind: thrown away, and said to be; by a slot or two it is only late."""
     truck, token = scene.truck(scene.company())
     scene.clock.now += 86_400
-    assert scene.send(token) is Outcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.PUBLISHED
     scene.clock.now += 300
-    assert scene.send(token, time=scene.clock.now - 86_400) is Outcome.BEHIND
+    assert scene.send(token, time=scene.clock.now - 86_400) is SlotOutcome.BEHIND
     assert scene.platform.trouble(truck.truck).reason == "behind"
-    assert scene.send(token, time=scene.clock.now - 300) is Outcome.KNOWN_SLOT
+    assert scene.send(token, time=scene.clock.now - 300) is SlotOutcome.KNOWN_SLOT
     assert scene.platform.trouble(truck.truck).reason == "behind"
-    assert scene.send(token, displaced(*HOME, 100.0, 0.0)) is Outcome.PUBLISHED
+    assert scene.send(token, displaced(*HOME, 100.0, 0.0)) is SlotOutcome.PUBLISHED
     assert scene.platform.trouble(truck.truck) is None
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from share_tests.scene import HOME, Parties, Scene
 from voile_geo.geodesy import displaced
-from voile_share.arrival import ArrivalTable, Past, Shown
+from voile_share.arrival import ArrivalTable, Past, SharedPosition
 from voile_share.platform.telling import SOON_SECONDS
 
 NEAR, FAR = (displaced(*HOME, 0.0, north) for north in (2_000.0, 60_000.0))
@@ -79,7 +79,7 @@ def test_without_a_table_nothing_is_told_and_reports_go_on(
     from voile_share.store import StoreError  # noqa: PLC0415
 
     company = scene.of.company
-    scene.platform.learn(company, [Shown(scene.clock.now, 900.0)], scene.clock.now + 60)
+    scene.platform.learn(company, [SharedPosition(scene.clock.now, 900.0)], scene.clock.now + 60)
     if broken != "none":
         scene.platform.publish_arrivals(scene.of, table(300))
     if broken in {"past", "key"}:
@@ -99,7 +99,7 @@ def test_without_a_table_nothing_is_told_and_reports_go_on(
     scene.drive(scene.token, 2, place=NEAR)
     assert told() == []
     if broken != "store":
-        shown = Shown(scene.clock.now, 900.0)
+        shown = SharedPosition(scene.clock.now, 900.0)
         assert scene.platform.forecast(company, shown) is None
     scene.platform.end_parcel(scene.of, scene.carrying.truck, b"P", delivered=True)
     assert [event for event, _ in told()] == ["delivered"]

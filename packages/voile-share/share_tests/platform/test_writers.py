@@ -14,11 +14,11 @@ from share_tests.scene import HOME, NOON
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_share.ingest import Fix
-from voile_share.platform import Outcome, Settings, Vault
+from voile_share.platform import Settings, SlotOutcome, Vault
 from voile_share.platform import writers as room
 from voile_share.platform.writers import Writers
 from voile_share.platform.writing import Aboard, Draft, Writer
-from voile_share.protocol import PairKeys, Publisher, TruckSecrets, suite_named
+from voile_share.protocol import PairKeys, ReportPublisher, TruckSecrets, suite_named
 from voile_testing.waiting import PATIENCE, wait_until
 
 DAY = NOON // 86_400
@@ -38,7 +38,7 @@ def draft_of(truck: int, slots: int = 1, parcels: int = 0) -> Draft:
     times = [NOON + 300 * slot for slot in range(slots)]
     fixes = [(time, Fix("t", 52.01, 4.36, time + 1.5)) for time in times]
     return Draft(
-        Publisher.new(secrets), None, Randomness.seeded(truck), fixes, {DAY: aboard(parcels)}
+        ReportPublisher.new(secrets), None, Randomness.seeded(truck), fixes, {DAY: aboard(parcels)}
     )
 
 
@@ -96,7 +96,7 @@ def test_reports_are_the_same_wherever_they_are_written(writer, beside):
     drafts = [draft_of(1), draft_of(2, slots=3), draft_of(3, parcels=25), draft_of(4, 2, 2)]
     for ours, theirs in zip(map(writer.write, drafts), beside.written(drafts), strict=True):
         assert essence(ours) == essence(theirs)
-        assert ours.outcome is Outcome.PUBLISHED
+        assert ours.outcome is SlotOutcome.PUBLISHED
 
 
 def test_a_draft_that_is_written_twice_gives_the_same(writer):
@@ -127,7 +127,7 @@ def test_what_cannot_be_written_is_refused_in_the_same_words(writer, beside):
     bad, good = beside.written([full, draft_of(2)])
     assert isinstance(bad, InputError)
     assert "room for 1000 parcels" in str(bad)
-    assert good.outcome is Outcome.PUBLISHED
+    assert good.outcome is SlotOutcome.PUBLISHED
 
 
 def test_a_process_that_dies_loses_no_report(writer, beside):

@@ -8,13 +8,13 @@ from voile_base.randomness import Randomness
 from voile_share.protocol import (
     Carried,
     Content,
-    Link,
     Pair,
     PairKeys,
     Position,
-    Publisher,
+    ReaderLink,
     Receiver,
     Report,
+    ReportPublisher,
     Role,
     SealedSubmission,
     Sender,
@@ -70,9 +70,9 @@ def truck(name: bytes = TRUCK) -> TruckSecrets:
     return TruckSecrets.draw(name, RANDOMNESS)
 
 
-def publisher(suite: Suite = VOILE, name: bytes = TRUCK) -> Publisher:
+def publisher(suite: Suite = VOILE, name: bytes = TRUCK) -> ReportPublisher:
     """A truck that has published nothing."""
-    return Publisher.new(truck(name), suite)
+    return ReportPublisher.new(truck(name), suite)
 
 
 def content(suite: Suite, parcels: int = 1, level: int = 1, room: int = 0) -> Content:
@@ -95,10 +95,10 @@ def reports(count: int, suite: Suite = VOILE) -> list[bytes]:
     return written
 
 
-def link(suite: Suite = VOILE, number: int = 0, days: int = 1) -> Link:
+def link(suite: Suite = VOILE, number: int = 0, days: int = 1) -> ReaderLink:
     """A link to the parcel of a pair."""
     secrets = [secret_of(suite, number, day=DAY + day) for day in range(days)]
-    return Link.to(suite, truck().card(), DAY, secrets)
+    return ReaderLink.to(suite, truck().card(), DAY, secrets)
 
 
 def submission(role: Role, suite: Suite = VOILE, secret: TrackingSecret | None = None) -> bytes:

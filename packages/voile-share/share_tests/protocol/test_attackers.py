@@ -37,12 +37,12 @@ from share_tests.protocol.scenes import (
 from voile_share.protocol import (
     Carried,
     Content,
-    Link,
-    Publisher,
     Reader,
+    ReaderLink,
     Reason,
     RejectedError,
     Report,
+    ReportPublisher,
     Role,
     Submission,
     TrackingKeys,
@@ -210,7 +210,7 @@ def test_another_parcel_of_the_same_pair_is_another_customers():
     mine, next_one = (VOILE.tracking_secret(pair, parcel, DAY) for parcel in (b"one", b"two"))
     parcel = Carried(VOILE.tracking_public(next_one), 0)
     message = publisher().publish(NOON, Content(positions(), [parcel]), RANDOMNESS)[1]
-    reading = Link.to(VOILE, truck().card(), DAY, [mine])
+    reading = ReaderLink.to(VOILE, truck().card(), DAY, [mine])
     assert Reader(reading).read(message, NOON)[1] is None
     assert Browser.of(reading.fragment()).read(message) is None
 
@@ -219,7 +219,7 @@ def test_a_stolen_link_of_yesterday_opens_nothing_of_today():
     """Expiry is not a promise of the server: the keys of yesterday fit nothing of today."""
     today = secret_of(VOILE)
     message = report()
-    stolen = Link.to(VOILE, truck().card(), DAY - 1, [secret_of(VOILE, day=DAY - 1)])
+    stolen = ReaderLink.to(VOILE, truck().card(), DAY - 1, [secret_of(VOILE, day=DAY - 1)])
     with pytest.raises(RejectedError) as error:
         Reader(stolen).read(message, NOON)
     assert error.value.reason == Reason.EXPIRED
@@ -228,13 +228,16 @@ def test_a_stolen_link_of_yesterday_opens_nothing_of_today():
     redated = dataclasses.replace(stolen, first_day=DAY)
     assert Reader(redated).read(message, NOON)[1] is None
     assert Browser.of(redated.fragment()).items(Report.decode(message).body, message[3:23]) == {}
-    assert Reader(Link.to(VOILE, truck().card(), DAY, [today])).read(message, NOON)[1] is not None
+    assert (
+        Reader(ReaderLink.to(VOILE, truck().card(), DAY, [today])).read(message, NOON)[1]
+        is not None
+    )
 
 
 def test_a_malicious_company_that_carries_the_parcel_cannot_speak_for_another_truck():
     """It holds TK and K_b, so its report is recognised, and is rejected by its signature."""
     company = dataclasses.replace(truck(b"another truck 99"), truck=TRUCK)
-    forged = Publisher.new(company).publish(NOON, content(VOILE), RANDOMNESS)[1]
+    forged = ReportPublisher.new(company).publish(NOON, content(VOILE), RANDOMNESS)[1]
     found = Report.decode(forged)
     assert VOILE.recognise(secret_of(VOILE), found.at, found.body) is not None
     with pytest.raises(RejectedError) as error:

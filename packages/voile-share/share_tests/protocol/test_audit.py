@@ -25,11 +25,11 @@ from voile_base.errors import InputError
 from voile_share.protocol import (
     Auditor,
     Content,
-    Publisher,
     Reason,
     Record,
     RejectedError,
     Report,
+    ReportPublisher,
     is_equivocation,
 )
 
@@ -97,7 +97,9 @@ def test_a_truck_cannot_go_back_in_time():
 def test_two_stories_of_one_slot_are_proof_against_the_truck():
     """Equivocation shows in two signed records, and honest records are none."""
     one, other = (
-        record_of(Publisher.new(truck()).publish(NOON, content(VOILE, level=n), RANDOMNESS)[1])
+        record_of(
+            ReportPublisher.new(truck()).publish(NOON, content(VOILE, level=n), RANDOMNESS)[1]
+        )
         for n in (0, 1)
     )
     card = truck().card()

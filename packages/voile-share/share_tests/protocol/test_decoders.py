@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from share_tests.protocol.scenes import BOTH, every_message, link, report
 from voile_share.protocol import (
-    Link,
     Reader,
+    ReaderLink,
     Reason,
     Record,
     RejectedError,
@@ -32,7 +32,7 @@ DECODERS = {
     "sealed": SealedSubmission,
     "report": Report,
     "record": Record,
-    "link": Link,
+    "link": ReaderLink,
     "card": TruckCard,
 }
 MESSAGES = every_message()
@@ -129,7 +129,7 @@ def test_any_position_is_read_or_rejected(encoded):
 def test_any_fragment_is_rejected_by_the_error(text):
     """Whatever stands in the fragment of an address, the reader hears one kind of error."""
     with pytest.raises(RejectedError):
-        Link.from_fragment(text)
+        ReaderLink.from_fragment(text)
 
 
 @pytest.mark.parametrize("suite", BOTH, ids=lambda suite: suite.name)
@@ -137,7 +137,7 @@ def test_a_fragment_is_the_link(suite):
     """A link survives its address, and no other spelling of the fragment does."""
     whole = link(suite, days=3)
     fragment = whole.fragment()
-    assert Link.from_fragment(fragment) == whole
+    assert ReaderLink.from_fragment(fragment) == whole
     assert set(fragment) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     for other in (
         fragment + "=",
@@ -146,7 +146,7 @@ def test_a_fragment_is_the_link(suite):
         fragment[:9] + "*" + fragment[9:],
     ):
         with pytest.raises(RejectedError):
-            Link.from_fragment(other)
+            ReaderLink.from_fragment(other)
 
 
 def test_the_items_of_a_report_must_ascend_and_fill_a_bucket():

@@ -11,7 +11,7 @@ from nacl import bindings
 from share_tests.protocol.scenes import BOTH, NOON, PAPER, TRUCK, VOILE, link, secret_of, submission
 from voile_base.errors import InputError
 from voile_share.protocol import (
-    Link,
+    ReaderLink,
     Reason,
     RejectedError,
     Role,
@@ -102,7 +102,7 @@ def test_hostile_points_in_messages_are_rejected(suite):
     for point in HOSTILE_POINTS.values():
         for place in (19, 88):
             changed = whole[:place] + point + whole[place + 32 :]
-            assert rejected(Link.decode, changed) == Reason.POINT
+            assert rejected(ReaderLink.decode, changed) == Reason.POINT
         card = bytes([1, 9, 0]) + bytes(16) + point + little(9)
         assert rejected(TruckCard.decode, card) == Reason.POINT
 

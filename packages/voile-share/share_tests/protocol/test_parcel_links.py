@@ -66,7 +66,7 @@ def report(its: protocol.TruckSecrets, held: protocol.TrackingKeys, slot: int) -
     day = protocol.day_of(slot)
     carried = [protocol.Carried(keys, 0, 900) for _, keys in held.addressed(day)]
     content = protocol.Content((place, place, place), carried, 10)
-    return protocol.Publisher.new(its).publish(slot, content, RANDOM)[1]
+    return protocol.ReportPublisher.new(its).publish(slot, content, RANDOM)[1]
 
 
 def notice(

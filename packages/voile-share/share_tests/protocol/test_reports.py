@@ -33,11 +33,11 @@ from voile_share.protocol import (
     LEVELS,
     Content,
     Position,
-    Publisher,
     Reader,
     Reason,
     RejectedError,
     Report,
+    ReportPublisher,
     TruckSlot,
     search,
 )
@@ -194,7 +194,7 @@ def test_foreign_reports_are_rejected():
     foreign = publisher(name=b"another truck 99").publish(NOON, content(VOILE), RANDOMNESS)[1]
     assert rejected(reader, foreign) == Reason.FOREIGN
     impostor = dataclasses.replace(truck(b"another truck 99"), truck=TRUCK)
-    forged = Publisher.new(impostor).publish(NOON, content(VOILE), RANDOMNESS)[1]
+    forged = ReportPublisher.new(impostor).publish(NOON, content(VOILE), RANDOMNESS)[1]
     assert rejected(reader, forged) == Reason.SIGNATURE
     assert rejected(reader, report(PAPER)) == Reason.SUITE
 
@@ -257,7 +257,7 @@ def test_a_link_of_several_days_uses_the_key_of_the_day():
 def test_a_publisher_moves_forward_only():
     """The same slot and earlier ones are refused, in one life of the truck and in the next."""
     state, message = publisher().publish(NOON, content(VOILE), RANDOMNESS)
-    again = Publisher.after(truck(), Report.decode(message).record())
+    again = ReportPublisher.after(truck(), Report.decode(message).record())
     assert again == state
     for machine in (state, again):
         for slot in (NOON, NOON - 1, 0):
@@ -265,7 +265,7 @@ def test_a_publisher_moves_forward_only():
                 machine.publish(slot, content(VOILE), RANDOMNESS)
         assert machine.publish(NOON + 1, content(VOILE), RANDOMNESS)[0].sequence == 2
     with pytest.raises(RejectedError):
-        Publisher.after(truck(b"another truck 99"), Report.decode(message).record())
+        ReportPublisher.after(truck(b"another truck 99"), Report.decode(message).record())
 
 
 @SUITES

@@ -23,7 +23,7 @@ from share_tests.protocol.scenes import (
     report,
     run,
 )
-from voile_share.protocol import LEVELS, Link, Reader, Report, TruckSlot
+from voile_share.protocol import LEVELS, Reader, ReaderLink, Report, TruckSlot
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))
 PLACE = TRUCK + NOON.to_bytes(4, "big")
@@ -54,7 +54,7 @@ def test_the_frozen_report_is_read_by_both_readers():
     """
     message, fragment = bytes.fromhex(VECTORS["report"]), VECTORS["fragment"]
     expected = VECTORS["sighting"]
-    _, seen = Reader(Link.from_fragment(fragment)).read(message, NOON)
+    _, seen = Reader(ReaderLink.from_fragment(fragment)).read(message, NOON)
     at = seen.position
     ours = [seen.level, at.latitude, at.longitude, at.time, at.epsilon, seen.remaining]
     assert ours == expected

@@ -13,8 +13,8 @@ import pytest
 
 from share_tests.scene import HOME, NOON, Clock, Parties, Scene
 from voile_base.errors import InputError, VoileError
-from voile_share.arrival import Shown
-from voile_share.platform import Outcome, rotation
+from voile_share.arrival import SharedPosition
+from voile_share.platform import SlotOutcome, rotation
 from voile_share.platform.key_file import read_keys
 from voile_share.service import backup as backups
 from voile_share.service.backup import new_recovery_key, restore, write_backup
@@ -35,7 +35,9 @@ def backed(scene: Scene, tmp_path) -> Scene:
     _, link = scene.platform.add_link(company, None, 24, label="Émile, 2nd floor")
     scene.store.move_link(link.hash, truck.truck, b"sealed \x00 notice")
     scene.platform.add_parcel(company, truck.truck, b"P2", *Parties().keys, HOME, bytes(range(16)))
-    scene.platform.learn(company.company, [Shown(scene.clock.now, 900.0)], scene.clock.now + 60)
+    scene.platform.learn(
+        company.company, [SharedPosition(scene.clock.now, 900.0)], scene.clock.now + 60
+    )
     (tmp_path / "share.toml").write_text('[platform]\nroom = 10 # of "us"\n')
     (tmp_path / "share.toml").chmod(0o600)
     new_recovery_key(tmp_path, tmp_path / "recovery.key")
@@ -74,7 +76,7 @@ def test_a_backup_of_a_running_service_goes_on_from_where_it_was(backed, tmp_pat
     assert Configuration.read(again).settings.room == 10
     backed.platform.close()
     other = Scene(again, clock=Clock(backed.clock.now))
-    assert other.send(backed.token) is Outcome.PUBLISHED
+    assert other.send(backed.token) is SlotOutcome.PUBLISHED
     other.platform.close()
 
 

@@ -22,9 +22,9 @@ from share_tests.chain.anvil import Anvil
 from share_tests.service.load import SECOND, Load, admitted, check_kept, loaded
 from share_tests.service.process import Process, set_up
 from voile_share.chain import (
+    ContractAccount,
     Deployment,
-    Registry,
-    Terms,
+    TransactionTerms,
     address_of,
     audit,
     deploy,
@@ -104,9 +104,9 @@ def test_postgresql_is_killed_under_load(tmp_path, postgres):
 
 def on_chain(folder: Path, node: Anvil) -> tuple[str, Deployment]:
     """Set up a service that publishes by a contract of its own; the company's token."""
-    operator, terms = signer(bytes.fromhex(RICH)), Terms(poll=0.1)
+    operator, terms = signer(bytes.fromhex(RICH)), TransactionTerms(poll=0.1)
     made = deploy(node.chain, operator, terms)
-    Registry(node.chain, made, operator, terms).certify(address_of(operator))
+    ContractAccount(node.chain, made, operator, terms).certify(address_of(operator))
     node.wait_until_kept()
     table = (
         f'[chain]\nurl = "{node.url}"\nchain = {made.chain}\nblock = {made.block}\n'

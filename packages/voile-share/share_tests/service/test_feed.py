@@ -80,7 +80,7 @@ def test_reports_are_sent_as_they_come_and_are_read(service, http, company):
         answer = http.post("/api/v1/mail", content=sealed, headers=headers)
         assert (answer.status_code, answer.content) == (202, b"")
     secret = parties.secret(b"P", day)
-    opened = protocol.Link.to(
+    opened = protocol.ReaderLink.to(
         protocol.suite_named(), protocol.TruckCard.decode(card), day, [secret]
     )
     reader = protocol.Reader(opened)
@@ -274,7 +274,9 @@ def test_a_truck_publishes_by_itself_and_readers_get_it(service, http, company):
 
     place = protocol.Position(52.0, 4.0, int(service.now), 0.01)
     content = protocol.Content((place,) * 3, [], room=30)
-    publisher, first = protocol.Publisher.new(secrets).publish(int(service.now), content, drawn)
+    publisher, first = protocol.ReportPublisher.new(secrets).publish(
+        int(service.now), content, drawn
+    )
     assert (post(first).status_code, post(first).status_code) == (201, 200)
     _, second = publisher.publish(int(service.now) + 300, content, drawn)
     early = post(second)
@@ -288,7 +290,7 @@ def test_a_truck_publishes_by_itself_and_readers_get_it(service, http, company):
     _, fork = publisher.publish(int(service.now), content, Randomness.secure())
     assert (post(fork).status_code, post(fork).json()["reason"]) == (409, "slot-taken")
     service.next_slot()
-    _, astray = protocol.Publisher.new(secrets).publish(int(service.now), content, drawn)
+    _, astray = protocol.ReportPublisher.new(secrets).publish(int(service.now), content, drawn)
     assert (post(astray).status_code, post(astray).json()["reason"]) == (409, "not-in-the-chain")
     tampered = second[:-1] + bytes([second[-1] ^ 1])
     assert post(tampered).json()["reason"] == "signature"

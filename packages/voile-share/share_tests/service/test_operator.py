@@ -21,7 +21,7 @@ from share_tests.scene import Parties
 from share_tests.service.server import Company, Service, serving
 from voile_base.errors import InputError
 from voile_share.protocol.base64url import to_base64url
-from voile_share.service.operator.users import Admitted, Users
+from voile_share.service.operator.users import NewCredentials, Users
 from voile_share.store import UserRole
 from voile_testing.waiting import PATIENCE, wait_until
 
@@ -31,7 +31,7 @@ class Person:
     """Somebody with a browser, an app for codes, and a clock that is the service's."""
 
     service: Service
-    admitted: Admitted
+    admitted: NewCredentials
     http: httpx.Client
 
     @property

@@ -12,7 +12,7 @@ import pytest
 from share_tests.service.server import serving
 from share_tests.service.test_operator import World, made
 from voile_share.map import MapFile
-from voile_testing.browser import SERIOUS, Typist, User, browser
+from voile_testing.browser import SERIOUS, BrowserUser, Typist, browser
 
 __all__ = ["browser"]
 
@@ -34,7 +34,7 @@ def world(tmp_path) -> Iterator[World]:
             one.http.close()
 
 
-def signed_in(user: User, world: World, who: str) -> str:
+def signed_in(user: BrowserUser, world: World, who: str) -> str:
     """Sign in through the form; the address of the service."""
     address, person = world.service.address, world.people[who]
     user.page.goto(f"{address}/operator")
@@ -56,7 +56,7 @@ def test_no_serious_barrier_no_other_origin_and_no_sideways_scrolling(
         if bypass and not script.is_file():
             pytest.skip("axe-core is not here (npm install axe-core, and name axe.min.js)")
         context = browser.new_context(color_scheme=scheme, bypass_csp=bypass)
-        user = User(context.new_page())
+        user = BrowserUser(context.new_page())
         world.service.scene.clock.now += 60
         address = signed_in(user, world, "operator")
         assert user.page.locator("path.road").count() == 2
@@ -87,7 +87,7 @@ def test_no_serious_barrier_no_other_origin_and_no_sideways_scrolling(
 def test_a_link_is_closed_by_keyboard(world: World, browser: Any):
     """From the form to the question whether one is sure, with the focus in sight."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
-    user = User(context.new_page())
+    user = BrowserUser(context.new_page())
     typist, person = Typist(user.page), world.people["Alpha dispatcher"]
     user.page.goto(f"{world.service.address}/operator")
     for field, text in (

@@ -42,7 +42,7 @@ from voile_share.store import (
     Mail,
     Parcel,
     ReportLog,
-    Role,
+    TokenRole,
     TrackingLink,
     Truck,
 )
@@ -56,7 +56,9 @@ def hash_of(text: str) -> bytes:
     return text.encode().ljust(32, b"#")
 
 
-def token(text: str, role: Role = Role.COMPANY, holder: str = COMPANY.company) -> AccessToken:
+def token(
+    text: str, role: TokenRole = TokenRole.COMPANY, holder: str = COMPANY.company
+) -> AccessToken:
     return AccessToken(hash_of(text), role, holder, 1000.0)
 
 
@@ -325,7 +327,7 @@ class DirectoryContract:
         )
         assert set(found) == {None}
         assert not directory.companies()
-        assert not directory.tokens(Role.AUDITOR)
+        assert not directory.tokens(TokenRole.AUDITOR)
         assert not directory.links_beginning(b"x")
         assert not directory.trucks()
         assert not directory.mail(nothing, 0, 10)
@@ -364,22 +366,22 @@ class DirectoryContract:
     def test_tokens(self, known):
         """Tokens of all roles come back as they are; a holder's are revoked together, once."""
         tokens = [
-            AccessToken(hash_of("a"), Role.AUDITOR, "Ann", 1.0, expires=9.0),
-            AccessToken(hash_of("b"), Role.AUDITOR, "Ann", 2.0),
-            AccessToken(hash_of("c"), Role.AUDITOR, "Ben", 3.0, revoked=4.0),
-            AccessToken(hash_of("d"), Role.TRUCK, "Ann", 5.0),
+            AccessToken(hash_of("a"), TokenRole.AUDITOR, "Ann", 1.0, expires=9.0),
+            AccessToken(hash_of("b"), TokenRole.AUDITOR, "Ann", 2.0),
+            AccessToken(hash_of("c"), TokenRole.AUDITOR, "Ben", 3.0, revoked=4.0),
+            AccessToken(hash_of("d"), TokenRole.TRUCK, "Ann", 5.0),
         ]
         for one in tokens:
             known.add_token(one)
         assert [known.token(one.hash) for one in tokens] == tokens
-        assert type(known.token(hash_of("a")).role) is Role
+        assert type(known.token(hash_of("a")).role) is TokenRole
         with pytest.raises(ConflictError):
             known.add_token(replace(tokens[1], holder="Cas"))
-        assert known.revoke_tokens(Role.AUDITOR, "Ann", 7.0) == 2
+        assert known.revoke_tokens(TokenRole.AUDITOR, "Ann", 7.0) == 2
         assert known.revoke_tokens("auditor", "Ann", 8.0) == 0
         assert [known.token(one.hash).revoked for one in tokens] == [7.0, 7.0, 4.0, None]
         assert [one.hash for one in known.tokens("auditor")] == [one.hash for one in tokens[:3]]
-        assert list(known.tokens(Role.TRUCK)) == [tokens[3]]
+        assert list(known.tokens(TokenRole.TRUCK)) == [tokens[3]]
 
     def test_a_token_replaces_those_of_its_holder(self, known):
         """The old ones are revoked when it was created; where it cannot be added, none is."""
@@ -387,19 +389,19 @@ class DirectoryContract:
         known.replace_tokens(new)
         assert known.token(hash_of("first")).revoked == 1500.0
         assert known.token(new.hash) == new
-        other = token("other", Role.AUDITOR, "Ann")
+        other = token("other", TokenRole.AUDITOR, "Ann")
         known.add_token(other)
         with pytest.raises(ConflictError):
-            known.replace_tokens(replace(other, holder=COMPANY.company, role=Role.COMPANY))
-        assert list(known.tokens(Role.COMPANY))[1:] == [new]
-        assert list(known.tokens(Role.AUDITOR)) == [other]
+            known.replace_tokens(replace(other, holder=COMPANY.company, role=TokenRole.COMPANY))
+        assert list(known.tokens(TokenRole.COMPANY))[1:] == [new]
+        assert list(known.tokens(TokenRole.AUDITOR)) == [other]
 
     def test_trucks(self, known):
         """Trucks come back whole, by company or all, in the order of creation."""
         other = Company("0" * 32, "Other", 1.0)
         known.add_company(other, token("other", holder=other.company))
         its = Truck(number_of(0), other.company, b"card", None, 3.0, own_keys=True)
-        own = AccessToken(hash_of("own"), Role.TRUCK, its.truck.hex(), 3.0)
+        own = AccessToken(hash_of("own"), TokenRole.TRUCK, its.truck.hex(), 3.0)
         known.add_truck(its, own)
         assert known.truck(its.truck) == its
         assert known.token(own.hash) == own

@@ -10,9 +10,9 @@ from voile_share.protocol import (
     Auditor,
     Content,
     Position,
-    Publisher,
     Record,
     Report,
+    ReportPublisher,
     TruckCard,
     TruckSecrets,
 )
@@ -54,7 +54,7 @@ class Driver:
     def __init__(self, name: int) -> None:
         self.name = name
         self.truck = number_of(name)
-        self.states = [Publisher.new(secrets_of(name))]
+        self.states = [ReportPublisher.new(secrets_of(name))]
         self._rivals = 0
 
     def publish(self, time: int, after: int = -1, state: bytes | None = None) -> Entry:
@@ -74,8 +74,8 @@ class Driver:
         """Be the truck that has published these reports."""
         secrets = secrets_of(self.name)
         records = [Report.decode(entry.message).record() for entry in taken]
-        self.states = [Publisher.new(secrets)]
-        self.states += [Publisher.after(secrets, record) for record in records]
+        self.states = [ReportPublisher.new(secrets)]
+        self.states += [ReportPublisher.after(secrets, record) for record in records]
 
 
 @lru_cache(maxsize=200)
@@ -88,9 +88,9 @@ def chain(name: int, count: int, first: int = 0) -> tuple[Entry, ...]:
 def next_entry(log: ReportLog, name: int, ahead: int = 1, state: bytes | None = None) -> Entry:
     """A report some slots after the last in the log: what a truck that was restarted publishes."""
     last = log.last(number_of(name))
-    publisher, slot = Publisher.new(secrets_of(name)), slot_of(ahead)
+    publisher, slot = ReportPublisher.new(secrets_of(name)), slot_of(ahead)
     if last is not None:
-        publisher = Publisher.after(secrets_of(name), Report.decode(last.message).record())
+        publisher = ReportPublisher.after(secrets_of(name), Report.decode(last.message).record())
         slot = last.slot + ahead * SLOT
     _, message = publisher.publish(slot, _content(), _RANDOMNESS)
     return Entry(number_of(name), slot, message, state)

@@ -16,10 +16,10 @@ from voile_geo.geodesy import metres_between
 from voile_share import protocol
 from voile_share.ingest import Request
 from voile_share.parties import Parties as Consignors
-from voile_share.platform import Outcome, Settings
+from voile_share.platform import Settings, SlotOutcome
 from voile_share.protocol.signing import verifying_key
 from voile_share.service import Options, application
-from voile_share.service.options import Rate, Rates
+from voile_share.service.options import Rate, RequestRates
 from voile_share.store import SQLiteStore
 from voile_share.truck import OwnTruck
 from voile_share.truck.forwarding import AwayError, Forwarding
@@ -40,7 +40,7 @@ class Road:
         )
         self.forwarding = Forwarding(self.truck, "http://testserver", self.token, self.client)
 
-    def report(self, place=(52.01, 4.36)) -> Outcome:
+    def report(self, place=(52.01, 4.36)) -> SlotOutcome:
         query = f"id=truck&lat={place[0]}&lon={place[1]}&timestamp={self.clock.now:.0f}"
         outcome = self.truck.receive(Request(query=query))
         self.clock.now += 300
@@ -61,16 +61,16 @@ def road(tmp_path):
     scene.platform.close()
 
 
-def submitted(road: Road, parcel: bytes, parties: Parties) -> protocol.Link:
+def submitted(road: Road, parcel: bytes, parties: Parties) -> protocol.ReaderLink:
     """The parties of a parcel have sent their keys to the platform."""
     number, _ = road.scene.platform.add_link(road.company, road.truck.truck, 24)
     card = protocol.TruckCard.decode(road.truck.card)
     for sealed in parties.submissions(card, parcel):
         road.scene.platform.submit(road.scene.platform.link_of(number), sealed)
-    return protocol.Link.to(protocol.suite_named(), card, DAY, [parties.secret(parcel)])
+    return protocol.ReaderLink.to(protocol.suite_named(), card, DAY, [parties.secret(parcel)])
 
 
-def sightings(road: Road, link: protocol.Link):
+def sightings(road: Road, link: protocol.ReaderLink):
     """What the holder of a link reads at the platform."""
     reader, seen = protocol.Reader(link), []
     for entry in road.scene.store.after(road.truck.truck, -1, 100):
@@ -85,7 +85,7 @@ def test_parties_see_a_truck_that_the_platform_cannot_read(road):
     link = submitted(road, b"3SABCD0123456", parties)
     road.truck.load(b"3SABCD0123456", *parties.keys, HOME)
     assert road.forwarding.fetch() == 2
-    assert road.report() is Outcome.PUBLISHED
+    assert road.report() is SlotOutcome.PUBLISHED
     assert road.forwarding.send() == 1
     (sighting,) = sightings(road, link)
     place = (sighting.position.latitude, sighting.position.longitude)
@@ -212,7 +212,7 @@ def test_a_platform_that_wants_a_pause_says_how_long(tmp_path):
     """At 429 nothing is sent twice, and the time to wait is known."""
     scene = Scene(tmp_path)
     (tmp_path / "truck").mkdir()
-    made = Road(tmp_path / "truck", scene, Options(rates=Rates(truck=Rate(0.001, 3))))
+    made = Road(tmp_path / "truck", scene, Options(rates=RequestRates(truck=Rate(0.001, 3))))
     try:
         for _ in range(3):
             made.report()
@@ -255,10 +255,10 @@ def test_what_is_no_address_is_refused(road, address):
 
 def test_commands_beside_a_running_truck_do_not_disturb_it(road):
     """Whoever opens the folder and closes it again ends nothing of those who have it open."""
-    assert road.report() is Outcome.PUBLISHED
+    assert road.report() is SlotOutcome.PUBLISHED
     OwnTruck(road.folder, Settings(), road.clock).close()
     road.clock.now += 60
-    assert road.report() is Outcome.PUBLISHED
+    assert road.report() is SlotOutcome.PUBLISHED
 
 
 def test_a_device_is_made_once(road):
@@ -273,7 +273,7 @@ def test_a_device_is_made_once(road):
         assert len(store.devices(road.truck.truck)) == 2
     road.truck.close()
     road.truck = OwnTruck(road.folder, Settings(), road.clock)
-    assert road.report() is Outcome.PUBLISHED
+    assert road.report() is SlotOutcome.PUBLISHED
 
 
 def test_submissions_before_the_parcel_are_read_again(road):

@@ -53,7 +53,15 @@ from scipy.special import stdtrit
 
 from voile_base.errors import InputError
 
-__all__ = ["ArrivalTable", "Interval", "LeftOut", "Past", "Shown", "left_out", "standing"]
+__all__ = [
+    "ArrivalInterval",
+    "ArrivalTable",
+    "LeftOut",
+    "Past",
+    "SharedPosition",
+    "left_out",
+    "standing",
+]
 
 _Floats = NDArray[np.float64]
 
@@ -88,7 +96,7 @@ _MOST_BYTES = 200_000
 
 
 @dataclass(frozen=True)
-class Shown:
+class SharedPosition:
     """What a party was shown at one report, as far as it says something of the arrival."""
 
     time: float
@@ -140,7 +148,7 @@ class Past:
             raise InputError(msg)
 
     @classmethod
-    def of(cls, shown: Sequence[Shown], arrived: float, tour: str | None = None) -> Self:
+    def of(cls, shown: Sequence[SharedPosition], arrived: float, tour: str | None = None) -> Self:
         """From what was shown before it arrived, as far as that tells of arrivals."""
         those = [one for one in shown if one.tells and one.time <= arrived]
         return cls(
@@ -152,7 +160,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Interval:
+class ArrivalInterval:
     """Seconds from a fix to the arrival."""
 
     low: float
@@ -170,7 +178,7 @@ class ArrivalTable:
     """That it was fitted to."""
     fitted: int
     """When; seconds since 1970."""
-    rows: Mapping[str, Sequence[Interval | None]]
+    rows: Mapping[str, Sequence[ArrivalInterval | None]]
     """By class: of ``_NEAREST`` metres, and of ``_FACTOR`` times as much each."""
 
     @classmethod
@@ -186,7 +194,7 @@ class ArrivalTable:
         rows = {name: found for name, one in tallies.items() if (found := one.row(coverage))}
         return cls(coverage, tours, int(fitted), rows)
 
-    def forecast(self, shown: Shown) -> Interval | None:
+    def forecast(self, shown: SharedPosition) -> ArrivalInterval | None:
         """When a parcel arrives of which this is shown; None where nobody can say.
 
         Raises ``InputError`` unless the distance is a finite number from 0 on.
@@ -302,7 +310,7 @@ class _Tally:
     squares: _Floats
     """Sum of squares of y."""
 
-    def row(self, coverage: float, without: int | None = None) -> list[Interval | None]:
+    def row(self, coverage: float, without: int | None = None) -> list[ArrivalInterval | None]:
         """Intervals for the grid of distances, up to the last where there is one."""
         count = self.count
         if without is not None:
@@ -310,11 +318,11 @@ class _Tally:
             count[:, without] = 0
         tours = (count > 0).sum(axis=1)
         told = np.flatnonzero(tours >= self.fewest)
-        row: list[Interval | None] = [None] * int(told.max(initial=-1) + 1)
+        row: list[ArrivalInterval | None] = [None] * int(told.max(initial=-1) + 1)
         for place in told:
             those = count[place] > 0
             sums = np.stack([count[place], self.total[place], self.squares[place]])[:, those]
-            row[place] = Interval(*_ends(sums, coverage), int(tours[place]))
+            row[place] = ArrivalInterval(*_ends(sums, coverage), int(tours[place]))
         return row
 
 
@@ -338,10 +346,10 @@ def _ends(sums: _Floats, coverage: float) -> tuple[float, float]:
     return min(max(low, 0.0), _LONGEST), min(max(high, 0.0), _LONGEST)
 
 
-def _interval(low: float, high: float, tours: int) -> Interval:
+def _interval(low: float, high: float, tours: int) -> ArrivalInterval:
     if not 0 <= low <= high < math.inf:
         raise ValueError
-    return Interval(float(low), float(high), _count(tours))
+    return ArrivalInterval(float(low), float(high), _count(tours))
 
 
 def _count(number: object) -> int:
@@ -356,7 +364,7 @@ def _place(metres: float) -> int:
     return round(math.log(max(metres, _NEAREST) / _NEAREST) / math.log(_FACTOR))
 
 
-def _classes(shown: Shown) -> tuple[str, ...]:
+def _classes(shown: SharedPosition) -> tuple[str, ...]:
     """Which positions are like this one beside being as far away; the last says most."""
     names = [f"part {int(shown.time % _DAY // _PART_SECONDS)}"]
     if shown.stops is not None:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 
 from voile_base.errors import InputError
 
-__all__ = ["Group", "Levels", "levels_of_paths", "levels_of_values"]
+__all__ = ["EditedLevels", "LevelGroup", "levels_of_paths", "levels_of_values"]
 
 EVERYTHING = "*"
 _LONGEST = 200
 
 
 @dataclass(frozen=True)
-class Group:
+class LevelGroup:
     """A group of a level, and what is in it."""
 
     level: int
@@ -29,12 +29,12 @@ class Group:
     """Its name among those of the level."""
     rows: int
     """Rows of the table in it."""
-    groups: tuple[Group, ...] = ()
+    groups: tuple[LevelGroup, ...] = ()
     """Of the level below; empty for a value."""
 
 
 @dataclass(frozen=True)
-class Levels:
+class EditedLevels:
     """A hierarchy of v values in n levels above them, the last of which is everything."""
 
     paths: tuple[tuple[str, ...], ...]
@@ -47,11 +47,11 @@ class Levels:
         """Levels above the values."""
         return len(self.paths[0]) - 1
 
-    def tree(self) -> tuple[Group, ...]:
+    def tree(self) -> tuple[LevelGroup, ...]:
         """The groups below everything."""
         return tuple(self._below(self.paths, self.height - 1))
 
-    def merged(self, level: int, names: Sequence[str], called: str) -> Levels:
+    def merged(self, level: int, names: Sequence[str], called: str) -> EditedLevels:
         """With groups of a level as one, which lies where the first of them did.
 
         Of values (level 0) the groups that hold them at level 1 are changed: the values named get
@@ -70,7 +70,7 @@ class Levels:
             lambda path: (*path[:level], called, *above) if path[level] in set(names) else path
         )
 
-    def split(self, level: int, name: str) -> Levels:
+    def split(self, level: int, name: str) -> EditedLevels:
         """With the groups or values of the level below in the place of a group."""
         if not 1 <= level < self.height:
             msg = "only a group between the values and everything can be split"
@@ -88,7 +88,7 @@ class Levels:
             )
         )
 
-    def renamed(self, level: int, name: str, called: str) -> Levels:
+    def renamed(self, level: int, name: str, called: str) -> EditedLevels:
         """With another name for a group; values keep theirs."""
         called = _name(called)
         if not 1 <= level < self.height:
@@ -101,18 +101,18 @@ class Levels:
             )
         )
 
-    def widened(self) -> Levels:
+    def widened(self) -> EditedLevels:
         """With one level more, below everything, in which each group stands alone."""
         return self._with(lambda path: (*path[:-1], path[-2], path[-1]))
 
-    def narrowed(self, level: int) -> Levels:
+    def narrowed(self, level: int) -> EditedLevels:
         """Without a level between the values and everything."""
         if not 1 <= level < self.height:
             msg = "values and everything stay; choose a level between them"
             raise InputError(msg)
         return self._with(lambda path: (*path[:level], *path[level + 1 :]))
 
-    def moved(self, level: int, name: str, steps: int) -> Levels:
+    def moved(self, level: int, name: str, steps: int) -> EditedLevels:
         """With a group or value one place up (-1) or down (1) among its neighbours."""
         groups = list(dict.fromkeys(path[level : level + 2] for path in self.paths))
         at = next((i for i, group in enumerate(groups) if group[0] == name), None)
@@ -122,7 +122,9 @@ class Levels:
             return self
         groups[at], groups[at + steps] = groups[at + steps], groups[at]
         rank = {group[0]: place for place, group in enumerate(groups)}
-        return Levels(tuple(sorted(self.paths, key=lambda path: rank[path[level]])), self.rows)
+        return EditedLevels(
+            tuple(sorted(self.paths, key=lambda path: rank[path[level]])), self.rows
+        )
 
     def csv(self) -> str:
         """As the file that a plan names."""
@@ -130,7 +132,7 @@ class Levels:
         csv.writer(out, delimiter=";", lineterminator="\n").writerows(self.paths)
         return out.getvalue()
 
-    def _gathered(self, names: Sequence[str], called: str) -> Levels:
+    def _gathered(self, names: Sequence[str], called: str) -> EditedLevels:
         chosen = [path for path in self.paths if path[0] in set(names)]
         if not chosen:
             msg = "choose values to put in a group"
@@ -149,7 +151,7 @@ class Levels:
             msg = f"a group of that level is called {called!r} already; choose another name"
             raise InputError(msg)
 
-    def _with(self, change: object) -> Levels:
+    def _with(self, change: object) -> EditedLevels:
         assert callable(change)
         paths = [change(path) for path in self.paths]
         first: dict[tuple[str, ...], int] = {}
@@ -160,25 +162,25 @@ class Levels:
         ranked = sorted(
             paths, key=lambda path: [first[path[level:]] for level in reversed(range(len(path)))]
         )
-        return Levels(tuple(ranked), self.rows)
+        return EditedLevels(tuple(ranked), self.rows)
 
-    def _below(self, paths: Sequence[tuple[str, ...]], level: int) -> Iterator[Group]:
+    def _below(self, paths: Sequence[tuple[str, ...]], level: int) -> Iterator[LevelGroup]:
         for name in dict.fromkeys(path[level] for path in paths):
             inside = [path for path in paths if path[level] == name]
             rows = sum(self.rows.get(path[0], 0) for path in inside)
             groups = tuple(self._below(inside, level - 1)) if level else ()
-            yield Group(level, name, rows, groups)
+            yield LevelGroup(level, name, rows, groups)
 
 
-def levels_of_values(rows: Mapping[str, int]) -> Levels:
+def levels_of_values(rows: Mapping[str, int]) -> EditedLevels:
     """A hierarchy of values and everything, in the order given; raises ``InputError`` for none."""
     if not rows:
         msg = "the column has no values that can be grouped"
         raise InputError(msg)
-    return Levels(tuple((value, EVERYTHING) for value in rows), dict(rows))
+    return EditedLevels(tuple((value, EVERYTHING) for value in rows), dict(rows))
 
 
-def levels_of_paths(paths: Sequence[Sequence[str]], rows: Mapping[str, int]) -> Levels:
+def levels_of_paths(paths: Sequence[Sequence[str]], rows: Mapping[str, int]) -> EditedLevels:
     """The hierarchy of a file's lines; values of the table that it lacks stand alone in it."""
     found = [tuple(path) for path in paths]
     if any(path[-1] != EVERYTHING for path in found):
@@ -186,7 +188,7 @@ def levels_of_paths(paths: Sequence[Sequence[str]], rows: Mapping[str, int]) -> 
     there = {path[0] for path in found}
     lacking = [value for value in rows if value not in there]
     found += [(value,) * (len(found[0]) - 1) + (EVERYTHING,) for value in lacking]
-    return Levels(tuple(found), dict(rows))
+    return EditedLevels(tuple(found), dict(rows))
 
 
 def _name(called: str) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 from voile.report.grid import risk_title
 from voile.report.words import spoken
-from voile.study.record import Comparison
+from voile.study.record import StudyComparison
 
-__all__ = ["Bars", "Picture", "Spot", "bars_of", "few", "risk_and_loss"]
+__all__ = ["Bars", "FrontierPicture", "Spot", "bars_of", "few", "risk_and_loss"]
 
 _FEW, _MOST = 12, 20
 _WIDTH, _HEIGHT = 640.0, 360.0
@@ -22,7 +22,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 16.0, 16.0, 48.0
 
 
 @dataclass(frozen=True)
-class Bar:
+class PictureBar:
     """One bar: heights and places are shares of the picture."""
 
     label: str
@@ -36,7 +36,7 @@ class Bar:
 class Bars:
     """How a column is spread."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[PictureBar, ...]
     binned: bool
     others: int
 
@@ -59,7 +59,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Tick:
+class AxisTick:
     """A mark of an axis."""
 
     at: float
@@ -67,7 +67,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Picture:
+class FrontierPicture:
     """Risk (upwards) against loss (to the right); both are better where they are smaller."""
 
     width: float
@@ -75,8 +75,8 @@ class Picture:
     left: float
     bottom: float
     spots: tuple[Spot, ...]
-    across: tuple[Tick, ...]
-    upwards: tuple[Tick, ...]
+    across: tuple[AxisTick, ...]
+    upwards: tuple[AxisTick, ...]
     risk: str
     loss: str
 
@@ -89,7 +89,9 @@ def bars_of(document: Mapping[str, Any] | None) -> Bars | None:
     most = max(bar["rows"] for bar in said) or 1
     step = 100 / len(said)
     bars = tuple(
-        Bar(str(bar["value"]), int(bar["rows"]), i * step, step * 0.86, 100 * bar["rows"] / most)
+        PictureBar(
+            str(bar["value"]), int(bar["rows"]), i * step, step * 0.86, 100 * bar["rows"] / most
+        )
         for i, bar in enumerate(said)
     )
     return Bars(bars, bool(document.get("binned")), int(document.get("others", 0)))
@@ -129,7 +131,7 @@ def _as_number(text: str) -> tuple[float, str]:
         return 0.0, text  # a time, whose text is in its order
 
 
-def risk_and_loss(comparison: Comparison) -> Picture | None:
+def risk_and_loss(comparison: StudyComparison) -> FrontierPicture | None:
     """The picture of a comparison; None where no study has both a risk and a loss."""
     placed = [
         (index, point.name, point.risk, point.loss)
@@ -151,14 +153,14 @@ def risk_and_loss(comparison: Comparison) -> Picture | None:
         )
         for index, name, risk, loss in placed
     )
-    return Picture(
+    return FrontierPicture(
         _WIDTH,
         _HEIGHT,
         _LEFT,
         _HEIGHT - _BOTTOM,
         spots,
-        tuple(Tick(_across(value, losses), f"{value:.3g}") for value in _ticks(losses)),
-        tuple(Tick(_upwards(value, risks), f"{100 * value:.3g} %") for value in _ticks(risks)),
+        tuple(AxisTick(_across(value, losses), f"{value:.3g}") for value in _ticks(losses)),
+        tuple(AxisTick(_upwards(value, risks), f"{100 * value:.3g} %") for value in _ticks(risks)),
         risk_title(comparison),
         spoken(comparison.loss).lower() if comparison.loss else "loss",
     )

@@ -31,7 +31,7 @@ __all__ = [
     "KINDS",
     "ROLES",
     "ColumnLine",
-    "Problem",
+    "PlanProblem",
     "column_lines",
     "file_named",
     "file_of_plan",
@@ -67,7 +67,7 @@ _ASKS_FOR_PERSONS = "are the rows of one value a person's?"
 
 
 @dataclass(frozen=True)
-class Problem:
+class PlanProblem:
     """What is wrong with a plan."""
 
     message: str
@@ -91,7 +91,9 @@ class ColumnLine:
     """"lowest, highest"; empty: none."""
 
 
-def problem_of(path: Path, columns: Sequence[str], start: Start | None = None) -> Problem | None:
+def problem_of(
+    path: Path, columns: Sequence[str], start: Start | None = None
+) -> PlanProblem | None:
     """What would keep the plan from being used on a table of these columns; None: nothing.
 
     With a start folder, files that the plan names must stand in it.
@@ -105,7 +107,7 @@ def problem_of(path: Path, columns: Sequence[str], start: Start | None = None) -
         publisher_for(plan)
     except VoileError as error:
         message = str(error).removeprefix(f"{path}: ")
-        return Problem(message, _line_of(path, message))
+        return PlanProblem(message, _line_of(path, message))
     return None
 
 

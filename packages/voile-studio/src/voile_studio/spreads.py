@@ -8,7 +8,15 @@ from typing import Any
 
 from voile.study.record import Distribution, StudyRecord
 
-__all__ = ["Pair", "Shown", "SizeClass", "pair_of", "ruler_of", "shown_columns", "size_classes"]
+__all__ = [
+    "ColumnChange",
+    "SizeClass",
+    "SpreadPair",
+    "pair_of",
+    "ruler_of",
+    "shown_columns",
+    "size_classes",
+]
 
 _GAP = 0.14
 """The share of a place in the picture that stays empty."""
@@ -30,7 +38,7 @@ class Twin:
 
 
 @dataclass(frozen=True)
-class Pair:
+class SpreadPair:
     """How a column was spread among the rows, and how it is."""
 
     column: str
@@ -41,7 +49,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ColumnChange:
     """How a release shows a column."""
 
     column: str
@@ -64,7 +72,7 @@ class SizeClass:
     after: tuple[int, float] | None
 
 
-def pair_of(distribution: Distribution) -> Pair:
+def pair_of(distribution: Distribution) -> SpreadPair:
     """The bars of one column."""
     before, after = distribution.before, distribution.after
     most = max((*before, *after), default=0) or 1
@@ -84,12 +92,12 @@ def pair_of(distribution: Distribution) -> Pair:
         )
     )
     moved = sum(abs(was - now) for was, now in zip(before, after, strict=True)) / 2
-    return Pair(distribution.column, distribution.role, twins, moved)
+    return SpreadPair(distribution.column, distribution.role, twins, moved)
 
 
 def shown_columns(
     record: StudyRecord, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> list[Shown]:
+) -> list[ColumnChange]:
     """How a release shows each column; ``before`` and ``after`` are what looks at both found."""
     was = {column["name"]: int(column["distinct"]) for column in before.get("columns", [])}
     now = {column["name"]: int(column["distinct"]) for column in after.get("columns", [])}
@@ -106,7 +114,7 @@ def shown_columns(
         if isinstance(level, int):
             told = f"level {level}"
         found.append(
-            Shown(name, str(said.get("kind", "")), steps, told, (was.get(name), published))
+            ColumnChange(name, str(said.get("kind", "")), steps, told, (was.get(name), published))
         )
     return found
 

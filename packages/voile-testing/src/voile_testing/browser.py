@@ -10,7 +10,7 @@ import pytest
 
 from voile_testing import waiting
 
-__all__ = ["FOCUSED", "MOST_STOPS", "SEEN", "SERIOUS", "Typist", "User", "browser"]
+__all__ = ["FOCUSED", "MOST_STOPS", "SEEN", "SERIOUS", "BrowserUser", "Typist", "browser"]
 
 PATIENCE = 1000 * waiting.PATIENCE
 """Milliseconds."""
@@ -47,7 +47,7 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
-class User:
+class BrowserUser:
     """Somebody with a browser: what they did, what it complained of and what it asked for."""
 
     def __init__(self, page: Any) -> None:

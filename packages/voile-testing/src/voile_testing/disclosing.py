@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from voile.disclosure.disclosure import Disclosure, Groups, Shown
+from voile.disclosure.disclosure import Disclosure, GroupNumbering, Shown
 from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
 from voile.disclosure.interval import Interval
@@ -60,13 +60,13 @@ class _Described:
         self._levels: Mapping[str, int] = levels if isinstance(levels, Mapping) else {}
         self._stated = isinstance(levels, Mapping)
 
-    def groups(self, columns: Mapping[str, Shown]) -> Groups | None:
+    def groups(self, columns: Mapping[str, Shown]) -> GroupNumbering | None:
         """What the numbers of groups are of; None where there are none."""
         if GROUP not in self._columns:
             return None
         if self._permuted:
             by = tuple(self._roles.get("sensitive", ()))
-            return Groups(
+            return GroupNumbering(
                 column=GROUP,
                 made="blocks" if self._kind == "ke-anonymity" else "clusters",
                 # Only a release made by hand has permuted columns, and none that decide the groups.
@@ -75,7 +75,7 @@ class _Described:
         coarse = tuple(name for name, shown in columns.items() if shown.coarse)
         known = [self._stem(column) for role in self._coarse_roles() for column in role]
         by = tuple(dict.fromkeys([*known, *coarse])) or tuple(columns)
-        return Groups(column=GROUP, made="alike", by=by)
+        return GroupNumbering(column=GROUP, made="alike", by=by)
 
     def shown(self) -> Iterator[tuple[str, Shown]]:
         """Each column of the table, and how it is shown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from voile_geo.roads.building import Chain, NetworkBuilder
+from voile_geo.roads.building import NetworkBuilder, RoadChain
 from voile_geo.roads.driving import Ways
 from voile_geo.roads.network import RoadNetwork
 
@@ -22,7 +22,7 @@ def random_network(seed: int, size: int = 6, spacing: float = 0.002) -> RoadNetw
             for k, m in ((i + 1, j), (i, j + 1)):
                 if k < size and m < size and rng.random() < 0.9:
                     builder.add(
-                        Chain(
+                        RoadChain(
                             ((i, j), (k, m)),
                             (latitude[i, j], latitude[k, m]),
                             (longitude[i, j], longitude[k, m]),
@@ -39,7 +39,7 @@ def network_of(*chains: list[tuple[float, float]], ways: Ways = "both") -> RoadN
     builder = NetworkBuilder()
     for chain in chains:
         latitude, longitude = zip(*chain, strict=True)
-        builder.add(Chain(tuple(chain), latitude, longitude, ways))
+        builder.add(RoadChain(tuple(chain), latitude, longitude, ways))
     return builder.build("a map")
 
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.attack.minimality import MinimalityAttack
-from voile.attack.refused import Shown, left_for
+from voile.attack.refused import RefusedRows, left_for
 from voile.attack.registry import attack_named
 from voile.models.ke_anonymity import is_valid
 from voile.publish.ke_anonymity import KEAnonymity
-from voile.publish.ke_anonymity.decision import Search, Terms
+from voile.publish.ke_anonymity.decision import KETerms, Search
 from voile.release.history import History
 from voile.release.release import Release
 from voile.schema.plan import Plan
@@ -86,7 +86,7 @@ def test_it_finds_whom_listing_all_tables_finds() -> None:
         e = draw.choice([1, 2, 3])
         arrivals = [4, *(draw.choice([1, 1, 2]) for _ in range(3))]
         values = [0, 6, 1, 5, *(draw.choice([1, 2, 2, 3, 6]) for _ in range(sum(arrivals) - 4))]
-        worlds = Worlds(Terms(2, Decimal(e), search=search), arrivals, range(7))
+        worlds = Worlds(KETerms(2, Decimal(e), search=search), arrivals, range(7))
         states, _ = worlds.play(values)
         shown = {person for person, born in enumerate(states[-1].born) if born}
         expected = {n.person for n in worlds.narrowed(values, 2, e)} & shown
@@ -119,7 +119,7 @@ def test_what_is_left_is_what_listing_all_arrangements_leaves(
         first += len(group)
         places = np.searchsorted(values, group)
         counts = {int(p): int((places == p).sum()) for p in places}
-        shown.append(Shown(at, members, counts))
+        shown.append(RefusedRows(at, members, counts))
     refused &= set(people)
     worlds = []
     for arrangement in product(*map(set, map(permutations, groups))):

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.audit.beside import Beside
+from voile.audit.beside import JointCodes
 from voile.audit.beyond import excess_of
 from voile.audit.closest import Agreement, NearestRows
 from voile.audit.copying import Copying
@@ -33,7 +33,7 @@ ORIGINAL, CONTROL, OTHERS = (_people(1500, seed) for seed in (1, 2, 3))
 
 def _setting(released: pl.DataFrame, *control: pl.DataFrame, seed: int = 1) -> Setting:
     foreign = as_release(released, recognise(released, People(ORIGINAL)), {})
-    beside = Beside.of(foreign, [ORIGINAL, *control], None)
+    beside = JointCodes.of(foreign, [ORIGINAL, *control], None)
     return Setting(beside, (), None, 300, Randomness.seeded(seed))
 
 

@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 
 from voile.audit import likeness
-from voile.audit.beside import Column
-from voile.audit.likeness import Likeness, Rows
+from voile.audit.beside import JointColumn
+from voile.audit.likeness import DistinctRows, Likeness
 
 
-def column(draws: np.random.Generator, rows: int, people: int) -> Column:
+def column(draws: np.random.Generator, rows: int, people: int) -> JointColumn:
     values, cells = 4, 3
     near = draws.uniform(0.02, 1, (values, cells)).astype(np.float32)
     value = (draws.integers(0, values, people),)
     cell = draws.integers(0, cells, rows)
-    return Column("any", value, cell, near > 0.5, near, None, np.zeros(cells, dtype=bool), "exact")
+    return JointColumn(
+        "any", value, cell, near > 0.5, near, None, np.zeros(cells, dtype=bool), "exact"
+    )
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -35,7 +37,7 @@ def test_however_few_are_looked_at_together_rows_are_as_likely_as_by_definition(
     ]
     expected = np.prod(each, axis=0)
     expected /= expected.sum(axis=1, keepdims=True)
-    rows = Rows.of(columns)
+    rows = DistinctRows.of(columns)
     alike = Likeness.of(columns, rows, (0, chosen), exact=exact)
     by_people = np.concatenate([weights for _, weights in alike.by_people()])
     by_rows = np.concatenate([weights for _, weights in alike.by_rows()], axis=1)

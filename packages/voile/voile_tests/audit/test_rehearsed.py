@@ -12,7 +12,7 @@ from voile.audit.rehearsed import risks_of_rehearsal
 from voile.policy.case import open_case
 from voile.policy.checking import judge
 from voile.policy.stated import policy_of_text
-from voile.study.evidence import Terms
+from voile.study.evidence import EvidenceTerms
 from voile.study.instruments import Instruments
 from voile.study.record import StudyRecord
 from voile.study.single import make_study
@@ -43,7 +43,7 @@ most = 0.9
 
 def _study(folder: Path, held_out: float = 0.3) -> StudyRecord:
     (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
-    terms = Terms((), 200, held_out)
+    terms = EvidenceTerms((), 200, held_out)
     instruments = replace(Instruments.standard(()), risks=risks_of_rehearsal, measures=())
     return make_study(
         ORIGINAL, folder / "plan.toml", folder / "study", terms=terms, instruments=instruments
@@ -82,7 +82,11 @@ def test_the_release_under_study_is_the_same_whether_risks_are_counted_or_not(
     if risks:
         instruments = replace(instruments, risks=risks_of_rehearsal)
     made = make_study(
-        ORIGINAL, tmp_path / "plan.toml", seed=7, terms=Terms((), 50), instruments=instruments
+        ORIGINAL,
+        tmp_path / "plan.toml",
+        seed=7,
+        terms=EvidenceTerms((), 50),
+        instruments=instruments,
     )
     alone = voile.run_study(ORIGINAL, tmp_path / "plan.toml", seed=7, attacks=(), targets=50)
     assert made.record.fingerprint == alone.fingerprint

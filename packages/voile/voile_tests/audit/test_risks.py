@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.audit.beside import Beside
+from voile.audit.beside import JointCodes
 from voile.audit.foreign import as_release
 from voile.audit.inference import inference
 from voile.audit.linkability import linkability
@@ -24,19 +24,19 @@ ORIGINAL, CONTROL = people(1200, 1), people(1200, 2)
 HALVES = ["age", "sex", "town"], ["education", "hours", "income"]
 
 
-def _beside(released: pl.DataFrame, original: pl.DataFrame, *more: pl.DataFrame) -> Beside:
+def _beside(released: pl.DataFrame, original: pl.DataFrame, *more: pl.DataFrame) -> JointCodes:
     recognised = recognise(released, People(original))
-    return Beside.of(as_release(released, recognised, {}), [original, *more], None)
+    return JointCodes.of(as_release(released, recognised, {}), [original, *more], None)
 
 
-def _of_persons(rows: int) -> tuple[Beside, Beside]:
+def _of_persons(rows: int) -> tuple[JointCodes, JointCodes]:
     """A copy of people who have as many equal rows each: counted by persons, and by rows."""
     several = pl.concat([ORIGINAL.with_row_index("person").cast({"person": pl.Int64})] * rows)
     others = pl.concat([CONTROL.with_row_index("person").cast({"person": pl.Int64})] * rows)
     shown = several.drop("person")
     foreign = as_release(shown, recognise(shown, People(shown)), {})
-    by_person = Beside.of(foreign, [several, others], None, "person")
-    return by_person, Beside.of(foreign, [several, others], None)
+    by_person = JointCodes.of(foreign, [several, others], None, "person")
+    return by_person, JointCodes.of(foreign, [several, others], None)
 
 
 def test_a_person_with_several_rows_is_one_target() -> None:
@@ -58,7 +58,7 @@ def test_persons_are_drawn_alike_however_many_rows_they_have() -> None:
     foreign = as_release(
         people.drop("person"), recognise(people.drop("person"), People(people)), {}
     )
-    beside = Beside.of(foreign, [people], None, "person")
+    beside = JointCodes.of(foreign, [people], None, "person")
     draws = np.random.default_rng(1)
     often, met = 0, set[int]()
     for _ in range(400):
@@ -71,7 +71,7 @@ def test_persons_are_drawn_alike_however_many_rows_they_have() -> None:
     assert len(met) > 40
 
 
-def _risks(beside: Beside, seed: int = 0, targets: int = 300) -> dict[str, Risk]:
+def _risks(beside: JointCodes, seed: int = 0, targets: int = 300) -> dict[str, Risk]:
     draws = Randomness.seeded(seed)
     several, *_ = singling_out(beside, draws)
     return {

@@ -7,17 +7,17 @@ from decimal import Decimal
 from hypothesis import strategies as st
 
 from voile.disclosure.altered import Altered
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
 from voile.disclosure.interval import Interval
 from voile.disclosure.moved import (
-    CorrelatedGaussian,
     Moved,
-    PlanarLaplace,
     PlanarZones,
     Remaining,
-    RoadMap,
+    StatedCorrelatedGaussian,
+    StatedPlanarLaplace,
+    StatedRoadMap,
     TurningLaplace,
 )
 from voile.disclosure.noisy import Cluster, Noisy
@@ -41,7 +41,7 @@ def several(values):
 
 
 MAPS = st.builds(
-    RoadMap,
+    StatedRoadMap,
     name=st.text(),
     digest=st.text(),
     within=st.integers(1, 99),
@@ -59,9 +59,9 @@ ZONES = st.builds(
     factor=st.floats(0.1, 1),
 )
 LAWS = (
-    st.builds(PlanarLaplace)
+    st.builds(StatedPlanarLaplace)
     | st.builds(TurningLaplace, deviation=POSITIVE, start=st.sampled_from(["uniform", "zero"]))
-    | st.builds(CorrelatedGaussian, tau=POSITIVE)
+    | st.builds(StatedCorrelatedGaussian, tau=POSITIVE)
 )
 CLUSTERS = st.builds(
     Cluster,
@@ -102,7 +102,7 @@ SHOWN = (
     | st.builds(Remaining, zones=ZONES, destination=DEGREES)
 )
 GROUPS = st.builds(
-    Groups,
+    GroupNumbering,
     column=st.just("group"),
     made=st.sampled_from(["alike", "clusters", "blocks"]),
     by=several(st.sampled_from("abc")),

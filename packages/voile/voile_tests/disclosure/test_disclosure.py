@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.exact import Exact
 from voile.disclosure.interval import Interval
 from voile.disclosure.noisy import Cluster, Noisy
@@ -23,7 +23,7 @@ from voile_tests.disclosure.statements import DISCLOSURES, SHOWN
 from voile_tests.releases import promised
 
 NOISY = Noisy(step=1, clusters=(Cluster(scale=2, half_width=3, share=1),))
-BLOCKS = Groups(column="group", made="blocks", by=("pay",))
+BLOCKS = GroupNumbering(column="group", made="blocks", by=("pay",))
 
 
 @given(DISCLOSURES)

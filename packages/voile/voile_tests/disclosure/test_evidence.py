@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from voile.disclosure.aggregate import Aggregate, Label
-from voile.disclosure.evidence import Intervals, Labels
+from voile.disclosure.evidence import IntervalEvidence, Labels
 from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
 from voile.disclosure.interval import Interval
@@ -71,9 +71,9 @@ def test_intervals_hold_their_ends():
 
 def test_an_interval_with_one_end_is_no_missing_value():
     """Only where both ends are missing may it be one."""
-    found = Intervals(np.array([1.0, np.nan]), np.array([np.nan, 0]), np.array([5, np.nan]))
+    found = IntervalEvidence(np.array([1.0, np.nan]), np.array([np.nan, 0]), np.array([5, np.nan]))
     assert fits(found) == [[], []]
-    whole = Intervals(np.array([1.0]), np.array([0.0, 2]), np.array([5.0, 3]))
+    whole = IntervalEvidence(np.array([1.0]), np.array([0.0, 2]), np.array([5.0, 3]))
     assert fits(whole.only(np.array([1, 0, 0]))) == [[1, 2]]
 
 

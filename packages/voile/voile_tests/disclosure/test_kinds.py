@@ -10,11 +10,11 @@ import pytest
 
 from voile.disclosure.aggregate import Aggregate, Label
 from voile.disclosure.altered import Altered
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
 from voile.disclosure.interval import Interval
-from voile.disclosure.moved import Moved, PlanarLaplace, PlanarZones, Remaining
+from voile.disclosure.moved import Moved, PlanarZones, Remaining, StatedPlanarLaplace
 from voile.disclosure.numbered import Numbered
 from voile.disclosure.permuted import Permuted
 from voile.disclosure.typical import Typical
@@ -25,7 +25,7 @@ from voile_tests.disclosure.test_disclosure import NOISY
 
 ZONES = PlanarZones(levels=(1.0,))
 NORTH, EAST = (
-    Moved(coordinate=name, law=PlanarLaplace(), zones=ZONES, decimals=2)
+    Moved(coordinate=name, law=StatedPlanarLaplace(), zones=ZONES, decimals=2)
     for name in ("latitude", "longitude")
 )
 METRES = Remaining(zones=ZONES)
@@ -122,7 +122,7 @@ def test_published_columns_of_counts_and_of_nothing():
 
 def test_a_disclosure_leaves_out_columns_and_tells_how_rows_were_drawn():
     """The rest stays, groups too; a row is there with the stated probability, or for sure."""
-    groups = Groups(column="group", made="clusters", by=("pay",))
+    groups = GroupNumbering(column="group", made="clusters", by=("pay",))
     both = Disclosure(
         columns={"a": Exact(), "pay": Permuted()}, groups=groups, sampled=Decimal("0.25")
     )

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from voile.disclosure.covering import intervals_covered, sets_covered
-from voile.disclosure.evidence import Intervals
-from voile.disclosure.perturbed import Near, Perturbed
+from voile.disclosure.evidence import IntervalEvidence
+from voile.disclosure.perturbed import NearEvidence, Perturbed
 from voile_base.errors import TableError
 from voile_tests.disclosure.sides import Knows, Shows
 
@@ -18,7 +18,7 @@ def test_a_number_fits_the_better_the_nearer_it_is():
     """By how many mean distances it is off, whichever side knows more rows."""
     shown = Perturbed(scale=2.0)
     evidence = shown.evidence(Knows([1, 4]), Shows("age", {"age": [1, 2, 5]}))
-    assert isinstance(evidence, Near)
+    assert isinstance(evidence, NearEvidence)
     expected = [[0, -0.5, -2], [-1.5, -1, -0.5]]
     assert evidence.log_weights(slice(None)).tolist() == expected
     assert evidence.only(np.array([2, 0])).log_weights(np.array([1])).tolist() == [[-0.5, -1.5]]
@@ -72,7 +72,7 @@ class Ages(SimpleNamespace):
 @pytest.mark.parametrize(("level", "levels"), [(None, None), (2, [2, 2])])
 def test_intervals_are_of_the_level_that_made_them(level, levels):
     """None where groups differ; each stands for the values within it, and is as wide as it is."""
-    evidence = Intervals(Ages.points, np.array([1.0, 4.0]), np.array([3.0, 5.0]))
+    evidence = IntervalEvidence(Ages.points, np.array([1.0, 4.0]), np.array([3.0, 5.0]))
     cells = Shows("age", {"age.low": [1, 4], "age.high": [3, 5]})
     covered = intervals_covered(Ages(), cells, evidence, level)
     assert covered.spread.matrix.toarray().tolist() == [[0.5, 0.5, 0], [0, 0, 1]]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from voile.disclosure import shuffled
-from voile.disclosure.evidence import Intervals, Labels
-from voile.disclosure.shuffled import Permuted, group_counts
+from voile.disclosure.evidence import IntervalEvidence, Labels
+from voile.disclosure.shuffled import PermutedEvidence, group_counts
 
 VALUES = ["a", "b", "c"]
 SHOWN = [0, 0, 1, 2, 1, 1, 0]
@@ -24,7 +24,7 @@ def test_a_group_weighs_by_its_share_over_that_of_all_rows():
     """(k / n) / q for each target and row, whatever stands beside the row itself; 0 is -inf."""
     targets = np.array([1, 0, 2, 3])
     known = Labels.of([["a", "b", "c", "not there"]], VALUES)
-    found = Permuted.of(targets, np.array(GROUPS), known, COUNTS)
+    found = PermutedEvidence.of(targets, np.array(GROUPS), known, COUNTS)
     weights = np.exp(found.log_weights(slice(None)))
     for target, value in enumerate(targets):
         for row, group in enumerate(GROUPS):
@@ -37,8 +37,8 @@ def test_a_group_weighs_by_its_share_over_that_of_all_rows():
 
 def test_other_evidence_is_averaged_over_the_values_of_a_group():
     """Of an interval that holds several values: the mean of those that it may be."""
-    holds = Intervals(np.array([1.0, 3.0]), np.array([0.0, 1, 3]), np.array([1.0, 3, 9]))
-    found = Permuted.of(np.array([0, 1]), np.array(GROUPS), holds, COUNTS)
+    holds = IntervalEvidence(np.array([1.0, 3.0]), np.array([0.0, 1, 3]), np.array([1.0, 3, 9]))
+    found = PermutedEvidence.of(np.array([0, 1]), np.array(GROUPS), holds, COUNTS)
     fits = [[1, 1, 0], [0, 1, 1]]
     for target in (0, 1):
         usual = np.mean([fits[target][v] for v in SHOWN])
@@ -51,7 +51,7 @@ def test_other_evidence_is_averaged_over_the_values_of_a_group():
 def test_some_rows_keep_what_their_groups_say():
     """Groups of which no row is left are forgotten, and the others weigh as before."""
     known = Labels.of([VALUES], VALUES)
-    found = Permuted.of(np.array([0, 1, 2]), np.array(GROUPS), known, COUNTS)
+    found = PermutedEvidence.of(np.array([0, 1, 2]), np.array(GROUPS), known, COUNTS)
     whole, rows = found.log_weights(slice(None)), np.array([6, 0, 5])
     some = found.only(rows)
     assert np.array_equal(some.log_weights(slice(None)), whole[:, rows])
@@ -62,15 +62,15 @@ def test_many_values_are_compared_in_parts(monkeypatch):
     """However few pairs are compared at a time, the ratios are the same."""
     known = Labels.of([VALUES], VALUES)
     targets = np.array([2, 1, 0, 1])
-    whole = Permuted.of(targets, np.array(GROUPS), known, COUNTS).log_weights(slice(None))
+    whole = PermutedEvidence.of(targets, np.array(GROUPS), known, COUNTS).log_weights(slice(None))
     for pairs in (1, 3, 4, 6):
         monkeypatch.setattr(shuffled, "_PAIRS", pairs)
-        found = Permuted.of(targets, np.array(GROUPS), known, COUNTS)
+        found = PermutedEvidence.of(targets, np.array(GROUPS), known, COUNTS)
         assert np.array_equal(found.log_weights(slice(None)), whole)
 
 
 def test_nobody_is_weighed_where_nobody_is_known():
     """No target, and no error."""
     none = np.zeros(0, dtype=int)
-    found = Permuted.of(none, np.array(GROUPS), Labels.of([[]], VALUES), COUNTS)
+    found = PermutedEvidence.of(none, np.array(GROUPS), Labels.of([[]], VALUES), COUNTS)
     assert found.log_weights(slice(None)).shape == (0, 7)

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from voile.policy.case import open_case
-from voile.policy.criteria.groups import Closeness, Diversity, GroupSize
+from voile.policy.criteria.groups import ClosenessCriterion, DiversityCriterion, GroupSize
 from voile.schema.plan import parse_plan
-from voile.study.evidence import Terms
+from voile.study.evidence import EvidenceTerms
 from voile.study.single import make_study
 
 STAYS = pl.DataFrame(
@@ -36,10 +36,14 @@ def test_what_is_promised_of_persons_meets_a_policy(tmp_path: Path) -> None:
             "method": {"name": "generalization", "k": 11, "l": 3, "t": 0.4},
         }
     )
-    make_study(STAYS, plan, tmp_path / "one", terms=Terms(("prosecutor",)))
+    make_study(STAYS, plan, tmp_path / "one", terms=EvidenceTerms(("prosecutor",)))
     case = open_case(tmp_path / "one")
     for least, most, met in ((3, "0.4", True), (4, "0.3", False)):
-        asked = (Diversity(least=least), Closeness(most=Decimal(most)), GroupSize(least=11))
+        asked = (
+            DiversityCriterion(least=least),
+            ClosenessCriterion(most=Decimal(most)),
+            GroupSize(least=11),
+        )
         rulings = [one for each in asked for one in each.rulings(case, ())]
         assert [one.passed for one in rulings] == [met, met, True]
         assert all("persons, as the release promises" in one.why for one in rulings)

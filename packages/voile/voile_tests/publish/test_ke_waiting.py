@@ -22,7 +22,7 @@ from voile.ledger import Ledger
 from voile.models.ke_anonymity import is_valid
 from voile.models.waiting import Pool, Refused, WaitingRule, possible
 from voile.publish.ke_anonymity import KEAnonymity
-from voile.publish.ke_anonymity.decision import Decision, Search, Terms
+from voile.publish.ke_anonymity.decision import Decision, KETerms, Search
 from voile.publish.ke_anonymity.narrow import narrow_blocks
 from voile.release.check import GuaranteeBrokenError
 from voile.release.history import History
@@ -56,7 +56,7 @@ def random_series(
     if values and not old and draw.random() < 0.2:
         leaving = {draw.randrange(len(arrivals)): (draw.randrange(len(values)),)}
     batch = None if old else draw.choice([k, k, k + 1])
-    terms = Terms(k, Decimal(e), search=search, batch=batch)
+    terms = KETerms(k, Decimal(e), search=search, batch=batch)
     # Nobody knows of attempts to begin a series, so whoever came before it came at once.
     _, seen = Worlds(terms, arrivals, DOMAIN).play(values)
     first = next((n for n, shown in enumerate(seen, 1) if shown is not None), len(seen))
@@ -111,10 +111,10 @@ def test_gus_keeps_his_salary(search: Search) -> None:
     """Eva 3300 and Fay 3500 wait, Gus 9000 comes: the old rule gives 9000 away."""
     values, arrivals = [1000, 2000, 3000, 5000, 6000, 7500, 3300, 3500, 9000], [6, 2, 1]
     domain = [1000, 3300, 3500, 9000]
-    old = Worlds(Terms(2, Decimal(1000), search=search), arrivals, domain)
+    old = Worlds(KETerms(2, Decimal(1000), search=search), arrivals, domain)
     (gus,) = [n for n in old.narrowed(values, 2, 1000) if n.person == 8]
     assert gus.values == (9000,)
-    new = Worlds(Terms(2, Decimal(1000), search=search, batch=2), arrivals, domain)
+    new = Worlds(KETerms(2, Decimal(1000), search=search, batch=2), arrivals, domain)
     assert new.narrowed(values, 2, 1000) == []
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from voile.models.waiting import Refused
-from voile.publish.ke_anonymity.decision import Decision, Terms, decide
+from voile.publish.ke_anonymity.decision import Decision, KETerms, decide
 from voile.release.history import Version
 from voile.schema.numbers import ExactNumbers
 from voile.table.summaries import ValueCounts
@@ -55,7 +55,7 @@ class State:
 class Worlds:
     """A series as the public sees it, and the search for tables that explain it."""
 
-    terms: Terms
+    terms: KETerms
     arrivals: Sequence[int]
     """How many people arrive before each release."""
     domain: Sequence[int]

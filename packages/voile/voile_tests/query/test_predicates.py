@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.query.parsing import Columns, parse_predicate
+from voile.query.parsing import QueriedColumns, parse_predicate
 from voile.table.opening import published_rows
 from voile.table.value_types import kind_of_type
 from voile_testing.examples import examples
@@ -33,7 +33,7 @@ def matching(frame, predicate, sensitive="salary"):
     kinds = {name: kind_of_type(dtype) for name, dtype in frame.schema.items()}
     if "f" in kinds and frame.schema["f"] == pl.Float32:
         kinds["f"] = "single"
-    sql = parse_predicate(predicate, Columns({**kinds, sensitive: "integer"}, sensitive))
+    sql = parse_predicate(predicate, QueriedColumns({**kinds, sensitive: "integer"}, sensitive))
     counted = published_rows(frame.with_row_index("row")).count_matching(sql, "row")
     return sorted(counted)
 

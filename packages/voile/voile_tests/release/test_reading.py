@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import voile
-from voile.disclosure.evidence import Intervals, Labels
+from voile.disclosure.evidence import IntervalEvidence, Labels
 from voile.release.reading.sightings import (
     People,
     PublishedRows,
@@ -256,7 +256,9 @@ def test_missing_numbers_are_covered_by_missing_ones():
     """Or by anything where groups that mix show it so."""
     low = high = np.array([np.nan, 3.0])
     known = np.array([np.nan, 3.0, 4.0])
-    plain, mixed = (Intervals(known, low, high, missing_is_anything=m) for m in (False, True))
+    plain, mixed = (
+        IntervalEvidence(known, low, high, missing_is_anything=m) for m in (False, True)
+    )
     every = slice(0, 3)
     assert plain.covers(every).tolist() == [[True, False], [False, True], [False, False]]
     assert mixed.covers(every).tolist() == [[True, False], [True, True], [True, False]]

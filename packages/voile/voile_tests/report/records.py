@@ -10,12 +10,12 @@ from typing import Any
 from voile.audit.record import AuditRecord
 from voile.policy.assumptions import Tick
 from voile.policy.criteria.groups import GroupSize
-from voile.policy.criteria.questions import Question
+from voile.policy.criteria.questions import QuestionCriterion
 from voile.policy.ruling import Ruling
 from voile.policy.stated import Policy, Signer
 from voile.policy.verdict import Verdict
-from voile.report.dossier_page import Dossier, Event
-from voile.study.record import Comparison, Distribution, Point, Skipped, StudyRecord
+from voile.report.dossier_page import Dossier, HistoryLine
+from voile.study.record import Distribution, Point, Skipped, StudyComparison, StudyRecord
 
 COLUMNS = ("age", "sex", "education", "marital-status", "race", "native-country", "hours-per-week")
 ROWS = 48_842
@@ -206,7 +206,10 @@ def record(**more: Any) -> StudyRecord:
 def judged(found: StudyRecord | AuditRecord | None = None) -> Dossier:
     """A study that a policy has judged: one criterion straddles, one is not ticked."""
     found = record() if found is None else found
-    questions = (Question(says="the recipient has signed"), Question(says="nobody else may see it"))
+    questions = (
+        QuestionCriterion(says="the recipient has signed"),
+        QuestionCriterion(says="nobody else may see it"),
+    )
     policy = Policy(
         name="wages for researchers", source="the board", audience="researchers",
         criteria=(GroupSize(least=5), *questions), signers=(Signer(role="officer"),),
@@ -224,7 +227,7 @@ def judged(found: StudyRecord | AuditRecord | None = None) -> Dossier:
     verdict = Verdict(policy.name, "", "study", (), rulings)
     ticks = (Tick(says="the recipient has signed", ticked=True, by="board"),)
     document = {**found.release, "data": []} if isinstance(found, StudyRecord) else None
-    history = (Event("2026-01-31", "release", "9a7019f1", "epsilon 1", here=True),)
+    history = (HistoryLine("2026-01-31", "release", "9a7019f1", "epsilon 1", here=True),)
     return Dossier("wages", document, found, verdict, policy, ticks, (), history)
 
 
@@ -281,7 +284,7 @@ def grid(
     *,
     infeasible: int = 1,
     little: bool = False,
-) -> Comparison:
+) -> StudyComparison:
     """A grid of k and algorithm whose last points are infeasible; ``little`` is found."""
     points: list[Point] = []
     for place, algorithm in enumerate(algorithms):
@@ -306,7 +309,7 @@ def grid(
         if point.loss is not None and point.loss < least:
             best.append(point.name)
             least = point.loss
-    return Comparison(
+    return StudyComparison(
         name="adult",
         plans=(
             {"method": {"name": "generalization", "k": list(ks), "algorithm": list(algorithms)}},

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.report.figures.canvas import Chart
-from voile.report.figures.curves import Line, Panel, Parameter, draw_curves
-from voile.report.figures.frontier import Axes, Placed, draw_frontier, place_labels
+from voile.report.figures.curves import CurveParameter, Line, Panel, draw_curves
+from voile.report.figures.frontier import FrontierAxes, Placed, draw_frontier, place_labels
 from voile.report.figures.losses import Loss, draw_losses
 from voile.report.figures.parts import draw_pairs, draw_parts
-from voile.report.figures.rates import Rate, draw_rates
+from voile.report.figures.rates import SuccessRate, draw_rates
 from voile.report.figures.shares import Shares, draw_shares
 from voile.report.reading import pairs_of
 from voile.report.words import width_of
@@ -37,7 +37,7 @@ def marks(chart: Chart, color: str) -> list[tuple[float, float]]:
 
 def test_a_success_stands_right_of_guessing():
     """On one axis, larger rates are further right; an interval encloses its rate."""
-    chart = draw_rates("r", "Rates", [Rate("a", 100, 0.4, 0.3, 0.5, 0.1, counted=True)])
+    chart = draw_rates("r", "Rates", [SuccessRate("a", 100, 0.4, 0.3, 0.5, 0.1, counted=True)])
     (guess,) = marks(chart, "var(--guess)")
     low, high, value = marks(chart, "var(--after)")
     assert guess[0] < low[0] < value[0] < high[0]
@@ -49,7 +49,7 @@ def test_a_success_stands_right_of_guessing():
 def test_believed_rates_are_empty_dots():
     """What is only believed does not look like what was counted."""
     filled, empty = (
-        draw_rates("r", "", [Rate("a", 9, 0.4, 0.3, 0.5, 0.1, counted=counted)]).svg
+        draw_rates("r", "", [SuccessRate("a", 9, 0.4, 0.3, 0.5, 0.1, counted=counted)]).svg
         for counted in (True, False)
     )
     assert empty.count("fill: var(--paper)") == filled.count("fill: var(--paper)") + 1
@@ -57,8 +57,8 @@ def test_believed_rates_are_empty_dots():
 
 def test_attacks_that_are_easy_to_guess_have_their_own_axis():
     """A sensitive value guessed in three of four cases does not squash the others."""
-    easy = Rate("value", 9, 0.8, 0.7, 0.9, 0.75, counted=True)
-    hard = Rate("row", 9, 0.02, 0.01, 0.03, 1e-5, counted=True)
+    easy = SuccessRate("value", 9, 0.8, 0.7, 0.9, 0.75, counted=True)
+    hard = SuccessRate("row", 9, 0.02, 0.01, 0.03, 1e-5, counted=True)
     both, one = draw_rates("r", "", [easy, hard]), draw_rates("r", "", [easy])
     assert (both.svg.count("<clipPath"), one.svg.count("<clipPath")) == (2, 1)
     assert "where guessing is rarely right" in texts(both)
@@ -69,7 +69,9 @@ def test_attacks_that_are_easy_to_guess_have_their_own_axis():
 
 def test_zero_stands_at_the_end_of_a_logarithmic_axis():
     """An attack that never succeeds is drawn, and the end of its axis is called 0."""
-    rates = [Rate(n, 9, v, 0.0, 0.03, 1e-5, counted=True) for n, v in (("a", 0.02), ("b", 0.0))]
+    rates = [
+        SuccessRate(n, 9, v, 0.0, 0.03, 1e-5, counted=True) for n, v in (("a", 0.02), ("b", 0.0))
+    ]
     chart = draw_rates("r", "", rates)
     assert "0" in texts(chart)
     assert marks(chart, "var(--after)")[-1][0] < marks(chart, "var(--guess)")[-1][0]
@@ -141,7 +143,7 @@ def test_the_frontier_joins_the_best():
         Placed(f"n{p}", f"k = {p}", 0.1 * p, 1 - 0.1 * p, p % 2 == 0, 0.1 * p, 0.1 * p)
         for p in range(1, 9)
     ]
-    chart = draw_frontier("f", "", Axes("risk", "loss", higher_is_better=False), points)
+    chart = draw_frontier("f", "", FrontierAxes("risk", "loss", higher_is_better=False), points)
     assert {point.label for point in points if point.best} <= set(texts(chart))
     assert len(chart.words.rows) == 8
     assert "loss (down is more useful)" in texts(chart)
@@ -154,14 +156,14 @@ def test_a_tie_is_said_and_drawn():
         Placed("a", "a", 0.021, 0.5, True, 0.014, 0.032, tied_with=("b",)),
         Placed("b", "b", 0.024, 0.4, True, 0.016, 0.035),
     ]
-    chart = draw_frontier("f", "", Axes("risk", "loss", higher_is_better=False), points)
+    chart = draw_frontier("f", "", FrontierAxes("risk", "loss", higher_is_better=False), points)
     assert "The risks of a and of b are tied" in chart.words.description
     assert chart.words.rows[0][2:4] == (0.014, 0.032)
 
 
 def test_curves_grow_to_the_right():
     """A value at a larger parameter stands further right, a larger value higher."""
-    parameter = Parameter("k", (2.0, 5.0, 10.0), ("2", "5", "10"))
+    parameter = CurveParameter("k", (2.0, 5.0, 10.0), ("2", "5", "10"))
     lines = (Line("", 0, ((0, 0.1), (1, 0.2), (2, 0.4)), (0.05, 0.05, 0.05)),)
     chart = draw_curves(Panel("c", "Prosecutor", lines, rates=True), parameter, 8)
     places = marks(chart, "var(--series-1)")

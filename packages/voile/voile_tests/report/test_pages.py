@@ -11,13 +11,13 @@ from functools import cache
 import pytest
 
 from voile.policy.assumptions import Tick
-from voile.policy.criteria.questions import Question
+from voile.policy.criteria.questions import QuestionCriterion
 from voile.policy.ruling import Ruling
 from voile.policy.stated import Policy, Signer
-from voile.report.dossier_page import Event
+from voile.report.dossier_page import HistoryLine
 from voile.report.html import render_comparison, render_dossier, render_study
 from voile.signing.verifying import SignedBy
-from voile.study.record import PRIVATE, Comparison, Distribution, Point, Skipped, StudyRecord
+from voile.study.record import PRIVATE, Distribution, Point, Skipped, StudyComparison, StudyRecord
 from voile_base.errors import InputError
 from voile_tests.report.pages import Page, drawings
 from voile_tests.report.records import attack, audited, grid, judged, measurement, record
@@ -88,14 +88,14 @@ def hostile_record() -> StudyRecord:
     )  # fmt: skip
 
 
-def hostile_grid() -> Comparison:
+def hostile_grid() -> StudyComparison:
     points = tuple(
         Point(name, {"method.x": name, "plan": HOSTILE[place - 1]}, "done", "", hostile_record(),
               0.1 * place, 1.0 - 0.1 * place)
         for place, name in enumerate(HOSTILE[:3])
     )  # fmt: skip
     failed = tuple(Point(name, {}, "infeasible", name) for name in HOSTILE)
-    return Comparison(
+    return StudyComparison(
         name=HOSTILE[6], plans=({"method": {"x": list(HOSTILE)}},),
         swept={"method.x": HOSTILE, "plan": HOSTILE}, points=(*points, *failed), risk=HOSTILE[0],
         loss=HOSTILE[1], frontier=HOSTILE[:3], notices=HOSTILE,
@@ -142,7 +142,7 @@ def hostile_dossier() -> str:
         for name in HOSTILE
     )  # fmt: skip
     verdict = replace(found.verdict, rulings=rulings, policy=HOSTILE[0])
-    criteria = tuple(Question(says=name) for name in texts)
+    criteria = tuple(QuestionCriterion(says=name) for name in texts)
     policy = Policy(
         name=HOSTILE[0],
         source=HOSTILE[1],
@@ -152,7 +152,7 @@ def hostile_dossier() -> str:
         signers=tuple(Signer(role=name) for name in texts),
     )
     ticks = tuple(Tick(says=name, ticked=True, by=HOSTILE[0]) for name in texts)
-    events = tuple(Event(name, name, name, name, here=True) for name in HOSTILE)
+    events = tuple(HistoryLine(name, name, name, name, here=True) for name in HOSTILE)
     signed = tuple(SignedBy(name, name, "unknown") for name in HOSTILE)
     return render_dossier(
         replace(found, name=HOSTILE[0], verdict=verdict, policy=policy, ticks=ticks,

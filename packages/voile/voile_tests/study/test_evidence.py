@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from voile.schema.plan import Plan, parse_plan
-from voile.study.evidence import Terms, gather
+from voile.study.evidence import EvidenceTerms, gather
 from voile.study.rehearsal import Staged, can_link, hold_rows_out, rehearse
 from voile.study.run import prepare_release
 from voile_base.errors import InputError, TableError
@@ -65,7 +65,7 @@ def staged(method="generalization", frame=PEOPLE) -> Staged:
 def found(*attacks, measures=MEASURES, method="generalization", **terms):
     """The evidence of these adversaries and measures."""
     tools = instruments(*attacks, measures=measures)
-    return gather(staged(method), tools, Terms(**terms), SEED)
+    return gather(staged(method), tools, EvidenceTerms(**terms), SEED)
 
 
 def test_what_is_left_out_has_its_reason():
@@ -96,7 +96,7 @@ def test_measures_that_fail():
         raise TableError("no column is shown")
 
     tools = replace(instruments(measures=(Failing("odd"), Rows())), distributions=compare)
-    evidence = gather(staged(), tools, Terms(), SEED)
+    evidence = gather(staged(), tools, EvidenceTerms(), SEED)
     assert [one.name for one in evidence.utility_skipped] == ["odd", "distributions"]
     assert [one.measure for one in evidence.utility] == ["class-size", "rows", "nothing"]
     assert evidence.distributions == ()
@@ -131,7 +131,7 @@ def test_no_rows_held_out():
 def test_a_rehearsal_that_cannot_be():
     """Where fewer rows are too few for the plan, what needs it is left out or believed."""
     few = staged("ke-anonymity", PEOPLE.head(3).with_columns(city=pl.lit("York")))
-    evidence = gather(few, instruments(Absentee(), Linked()), Terms(held_out=0.4), SEED)
+    evidence = gather(few, instruments(Absentee(), Linked()), EvidenceTerms(held_out=0.4), SEED)
     (reason,) = (one.reason for one in evidence.attacks_skipped)
     assert reason.startswith("no rehearsal could be made")
     assert [attack.checked for attack in evidence.attacks] == [False]  # believed, at least
@@ -195,4 +195,4 @@ def test_attacks_draw_by_themselves():
 def test_terms_that_cannot_be(terms, message):
     """Wrong numbers of a study are met before anything is published."""
     with pytest.raises(InputError, match=message):
-        Terms(**terms)
+        EvidenceTerms(**terms)

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.attack.outcome import Estimate
-from voile.study.frontier import Risk, frontier, loss_of, most_common_loss, risk_of, usual_risk
+from voile.study.frontier import (
+    FrontierRisk,
+    frontier,
+    loss_of,
+    most_common_loss,
+    risk_of,
+    usual_risk,
+)
 from voile_base.errors import InputError
 from voile_tests.report.records import attack, measurement, slim
 
@@ -35,7 +42,7 @@ def tied(one, other):
 
 
 RISKS = st.tuples(COORDINATES, st.sampled_from([0.0, 0.5, 1.5])).map(
-    lambda pair: Risk(pair[0], pair[0] - pair[1], pair[0] + pair[1])
+    lambda pair: FrontierRisk(pair[0], pair[0] - pair[1], pair[0] + pair[1])
 )
 
 
@@ -52,7 +59,7 @@ def test_frontier_is_what_nobody_beats(points):
 @given(st.lists(st.tuples(COORDINATES, COORDINATES), max_size=12))
 def test_counted_risks_are_compared_as_they_are(points):
     """Without intervals, what is beaten has another that is no worse in both and better in one."""
-    places = {f"p{i}": (Risk.exactly(risk), loss) for i, (risk, loss) in enumerate(points)}
+    places = {f"p{i}": (FrontierRisk.exactly(risk), loss) for i, (risk, loss) in enumerate(points)}
     assert set(frontier(places)) == {
         f"p{i}"
         for i, (risk, loss) in enumerate(points)
@@ -63,15 +70,15 @@ def test_counted_risks_are_compared_as_they_are(points):
 def test_a_difference_within_the_interval_is_a_tie():
     """Of 1,000 targets, 2.1 % and 2.4 % are tied, 2.1 % and 6 % are not; counts never are."""
     few, more, many = (
-        Risk(one.value, one.low, one.high)
+        FrontierRisk(one.value, one.low, one.high)
         for one in (Estimate.of_total(found, 1000) for found in (21, 24, 60))
     )
     assert few.is_tied_with(more)
     assert more.is_tied_with(few)
     assert not few.is_tied_with(many)
     assert not many.is_tied_with(few)
-    assert not Risk.exactly(0.021).is_tied_with(Risk.exactly(0.024))
-    assert Risk.exactly(0.021).is_tied_with(Risk.exactly(0.021))
+    assert not FrontierRisk.exactly(0.021).is_tied_with(FrontierRisk.exactly(0.024))
+    assert FrontierRisk.exactly(0.021).is_tied_with(FrontierRisk.exactly(0.021))
     alike = {"first": (few, 0.3), "second": (more, 0.3), "third": (many, 0.3)}
     assert frontier(alike) == ("first", "second")
 

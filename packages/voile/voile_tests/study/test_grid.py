@@ -15,7 +15,7 @@ import pytest
 
 from voile.schema.plan import parse_plan
 from voile.study.documents import comparison_schema, read_comparison, record_schema
-from voile.study.evidence import Terms
+from voile.study.evidence import EvidenceTerms
 from voile.study.frontier import by_risk
 from voile.study.grid import Axes, make_comparison
 from voile.study.points import NOT_CHARGED, PointTerms
@@ -59,7 +59,7 @@ def desk(tmp_path) -> Path:
 
 def compare(desk, out="out", *plans, shared=None, axes=LOSS, **options):
     """Make a comparison at the desk."""
-    shared = shared or PointTerms(1, Terms(), CROWD)
+    shared = shared or PointTerms(1, EvidenceTerms(), CROWD)
     paths = [desk / name for name in plans or ("plan.toml",)]
     place = out and desk / out
     made = make_comparison(desk / "people.csv", paths, place, shared, axes, **options)
@@ -106,7 +106,7 @@ def test_the_risk_of_a_grid_falls_with_k(desk, persons):
         text = text.replace("[roles]", '[roles]\nperson = "who"')
         PEOPLE.with_columns(who=pl.int_range(pl.len()) // 2).write_csv(desk / "people.csv")
     (desk / "plan.toml").write_text(text)
-    terms = Terms(attacks=("prosecutor", "skewness", "homogeneity"))
+    terms = EvidenceTerms(attacks=("prosecutor", "skewness", "homogeneity"))
     found = make_comparison(desk / "people.csv", [desk / "plan.toml"], None, PointTerms(1, terms))
     risks = [(p.risk, p.risk_low, p.risk_high) for p in found.comparison.points if p.record]
     assert found.comparison.risk == "prosecutor"
@@ -166,7 +166,7 @@ def test_a_data_frame_can_be_compared():
             "method": {"name": "generalization", "k": [2, 3]},
         }
     )
-    shared = PointTerms(1, Terms(), CROWD)
+    shared = PointTerms(1, EvidenceTerms(), CROWD)
     found = make_comparison(PEOPLE.to_pandas(), [plan], None, shared, jobs=2).comparison
     assert [p.status for p in found.points] == ["done", "done"]
 
@@ -206,7 +206,7 @@ def test_books_are_left_aside(desk):
 def test_points_that_cannot_be(desk):
     """A wrong combination and a fault are findings; faults say no private value."""
     (desk / "plan.toml").write_text(PLAN + "relaxed = true\n")
-    shared = PointTerms(1, Terms(), Standard((Crowd(), Fails(faulty=True))))
+    shared = PointTerms(1, EvidenceTerms(), Standard((Crowd(), Fails(faulty=True))))
     with pytest.raises(InputError, match="no study of the grid could be made"):
         compare(desk, shared=shared, axes=Axes())
     assert not partial_folder(desk / "out").exists()
@@ -217,7 +217,7 @@ def test_points_that_cannot_be(desk):
 
 def test_faults_are_findings(desk):
     """An unexpected error of one study says where it was, not what it read."""
-    shared = PointTerms(1, Terms(), Standard((Fails(faulty=True),)))
+    shared = PointTerms(1, EvidenceTerms(), Standard((Fails(faulty=True),)))
     with pytest.raises(
         VoileError, match=r"4 failed, 2 infeasible.*KeyError in instruments\.py"
     ) as e:
@@ -236,8 +236,8 @@ def test_faults_are_findings(desk):
         ({"people.csv": ""}, {}, TableError, "people.csv"),
         ({}, {"axes": Axes("croud")}, InputError, "did you mean 'crowd'"),
         ({}, {"jobs": 0}, InputError, "jobs"),
-        ({}, {"shared": PointTerms(-1, Terms(), CROWD)}, PlanError, "seed"),
-        ({}, {"shared": PointTerms(1, Terms(("x",)), CROWD)}, InputError, "no attack 'x'"),
+        ({}, {"shared": PointTerms(-1, EvidenceTerms(), CROWD)}, PlanError, "seed"),
+        ({}, {"shared": PointTerms(1, EvidenceTerms(("x",)), CROWD)}, InputError, "no attack 'x'"),
         ({}, {"out": "people.csv"}, InputError, "something stands there already"),
     ],
 )
@@ -255,7 +255,7 @@ def test_a_wrong_loss_keeps_the_studies(desk):
     """A measure that no study has is met when they are done; the right one then costs nothing."""
     marks = desk / "marks"
     marks.mkdir()
-    shared = PointTerms(1, Terms(), Standard((Marks(folder=marks),)))
+    shared = PointTerms(1, EvidenceTerms(), Standard((Marks(folder=marks),)))
     with pytest.raises(InputError, match="no study has the measure 'class-sise'; did you mean"):
         compare(desk, shared=shared, axes=Axes(loss="class-sise"))
     studied = len(list(marks.iterdir()))
@@ -270,7 +270,7 @@ def test_what_changed_is_studied_anew(desk):
     """Points that are kept serve only the same plan, table, seed and terms."""
     marks = desk / "marks"
     marks.mkdir()
-    shared = PointTerms(1, Terms(), Standard((Marks(folder=marks), Absentee())))
+    shared = PointTerms(1, EvidenceTerms(), Standard((Marks(folder=marks), Absentee())))
     wrong = Axes(loss="none")
 
     def studied(**options) -> int:
@@ -282,7 +282,7 @@ def test_what_changed_is_studied_anew(desk):
     assert studied() == 4
     assert studied() == 0
     assert studied(shared=replace(shared, seed=2)) == 4
-    assert studied(shared=replace(shared, terms=Terms(targets=9))) == 4
+    assert studied(shared=replace(shared, terms=EvidenceTerms(targets=9))) == 4
     (desk / "plan.toml").write_text(PLAN.replace("[2, 5, 70]", "[2, 3, 5, 70]"))
     assert studied() == 2  # k = 3 is new
     (desk / "plan.toml").write_text(PLAN.replace("[5, 10, 20]", "[4, 20]"))
@@ -295,7 +295,7 @@ def test_what_was_damaged_is_studied_anew(desk):
     """A record that was kept and can no longer be read is made again, not asked for for ever."""
     marks = desk / "marks"
     marks.mkdir()
-    shared = PointTerms(1, Terms(), Standard((Marks(folder=marks),)))
+    shared = PointTerms(1, EvidenceTerms(), Standard((Marks(folder=marks),)))
     with pytest.raises(InputError):
         compare(desk, shared=shared, axes=Axes(loss="none"))
     kept = sorted((partial_folder(desk / "out") / "points").glob("[!.]*"))
@@ -385,7 +385,7 @@ def test_a_grid_that_dies_goes_on(desk, death):
     done = len(list(kept.glob("[!.]*")))
     begun = len(list((desk / "marks").iterdir()))
     assert 3 <= done <= begun < 12
-    shared = PointTerms(1, Terms(), Standard((Marks(folder=desk / "marks"),)))
+    shared = PointTerms(1, EvidenceTerms(), Standard((Marks(folder=desk / "marks"),)))
     resumed = compare(desk, shared=shared)
     again = len(list((desk / "marks").iterdir())) - begun
     assert again == 12 - done  # the two that cannot be come last, and no adversary sees them
@@ -406,7 +406,7 @@ def is_alive(process: int) -> bool:
 def test_a_worker_that_is_killed(desk):
     """Where a worker is killed, as when memory runs out, it is said what helps."""
     (desk / "marks").mkdir()
-    shared = PointTerms(1, Terms(), Standard((Kills(folder=desk / "marks"),)))
+    shared = PointTerms(1, EvidenceTerms(), Standard((Kills(folder=desk / "marks"),)))
     with pytest.raises(VoileError, match="fewer --jobs: what is done is kept") as e:
         compare(desk, shared=shared, jobs=2)
     assert e.value.exit_status == 2
@@ -418,7 +418,7 @@ def test_equal_releases_are_one_point(desk):
     (desk / "plan.toml").write_text(
         PLAN.replace("[2, 5, 70]", "[2, 3]").replace('["flash", "mondrian"]', '"flash"')
     )
-    made = compare(desk, shared=PointTerms(None, Terms(), CROWD))
+    made = compare(desk, shared=PointTerms(None, EvidenceTerms(), CROWD))
     first, *others = made.points
     assert first.same_as == ""
     assert [point.same_as for point in others] == [first.name]

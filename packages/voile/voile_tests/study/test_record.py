@@ -17,7 +17,7 @@ from voile.schema.budget import BudgetPlan
 from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
 from voile.schema.roles import Roles
 from voile.study.documents import read_record, record_document, record_of_document, record_schema
-from voile.study.evidence import Terms
+from voile.study.evidence import EvidenceTerms
 from voile.study.record import AttackDocument, MeasureDocument
 from voile.study.run import make_release
 from voile.study.single import make_study
@@ -112,7 +112,7 @@ def test_record_is_plain_and_has_a_schema(desk):
 
 def test_what_the_record_says(desk):
     """A record has the plan as its file states it, the release as release.json, and versions."""
-    record = study(desk, terms=Terms(targets=5)).record
+    record = study(desk, terms=EvidenceTerms(targets=5)).record
     assert record.name == "plan"
     assert record.plan["method"] == {"name": "generalization", "k": 4, "suppression_limit": 0.05}
     assert record.plan["columns"]["age"]["intervals"] == {"origin": 0, "widths": [5, 20]}

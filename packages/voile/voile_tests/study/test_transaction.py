@@ -16,7 +16,7 @@ from voile.release.manifest import release_document
 from voile.schema.budget import BudgetPlan
 from voile.study import staging
 from voile.study.run import make_release, prepare_release
-from voile.study.staging import Stage
+from voile.study.staging import ReleaseStaging
 from voile_base.errors import InfeasibleError, InputError, LedgerError, PlanError, RefusedError
 from voile_base.randomness import Randomness
 from voile_tests.study.small_groups import SmallGroups, known_to_the_corridor
@@ -297,7 +297,7 @@ def test_a_release_that_stands_is_not_taken_back(desk):
     desk.publish(parcels("ab"), CARRY)
     out = desk.path / "stands"
 
-    class Interrupted(Stage):
+    class Interrupted(ReleaseStaging):
         def appear(self, *release):
             super().appear(*release)
             raise KeyboardInterrupt

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
-from voile.table.spark_session import Session
+from voile.table.spark_session import SparkHandle
 
 _SOON = 0.3
 """Seconds: a question is under way then, on a machine of any speed that has many of them."""
@@ -30,10 +30,10 @@ def main(
 ) -> None:
     """Publish with a seed, and count questions."""
     asked = 0
-    asking = Session._asking
+    asking = SparkHandle._asking
 
     @contextmanager
-    def counted(self: Session) -> Iterator[None]:
+    def counted(self: SparkHandle) -> Iterator[None]:
         nonlocal asked
         asked += 1
         if asked == int(action):
@@ -41,7 +41,7 @@ def main(
         with asking(self):
             yield
 
-    Session._asking = counted  # type: ignore[method-assign]
+    SparkHandle._asking = counted  # type: ignore[method-assign]
     described = parse_plan(json.loads(Path(plan).read_text()))
     make_release(Path(table), described, Path(out), seed=7, engine=f"spark@{master}")
     sys.stdout.write(f"{asked}\n")

@@ -15,7 +15,7 @@ from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
 from voile.table import duckdb_permuting, duckdb_session
 from voile.table.duckdb_engine import DuckDBEngine, memory_limit
-from voile.table.duckdb_session import Session
+from voile.table.duckdb_session import DuckDBHandle
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame
 from voile.table.polars_engine import PolarsEngine
@@ -156,7 +156,7 @@ def test_folders_of_ended_processes_are_removed(tmp_path: Path) -> None:
     living = DuckDBEngine(tmp_path).of_arrow(pl.DataFrame({"x": [1]}).to_arrow())
     assert not orphan.exists()
     (own,) = tmp_path.iterdir()
-    other = Session(tmp_path, 64 << 20)
+    other = DuckDBHandle(tmp_path, 64 << 20)
     assert own.exists()
     assert other.folder.exists()
     assert living.height == 1
@@ -174,7 +174,7 @@ def test_what_fails_while_rows_stream_is_told(
     tmp_path: Path, said: str, error: type[Exception], means: str
 ) -> None:
     """Behind the first rows, where Arrow hands on what DuckDB says, and without its words."""
-    session = Session(tmp_path, 256 << 20)
+    session = DuckDBHandle(tmp_path, 256 << 20)
     failing = f"CASE WHEN range = 900000 THEN error('{said} of people') ELSE '' END"
     rows = session.stream(f"SELECT {failing} FROM range(1000000)", 2048)
     assert next(rows).num_rows
@@ -190,7 +190,7 @@ def test_threads_are_as_many_as_memory_is_enough_for(
 ) -> None:
     """On a machine with many processors, too."""
     monkeypatch.setattr("os.cpu_count", lambda: 64)
-    session = Session(tmp_path, mebibytes << 20)
+    session = DuckDBHandle(tmp_path, mebibytes << 20)
     assert session.rows("SELECT current_setting('threads')") == [(threads,)]
     session.close()
 

@@ -12,7 +12,7 @@ from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile.table import engines
 from voile.table.duckdb_engine import DuckDBEngine
-from voile.table.duckdb_session import Session
+from voile.table.duckdb_session import DuckDBHandle
 from voile.table.engines import AUTO, engine_for
 from voile.table.opening import open_table
 from voile.table.polars_engine import PolarsEngine
@@ -98,7 +98,7 @@ def test_temporary_data_stands_beside_the_release_and_goes(table: Path, tmp_path
 
 def test_a_full_disk_of_temporary_data_is_said(tmp_path: Path) -> None:
     """What to do, and no fault of Voile."""
-    session = Session(tmp_path, 64 << 20, 1)
+    session = DuckDBHandle(tmp_path, 64 << 20, 1)
     session.run("SET max_temp_directory_size = '1MiB'")
     with pytest.raises(InputError, match=r"temporary data .* is full.*TMPDIR"):
         session.created("SELECT range AS x, hash(range) AS y FROM range(8000000) ORDER BY y")

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from voile.release.reading.sightings import People, PublishedRows
-from voile.utility.aggregate_queries import QueryError, random_queries
+from voile.utility.aggregate_queries import RelativeQueryError, random_queries
 from voile.utility.covering import coverings
-from voile.utility.domain import Domain
+from voile.utility.domain import OriginalDomain
 from voile.utility.roles import columns_in_role
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
@@ -31,12 +31,12 @@ BOTH_ROLES = {"quasi_identifiers": ("a",), "sensitive": ("y",)}
 
 def both(comparison, **parameters):
     """The median and the mean."""
-    return QueryError(**parameters).measure(comparison)
+    return RelativeQueryError(**parameters).measure(comparison)
 
 
-def domain_of(values) -> Domain:
+def domain_of(values) -> OriginalDomain:
     """A column of an original."""
-    return Domain.of(People(pl.DataFrame({"a": values})), "a")
+    return OriginalDomain.of(People(pl.DataFrame({"a": values})), "a")
 
 
 def drawn(*domains, sensitive=(), count=1, queries=200, selectivity=0.1, seed=1):
@@ -56,7 +56,7 @@ def drawn(*domains, sensitive=(), count=1, queries=200, selectivity=0.1, seed=1)
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "dp-generalization"])
 def test_answers_are_those_of_rows_spread_one_by_one(method):
     """Brute force over rows and values for releases of every method that publishes all rows."""
-    comparison, measure = published(method), QueryError(queries=12)
+    comparison, measure = published(method), RelativeQueryError(queries=12)
     known, sensitive = (
         columns_in_role(comparison, role) for role in ("quasi_identifiers", "sensitive")
     )
@@ -219,7 +219,8 @@ def test_predicates_have_the_selectivity_that_was_asked_for(count):
         draws.permutation(rows) / 7,
     ]
     domains = [
-        Domain.of(People(pl.DataFrame({n: t})), n) for n, t in zip("abc", tables, strict=True)
+        OriginalDomain.of(People(pl.DataFrame({n: t})), n)
+        for n, t in zip("abc", tables, strict=True)
     ]
     shares = []
     for query in drawn(*domains, count=count):
@@ -257,7 +258,7 @@ def test_every_value_can_be_asked_for():
 
 def test_counts_have_a_sensitive_predicate_and_sums_do_not():
     """As in the source; without a sensitive column they have the same columns."""
-    secret = Domain.of(People(pl.DataFrame({"y": [1, 2, 3]})), "y")
+    secret = OriginalDomain.of(People(pl.DataFrame({"y": [1, 2, 3]})), "y")
     (query,) = drawn(domain_of([1, 2, 3]), sensitive=[secret], queries=1)
     assert (set(query.known), set(query.counted)) == ({"a"}, {"a", "y"})
     (query,) = drawn(domain_of([1, 2, 3]), queries=1)
@@ -268,8 +269,8 @@ def test_releases_without_quasi_identifiers_are_refused():
     """There is nothing to ask for."""
     table = {"y": [1, 2]}
     comparison = shown_by_hand(table, table, roles={"sensitive": ("y",)})
-    assert "no quasi-identifier" in str(QueryError().refusal(comparison))
-    assert QueryError().refusal(as_it_is()) is None
+    assert "no quasi-identifier" in str(RelativeQueryError().refusal(comparison))
+    assert RelativeQueryError().refusal(as_it_is()) is None
 
 
 @pytest.mark.parametrize(
@@ -279,4 +280,4 @@ def test_releases_without_quasi_identifiers_are_refused():
 def test_parameters_that_cannot_be(parameters):
     """They are refused at once."""
     with pytest.raises(InputError, match="must be"):
-        QueryError(**parameters)
+        RelativeQueryError(**parameters)

@@ -18,8 +18,8 @@ from voile.disclosure.spread import Spread
 from voile.release.reading.sightings import People
 from voile.release.reading.views import ColumnView
 from voile.schema.plan import parse_plan
-from voile.utility.covering import Covering, coverings
-from voile.utility.domain import Domain
+from voile.utility.covering import ColumnCovering, coverings
+from voile.utility.domain import OriginalDomain
 from voile_base.errors import InputError, TableError
 from voile_tests.utility.releases import (
     METHODS,
@@ -33,11 +33,11 @@ from voile_tests.utility.releases import (
 EVERY = pytest.mark.parametrize("method", METHODS)
 
 
-def of(comparison, name) -> Covering:
+def of(comparison, name) -> ColumnCovering:
     return coverings(comparison, [name])[name]
 
 
-def own_positions(covering: Covering) -> np.ndarray:
+def own_positions(covering: ColumnCovering) -> np.ndarray:
     """Where the value of each original row lies in the order of the runs."""
     place = np.empty(len(covering.values), dtype=int)
     place[covering.spread.order] = np.arange(len(place))
@@ -299,7 +299,7 @@ def test_what_nothing_explains_is_refused():
     with pytest.raises(InputError, match="no column 'y'"):
         coverings(shown_by_hand({"x": ["a"]}, {"x": ["a"]}), ["y"])
     with pytest.raises(TableError, match="has no rows"):
-        Domain.of(People(pl.DataFrame({"x": pl.Series([], dtype=pl.Int64)})), "x")
+        OriginalDomain.of(People(pl.DataFrame({"x": pl.Series([], dtype=pl.Int64)})), "x")
 
 
 def test_numbers_that_are_none_are_missing():

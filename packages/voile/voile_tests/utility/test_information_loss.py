@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from voile.disclosure.altered import Altered
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.exact import Exact
 from voile.disclosure.permuted import Permuted
 from voile.disclosure.perturbed import Perturbed
@@ -149,7 +149,11 @@ def beside(columns, released, original, plan=None):
     """A release whose columns are shown as stated, the first two being a key and an amount."""
     comparison = shown_by_hand(released, original, plan, roles=ROLES)
     release = comparison.published.release
-    groups = Groups(column="group", made="clusters", by=("key",)) if "group" in released else None
+    groups = (
+        GroupNumbering(column="group", made="clusters", by=("key",))
+        if "group" in released
+        else None
+    )
     disclosure = Disclosure(columns=columns, groups=groups)
     stated = replace(release, disclosure=disclosure)
     return replace(comparison, published=PublishedRows.of(stated))

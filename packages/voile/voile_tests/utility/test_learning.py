@@ -16,10 +16,10 @@ from voile.release.reading.sightings import People
 from voile.schema.plan import parse_plan
 from voile.utility import learning, predictors
 from voile.utility.covering import coverings
-from voile.utility.domain import Domain
-from voile.utility.encoding import Numbers, Texts, drawn_values
+from voile.utility.domain import OriginalDomain
+from voile.utility.encoding import Numbers, TextNumbers, drawn_values
 from voile.utility.learning import MachineLearning
-from voile.utility.predictors import Rows
+from voile.utility.predictors import LearningRows
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_tests.utility.adult_samples import adult_release, over_samples
@@ -132,7 +132,10 @@ def test_areas_of_several_classes_are_the_mean_of_one_against_all_others():
     draws = np.random.default_rng(5)
     target = draws.integers(0, 3, 400)
     features = np.column_stack([target + draws.normal(0, 1, 400), draws.normal(0, 1, 400)])
-    training, test = Rows(features[:200], target[:200]), Rows(features[200:], target[200:])
+    training, test = (
+        LearningRows(features[:200], target[:200]),
+        LearningRows(features[200:], target[200:]),
+    )
     found = predictors.learned_scores(training, test, classes=4, seed=1)
     forest = RandomForestClassifier(50, min_samples_leaf=5, random_state=1)
     chances = forest.fit(training.features, training.target).predict_proba(test.features)
@@ -147,7 +150,7 @@ def test_explained_variance_is_r2_of_scikit_learn():
     draws = np.random.default_rng(6)
     x = draws.normal(0, 1, (300, 2))
     y = x @ [1.0, 2.0] + draws.normal(0, 1, 300)
-    training, test = Rows(x[:200], y[:200]), Rows(x[200:], y[200:])
+    training, test = LearningRows(x[:200], y[:200]), LearningRows(x[200:], y[200:])
     guess = np.full(100, y[:200].mean())
     assert predictors.guessed_scores(training, test, None)["r2"] == pytest.approx(
         r2_score(test.target, guess)
@@ -255,11 +258,13 @@ def test_a_column_that_shows_the_same_in_every_row_does_not_vary():
 
 def test_columns_become_numbers():
     """Texts by the commonest, numbers in standard deviations, missing ones marked."""
-    texts = Domain.of(People(pl.DataFrame({"t": ["b", "a", "b", "c", None, None, None]})), "t")
-    code = Texts.commonest(texts, 2)
+    texts = OriginalDomain.of(
+        People(pl.DataFrame({"t": ["b", "a", "b", "c", None, None, None]})), "t"
+    )
+    code = TextNumbers.commonest(texts, 2)
     assert code.index == {None: 0, "b": 1}
     assert code.numbers(texts).tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]]
-    numbers = Domain.of(People(pl.DataFrame({"n": [0.0, 0.0, 4.0, 4.0, None]})), "n")
+    numbers = OriginalDomain.of(People(pl.DataFrame({"n": [0.0, 0.0, 4.0, 4.0, None]})), "n")
     scale = Numbers.standard(numbers)
     assert scale.numbers(numbers).tolist() == [[0, 1], [-1, 0], [1, 0]]
 

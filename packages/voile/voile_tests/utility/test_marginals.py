@@ -16,7 +16,7 @@ from scipy.stats import wasserstein_distance
 from voile.release.reading.sightings import People
 from voile.utility.binning import MOST_BINS, MOST_TEXTS, even_bins, readable_bins
 from voile.utility.covering import coverings
-from voile.utility.domain import Domain
+from voile.utility.domain import OriginalDomain
 from voile.utility.marginals import MarginalDivergence, PairDivergence, distributions
 from voile_testing.examples import examples
 from voile_tests.utility.releases import METHODS, as_it_is, nothing_left, published, shown_by_hand
@@ -36,8 +36,8 @@ def measured(measure, comparison):
     return {found.measure: found for found in measure.measure(comparison)}
 
 
-def domain_of(values) -> Domain:
-    return Domain.of(People(pl.DataFrame({"x": values})), "x")
+def domain_of(values) -> OriginalDomain:
+    return OriginalDomain.of(People(pl.DataFrame({"x": values})), "x")
 
 
 # --- bins

@@ -15,11 +15,11 @@ from voile_base.errors import TableError
 from voile_geo.roads.driving import Ways, speed_of
 from voile_geo.roads.network import RoadNetwork
 
-__all__ = ["Chain", "NetworkBuilder"]
+__all__ = ["NetworkBuilder", "RoadChain"]
 
 
 @dataclass(frozen=True)
-class Chain:
+class RoadChain:
     """One road of a map: positions in order, and which ways it can be driven."""
 
     names: tuple[Hashable, ...]
@@ -46,7 +46,7 @@ class NetworkBuilder:
     _name_of_road: list[int] = field(default_factory=list)
     _roads: int = 0
 
-    def add(self, chain: Chain) -> None:
+    def add(self, chain: RoadChain) -> None:
         """Add a road; positions that follow one another at one node are one."""
         speed = speed_of(chain.speed, chain.road_class)
         kind = -1

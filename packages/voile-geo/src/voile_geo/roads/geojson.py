@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from voile_base.errors import TableError
-from voile_geo.roads.building import Chain
+from voile_geo.roads.building import RoadChain
 from voile_geo.roads.driving import is_drivable, said_ways
 
 __all__ = ["GEOJSON", "geojson_chains", "geojson_points"]
@@ -27,7 +27,7 @@ GEOJSON = (".geojson", ".json")
 """How the names of such files end."""
 
 
-def geojson_chains(path: Path) -> Iterator[Chain]:
+def geojson_chains(path: Path) -> Iterator[RoadChain]:
     """The roads of a file, one by one; raises ``TableError``."""
     for number, feature in enumerate(_features(path), start=1):
         where = f"{path}, feature {number}"
@@ -92,11 +92,11 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _chain(line: Any, tags: Mapping[str, str], where: str) -> Chain:
+def _chain(line: Any, tags: Mapping[str, str], where: str) -> RoadChain:
     if not isinstance(line, list) or len(line) < 2 or not all(map(_is_position, line)):
         msg = f"{where}: a line must be a list of two positions or more, [longitude, latitude] each"
         raise TableError(msg)
-    return Chain(
+    return RoadChain(
         tuple((float(point[0]), float(point[1])) for point in line),
         tuple(float(point[1]) for point in line),
         tuple(float(point[0]) for point in line),

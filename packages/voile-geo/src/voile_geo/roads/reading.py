@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from voile_base.errors import InputError, TableError
-from voile_geo.roads.building import Chain, NetworkBuilder
+from voile_geo.roads.building import NetworkBuilder, RoadChain
 from voile_geo.roads.driving import DRIVABLE, Ways, is_drivable, said_ways
 from voile_geo.roads.geojson import GEOJSON, geojson_chains
 from voile_geo.roads.network import RoadNetwork
@@ -98,13 +98,13 @@ def osm_objects(path: Path, key: str, *, ways: bool) -> Iterator[Any]:
         raise TableError(msg) from None
 
 
-def _osm_chains(path: Path) -> Iterator[Chain]:
+def _osm_chains(path: Path) -> Iterator[RoadChain]:
     for way in osm_objects(path, "highway", ways=True):
         tags = dict(way.tags) if way.is_way() else {}
         if is_drivable(tags):
             # Extracts cut ways at their border: nodes beyond it have no position.
             known = [node for node in way.nodes if node.location.valid()]
-            yield Chain(
+            yield RoadChain(
                 tuple(node.ref for node in known),
                 tuple(node.lat for node in known),
                 tuple(node.lon for node in known),
@@ -121,7 +121,7 @@ def _ways(tags: Mapping[str, str]) -> Ways:
     return said_ways(tags) or ("forward" if implied else "both")
 
 
-def _graphml_chains(path: Path) -> Iterator[Chain]:
+def _graphml_chains(path: Path) -> Iterator[RoadChain]:
     networkx = _library("networkx")
     try:
         graph = networkx.read_graphml(path, force_multigraph=True)
@@ -145,7 +145,7 @@ def _first(value: object) -> str | None:
     return found[0] if found else None
 
 
-def _table_chains(path: Path, nodes: Path | None) -> Iterator[Chain]:
+def _table_chains(path: Path, nodes: Path | None) -> Iterator[RoadChain]:
     edges = _map_table(path)
     ends = next((pair for pair in _ENDS if set(pair) <= set(edges.columns)), None)
     if ends is None:
@@ -232,13 +232,13 @@ def _directed(
     ends: tuple[Any, Any],
     kind: str | None,
     edge: Mapping[str, Any],
-) -> Chain:
+) -> RoadChain:
     """A road of a map whose edges are directed already."""
     points = line or ends
     # Both directions of a road bend at the same places, which makes them each other's reverse.
     bends = tuple(tuple(point) for point in points[1:-1])
     sign = next((edge[key] for key in ("maxspeed", "maxspeed_kmh") if edge.get(key)), None)
-    return Chain(
+    return RoadChain(
         (source, *bends, target),
         tuple(point[0] for point in points),
         tuple(point[1] for point in points),

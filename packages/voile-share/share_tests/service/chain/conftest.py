@@ -6,7 +6,7 @@ import pytest
 
 from share_tests.chain.scenes import QUICK, account
 from share_tests.service.chain.scenes import URL, OnChain
-from voile_share.chain import EmbeddedChain, Registry, address_of, deploy
+from voile_share.chain import ContractAccount, EmbeddedChain, address_of, deploy
 from voile_share.service import on_chain
 from voile_share.service.chain_options import ChainOptions
 from voile_testing.waiting import PATIENCE
@@ -30,7 +30,7 @@ def on(tmp_path, node, monkeypatch):
         operator = account("operator")
         node.fund(address_of(operator), 10)
         place = deploy(node, operator, QUICK)
-        Registry(node, place, operator, QUICK).certify(address_of(operator))
+        ContractAccount(node, place, operator, QUICK).certify(address_of(operator))
         options = ChainOptions(
             url=URL,
             chain=place.chain,

@@ -10,8 +10,8 @@ import pytest
 
 from share_tests.chain.scenes import QUICK, account
 from share_tests.service.chain.scenes import OnChain, away
-from voile_share.chain import ChainError, Contract, Registry, RevertedError, address_of
-from voile_share.platform import Outcome
+from voile_share.chain import ChainError, Contract, ContractAccount, RevertedError, address_of
+from voile_share.platform import SlotOutcome
 from voile_share.service import on_chain
 from voile_share.store import StoreError
 
@@ -20,7 +20,7 @@ def test_registration_is_tried_again_until_the_company_is_certified(on, node):
     """While the company is not certified `settle` says so; afterwards trucks publish."""
     scene = on("log")
     operator = account("operator")
-    registry = Registry(node, scene.deployment, operator, QUICK)
+    registry = ContractAccount(node, scene.deployment, operator, QUICK)
     registry.withdraw(address_of(operator))
     _, token = scene.truck(scene.company())
     with pytest.raises(RevertedError, match="not-certified"):
@@ -29,7 +29,7 @@ def test_registration_is_tried_again_until_the_company_is_certified(on, node):
         scene.send(token)
     registry.certify(address_of(operator))
     scene.platform.settle()
-    assert scene.send(token) is Outcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.PUBLISHED
 
 
 def test_a_retired_truck_is_retired_on_the_chain(on, node):
@@ -69,7 +69,7 @@ def test_who_fills_accounts_by_hand_is_told_which(on, node):
     node.fund(scene.fleet.address(rich.truck), 0.1)
     with pytest.raises(ChainError, match=scene.fleet.address(poor.truck).hex()):
         scene.platform.settle()
-    assert scene.send(token, device="rich") is Outcome.PUBLISHED
+    assert scene.send(token, device="rich") is SlotOutcome.PUBLISHED
 
 
 def test_accounts_are_derived_and_differ(on, node):
@@ -104,7 +104,7 @@ def test_trucks_of_a_closed_company_are_retired_on_the_chain(on, node, mode, mon
     scene.platform.settle()
     assert not contract.is_registered(truck.truck)
     assert contract.is_registered(other.truck)
-    assert scene.send(token) is Outcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.PUBLISHED
     paid = node.balance(address_of(account("operator")))
     scene.platform.settle()
     assert node.balance(address_of(account("operator"))) == paid or mode == "anchor"
@@ -143,7 +143,7 @@ def test_a_chain_that_lost_blocks_is_told_again(on, node, mode):
         node.tester.revert_to_snapshot(lost)
         node.mine(3)
         scene.platform.settle()
-        assert scene.send(token, device="stays") is Outcome.PUBLISHED
+        assert scene.send(token, device="stays") is SlotOutcome.PUBLISHED
         assert not contract.is_registered(ends.truck)
         scene.clock.now += scene.settings.slot_seconds
 
@@ -155,12 +155,12 @@ def test_who_was_taken_off_the_contract_by_hand_is_back_at_once(on, node):
     scene.platform.settle()
     woken = []
     scene.platform.when_behind(lambda: woken.append(1))
-    Registry(node, scene.deployment, account("operator"), QUICK).retire(truck.truck)
+    ContractAccount(node, scene.deployment, account("operator"), QUICK).retire(truck.truck)
     with pytest.raises(RevertedError, match="unregistered"):
         scene.send(token)
     assert woken == [1]
     scene.platform.settle()
-    assert scene.send(token) is Outcome.PUBLISHED
+    assert scene.send(token) is SlotOutcome.PUBLISHED
     assert woken == [1]
 
 
@@ -179,7 +179,7 @@ def test_a_report_that_cannot_be_sent_keeps_nobody_busy(on, node, monkeypatch, e
         scene.platform.retire_truck(company, truck.truck)
     else:
         operator = account("operator")
-        Registry(node, scene.deployment, operator, QUICK).withdraw(address_of(operator))
+        ContractAccount(node, scene.deployment, operator, QUICK).withdraw(address_of(operator))
     woken = []
     scene.platform.when_behind(lambda: woken.append(1))
     for _ in range(3):
@@ -204,7 +204,7 @@ def test_reports_that_another_process_has_overtaken_are_told_of(on, node, monkey
     monkeypatch.setattr(on_chain, "MIRROR", other_mirror.name)
     scene.clock.now += scene.settings.slot_seconds
     overtaking = OnChain(scene.folder, scene.options, scene.clock)
-    assert overtaking.send(token) is Outcome.PUBLISHED
+    assert overtaking.send(token) is SlotOutcome.PUBLISHED
     with pytest.raises(StoreError, match="refused a report that was taken"):
         scene.platform.settle()
     scene.platform.settle()

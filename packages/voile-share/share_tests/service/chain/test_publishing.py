@@ -11,13 +11,13 @@ from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.chain import (
+    ChainSigner,
     Contract,
     Deployment,
     EmbeddedChain,
     Inclusion,
     Mode,
     RevertedError,
-    Signer,
     address_of,
     audit,
     check_anchored,
@@ -26,7 +26,7 @@ from voile_share.chain import (
 )
 from voile_share.chain.interface import transaction
 from voile_share.ingest import Request
-from voile_share.platform import AccessError, Outcome
+from voile_share.platform import AccessError, SlotOutcome
 from voile_share.store import StoreError
 from voile_testing.waiting import PATIENCE
 
@@ -87,7 +87,7 @@ def test_an_audit_finds_what_does_not_belong(on, node):
         next(audit(node, scene.deployment, unknown))
 
 
-def send(node: EmbeddedChain, deployment: Deployment, sender: Signer, data: bytes) -> None:
+def send(node: EmbeddedChain, deployment: Deployment, sender: ChainSigner, data: bytes) -> None:
     """Whatever an account likes to send."""
     mine = address_of(sender)
     fields = {"nonce": node.nonce(mine), "chainId": node.identity(), "gas": 2_000_000}
@@ -109,12 +109,12 @@ def test_a_truck_that_is_not_registered_stops_no_other(on, node):
         scene.platform.receive(token, request(scene, device))
         for token, device in ((early, "early"), (late, "late"))
     ]
-    assert futures[0].result(PATIENCE).outcome is Outcome.PUBLISHED
+    assert futures[0].result(PATIENCE).outcome is SlotOutcome.PUBLISHED
     with pytest.raises(RevertedError, match="unregistered") as refusal:
         futures[1].result(PATIENCE)
     assert isinstance(refusal.value, StoreError)
     scene.platform.settle()
-    assert scene.send(late, device="late") is Outcome.PUBLISHED
+    assert scene.send(late, device="late") is SlotOutcome.PUBLISHED
     assert len(list(published(node, scene.deployment, late_truck.truck))) == 1
 
 
@@ -139,7 +139,7 @@ def test_what_a_crash_left_behind_is_sent_at_the_next_start(on, node, mode, monk
         again.platform.settle()
         assert again.log.waiting() == 0
         again.clock.now += again.settings.slot_seconds
-        assert again.send(token) is Outcome.PUBLISHED
+        assert again.send(token) is SlotOutcome.PUBLISHED
         records = again.platform.records(truck.truck, 0, 10)
         assert len(records) == 3
         if mode == Mode.LOG:
@@ -167,7 +167,7 @@ def test_trucks_with_keys_of_their_own(on, node, mode):
     slot = scene.settings.slot(scene.clock.now)
     place = tuple(protocol.Position(52.0, 4.3, slot, 2.0**-level) for level in (6, 8, 10))
     content = protocol.Content(place, [], room=30)
-    _, report = protocol.Publisher.new(secrets).publish(slot, content, Randomness.seeded(2))
+    _, report = protocol.ReportPublisher.new(secrets).publish(slot, content, Randomness.seeded(2))
     assert scene.platform.publish(truck, report).result(PATIENCE) == "new"
     proof = scene.log.inclusion(truck.truck, slot)
     [record] = scene.platform.records(truck.truck, 0, 5)

@@ -29,19 +29,28 @@ from voile_share.chain.chain_log import ChainLog, Mode
 from voile_share.chain.contract import Anchored, Contract, Deployment, Registration
 from voile_share.chain.embedded import EmbeddedChain, Mined
 from voile_share.chain.errors import ChainError, RevertedError, UnfundedError
-from voile_share.chain.interface import Block, Chain, Event, Fee, Receipt, Signer, Terms, address_of
+from voile_share.chain.interface import (
+    Block,
+    Chain,
+    ChainSigner,
+    Event,
+    Fee,
+    Receipt,
+    TransactionTerms,
+    address_of,
+)
 from voile_share.chain.merkle import Inclusion, verify_inclusion
 from voile_share.chain.readers import (
     Audited,
+    ChainReadings,
     NotAnchoredError,
-    Published,
-    Readings,
+    ReportOnChain,
     audit,
     check_anchored,
     published,
     read_published,
 )
-from voile_share.chain.registry import Registry, deploy, fill
+from voile_share.chain.registry import ContractAccount, deploy, fill
 from voile_share.chain.web3_chain import connect, signer
 
 __all__ = [
@@ -52,7 +61,10 @@ __all__ = [
     "Chain",
     "ChainError",
     "ChainLog",
+    "ChainReadings",
+    "ChainSigner",
     "Contract",
+    "ContractAccount",
     "Deployment",
     "EmbeddedChain",
     "Event",
@@ -61,14 +73,11 @@ __all__ = [
     "Mined",
     "Mode",
     "NotAnchoredError",
-    "Published",
-    "Readings",
     "Receipt",
     "Registration",
-    "Registry",
+    "ReportOnChain",
     "RevertedError",
-    "Signer",
-    "Terms",
+    "TransactionTerms",
     "UnfundedError",
     "address_of",
     "audit",

@@ -37,10 +37,10 @@ from voile_share.chain.contract import Anchored, Contract, Deployment
 from voile_share.chain.delivery import Delivery, Look, Outgoing
 from voile_share.chain.errors import ChainError, RevertedError
 from voile_share.chain.following import Follower
-from voile_share.chain.interface import Block, Chain, Signer, Terms, address_of
-from voile_share.chain.journal import Journal
+from voile_share.chain.interface import Block, Chain, ChainSigner, TransactionTerms, address_of
+from voile_share.chain.journal import ChainJournal
 from voile_share.chain.merkle import Inclusion, leaf_of, path_of, root_of
-from voile_share.store.heads import Arrival
+from voile_share.store.heads import ChainedEntry
 from voile_share.store.protocols import Appended, ReportLog
 from voile_share.store.records import Entry
 
@@ -62,18 +62,18 @@ class AnchorLog(ReportLog):
         self,
         chain: Chain,
         deployment: Deployment,
-        company: Signer,
+        company: ChainSigner,
         beside: ReportLog,
         *,
         journal: Path | None = None,
-        terms: Terms | None = None,
+        terms: TransactionTerms | None = None,
         turn: Lock | None = None,
     ) -> None:
         self._contract = Contract(chain, deployment)
         self._company = company
         self._beside = beside
         self._anchors = _Anchors(journal, deployment)
-        self._terms = terms or Terms()
+        self._terms = terms or TransactionTerms()
         self._delivery = Delivery(chain, deployment.address, self._terms)
         self._follower = Follower(self._contract, self._anchors, self._found, self._keep)
         self._appending = turn or Lock()
@@ -88,7 +88,7 @@ class AnchorLog(ReportLog):
         """
         leaves = [
             _Leaf(one.entry.truck, one.entry.slot, leaf_of(one.record))
-            for one in map(Arrival.of, entries)
+            for one in map(ChainedEntry.of, entries)
         ]
         if not leaves:
             return []
@@ -180,7 +180,7 @@ class AnchorLog(ReportLog):
 
     def _is_beside(self, leaf: _Leaf) -> bool:
         found = self._beside.after(leaf.truck, leaf.slot - 1, 1)
-        return bool(found) and leaf_of(Arrival.of(found[0]).record) == leaf.leaf
+        return bool(found) and leaf_of(ChainedEntry.of(found[0]).record) == leaf.leaf
 
     def _trial(self, slot: int) -> Outgoing:
         """The next anchor as it might be; raises ``RevertedError``."""
@@ -240,7 +240,7 @@ class _Root:
     """The latest of its reports'."""
 
 
-class _Anchors(Journal):
+class _Anchors(ChainJournal):
     """Leaves by truck and slot."""
 
     kind = "roots"

@@ -40,15 +40,15 @@ from voile_share.chain.contract import Contract, Deployment, Sent
 from voile_share.chain.delivery import Delivery, Look, Outgoing
 from voile_share.chain.errors import ChainError, RevertedError
 from voile_share.chain.following import Follower
-from voile_share.chain.interface import Block, Chain, Signer, Terms
-from voile_share.chain.mirror import Kept, Mirror, report_in
-from voile_share.store.heads import Arrival, Head, decide
+from voile_share.chain.interface import Block, Chain, ChainSigner, TransactionTerms
+from voile_share.chain.mirror import Mirror, MirroredReport, report_in
+from voile_share.store.heads import ChainedEntry, Head, decide
 from voile_share.store.protocols import Appended, ReportLog
 from voile_share.store.records import Entry
 
 __all__ = ["ChainLog", "Mode"]
 
-Accounts = Callable[[bytes], Signer | None]
+Accounts = Callable[[bytes], ChainSigner | None]
 SaveStates = Callable[[Sequence[tuple[bytes, bytes]]], None]
 _PAST = frozenset({"replayed", "backward"})
 _THERE = frozenset({Appended.NEW, Appended.KNOWN})
@@ -80,14 +80,14 @@ class ChainLog(ReportLog):
         *,
         mirror: Path | None = None,
         save_states: SaveStates | None = None,
-        terms: Terms | None = None,
+        terms: TransactionTerms | None = None,
         unregistered: Callable[[bytes], None] = lambda truck: None,
     ) -> None:
         """``unregistered`` is told of a truck whose account the contract does not know."""
         if mode is Mode.ANCHOR:
             msg = "mode anchor is an AnchorLog, which has another log beside it"
             raise InputError(msg)
-        self._terms = terms or Terms()
+        self._terms = terms or TransactionTerms()
         self._contract = Contract(chain, deployment)
         self._accounts = accounts
         self._call = Contract.store if mode is Mode.STORAGE else Contract.publish
@@ -107,7 +107,7 @@ class ChainLog(ReportLog):
         ``RevertedError`` where the contract refuses one: nothing was changed by either, unless a
         truck was retired just then.
         """
-        arrivals = [Arrival.of(entry) for entry in entries]
+        arrivals = [ChainedEntry.of(entry) for entry in entries]
         if not arrivals:
             return []
         with self._appending:
@@ -174,7 +174,7 @@ class ChainLog(ReportLog):
         """See ``ReportLog``."""
         self._look()
         found = self._mirror.numbered(truck, number, limit)
-        return [Arrival.of(one.entry).record for one in found]
+        return [ChainedEntry.of(one.entry).record for one in found]
 
     def close(self) -> None:
         """Close the mirror; the chain stays open."""
@@ -183,16 +183,16 @@ class ChainLog(ReportLog):
 
     # Following the chain
 
-    def _found(self, first: int, last: int) -> Sequence[Kept]:
+    def _found(self, first: int, last: int) -> Sequence[MirroredReport]:
         return [kept for one in self._contract.sent(first, last) if (kept := self._read(one))]
 
-    def _read(self, sent: Sent) -> Kept | None:
+    def _read(self, sent: Sent) -> MirroredReport | None:
         message = sent.message
         if message is None:
             message = self._contract.stored(sent.truck, sent.slot)
         return report_in(sent.truck, sent.slot, message, sent.block)
 
-    def _keep(self, connection: sqlite3.Connection, found: Sequence[Kept]) -> None:
+    def _keep(self, connection: sqlite3.Connection, found: Sequence[MirroredReport]) -> None:
         self._mirror.keep(connection, found)
 
     def _look(self) -> None:
@@ -201,8 +201,8 @@ class ChainLog(ReportLog):
     # Deciding and sending
 
     def _planned(
-        self, arrivals: Sequence[Arrival]
-    ) -> tuple[Sequence[Appended], Sequence[Arrival], Sequence[Outgoing]]:
+        self, arrivals: Sequence[ChainedEntry]
+    ) -> tuple[Sequence[Appended], Sequence[ChainedEntry], Sequence[Outgoing]]:
         """What becomes of reports, those that are new, and their transactions."""
         for last_try in (False, True):
             self._follower.refresh()
@@ -218,18 +218,18 @@ class ChainLog(ReportLog):
                     raise
         raise AssertionError
 
-    def _decided(self, arrivals: Sequence[Arrival]) -> list[Appended]:
+    def _decided(self, arrivals: Sequence[ChainedEntry]) -> list[Appended]:
         heads: dict[bytes, Head] = {}
         records: dict[tuple[bytes, int], bytes] = {}
         for arrival in arrivals:
             truck = arrival.entry.truck
             if (last := self._mirror.last(truck)) is not None:
-                heads[truck] = Arrival.of(last.entry).head
+                heads[truck] = ChainedEntry.of(last.entry).head
             if (same := self._mirror.find(truck, arrival.entry.slot)) is not None:
-                records[truck, same.number] = Arrival.of(same.entry).record
+                records[truck, same.number] = ChainedEntry.of(same.entry).record
         return decide(arrivals, heads, records)
 
-    def _prepared(self, kept: Kept) -> Outgoing:
+    def _prepared(self, kept: MirroredReport) -> Outgoing:
         account = self._accounts(kept.truck)
         if account is None:
             msg = f"there is no account to publish for truck {kept.truck.hex()}"
@@ -241,7 +241,7 @@ class ChainLog(ReportLog):
                 self._unregistered(kept.truck)
             raise
 
-    def _begin(self, new: Sequence[Arrival]) -> None:
+    def _begin(self, new: Sequence[ChainedEntry]) -> None:
         """States first: they may be ahead of reports, and never behind."""
         states = {one.entry.truck: one.entry.state for one in new if one.entry.state is not None}
         if states and self._save_states is not None:
@@ -297,7 +297,7 @@ class ChainLog(ReportLog):
 
     def _settled(
         self,
-        arrivals: Sequence[Arrival],
+        arrivals: Sequence[ChainedEntry],
         outcomes: Sequence[Appended],
         refused: Mapping[bytes, str],
     ) -> Sequence[Appended]:
@@ -316,6 +316,6 @@ class ChainLog(ReportLog):
         return settled
 
 
-def _kept(arrival: Arrival) -> Kept:
+def _kept(arrival: ChainedEntry) -> MirroredReport:
     entry = arrival.entry
-    return Kept(entry.truck, entry.slot, arrival.number, entry.message)
+    return MirroredReport(entry.truck, entry.slot, arrival.number, entry.message)

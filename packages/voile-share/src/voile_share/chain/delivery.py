@@ -21,7 +21,15 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from voile_share.chain.errors import ChainError, NotTakenError, RevertedError, UnfundedError
-from voile_share.chain.interface import Block, Chain, Fee, Signer, Terms, address_of, transaction
+from voile_share.chain.interface import (
+    Block,
+    Chain,
+    ChainSigner,
+    Fee,
+    TransactionTerms,
+    address_of,
+    transaction,
+)
 
 __all__ = ["Delivered", "Delivery", "Look", "Outgoing"]
 
@@ -35,7 +43,7 @@ class Outgoing:
 
     key: bytes
     """By which it is known again on the chain."""
-    account: Signer
+    account: ChainSigner
     data: bytes
     gas: int
     """The limit."""
@@ -86,7 +94,7 @@ class Delivery:
         self,
         chain: Chain,
         to: bytes,
-        terms: Terms,
+        terms: TransactionTerms,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -96,7 +104,7 @@ class Delivery:
         self._clock = clock
         self._sleep = sleep
 
-    def prepare(self, key: bytes, account: Signer, data: bytes) -> Outgoing:
+    def prepare(self, key: bytes, account: ChainSigner, data: bytes) -> Outgoing:
         """With a limit of gas a quarter above what is needed now; raises ``RevertedError``."""
         gas = self._chain.estimate(address_of(account), self._to, data)
         return Outgoing(key, account, data, gas + gas // 4)
@@ -131,7 +139,9 @@ class Delivery:
 class _Run:
     """What one delivery remembers."""
 
-    def __init__(self, chain: Chain, to: bytes, terms: Terms, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, chain: Chain, to: bytes, terms: TransactionTerms, clock: Callable[[], float]
+    ) -> None:
         self._chain = chain
         self._to = to
         self._terms = terms

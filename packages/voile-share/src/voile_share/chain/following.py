@@ -18,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 
 from voile_share.chain.contract import Contract
 from voile_share.chain.errors import ChainError, NotTakenError
-from voile_share.chain.journal import Journal
+from voile_share.chain.journal import ChainJournal
 
 __all__ = ["Follower", "Reads", "span"]
 
@@ -54,7 +54,7 @@ class Follower(Generic[T]):
     def __init__(
         self,
         contract: Contract,
-        journal: Journal,
+        journal: ChainJournal,
         read: Reads[T],
         keep: Callable[[sqlite3.Connection, Sequence[T]], None],
         clock: Callable[[], float] = time.monotonic,

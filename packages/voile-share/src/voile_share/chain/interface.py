@@ -8,7 +8,16 @@ from typing import Any, Protocol
 
 from voile_base.errors import InputError
 
-__all__ = ["Block", "Chain", "Event", "Fee", "Receipt", "Signer", "Terms", "address_of"]
+__all__ = [
+    "Block",
+    "Chain",
+    "ChainSigner",
+    "Event",
+    "Fee",
+    "Receipt",
+    "TransactionTerms",
+    "address_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,7 @@ class Fee:
 
 
 @dataclass(frozen=True)
-class Terms:
+class TransactionTerms:
     """How transactions are sent, and when they count as done.  Times in seconds."""
 
     confirmations: int = 1
@@ -84,7 +93,7 @@ class Terms:
             raise InputError(msg)
 
 
-class Signer(Protocol):
+class ChainSigner(Protocol):
     """An account that signs, such as ``eth_account``'s; the key stays with the caller."""
 
     @property
@@ -95,7 +104,7 @@ class Signer(Protocol):
         """A value with ``raw_transaction``."""
 
 
-def address_of(account: Signer | str | bytes) -> bytes:
+def address_of(account: ChainSigner | str | bytes) -> bytes:
     """The 20 bytes of an account or of a written address; raises ``InputError``."""
     text = account if isinstance(account, str | bytes) else str(account.address)
     try:

@@ -15,7 +15,7 @@ from voile_share.chain.contract import Deployment
 from voile_share.chain.interface import Block
 from voile_share.store.protocols import StoreError
 
-__all__ = ["Journal"]
+__all__ = ["ChainJournal"]
 
 _VERSION = 1
 _KEPT_BLOCKS = 10_000
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS blocks (number INTEGER PRIMARY KEY, hash BLOB NOT NUL
 """
 
 
-class Journal:
+class ChainJournal:
     """One connection; may be shared by threads, which take turns.
 
     ``path`` None keeps everything in memory.  Raises ``InputError`` for the file of another

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from voile_base.errors import InputError
-from voile_share.chain.journal import Journal
-from voile_share.store.heads import Arrival
+from voile_share.chain.journal import ChainJournal
+from voile_share.store.heads import ChainedEntry
 from voile_share.store.records import Entry
 
-__all__ = ["Kept", "Mirror", "report_in"]
+__all__ = ["Mirror", "MirroredReport", "report_in"]
 
 _REPORTS = "SELECT truck, slot, number, message, block FROM reports WHERE refused IS NULL AND "
 
 
 @dataclass(frozen=True)
-class Kept:
+class MirroredReport:
     """A report."""
 
     truck: bytes
@@ -42,16 +42,16 @@ class Kept:
         return Entry(self.truck, self.slot, self.message)
 
 
-def report_in(truck: bytes, slot: int, message: bytes, block: int | None) -> Kept | None:
+def report_in(truck: bytes, slot: int, message: bytes, block: int | None) -> MirroredReport | None:
     """A report of this place; None for what is none: the contract does not look inside."""
     try:
-        arrival = Arrival.of(Entry(truck, slot, message))
+        arrival = ChainedEntry.of(Entry(truck, slot, message))
     except InputError:
         return None
-    return Kept(truck, slot, arrival.number, message, block)
+    return MirroredReport(truck, slot, arrival.number, message, block)
 
 
-class Mirror(Journal):
+class Mirror(ChainJournal):
     """Reports by truck and slot."""
 
     kind = "reports"
@@ -64,12 +64,12 @@ class Mirror(Journal):
         CREATE INDEX IF NOT EXISTS under_way ON reports (slot) WHERE block IS NULL
     """
 
-    def add(self, reports: Iterable[Kept]) -> None:
+    def add(self, reports: Iterable[MirroredReport]) -> None:
         """Keep what is about to be sent, durably, all in one step."""
         with self.writing() as connection:
             self.keep(connection, reports)
 
-    def keep(self, connection: sqlite3.Connection, reports: Iterable[Kept]) -> None:
+    def keep(self, connection: sqlite3.Connection, reports: Iterable[MirroredReport]) -> None:
         """What the chain shows takes the place of what was meant to go there."""
         connection.executemany(
             "INSERT OR REPLACE INTO reports VALUES (?, ?, ?, ?, ?, NULL)",
@@ -80,7 +80,7 @@ class Mirror(Journal):
         """They are on their way again."""
         connection.execute("UPDATE reports SET block = NULL WHERE block > ?", (number,))
 
-    def refuse(self, report: Kept, reason: str) -> None:
+    def refuse(self, report: MirroredReport, reason: str) -> None:
         """It will not come on the chain, unless it is there."""
         place = (reason, report.truck, report.slot, report.message)
         with self.writing() as connection:
@@ -95,31 +95,31 @@ class Mirror(Journal):
         query = "SELECT truck, slot, refused FROM reports WHERE refused IS NOT NULL ORDER BY slot"
         return [(bytes(truck), int(slot), str(why)) for truck, slot, why in self.rows(query)]
 
-    def under_way(self) -> Sequence[Kept]:
+    def under_way(self) -> Sequence[MirroredReport]:
         """Reports that are not on the chain, in the order of slots."""
         return self._kept("block IS NULL ORDER BY slot, truck")
 
-    def find(self, truck: bytes, slot: int) -> Kept | None:
+    def find(self, truck: bytes, slot: int) -> MirroredReport | None:
         """The report of a slot, on the chain or on its way."""
         return _first(self._kept("truck = ? AND slot = ?", truck, slot))
 
-    def last(self, truck: bytes) -> Kept | None:
+    def last(self, truck: bytes) -> MirroredReport | None:
         """The last report of a truck, on the chain or on its way."""
         return _first(self._kept("truck = ? ORDER BY slot DESC LIMIT 1", truck))
 
-    def after(self, truck: bytes, slot: int, limit: int) -> Sequence[Kept]:
+    def after(self, truck: bytes, slot: int, limit: int) -> Sequence[MirroredReport]:
         """Reports on the chain, ascending by slot."""
         where = "block IS NOT NULL AND truck = ? AND slot > ? ORDER BY slot LIMIT ?"
         return self._kept(where, truck, slot, limit)
 
-    def numbered(self, truck: bytes, number: int, limit: int) -> Sequence[Kept]:
+    def numbered(self, truck: bytes, number: int, limit: int) -> Sequence[MirroredReport]:
         """Reports on the chain whose records have this number or a later one."""
         where = "block IS NOT NULL AND truck = ? AND number >= ? ORDER BY number, slot LIMIT ?"
         return self._kept(where, truck, number, limit)
 
     def in_slots(
         self, first: int, last: int, limit: int, after: tuple[int, bytes]
-    ) -> Sequence[Kept]:
+    ) -> Sequence[MirroredReport]:
         """Reports on the chain, ascending by slot and truck."""
         where = (
             "block IS NOT NULL AND slot BETWEEN ? AND ? AND (slot, truck) > (?, ?) "
@@ -127,9 +127,9 @@ class Mirror(Journal):
         )
         return self._kept(where, first, last, *after, limit)
 
-    def _kept(self, where: str, *values: object) -> Sequence[Kept]:
-        return [Kept(*row) for row in self.rows(_REPORTS + where, *values)]
+    def _kept(self, where: str, *values: object) -> Sequence[MirroredReport]:
+        return [MirroredReport(*row) for row in self.rows(_REPORTS + where, *values)]
 
 
-def _first(found: Sequence[Kept]) -> Kept | None:
+def _first(found: Sequence[MirroredReport]) -> MirroredReport | None:
     return found[0] if found else None

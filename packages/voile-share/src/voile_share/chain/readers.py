@@ -34,9 +34,9 @@ from voile_share.protocol import (
 
 __all__ = [
     "Audited",
+    "ChainReadings",
     "NotAnchoredError",
-    "Published",
-    "Readings",
+    "ReportOnChain",
     "audit",
     "check_anchored",
     "published",
@@ -45,7 +45,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Published:
+class ReportOnChain:
     """A report on the chain.
 
     That the account registered for the truck sent it, in a slot later than all before, the contract
@@ -58,7 +58,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Readings:
+class ChainReadings:
     """What a reader found."""
 
     reader: Reader
@@ -78,7 +78,7 @@ class NotAnchoredError(InputError):
 
 def published(
     chain: Chain, deployment: Deployment, truck: bytes, first: int | None = None
-) -> Iterator[Published]:
+) -> Iterator[ReportOnChain]:
     """Reports of a truck in blocks from ``first`` on (all), as they were mined.
 
     Raises ``ChainError``.
@@ -93,13 +93,13 @@ def published(
             message = one.message
             if message is None:
                 message = contract.stored(one.truck, one.slot)
-            yield Published(at, message, one.block)
+            yield ReportOnChain(at, message, one.block)
         block = end + 1
 
 
 def read_published(
-    reader: Reader, reports: Iterable[Published], now: int, *, vouched: bool = False
-) -> Readings:
+    reader: Reader, reports: Iterable[ReportOnChain], now: int, *, vouched: bool = False
+) -> ChainReadings:
     """Read reports from a chain; what is rejected is told, and reading goes on.
 
     Reports are believed by the truck's signature; or, ``vouched``, because the chain names their
@@ -119,7 +119,7 @@ def read_published(
             continue
         if sighting is not None:
             sightings.append(sighting)
-    return Readings(reader, tuple(sightings), tuple(rejected))
+    return ChainReadings(reader, tuple(sightings), tuple(rejected))
 
 
 def check_anchored(

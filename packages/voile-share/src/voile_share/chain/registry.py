@@ -16,21 +16,28 @@ from dataclasses import replace
 from voile_share.chain.contract import Contract, Deployment, Registration
 from voile_share.chain.delivery import Delivery, Look
 from voile_share.chain.errors import ChainError, RevertedError, UnfundedError
-from voile_share.chain.interface import Chain, Receipt, Signer, Terms, address_of, transaction
+from voile_share.chain.interface import (
+    Chain,
+    ChainSigner,
+    Receipt,
+    TransactionTerms,
+    address_of,
+    transaction,
+)
 
-__all__ = ["Registry", "deploy", "fill"]
+__all__ = ["ContractAccount", "deploy", "fill"]
 
 _PAUSE = 0.05
 _LOW = 4
 """An account is filled when it has less than this part of what it should have."""
 
 
-def deploy(chain: Chain, owner: Signer, terms: Terms | None = None) -> Deployment:
+def deploy(chain: Chain, owner: ChainSigner, terms: TransactionTerms | None = None) -> Deployment:
     """Make the contract; the account is its owner.
 
     Returns where it is, which everybody needs to know.  Raises ``ChainError``.
     """
-    terms = terms or Terms()
+    terms = terms or TransactionTerms()
     sender, creation = address_of(owner), Contract.creation()
     gas = chain.estimate(sender, None, creation)
     fields = {"nonce": chain.nonce(sender), "gas": gas + gas // 4, "chainId": chain.identity()}
@@ -43,7 +50,7 @@ def deploy(chain: Chain, owner: Signer, terms: Terms | None = None) -> Deploymen
     return Deployment(chain.identity(), receipt.contract, receipt.block)
 
 
-def _mined(chain: Chain, sent: bytes, terms: Terms) -> Receipt:
+def _mined(chain: Chain, sent: bytes, terms: TransactionTerms) -> Receipt:
     end = time.monotonic() + terms.patience
     while True:
         receipt = chain.receipt(sent)
@@ -55,15 +62,19 @@ def _mined(chain: Chain, sent: bytes, terms: Terms) -> Receipt:
         time.sleep(min(_PAUSE, terms.poll))
 
 
-class Registry:
+class ContractAccount:
     """The contract in the hands of one account: the owner's or a company's."""
 
     def __init__(
-        self, chain: Chain, deployment: Deployment, account: Signer, terms: Terms | None = None
+        self,
+        chain: Chain,
+        deployment: Deployment,
+        account: ChainSigner,
+        terms: TransactionTerms | None = None,
     ) -> None:
         self.contract = Contract(chain, deployment)
         self._account = account
-        self._delivery = Delivery(chain, deployment.address, terms or Terms())
+        self._delivery = Delivery(chain, deployment.address, terms or TransactionTerms())
 
     # The owner
 
@@ -130,7 +141,13 @@ class Registry:
             raise RevertedError(reason)
 
 
-def fill(chain: Chain, payer: Signer, account: bytes, wei: int, terms: Terms | None = None) -> bool:
+def fill(
+    chain: Chain,
+    payer: ChainSigner,
+    account: bytes,
+    wei: int,
+    terms: TransactionTerms | None = None,
+) -> bool:
     """Fill an account up to so many wei if it has less than a quarter of them; whether it had.
 
     Never more than that stands in it by this.  Returns when the payment is mined; raises
@@ -139,7 +156,7 @@ def fill(chain: Chain, payer: Signer, account: bytes, wei: int, terms: Terms | N
     has = chain.balance(account)
     if has >= wei / _LOW:
         return False
-    delivery = Delivery(chain, account, terms or Terms())
+    delivery = Delivery(chain, account, terms or TransactionTerms())
     payment = replace(delivery.prepare(account, payer, b""), value=wei - has)
 
     def look() -> Look:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from voile_base.errors import InputError
 from voile_share.chain.errors import ChainError, NotTakenError, RevertedError, UnfundedError, needed
-from voile_share.chain.interface import Block, Event, Fee, Receipt, Signer
+from voile_share.chain.interface import Block, ChainSigner, Event, Fee, Receipt
 
 __all__ = ["Web3Chain", "connect", "signer"]
 
@@ -20,14 +20,14 @@ _UNFUNDED = re.compile("insufficient (?:funds|balance)|cannot afford", re.IGNORE
 _REVERTED = re.compile(r"revert(?:ed)?:? *'?([a-z]+(?:-[a-z]+)*)'?(?:$|[,'\"])")
 
 
-def signer(key: bytes) -> Signer:
+def signer(key: bytes) -> ChainSigner:
     """The account of a secret key of 32 bytes; raises ``InputError``."""
     account = needed("eth_account").Account
     if len(key) != 32:
         msg = "the key of an account must be 32 bytes"
         raise InputError(msg)
     try:
-        signing: Signer = account.from_key(key)
+        signing: ChainSigner = account.from_key(key)
     except Exception:
         # Its message shows the key.
         msg = "the key of an account must be a number from 1 to the order of its curve"

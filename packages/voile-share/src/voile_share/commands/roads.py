@@ -113,9 +113,11 @@ def _streets(network: RoadNetwork, smallest: str) -> Streets:
 def _with_places(streets: Streets, source: Path) -> Streets:
     """With the named places of the map."""
     from voile_geo.roads.places import read_places  # noqa: PLC0415
-    from voile_share.map import Place  # noqa: PLC0415
+    from voile_share.map import MapLabel  # noqa: PLC0415
 
-    places = (Place(one.name, one.kind, one.latitude, one.longitude) for one in read_places(source))
+    places = (
+        MapLabel(one.name, one.kind, one.latitude, one.longitude) for one in read_places(source)
+    )
     return replace(streets, places=tuple(places))
 
 

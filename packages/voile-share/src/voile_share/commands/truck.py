@@ -27,7 +27,7 @@ from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, say
 
 if TYPE_CHECKING:
-    from voile_share.platform import Outcome, Settings
+    from voile_share.platform import Settings, SlotOutcome
     from voile_share.truck import OwnTruck
     from voile_share.truck.forwarding import Forwarding
 
@@ -235,15 +235,15 @@ class _Heard:
             self._refused[error.reason] += 1
             self._tell(error.reason)
 
-    def _hear(self, outcome: Outcome) -> None:
+    def _hear(self, outcome: SlotOutcome) -> None:
         """Tell of a budget that is spent, once until reports are made again."""
-        from voile_share.platform import Outcome  # noqa: PLC0415
+        from voile_share.platform import SlotOutcome  # noqa: PLC0415
 
         self._understood = True
-        if outcome is Outcome.BUDGET_SPENT and not self._is_spent:
+        if outcome is SlotOutcome.BUDGET_SPENT and not self._is_spent:
             say("voile: the budget of this day (UTC) is spent: no report is made until it is over")
-        self._is_spent = outcome is Outcome.BUDGET_SPENT or (
-            self._is_spent and outcome is not Outcome.PUBLISHED
+        self._is_spent = outcome is SlotOutcome.BUDGET_SPENT or (
+            self._is_spent and outcome is not SlotOutcome.PUBLISHED
         )
 
     def check(self) -> None:

@@ -14,7 +14,7 @@ from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, say, telling_what_is_done
 
 if TYPE_CHECKING:
-    from voile_share.service.operator.users import Admitted, Users
+    from voile_share.service.operator.users import NewCredentials, Users
 
 __all__ = ["user"]
 
@@ -107,7 +107,7 @@ def reset(folder: Path, name: str, *, as_json: bool) -> None:
     _show(admitted, as_json=as_json)
 
 
-def _show(admitted: Admitted, *, as_json: bool) -> None:
+def _show(admitted: NewCredentials, *, as_json: bool) -> None:
     with telling_what_is_done("the user was admitted"):
         if as_json:
             print_json(

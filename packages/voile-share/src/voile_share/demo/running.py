@@ -36,7 +36,7 @@ from voile_share.service.folder import Configuration, create, open_platform, ope
 from voile_share.truck import OwnTruck
 from voile_share.truck.forwarding import AwayError, Forwarding
 
-__all__ = ["Address", "Demonstration", "Pace", "Spent"]
+__all__ = ["Demonstration", "OpenedPage", "Pace", "Spent"]
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
@@ -67,7 +67,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Address:
+class OpenedPage:
     """What one party opens."""
 
     truck: str
@@ -141,7 +141,7 @@ class Demonstration:
         self._end = Event()
         self._stack = ExitStack()
         self._threads: list[Thread] = []
-        self.addresses: list[Address] = []
+        self.addresses: list[OpenedPage] = []
         """What the parties open; two for each truck."""
         self.troubles: list[str] = []
         """Why trucks stopped on their way."""
@@ -252,7 +252,7 @@ class Demonstration:
             # Two days, for a demonstration that lasts over midnight (UTC).
             opened = PlatformClient(company, made["link"])
             link = parties.submit(opened, parcel, today, days=2, card=card)
-            self.addresses.append(Address(name, party, made["address"] + link.fragment()))
+            self.addresses.append(OpenedPage(name, party, made["address"] + link.fragment()))
 
     def _drive(self, truck: _Truck, drive: Drive) -> None:
         """A report in every half of a slot, until the parcel is delivered and some more."""

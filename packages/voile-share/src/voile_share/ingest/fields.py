@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from voile_share.ingest.errors import IngestError, quietly
 from voile_share.ingest.fixes import Rules
 
-__all__ = ["Fields", "decimal", "device_name", "read_form", "seconds", "text_of"]
+__all__ = ["MessageFields", "decimal", "device_name", "read_form", "seconds", "text_of"]
 
 # Python would also take "1_000", "٣", "nan" and "infinity" for numbers.
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -19,7 +19,7 @@ _LONGEST_NAME = 128
 _LONGEST_TIME = 40
 
 
-class Fields:
+class MessageFields:
     """The named values of one message, or of one part of it.
 
     What is null, or an empty text, is absent.  Names in refusals are those that we ask for.
@@ -41,9 +41,9 @@ class Fields:
             raise IngestError("duplicate-field", " and ".join(names))
         return found[0] if found else None
 
-    def inner(self, name: str) -> Fields:
+    def inner(self, name: str) -> MessageFields:
         """The fields of a part; none where it is absent."""
-        return Fields(self.value(name))
+        return MessageFields(self.value(name))
 
     def number(self, name: str) -> float:
         """A number that must be there."""

@@ -24,7 +24,14 @@ from __future__ import annotations
 
 from voile_share.ingest.arrivals import Arrival, Decoded, Format, check_size, decoded
 from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fields import Fields, decimal, device_name, read_form, seconds, text_of
+from voile_share.ingest.fields import (
+    MessageFields,
+    decimal,
+    device_name,
+    read_form,
+    seconds,
+    text_of,
+)
 from voile_share.ingest.fixes import KNOT, Fix, Rules
 
 __all__ = ["decode_osmand", "is_osmand", "read_fields"]
@@ -52,7 +59,7 @@ def is_osmand(query: str, rules: Rules) -> bool:
     return any(name in _TELLING for name, _ in read_form(query, rules))
 
 
-def read_fields(query: str, body: bytes, rules: Rules) -> Fields:
+def read_fields(query: str, body: bytes, rules: Rules) -> MessageFields:
     """The fields of this protocol in a query and a form; each stands there once."""
     check_size(query, rules)
     check_size(body, rules)
@@ -62,10 +69,10 @@ def read_fields(query: str, body: bytes, rules: Rules) -> Fields:
             if name in found:
                 raise IngestError("duplicate-field", name)
             found[name] = value
-    return Fields(found)
+    return MessageFields(found)
 
 
-def _fix(fields: Fields, arrival: Arrival) -> Fix:
+def _fix(fields: MessageFields, arrival: Arrival) -> Fix:
     valid = fields.value("valid")
     if valid is not None and str(valid).lower() not in _VALID:
         raise IngestError("no-fix", "valid is not true")
@@ -84,7 +91,7 @@ def _fix(fields: Fields, arrival: Arrival) -> Fix:
     )
 
 
-def _position(fields: Fields) -> tuple[float, float]:
+def _position(fields: MessageFields) -> tuple[float, float]:
     both = fields.value("location")
     if both is None:
         return fields.number("lat"), fields.number("lon")

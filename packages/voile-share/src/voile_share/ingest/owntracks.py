@@ -21,7 +21,7 @@ from collections.abc import Mapping
 
 from voile_share.ingest.arrivals import Arrival, Decoded, Format, check_size, decoded
 from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fields import Fields, device_name, read_form, seconds
+from voile_share.ingest.fields import MessageFields, device_name, read_form, seconds
 from voile_share.ingest.fixes import Fix
 from voile_share.ingest.json_text import read_json
 
@@ -79,8 +79,8 @@ def _levels(topic: str) -> list[str]:
     return levels
 
 
-def _payload(body: bytes, arrival: Arrival) -> Fields:
-    payload = Fields(read_json(body, arrival.rules))
+def _payload(body: bytes, arrival: Arrival) -> MessageFields:
+    payload = MessageFields(read_json(body, arrival.rules))
     if payload.value("_type") is None:
         raise IngestError("unknown-format", "a payload of OwnTracks has a _type")
     return payload
@@ -91,14 +91,14 @@ def _joined(user: str | None, device: str | None) -> str | None:
     return f"{user}/{device}" if user and device else None
 
 
-def _of_payload(payload: Fields) -> object:
+def _of_payload(payload: MessageFields) -> object:
     topic = payload.value("topic")
     if isinstance(topic, str):
         return "/".join(_levels(topic)[1:3])
     return payload.value("tid")
 
 
-def _decoded(device: object, payload: Fields, arrival: Arrival) -> Decoded:
+def _decoded(device: object, payload: MessageFields, arrival: Arrival) -> Decoded:
     kind = payload.value("_type")
     if kind == "encrypted":
         raise IngestError("encrypted", "remove the encryption key in the app; use https")
@@ -107,7 +107,7 @@ def _decoded(device: object, payload: Fields, arrival: Arrival) -> Decoded:
     return decoded(Format.OWNTRACKS, [payload], lambda one: _fix(device, one), arrival)
 
 
-def _fix(device: object, payload: Fields) -> Fix:
+def _fix(device: object, payload: MessageFields) -> Fix:
     time = seconds(payload.value("tst"), "tst")
     if time is None:
         raise IngestError("field-missing", "tst")

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from voile_share.ingest.arrivals import Arrival, Decoded, Format, decoded
 from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fields import Fields, device_name, seconds
+from voile_share.ingest.fields import MessageFields, device_name, seconds
 from voile_share.ingest.fixes import KNOT, Fix
 from voile_share.ingest.json_text import read_json
 
@@ -47,20 +47,20 @@ def decode_traccar(body: bytes, arrival: Arrival) -> Decoded:
         raise IngestError("unknown-format", "a message is an object with device_id and location")
     messages = message if isinstance(message, list) else [message]
     if isinstance(message, dict) and "position" in message and "device" in message:
-        return decoded(Format.TRACCAR, [Fields(message)], _forwarded, arrival)
+        return decoded(Format.TRACCAR, [MessageFields(message)], _forwarded, arrival)
     return decoded(Format.TRACCAR, _locations(messages), _fix, arrival)
 
 
-def _locations(messages: list[object]) -> Iterator[tuple[object, Fields]]:
+def _locations(messages: list[object]) -> Iterator[tuple[object, MessageFields]]:
     """The device and the fields of each location, batches opened."""
     for message in messages:
-        fields = Fields(message)
+        fields = MessageFields(message)
         inside = fields.value("location")
         for location in inside if isinstance(inside, list) else [inside]:
-            yield fields.value("device_id"), Fields(location)
+            yield fields.value("device_id"), MessageFields(location)
 
 
-def _fix(item: tuple[object, Fields]) -> Fix:
+def _fix(item: tuple[object, MessageFields]) -> Fix:
     device, location = item
     coordinates = location.inner("coords")
     time = seconds(location.value("timestamp"), "timestamp")
@@ -79,7 +79,7 @@ def _fix(item: tuple[object, Fields]) -> Fix:
     )
 
 
-def _forwarded(message: Fields) -> Fix:
+def _forwarded(message: MessageFields) -> Fix:
     position = message.inner("position")
     if position.value("valid") is False:
         raise IngestError("no-fix", "the tracker had none")

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from voile_base.compiled import njit
 from voile_base.errors import InputError
 from voile_geo.geodesy import Floats
-from voile_share.map.labels import Place, labels_of
+from voile_share.map.labels import MapLabel, labels_of
 from voile_share.map.ranks import RANKS
 from voile_share.map.trails import Integers, joined
 
@@ -85,7 +85,7 @@ class Streets:
     """What streets are called."""
     name_of: Integers | None = None
     """Shape (e,): places in ``names``, -1 where a street has no name; None: no street has one."""
-    places: tuple[Place, ...] = ()
+    places: tuple[MapLabel, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ def _labels(
     return {"names": names, "labels": np.hstack((numbers, where)).ravel().tolist()}
 
 
-def _places(places: tuple[Place, ...], middle: tuple[int, int]) -> dict[str, Any]:
+def _places(places: tuple[MapLabel, ...], middle: tuple[int, int]) -> dict[str, Any]:
     """Places, as a part of the document."""
     if not places:
         return {}

@@ -18,7 +18,7 @@ import numpy as np
 from voile_geo.geodesy import Floats
 from voile_share.map.trails import Integers, joined
 
-__all__ = ["PLACES", "Place", "labels_of"]
+__all__ = ["PLACES", "MapLabel", "labels_of"]
 
 PLACES = ("city", "town", "suburb", "village")
 """Kinds of places, from the most important one."""
@@ -31,7 +31,7 @@ _STRAIGHT = 0.97
 
 
 @dataclass(frozen=True)
-class Place:
+class MapLabel:
     """A place with a name."""
 
     name: str

@@ -64,7 +64,7 @@ class TrackingAddress:
             raise InputError(msg)
         return cls(f"{parts.scheme}://{parts.netloc}", number)
 
-    def opening(self, link: protocol.Link | protocol.ParcelLink) -> str:
+    def opening(self, link: protocol.ReaderLink | protocol.ParcelLink) -> str:
         """The whole address, which opens in a browser: whoever has it reads the reports."""
         return f"{self.platform}/t#{self.number}.{link.fragment()}"
 

@@ -62,7 +62,7 @@ class Party:
         days: int = 1,
         *,
         card: protocol.TruckCard,
-    ) -> protocol.Link:
+    ) -> protocol.ReaderLink:
         """Tell the truck this party's half of the keys of some days; what readers need of them.
 
         Reports are about the parcel when the truck has both halves of their day.  Days are by UTC,
@@ -78,10 +78,10 @@ class Party:
 
     def link(
         self, card: protocol.TruckCard, parcel: bytes, first_day: int, days: int
-    ) -> protocol.Link:
+    ) -> protocol.ReaderLink:
         """What readers need; the other party makes the same."""
         secrets = (secret for _, secret in self._secrets(parcel, first_day, days))
-        return protocol.Link.to(protocol.suite_named(), card, first_day, secrets)
+        return protocol.ReaderLink.to(protocol.suite_named(), card, first_day, secrets)
 
     def halves(
         self, card: protocol.TruckCard, parcel: bytes, first_day: int, days: int
@@ -236,7 +236,7 @@ class Parties:
         days: int = 1,
         *,
         card: protocol.TruckCard,
-    ) -> protocol.Link:
+    ) -> protocol.ReaderLink:
         """``Party.submit`` for both."""
         client.check_card(card)
         parties = [self.party(role) for role in protocol.Role]

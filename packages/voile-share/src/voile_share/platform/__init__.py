@@ -30,23 +30,23 @@ sections 3 and 6, the centralized platform.
 """
 
 from voile_share.platform.access import REFUSALS, AccessError, BusyError
-from voile_share.platform.links import Labelled
+from voile_share.platform.links import LabelledLink
 from voile_share.platform.platform import Platform
-from voile_share.platform.receiving import Receipt
+from voile_share.platform.receiving import DeviceReceipt
 from voile_share.platform.registrar import Registrar
 from voile_share.platform.settings import Settings
 from voile_share.platform.vault import Vault
-from voile_share.platform.writing import Outcome
+from voile_share.platform.writing import SlotOutcome
 
 __all__ = [
     "REFUSALS",
     "AccessError",
     "BusyError",
-    "Labelled",
-    "Outcome",
+    "DeviceReceipt",
+    "LabelledLink",
     "Platform",
-    "Receipt",
     "Registrar",
     "Settings",
+    "SlotOutcome",
     "Vault",
 ]

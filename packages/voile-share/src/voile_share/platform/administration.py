@@ -20,7 +20,7 @@ from voile_share.platform.writing import stream_context
 from voile_share.positions import spent_on
 from voile_share.protocol import RejectedError, TruckCard, TruckSecrets, Waybill, day_of
 from voile_share.protocol.wire import TRUCK_BYTES
-from voile_share.store import AccessToken, Company, ConflictError, Device, Parcel, Role, Truck
+from voile_share.store import AccessToken, Company, ConflictError, Device, Parcel, TokenRole, Truck
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,7 @@ class Administration:
             return truck, None
         truck = Truck(_card(card).truck, company.company, card, None, now, own_keys=True)
         token = self._core.new_token()
-        kept = AccessToken(token_hash(token), Role.TRUCK, truck.truck.hex(), now)
+        kept = AccessToken(token_hash(token), TokenRole.TRUCK, truck.truck.hex(), now)
         try:
             self._core.directory.add_truck(truck, kept)
         except ConflictError:
@@ -103,7 +103,7 @@ class Administration:
         self._core.own_truck(company, truck)
         now = self._core.clock()
         self._core.directory.retire_truck(truck, now)
-        self._core.directory.revoke_tokens(Role.TRUCK, truck.hex(), now)
+        self._core.directory.revoke_tokens(TokenRole.TRUCK, truck.hex(), now)
         for device in self._core.directory.devices(truck):
             self._core.directory.revoke_device(truck, device.token.device, now)
         self._changed(truck)

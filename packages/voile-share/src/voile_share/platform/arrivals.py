@@ -29,7 +29,14 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import metres_between
-from voile_share.arrival import ArrivalTable, Interval, LeftOut, Shown, left_out, standing
+from voile_share.arrival import (
+    ArrivalInterval,
+    ArrivalTable,
+    LeftOut,
+    SharedPosition,
+    left_out,
+    standing,
+)
 from voile_share.platform.access import AccessError
 from voile_share.platform.core import PlatformCore
 from voile_share.platform.tours import drive_document, has_ended, past_of, since, with_drive
@@ -80,7 +87,9 @@ class Trail:
         ]
         self._reports.append(_PACKED.pack(positions[0].time, *places))
 
-    def shown(self, levels: Levels, destination: tuple[float, float], since: float) -> list[Shown]:
+    def shown(
+        self, levels: Levels, destination: tuple[float, float], since: float
+    ) -> list[SharedPosition]:
         """What the parties of a parcel were shown from a time on."""
         reports = [_PACKED.unpack(one) for one in self._reports]
         those = [
@@ -95,7 +104,7 @@ def shown_at(
     levels: Levels,
     reports: Sequence[tuple[float, Sequence[tuple[float, float]]]],
     destination: tuple[float, float],
-) -> list[Shown]:
+) -> list[SharedPosition]:
     """What the parties of a parcel are shown by reports: times, and the places of each level."""
     seen: list[tuple[float, tuple[float, float], float]] = []
     for time, places in reports:
@@ -104,7 +113,7 @@ def shown_at(
         seen.append((time, places[level], metres[level]))
     stood = standing([(time, place) for time, place, _ in seen])
     return [
-        Shown(time, round(metres), stands)
+        SharedPosition(time, round(metres), stands)
         for (time, _, metres), stands in zip(seen, stood, strict=True)
     ]
 
@@ -130,7 +139,7 @@ class Learning:
         self._opened: dict[str, tuple[dict[str, Any], ArrivalTable | None]] = {}
 
     def learn(
-        self, company: str, shown: Sequence[Shown], arrived: float, truck: bytes = b""
+        self, company: str, shown: Sequence[SharedPosition], arrived: float, truck: bytes = b""
     ) -> None:
         """Learn from one drive that is over; what tells nothing of arrivals is passed over.
 
@@ -228,7 +237,7 @@ class Learning:
             self._tables[company] = now, table
         return table
 
-    def forecast(self, company: str, shown: Shown) -> Interval | None:
+    def forecast(self, company: str, shown: SharedPosition) -> ArrivalInterval | None:
         """When a parcel arrives, as pages say it of what its parties are shown; None: nothing.
 
         Stops that a carrier has told a reader are not known here.  Raises ``StoreError``.

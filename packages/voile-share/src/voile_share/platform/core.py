@@ -19,9 +19,17 @@ from voile_share.ingest import issue, token_hash
 from voile_share.platform.access import AccessError
 from voile_share.platform.settings import Settings
 from voile_share.platform.vault import Vault
-from voile_share.store import AccessToken, Company, Directory, ReportLog, Role, TrackingLink, Truck
+from voile_share.store import (
+    AccessToken,
+    Company,
+    Directory,
+    ReportLog,
+    TokenRole,
+    TrackingLink,
+    Truck,
+)
 
-__all__ = ["PlatformCore", "Seen", "Watch"]
+__all__ = ["DirectorySnapshot", "PlatformCore", "Watch"]
 
 _LOOK_SECONDS = 2.0
 """Between two looks whether others have written."""
@@ -30,7 +38,7 @@ _BELIEVED_SECONDS = (3.0, 5.0)
 thing has its own time in between, so that those that were read together are not again."""
 
 
-class Seen(NamedTuple):
+class DirectorySnapshot(NamedTuple):
     """How the directory was when something was read from it."""
 
     writes: int | None
@@ -45,15 +53,15 @@ class Watch:
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
-        self._last = Seen(None, -math.inf, -math.inf)
+        self._last = DirectorySnapshot(None, -math.inf, -math.inf)
 
-    def look(self, now: float, whose: bytes) -> Seen:
+    def look(self, now: float, whose: bytes) -> DirectorySnapshot:
         """How the directory is; to be asked before something of a number is read from it."""
         shortest, longest = _BELIEVED_SECONDS
         patience = shortest + (longest - shortest) * whose[0] / 255
-        return Seen(self._writes(now), now, now + patience)
+        return DirectorySnapshot(self._writes(now), now, now + patience)
 
-    def is_stale(self, seen: Seen, now: float) -> bool:
+    def is_stale(self, seen: DirectorySnapshot, now: float) -> bool:
         """Whether to read it again, although this process has not changed it."""
         if seen.writes is None:
             return not seen.time <= now < seen.until
@@ -61,7 +69,7 @@ class Watch:
 
     def _writes(self, now: float) -> int | None:
         if not 0 <= now - self._last.time < _LOOK_SECONDS:
-            self._last = Seen(self._directory.foreign_writes(), now, now)
+            self._last = DirectorySnapshot(self._directory.foreign_writes(), now, now)
         return self._last.writes
 
 
@@ -90,7 +98,7 @@ class PlatformCore:
         """160 random bits in 32 letters and digits: of a company, a truck, an auditor, a link."""
         return issue("", 0.0, randomness=self.fresh("token"))[0]
 
-    def open_token(self, token: str, role: Role) -> AccessToken:
+    def open_token(self, token: str, role: TokenRole) -> AccessToken:
         """What is kept of a token; raises ``AccessError`` in one way for whatever is wrong."""
         kept = self.directory.token(token_hash(token))
         if kept is None or kept.role is not role or not kept.is_open(self.clock()):
@@ -99,21 +107,21 @@ class PlatformCore:
 
     def company_of(self, token: str) -> Company:
         """The company of a token; raises ``AccessError``."""
-        company = self.directory.company(self.open_token(token, Role.COMPANY).holder)
+        company = self.directory.company(self.open_token(token, TokenRole.COMPANY).holder)
         if company is None or company.closed is not None:
             raise AccessError("token-refused")
         return company
 
     def truck_of(self, token: str) -> Truck:
         """The truck that publishes by itself with a token; raises ``AccessError``."""
-        truck = self.directory.truck(bytes.fromhex(self.open_token(token, Role.TRUCK).holder))
+        truck = self.directory.truck(bytes.fromhex(self.open_token(token, TokenRole.TRUCK).holder))
         if truck is None or truck.retired is not None or not self.is_served(truck):
             raise AccessError("token-refused")
         return truck
 
     def auditor_of(self, token: str) -> str:
         """The auditor's name; raises ``AccessError``."""
-        return self.open_token(token, Role.AUDITOR).holder
+        return self.open_token(token, TokenRole.AUDITOR).holder
 
     def link_of(self, number: str) -> TrackingLink:
         """An open link; raises ``AccessError`` and says whether it is unknown or has ended.

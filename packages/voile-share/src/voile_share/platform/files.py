@@ -18,7 +18,7 @@ from contextlib import suppress
 from voile_share.ingest import REASONS, Arrival, Decoded, IngestError, Request, decode
 from voile_share.platform.parent import end_with_parent
 
-__all__ = ["LONG_BYTES", "Reader"]
+__all__ = ["LONG_BYTES", "RequestDecoder"]
 
 LONG_BYTES = 16 * 1024
 """Of a body; from then on to read it takes longer than to publish it."""
@@ -28,7 +28,7 @@ _Refused = tuple[str, str, int]
 """Reason, advice and positions of an ``IngestError``, which pickle cannot make again."""
 
 
-class Reader:
+class RequestDecoder:
     """Decodes requests; to be used by one thread at a time where they are long."""
 
     def __init__(self, *, in_worker: bool) -> None:

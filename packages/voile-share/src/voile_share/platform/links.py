@@ -21,7 +21,7 @@ from voile_share.platform.core import PlatformCore
 from voile_share.protocol import SealedNotice
 from voile_share.store import Company, TrackingLink
 
-__all__ = ["Labelled", "Linking", "label_context"]
+__all__ = ["LabelledLink", "Linking", "label_context"]
 
 _HOUR = 3_600.0
 _LEAST_HOURS, _MOST_HOURS = 1 / 60, 31 * 24.0
@@ -34,7 +34,7 @@ def label_context(hash_: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledLink:
     """A link, and how its company calls it."""
 
     link: TrackingLink
@@ -82,14 +82,14 @@ class Linking:
             if now < link.expires and not link.follows_parcel
         ]
 
-    def links_of(self, company: Company, search: str = "") -> Sequence[Labelled]:
+    def links_of(self, company: Company, search: str = "") -> Sequence[LabelledLink]:
         """All links of a company that have not expired and whose label holds some words.
 
         Capital letters are as good as small ones.
         """
         now, wanted = self._core.clock(), search.strip().casefold()
         those = [
-            Labelled(link, self.label(link))
+            LabelledLink(link, self.label(link))
             for link in self._core.directory.links_of(company.company)
             if now < link.expires
         ]

@@ -16,7 +16,7 @@ from voile_share.platform.core import PlatformCore
 from voile_share.platform.registrar import Registrar
 from voile_share.platform.writing import stream_context
 from voile_share.positions import without_time
-from voile_share.store import AccessToken, Company, Role
+from voile_share.store import AccessToken, Company, TokenRole
 
 __all__ = ["KnownAuditor", "KnownCompany", "Operating"]
 
@@ -63,7 +63,7 @@ class Operating:
         number = self._core.fresh("company").token("company")
         company = Company(number, printable(name, _MOST_NAME, "name-unfit"), now)
         self._core.directory.add_company(
-            company, AccessToken(token_hash(token), Role.COMPANY, number, now)
+            company, AccessToken(token_hash(token), TokenRole.COMPANY, number, now)
         )
         return company, token
 
@@ -78,7 +78,7 @@ class Operating:
             raise InputError(msg)
         now, token = self._core.clock(), self._core.new_token()
         self._core.directory.replace_tokens(
-            AccessToken(token_hash(token), Role.COMPANY, number, now), now + overlap * 3_600
+            AccessToken(token_hash(token), TokenRole.COMPANY, number, now), now + overlap * 3_600
         )
         return company, token
 
@@ -87,7 +87,7 @@ class Operating:
         self._company(number)
         now = self._core.clock()
         self._core.directory.close_company(number, now)
-        self._core.directory.revoke_tokens(Role.COMPANY, number, now)
+        self._core.directory.revoke_tokens(TokenRole.COMPANY, number, now)
         for truck in self._core.directory.trucks(number):
             self._changed(truck.truck)
         self._registrar.changed()
@@ -148,7 +148,9 @@ class Operating:
         """The token of a new auditor; raises ``AccessError``."""
         token, now = self._core.new_token(), self._core.clock()
         holder = printable(name, _MOST_NAME, "name-unfit")
-        self._core.directory.add_token(AccessToken(token_hash(token), Role.AUDITOR, holder, now))
+        self._core.directory.add_token(
+            AccessToken(token_hash(token), TokenRole.AUDITOR, holder, now)
+        )
         return token
 
     def revoke_auditor(self, name: str) -> int:
@@ -156,7 +158,9 @@ class Operating:
 
         Raises ``InputError``.
         """
-        revoked = self._core.directory.revoke_tokens(Role.AUDITOR, name.strip(), self._core.clock())
+        revoked = self._core.directory.revoke_tokens(
+            TokenRole.AUDITOR, name.strip(), self._core.clock()
+        )
         if not revoked:
             msg = f"no auditor called {name.strip()!r} has an open token"
             raise InputError(msg)
@@ -165,7 +169,7 @@ class Operating:
     def auditors(self) -> Sequence[KnownAuditor]:
         """All, revoked ones too, in the order in which they were first admitted."""
         now, since, tokens = self._core.clock(), dict[str, float](), Counter[str]()
-        for token in self._core.directory.tokens(Role.AUDITOR):
+        for token in self._core.directory.tokens(TokenRole.AUDITOR):
             since.setdefault(token.holder, token.created)
             tokens[token.holder] += token.is_open(now)
         return [KnownAuditor(name, first, tokens[name]) for name, first in since.items()]

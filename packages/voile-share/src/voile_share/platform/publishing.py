@@ -25,22 +25,22 @@ from functools import partial
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
-from voile_share.arrival import Shown
+from voile_share.arrival import SharedPosition
 from voile_share.ingest import Arrival, Decoded, IngestError, Request
 from voile_share.platform.arrivals import Trail
 from voile_share.platform.core import PlatformCore
 from voile_share.platform.fair_queue import FairQueue
-from voile_share.platform.files import Reader
+from voile_share.platform.files import RequestDecoder
 from voile_share.platform.owing import Owed
 from voile_share.platform.own_reports import checked_entry
-from voile_share.platform.receiving import Admission, Message, Receipt, Reception, Understood
+from voile_share.platform.receiving import Admission, DeviceReceipt, Message, Reception, Understood
 from voile_share.platform.storing import Committer
 from voile_share.platform.submitting import Submitting
 from voile_share.platform.telling import Nearing
 from voile_share.platform.troubles import Trouble
 from voile_share.platform.trucks import Held, Storing, Trucks, UnderWay
 from voile_share.platform.writers import Writers
-from voile_share.platform.writing import Draft, Outcome, Writer, Written
+from voile_share.platform.writing import Draft, SlotOutcome, Writer, Written
 from voile_share.protocol import Position
 from voile_share.store import Appended, Entry, StoreError, Truck
 
@@ -102,7 +102,7 @@ class Publishing(Submitting):
         """``nearing`` is told, of each report that is durable, how far its parcels are to go."""
         Submitting.__init__(self, core, Admission(core), Trucks(core))
         self._nearing = nearing
-        self._reader = Reader(in_worker=writing_lines > 0)
+        self._reader = RequestDecoder(in_worker=writing_lines > 0)
         self._reception = Reception(core, self._admission, self._reader)
         self._writers = Writers(Writer(core.vault, core.settings), writing_lines)
         self._committer = Committer(core.log, committed, _COMMITS_APART * gather)
@@ -135,7 +135,9 @@ class Publishing(Submitting):
         self._trucks.of(truck).change()
         self._admission.forget(truck)
 
-    def shown_of(self, truck: bytes, destination: tuple[float, float], since: float) -> list[Shown]:
+    def shown_of(
+        self, truck: bytes, destination: tuple[float, float], since: float
+    ) -> list[SharedPosition]:
         """What the parties of a parcel were shown of a truck, as far as it is in memory."""
         held = self._trucks.of(truck)
         with held.lock:
@@ -182,7 +184,7 @@ class Publishing(Submitting):
 
     # What others call
 
-    def receive(self, token: str, request: Request) -> Future[Receipt]:
+    def receive(self, token: str, request: Request) -> Future[DeviceReceipt]:
         """Publish what a device sends.
 
         The future raises ``IngestError`` or ``StoreError``; ``BusyError`` is raised at once.
@@ -191,7 +193,7 @@ class Publishing(Submitting):
 
     def receive_vouched(
         self, company: str, device: str, decode: Callable[[Arrival], Decoded]
-    ) -> Future[Receipt]:
+    ) -> Future[DeviceReceipt]:
         """Publish what a device sends that somebody else, such as a broker, has made sure of.
 
         ``company`` is the number of the one whose device it must be; ``decode`` is called once, in
@@ -208,7 +210,7 @@ class Publishing(Submitting):
         piece = _OwnReport(truck, report, Future())
         return self._owed.counted(piece.answer, partial(self._queue.put, truck.company, piece))
 
-    def _begin(self, message: Message) -> Future[Receipt]:
+    def _begin(self, message: Message) -> Future[DeviceReceipt]:
         queue = self._files if message.is_long else self._queue
         return self._owed.counted(message.answer, partial(queue.put, message.company, message))
 
@@ -272,7 +274,7 @@ class Publishing(Submitting):
             message.answer.set_exception(error)
             return None
         if not task.slots:
-            message.answer.set_result(task.receipt(Outcome.NOTHING))
+            message.answer.set_result(task.receipt(SlotOutcome.NOTHING))
             return None
         return task
 
@@ -295,7 +297,7 @@ class Publishing(Submitting):
             task.message.answer.set_exception(error)
             return None
         if draft is None:
-            outcome = Outcome.BEHIND if is_behind else Outcome.KNOWN_SLOT
+            outcome = SlotOutcome.BEHIND if is_behind else SlotOutcome.KNOWN_SLOT
             left += self._rest_of(task, outcome, held, before)
             return None
         return _Drafted(task, held, under_way, before, draft)
@@ -340,7 +342,7 @@ class Publishing(Submitting):
             self._nearing(truck, near)
 
     def _rest_of(
-        self, task: Understood, outcome: Outcome, held: Held, storing: Storing | None
+        self, task: Understood, outcome: SlotOutcome, held: Held, storing: Storing | None
     ) -> list[Understood]:
         """What is left of a task after some of its slots; none where its receipt is given.
 
@@ -361,7 +363,11 @@ class Publishing(Submitting):
         return []
 
     def _stored(
-        self, held: Held, message: Message, receipt: Receipt, stored: Future[Sequence[Appended]]
+        self,
+        held: Held,
+        message: Message,
+        receipt: DeviceReceipt,
+        stored: Future[Sequence[Appended]],
     ) -> None:
         """Answer the device, or try again where another process has published for its truck."""
         error, again = stored.exception(), message.again()

@@ -27,13 +27,21 @@ from voile_share.ingest import (
     token_hash,
 )
 from voile_share.platform.access import AccessError
-from voile_share.platform.core import PlatformCore, Seen
-from voile_share.platform.files import LONG_BYTES, Reader
+from voile_share.platform.core import DirectorySnapshot, PlatformCore
+from voile_share.platform.files import LONG_BYTES, RequestDecoder
 from voile_share.platform.settings import Settings
-from voile_share.platform.writing import Outcome
+from voile_share.platform.writing import SlotOutcome
 from voile_share.store import Device, Truck
 
-__all__ = ["NOBODY", "Admission", "Admitted", "Message", "Receipt", "Reception", "Understood"]
+__all__ = [
+    "NOBODY",
+    "Admission",
+    "AdmittedDevice",
+    "DeviceReceipt",
+    "Message",
+    "Reception",
+    "Understood",
+]
 
 NOBODY = ""
 """The company in whose turn messages come whose device is not known yet."""
@@ -47,7 +55,7 @@ _Key = bytes | tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AdmittedDevice:
     """A device that may send, and its truck."""
 
     device: Device
@@ -58,8 +66,8 @@ class Admitted:
 class _Known:
     """A device that was let in, and how the directory was seen then."""
 
-    admitted: Admitted
-    seen: Seen
+    admitted: AdmittedDevice
+    seen: DirectorySnapshot
 
 
 class Admission:
@@ -82,19 +90,19 @@ class Admission:
         known = self._known.get(token_hash(token))
         return NOBODY if known is None else known.admitted.truck.company
 
-    def by_token(self, token: str, now: float) -> Admitted:
+    def by_token(self, token: str, now: float) -> AdmittedDevice:
         """The device of a token; raises ``IngestError``."""
         hash_ = token_hash(token)
 
-        def found() -> Admitted:
+        def found() -> AdmittedDevice:
             device = self._core.directory.device(hash_)
             admit(token, device.token if device else None, (), now)
             assert device is not None
-            return Admitted(device, self._truck(device))
+            return AdmittedDevice(device, self._truck(device))
 
         return self._remembered(hash_, now, found)
 
-    def by_name(self, company: str, name: str, now: float) -> Admitted:
+    def by_name(self, company: str, name: str, now: float) -> AdmittedDevice:
         """The device of a company that somebody else has made sure of; raises ``IngestError``.
 
         It must have an open token, though none was sent, and be on one truck only.
@@ -111,7 +119,9 @@ class Admission:
             raise AccessError("truck-retired")
         return truck
 
-    def _remembered(self, key: _Key, now: float, find: Callable[[], Admitted]) -> Admitted:
+    def _remembered(
+        self, key: _Key, now: float, find: Callable[[], AdmittedDevice]
+    ) -> AdmittedDevice:
         known, watch = self._known.get(key), self._core.watch
         if known is None or watch.is_stale(known.seen, now):
             forgotten, seen = self._forgotten, watch.look(now, token_hash(str(key)))
@@ -124,14 +134,14 @@ class Admission:
                 self._of_truck[known.admitted.truck.truck].add(key)
         return known.admitted
 
-    def _named(self, company: str, name: str, now: float) -> Admitted:
+    def _named(self, company: str, name: str, now: float) -> AdmittedDevice:
         named = self._core.directory.devices_named(company, name)
         open_ = [device for device in named if device.token.is_open(now)]
         if not open_:
             raise _nobody()
         if len({device.truck for device in open_}) > 1:
             raise IngestError("device-unfit", "several trucks have it; revoke all but one")
-        return Admitted(open_[-1], self._truck(open_[-1]))
+        return AdmittedDevice(open_[-1], self._truck(open_[-1]))
 
     def _truck(self, device: Device) -> Truck:
         try:
@@ -145,10 +155,10 @@ def _nobody() -> IngestError:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class DeviceReceipt:
     """The answer to a device."""
 
-    outcome: Outcome
+    outcome: SlotOutcome
     content_type: str
     body: bytes
     refused: int = 0
@@ -163,11 +173,11 @@ class Message:
 
     company: str
     """In whose turn it comes: its device's, or ``NOBODY``."""
-    admitted: Callable[[float], Admitted]
+    admitted: Callable[[float], AdmittedDevice]
     """Who sent it, by the time; raises ``IngestError``."""
-    decoded: Callable[[Admitted, float], Decoded]
+    decoded: Callable[[AdmittedDevice, float], Decoded]
     """What it says; raises ``IngestError``."""
-    answer: Future[Receipt]
+    answer: Future[DeviceReceipt]
     is_long: bool = False
     """Whether to read it takes much longer than to read a position."""
     tries: int = _TRIES
@@ -198,23 +208,23 @@ class Understood:
     now: float
     slots: tuple[tuple[int, Fix], ...]
     """The first position of each slot that it tells, ascending: what is left to be published."""
-    outcome: Outcome | None = None
+    outcome: SlotOutcome | None = None
     """What became of the slots that are not left."""
 
-    def receipt(self, outcome: Outcome) -> Receipt:
+    def receipt(self, outcome: SlotOutcome) -> DeviceReceipt:
         """What the device is told."""
-        return Receipt(outcome, *self.decoded.reply, len(self.decoded.refused))
+        return DeviceReceipt(outcome, *self.decoded.reply, len(self.decoded.refused))
 
-    def after(self, slots: int, outcome: Outcome) -> Self:
+    def after(self, slots: int, outcome: SlotOutcome) -> Self:
         """What is left after some slots, of which something became."""
-        said = self.outcome if self.outcome is Outcome.PUBLISHED else outcome
+        said = self.outcome if self.outcome is SlotOutcome.PUBLISHED else outcome
         return replace(self, slots=self.slots[slots:], outcome=said)
 
 
 class Reception:
     """Makes messages of what comes; nothing is looked at before they are to be understood."""
 
-    def __init__(self, core: PlatformCore, admission: Admission, reader: Reader) -> None:
+    def __init__(self, core: PlatformCore, admission: Admission, reader: RequestDecoder) -> None:
         self._core = core
         self._admission = admission
         self._reader = reader
@@ -238,7 +248,9 @@ class Reception:
             Future(),
         )
 
-    def _decoded(self, token: str, request: Request, admitted: Admitted, now: float) -> Decoded:
+    def _decoded(
+        self, token: str, request: Request, admitted: AdmittedDevice, now: float
+    ) -> Decoded:
         rules, given = self._core.settings.rules, (request.content_type, request.query)
         if request.body and detect(*given, request.body, BACKFILL) is Format.GPX:
             rules = replace(BACKFILL, region=rules.region)
@@ -248,7 +260,7 @@ class Reception:
         return decoded
 
     def _vouched(
-        self, decode: Callable[[Arrival], Decoded], admitted: Admitted, now: float
+        self, decode: Callable[[Arrival], Decoded], admitted: AdmittedDevice, now: float
     ) -> Decoded:
         name = admitted.device.token.device
         decoded = decode(Arrival(now, self._core.settings.rules, name))

@@ -27,7 +27,7 @@ from voile_share.platform.key_file import read_keys, replace_keys
 from voile_share.platform.links import label_context
 from voile_share.platform.vault import Vault
 from voile_share.platform.writing import stream_context
-from voile_share.store import Column
+from voile_share.store import SealedColumn
 
 __all__ = ["SEALED", "Sealed", "begin", "factor_context", "finish", "hook_context", "reseal"]
 
@@ -51,21 +51,21 @@ def hook_context(hook: str) -> bytes:
 class Sealed:
     """A column whose values the vault has sealed."""
 
-    column: Column
+    column: SealedColumn
     context: Callable[..., bytes]
     """Of the keys of a row."""
 
 
 SEALED: tuple[Sealed, ...] = (
-    Sealed(Column("trucks", ("truck",), "secrets"), secrets_context),
-    Sealed(Column("parcels", ("truck", "parcel"), "destination"), destination_context),
-    Sealed(Column("states", ("truck",), "state"), stream_context),
-    Sealed(Column("users", ("name",), "factor"), factor_context),
-    Sealed(Column("hooks", ("hook",), "target"), hook_context),
-    Sealed(Column("hooks", ("hook",), "secret"), hook_context),
-    Sealed(Column("links", ("hash",), "label"), label_context),
-    Sealed(Column("arrivals", ("company",), "secret"), past_context),
-    Sealed(Column("fleet_keys", ("company", "ends"), "sealed"), fleet_context),
+    Sealed(SealedColumn("trucks", ("truck",), "secrets"), secrets_context),
+    Sealed(SealedColumn("parcels", ("truck", "parcel"), "destination"), destination_context),
+    Sealed(SealedColumn("states", ("truck",), "state"), stream_context),
+    Sealed(SealedColumn("users", ("name",), "factor"), factor_context),
+    Sealed(SealedColumn("hooks", ("hook",), "target"), hook_context),
+    Sealed(SealedColumn("hooks", ("hook",), "secret"), hook_context),
+    Sealed(SealedColumn("links", ("hash",), "label"), label_context),
+    Sealed(SealedColumn("arrivals", ("company",), "secret"), past_context),
+    Sealed(SealedColumn("fleet_keys", ("company", "ends"), "sealed"), fleet_context),
 )
 """All there are: who seals another column adds it here."""
 
@@ -73,11 +73,11 @@ SEALED: tuple[Sealed, ...] = (
 class Upkeep(Protocol):
     """What of a store is needed."""
 
-    def sealed(self, column: Column) -> Iterator[tuple[tuple[object, ...], bytes]]:
+    def sealed(self, column: SealedColumn) -> Iterator[tuple[tuple[object, ...], bytes]]:
         """See ``SQLUpkeep``."""
 
     def replace_sealed(
-        self, column: Column, changes: Sequence[tuple[tuple[object, ...], bytes, bytes]]
+        self, column: SealedColumn, changes: Sequence[tuple[tuple[object, ...], bytes, bytes]]
     ) -> int:
         """See ``SQLUpkeep``."""
 

@@ -24,12 +24,12 @@ from hashlib import sha256
 from typing import Any
 
 from voile_base.errors import InputError
-from voile_share.arrival import Interval, Shown
+from voile_share.arrival import ArrivalInterval, SharedPosition
 from voile_share.ingest import issue
 from voile_share.platform.administration import unsealed_destination
-from voile_share.platform.core import PlatformCore, Seen
+from voile_share.platform.core import DirectorySnapshot, PlatformCore
 from voile_share.platform.rotation import hook_context
-from voile_share.store import Company, Hook, Parcel, StoreError, Truck
+from voile_share.store import Company, Parcel, StoredHook, StoreError, Truck
 
 __all__ = ["ARRIVING", "DELIVERED", "SOON_SECONDS", "Nearing", "Telling"]
 
@@ -59,8 +59,8 @@ class Telling:
         self,
         core: PlatformCore,
         outbox: Any,
-        forecast: Callable[[str, Shown], Interval | None],
-        shown_of: Callable[[bytes, tuple[float, float], float], Sequence[Shown]],
+        forecast: Callable[[str, SharedPosition], ArrivalInterval | None],
+        shown_of: Callable[[bytes, tuple[float, float], float], Sequence[SharedPosition]],
     ) -> None:
         """``outbox``: a store (``SQLOutbox``).
 
@@ -72,7 +72,7 @@ class Telling:
         self._outbox = outbox
         self._forecast = forecast
         self._shown_of = shown_of
-        self._listening: dict[str, tuple[Seen, bool]] = {}
+        self._listening: dict[str, tuple[DirectorySnapshot, bool]] = {}
         self._told: set[bytes] = set()
 
     def add_hook(self, company: Company, kind: str, target: str) -> tuple[str, str]:
@@ -85,7 +85,7 @@ class Telling:
         identity = self._core.fresh("hook").token("hook")
         secret = issue("", 0.0, randomness=self._core.fresh("hook secret"))[0]
         seal, context = self._core.vault.seal, hook_context(identity)
-        hook = Hook(
+        hook = StoredHook(
             identity,
             company.company,
             kind,
@@ -114,15 +114,15 @@ class Telling:
         self._outbox.replace_hook_secret(hook, kept, confirmed)
         return True
 
-    def is_confirmed(self, hook: Hook) -> bool:
+    def is_confirmed(self, hook: StoredHook) -> bool:
         """Whether it may be told: of mail, whether its address is that of one who wants it."""
         if hook.kind != "mail":
             return True
         return hook.secret is not None and self.opened(hook, hook.secret) == _CONFIRMED
 
-    def hooks(self, company: Company) -> Sequence[Hook]:
+    def hooks(self, company: Company) -> Sequence[StoredHook]:
         """Those of a company."""
-        hooks: Sequence[Hook] = self._outbox.hooks(company.company)
+        hooks: Sequence[StoredHook] = self._outbox.hooks(company.company)
         return hooks
 
     def end_hook(self, company: Company, hook: str) -> bool:
@@ -131,7 +131,7 @@ class Telling:
         ended: bool = self._outbox.end_hook(company.company, hook, self._core.clock())
         return ended
 
-    def opened(self, hook: Hook, value: bytes) -> str:
+    def opened(self, hook: StoredHook, value: bytes) -> str:
         """The address or the secret of a hook; raises ``InputError``."""
         return self._core.vault.unseal(hook_context(hook.hook), value).decode()
 
@@ -145,7 +145,7 @@ class Telling:
             soon = {
                 parcel: metres
                 for parcel, metres in near.parcels
-                if self._is_soon(truck.company, Shown(near.time, metres))
+                if self._is_soon(truck.company, SharedPosition(near.time, metres))
             }
             for one in self._core.directory.parcels(truck.truck) if soon else ():
                 if one.parcel in soon:
@@ -161,10 +161,12 @@ class Telling:
             return
         those = self._shown_of(truck.truck, place, parcel.created)
         stands = [one.stands for one in those if one.time == near.time]
-        if self._is_soon(truck.company, Shown(near.time, metres, stands[-1] if stands else 0.0)):
+        if self._is_soon(
+            truck.company, SharedPosition(near.time, metres, stands[-1] if stands else 0.0)
+        ):
             self._tell(truck, parcel, ARRIVING, near.slot)
 
-    def _is_soon(self, company: str, shown: Shown) -> bool:
+    def _is_soon(self, company: str, shown: SharedPosition) -> bool:
         found = self._forecast(company, shown)
         return found is not None and shown.time + found.low <= self._core.clock() + SOON_SECONDS
 

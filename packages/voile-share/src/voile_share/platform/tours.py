@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any
 
 from voile_base.errors import InputError
-from voile_share.arrival import Past, Shown
+from voile_share.arrival import Past, SharedPosition
 
 __all__ = ["Drives", "drive_document", "has_ended", "past_of", "since", "with_drive"]
 
@@ -33,7 +33,7 @@ _MOST_OF_DRIVE = 12
 _OLDEST_SECONDS = 366 * 86_400.0
 
 
-def drive_document(shown: Sequence[Shown], arrived: float, truck: bytes) -> dict[str, Any]:
+def drive_document(shown: Sequence[SharedPosition], arrived: float, truck: bytes) -> dict[str, Any]:
     """One drive for JSON: distances and times, no place, and a digest of the truck's number."""
     those = [one for one in shown if one.tells and one.time <= arrived]
     every = max(1, -(-len(those) // _MOST_OF_DRIVE))
@@ -52,7 +52,7 @@ def past_of(drives: Drives, now: float) -> list[Past]:
         return [
             Past.of(
                 [
-                    Shown(one["arrived"] - seconds, float(metres), stops=stops)
+                    SharedPosition(one["arrived"] - seconds, float(metres), stops=stops)
                     for seconds, metres, stops in one["shown"]
                 ],
                 one["arrived"],

@@ -16,16 +16,16 @@ from threading import Lock
 from voile_share.ingest import AHEAD_SECONDS, Fix, check_last
 from voile_share.platform.administration import unsealed_destination, unsealed_secrets
 from voile_share.platform.arrivals import Trail
-from voile_share.platform.core import PlatformCore, Seen
+from voile_share.platform.core import DirectorySnapshot, PlatformCore
 from voile_share.platform.fleet_keys import FleetKeys
 from voile_share.platform.troubles import Trouble
-from voile_share.platform.writing import Aboard, Draft, Outcome, Written, stream_context
+from voile_share.platform.writing import Aboard, Draft, SlotOutcome, Written, stream_context
 from voile_share.positions import without_ended_key
 from voile_share.protocol import (
     Position,
-    Publisher,
     RejectedError,
     Report,
+    ReportPublisher,
     SealedSubmission,
     Submission,
     TrackingKeys,
@@ -39,7 +39,7 @@ __all__ = ["Held", "Storing", "Trucks", "UnderWay"]
 _MAIL_AT_ONCE = 1000
 
 Storing = Future[Sequence[Appended]]
-_NO_TROUBLE = frozenset({Outcome.PUBLISHED, Outcome.KNOWN_SLOT, Outcome.NOTHING})
+_NO_TROUBLE = frozenset({SlotOutcome.PUBLISHED, SlotOutcome.KNOWN_SLOT, SlotOutcome.NOTHING})
 
 
 class Trucks:
@@ -109,7 +109,7 @@ class Held:
         """A message was answered; ``reason`` is the outcome, or why it was refused."""
         before = self.trouble
         if reason in _NO_TROUBLE:
-            self.trouble = None if reason == Outcome.PUBLISHED else before
+            self.trouble = None if reason == SlotOutcome.PUBLISHED else before
         elif before is None or before.reason != reason:
             self.trouble = Trouble(reason, now)
 
@@ -148,9 +148,9 @@ class UnderWay:
         secrets = unsealed_secrets(core, truck)
         last = core.log.last(truck.truck)
         self._publisher = (
-            Publisher.new(secrets)
+            ReportPublisher.new(secrets)
             if last is None
-            else Publisher.after(secrets, Report.decode(last.message).record())
+            else ReportPublisher.after(secrets, Report.decode(last.message).record())
         )
         sealed = core.directory.state(truck.truck)
         self.state = None if sealed is None else core.vault.unseal(self._context, sealed)
@@ -166,7 +166,7 @@ class UnderWay:
         """Submissions, opened, for parcels that the truck did not carry when they were read."""
         self._ended: set[bytes] = set()
         """Parcels that it carried."""
-        self._seen: Seen | None = None
+        self._seen: DirectorySnapshot | None = None
         self._today = -1
 
     @property

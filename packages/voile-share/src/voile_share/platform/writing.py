@@ -32,15 +32,15 @@ from voile_share.ingest import Fix
 from voile_share.platform.settings import Settings
 from voile_share.platform.vault import Vault
 from voile_share.positions import BudgetSpentError, PositionStream
-from voile_share.protocol import Carried, Content, Position, Publisher, TrackingPublic, day_of
+from voile_share.protocol import Carried, Content, Position, ReportPublisher, TrackingPublic, day_of
 
-__all__ = ["Aboard", "Draft", "Outcome", "Writer", "Written", "stream_context"]
+__all__ = ["Aboard", "Draft", "SlotOutcome", "Writer", "Written", "stream_context"]
 
 _MOST_STREAMS = 20_000
 _DAY = 86_400
 
 
-class Outcome(StrEnum):
+class SlotOutcome(StrEnum):
     """What became of a message of a device."""
 
     PUBLISHED = "published"
@@ -72,7 +72,7 @@ class Aboard:
 class Draft:
     """What the next reports of a truck are made of.  Private."""
 
-    publisher: Publisher = field(repr=False)
+    publisher: ReportPublisher = field(repr=False)
     state: bytes | None = field(repr=False)
     """Of the truck's stream of positions, or what was kept of it; None before its first report."""
     randomness: Randomness
@@ -94,10 +94,10 @@ class Draft:
 class Written:
     """Reports, and from where their truck goes on."""
 
-    outcome: Outcome
+    outcome: SlotOutcome
     reports: Sequence[tuple[int, bytes, bytes]]
     """For each its slot, its bytes, and what is kept of the stream after it, sealed."""
-    publisher: Publisher = field(repr=False)
+    publisher: ReportPublisher = field(repr=False)
     state: bytes | None = field(repr=False)
     shown: Sequence[Sequence[Position]] = field(default=(), repr=False)
     """The positions of each report, of all levels."""
@@ -125,13 +125,13 @@ class Writer:
         """
         self._forget_ended(draft.fixes[-1][0])
         stream, context = self._stream(draft), stream_context(draft.truck)
-        publisher, state, outcome = draft.publisher, draft.state, Outcome.KNOWN_SLOT
+        publisher, state, outcome = draft.publisher, draft.state, SlotOutcome.KNOWN_SLOT
         reports: list[tuple[int, bytes, bytes]] = []
         shown: list[Sequence[Position]] = []
         nearing: Sequence[tuple[bytes, float]] = ()
         for slot, fix in draft.fixes:
             if stream.time is not None and fix.time <= stream.time:
-                outcome = Outcome.SUPERSEDED
+                outcome = SlotOutcome.SUPERSEDED
                 continue
             drawn = draft.randomness.within(str(slot))
             stream.rekey(drawn.key("positions"))
@@ -140,7 +140,7 @@ class Writer:
                     fix.latitude, fix.longitude, fix.time, slot, draft.fleet.get(slot)
                 )
             except BudgetSpentError:
-                outcome = Outcome.BUDGET_SPENT
+                outcome = SlotOutcome.BUDGET_SPENT
                 continue
             aboard = draft.aboard[day_of(slot)]
             carried = [self._carried(one, positions) for one in aboard]
@@ -156,7 +156,7 @@ class Writer:
             reports.append((slot, message, self._vault.seal(context, stream.kept)))
         if state is not None:
             self._remember(draft.truck, state, stream)
-        became = Outcome.PUBLISHED if reports else outcome
+        became = SlotOutcome.PUBLISHED if reports else outcome
         return Written(became, reports, publisher, state, shown, nearing)
 
     def _stream(self, draft: Draft) -> PositionStream:

@@ -13,7 +13,7 @@ from voile_geo.planar.noise import GaussianField, Live, LocationNoise
 from voile_share.positions.keeping import PlaceKey
 from voile_share.positions.levels import Levels, PrintedNoise
 
-__all__ = ["Anew", "AsPrinted", "Moving", "Staying", "moving_of"]
+__all__ = ["Anew", "AsPrinted", "Moving", "PlaceNoise", "moving_of"]
 
 _Place = tuple[float, float]
 
@@ -56,7 +56,7 @@ def moving_of(levels: Levels, key: Key, held: Mapping[str, Any]) -> Moving:
     """How positions are moved by a mechanism, going on from a state."""
     if levels.as_printed is not None:
         return AsPrinted(levels.as_printed, key, held)
-    made = Staying if levels.stays_with_places else Anew
+    made = PlaceNoise if levels.stays_with_places else Anew
     return made(levels, key, held)
 
 
@@ -144,7 +144,7 @@ class Anew(_ByTime):
         return shown
 
 
-class Staying:
+class PlaceNoise:
     """Noise that stays with places, and some that is fresh."""
 
     def __init__(self, levels: Levels, key: Key, held: Mapping[str, Any]) -> None:

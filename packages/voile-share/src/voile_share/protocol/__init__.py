@@ -24,9 +24,9 @@ from voile_share.protocol.keys import PairKeys, TrackingPublic, TrackingSecret
 from voile_share.protocol.notice import Notice, SealedNotice, Stage
 from voile_share.protocol.parcel_link import ParcelLink, ParcelReader, ParcelRoot, carrier_number
 from voile_share.protocol.position import LEVELS, Position
-from voile_share.protocol.reader import Link, Reader, day_of, search
+from voile_share.protocol.reader import Reader, ReaderLink, day_of, search
 from voile_share.protocol.rejection import Reason, RejectedError
-from voile_share.protocol.report import Publisher, Report
+from voile_share.protocol.report import Report, ReportPublisher
 from voile_share.protocol.sealing import SealedSubmission
 from voile_share.protocol.suite import Carried, Content, Sighting, Suite, TruckSlot
 from voile_share.protocol.suites import suite_named
@@ -39,7 +39,6 @@ __all__ = [
     "Carried",
     "Content",
     "Established",
-    "Link",
     "Notice",
     "Pair",
     "PairKeys",
@@ -47,14 +46,15 @@ __all__ = [
     "ParcelReader",
     "ParcelRoot",
     "Position",
-    "Publisher",
     "Reader",
+    "ReaderLink",
     "Readers",
     "Reason",
     "Receiver",
     "Record",
     "RejectedError",
     "Report",
+    "ReportPublisher",
     "Role",
     "SealedNotice",
     "SealedSubmission",

@@ -27,7 +27,7 @@ from voile_share.protocol.rejection import Reason, RejectedError
 from voile_share.protocol.signing import SIGNATURE_BYTES, check_signature, sign
 from voile_share.protocol.suites import suite_named
 from voile_share.protocol.truck import TruckCard
-from voile_share.protocol.wire import Fields, Kind, checked_number, header, number, opened
+from voile_share.protocol.wire import Kind, WireFields, checked_number, header, number, opened
 
 __all__ = ["MOST_DEPOT_BYTES", "MOST_STOPS", "Notice", "SealedNotice", "Stage"]
 
@@ -212,7 +212,7 @@ def _decoded_place(octets: bytes) -> tuple[float, float] | None:
     return north / _DEGREE, east / _DEGREE
 
 
-def _text(fields: Fields) -> str:
+def _text(fields: WireFields) -> str:
     """A text of up to ``MOST_DEPOT_BYTES``: its length, the text, zeros."""
     length, octets = fields.number(1), fields.take(MOST_DEPOT_BYTES)
     if length > MOST_DEPOT_BYTES or any(octets[length:]):

@@ -1,10 +1,10 @@
 """What belongs to a parcel and not to a truck: a root of keys, and the link made of it.
 
-A link of ``reader.Link`` holds the verifying key of one truck, and ends with it.  A parcel link
-holds the verifying key of the *carrier* and a root.  From the root follow, for each day, the keys
-by which reports are opened, whichever truck publishes them, and one key that opens the carrier's
-notices (``notice``), which say which truck that is.  So a link that was given on the first day
-opens all the way.
+A link of ``reader.ReaderLink`` holds the verifying key of one truck, and ends with it.  A parcel
+link holds the verifying key of the *carrier* and a root.  From the root follow, for each day, the
+keys by which reports are opened, whichever truck publishes them, and one key that opens the
+carrier's notices (``notice``), which say which truck that is.  So a link that was given on the
+first day opens all the way.
 
 Each party has a root of its own: sender and receiver read by different keys, and nobody who has the
 one's link can open what the other's does.
@@ -18,9 +18,9 @@ nothing of what the next truck publishes.
 Algorithm: tk = HKDF(root; day), K_b = the Ed25519 key of HKDF(root; day), which is a point of the
 group of prime order and which browsers compute, n = HKDF(root), N = n G by X25519.
 
-Departure from ``reader.Link``: the days of a link are no longer bounded by its keys, as one root
-gives them all; they are bounded by the days for which both parties have signed public halves, for
-no truck addresses a parcel without them.  A link of 31 days has 72 bytes so, and not 2,040.
+Departure from ``reader.ReaderLink``: the days of a link are no longer bounded by its keys, as one
+root gives them all; they are bounded by the days for which both parties have signed public halves,
+for no truck addresses a parcel without them.  A link of 31 days has 72 bytes so, and not 2,040.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from voile_share.protocol.derivation import hkdf
 from voile_share.protocol.fragment import Fragment
 from voile_share.protocol.keys import TrackingSecret
 from voile_share.protocol.notice import Notice, SealedNotice
-from voile_share.protocol.reader import MOST_DAYS, Link, Reader
+from voile_share.protocol.reader import MOST_DAYS, Reader, ReaderLink
 from voile_share.protocol.rejection import Reason, RejectedError
 from voile_share.protocol.signing import verifying_key
 from voile_share.protocol.suites import suite_named, suite_of_code
@@ -112,10 +112,12 @@ class ParcelLink(Fragment):
         """Always ``voile``."""
         return suite_named()
 
-    def on(self, truck: bytes, verifying: bytes) -> Link:
+    def on(self, truck: bytes, verifying: bytes) -> ReaderLink:
         """The link to the reports of one truck."""
         days = range(self.first_day, self.first_day + self.days)
-        return Link(self.suite, truck, verifying, self.first_day, tuple(map(self.root.day, days)))
+        return ReaderLink(
+            self.suite, truck, verifying, self.first_day, tuple(map(self.root.day, days))
+        )
 
     def encode(self) -> bytes:
         """72 bytes."""

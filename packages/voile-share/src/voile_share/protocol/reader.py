@@ -26,7 +26,7 @@ from voile_share.protocol.suites import suite_of_code
 from voile_share.protocol.truck import TruckCard
 from voile_share.protocol.wire import TRUCK_BYTES, Kind, header, number, opened
 
-__all__ = ["DAY_SECONDS", "MOST_DAYS", "Link", "Reader", "day_of", "search"]
+__all__ = ["DAY_SECONDS", "MOST_DAYS", "Reader", "ReaderLink", "day_of", "search"]
 
 DAY_SECONDS = 86_400
 MOST_DAYS = 31
@@ -39,7 +39,7 @@ def day_of(slot: int) -> int:
 
 
 @dataclass(frozen=True)
-class Link(Fragment):
+class ReaderLink(Fragment):
     """Everything that a reader needs; raises ``InputError`` where it has no days or too many."""
 
     suite: Suite
@@ -98,7 +98,7 @@ class Link(Fragment):
 class Reader:
     """One who follows a parcel by a link."""
 
-    link: Link
+    link: ReaderLink
     last: int = -1
     """The last slot accepted; -1 before the first."""
 

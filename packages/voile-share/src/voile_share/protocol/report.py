@@ -5,9 +5,9 @@ to the report before it and signs it: its number, the digest of the record befor
 signature.  The signature is of the report's record (``audit``), which holds a digest of the body:
 one signature serves the readers, who have the body, and the auditors, who have not.
 
-``Publisher`` moves forward only: a slot that is not later than the last one is refused, so that no
-slot is published twice.  Which slots a truck publishes in is public, and positions of one that
-stands average out: docs/sharing-protocol.md weighs the two under "Known leaks".
+``ReportPublisher`` moves forward only: a slot that is not later than the last one is refused, so
+that no slot is published twice.  Which slots a truck publishes in is public, and positions of one
+that stands average out: docs/sharing-protocol.md weighs the two under "Known leaks".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from voile_share.protocol.suites import suite_named, suite_of_code
 from voile_share.protocol.truck import TruckSecrets
 from voile_share.protocol.wire import TRUCK_BYTES, Kind, header, number, opened
 
-__all__ = ["MOST_BODY_BYTES", "Publisher", "Report"]
+__all__ = ["MOST_BODY_BYTES", "Report", "ReportPublisher"]
 
 MOST_BODY_BYTES = 2**24 - 1
 _DIGEST_BYTES = 32
@@ -73,7 +73,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Publisher:
+class ReportPublisher:
     """A truck between two reports."""
 
     secrets: TruckSecrets

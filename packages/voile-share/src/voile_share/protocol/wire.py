@@ -16,8 +16,8 @@ from voile_share.protocol.rejection import Reason, RejectedError
 __all__ = [
     "TRUCK_BYTES",
     "VERSION",
-    "Fields",
     "Kind",
+    "WireFields",
     "checked_bytes",
     "checked_number",
     "framed",
@@ -67,9 +67,9 @@ def framed(*parts: bytes) -> bytes:
     return b"".join([piece for part in parts for piece in (len(part).to_bytes(4, "big"), part)])
 
 
-def opened(message: bytes, kind: Kind) -> tuple[int, Fields]:
+def opened(message: bytes, kind: Kind) -> tuple[int, WireFields]:
     """The suite's code and the fields of a message; raises ``RejectedError``."""
-    fields = Fields(message, _NAMES.get(kind) or kind.name.lower().replace("_", " "))
+    fields = WireFields(message, _NAMES.get(kind) or kind.name.lower().replace("_", " "))
     version, its_kind, suite = fields.take(_HEADER_BYTES)
     if version != VERSION:
         fields.reject(Reason.VERSION, f"is of version {version}, and this program reads {VERSION}")
@@ -78,7 +78,7 @@ def opened(message: bytes, kind: Kind) -> tuple[int, Fields]:
     return suite, fields
 
 
-class Fields:
+class WireFields:
     """The rest of a message, taken field by field."""
 
     def __init__(self, message: bytes, what: str) -> None:

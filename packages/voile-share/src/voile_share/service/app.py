@@ -42,7 +42,7 @@ from voile_share.service.options import Options
 from voile_share.service.problems import (
     COMMON,
     Mistake,
-    Problem,
+    ProblemDetails,
     ProblemError,
     documented,
     handlers,
@@ -241,7 +241,7 @@ def _describe_problems(app: FastAPI) -> None:
             for name in ("HTTPValidationError", "ValidationError"):
                 shapes.pop(name, None)
             template = "#/components/schemas/{model}"
-            problem = Problem.model_json_schema(ref_template=template)
+            problem = ProblemDetails.model_json_schema(ref_template=template)
             problem.pop("$defs", None)
             shapes["Problem"] = problem
             shapes["Mistake"] = Mistake.model_json_schema(ref_template=template)

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from voile_base.durable import write_text
 from voile_base.errors import InputError, PlanError
-from voile_share.chain import Deployment, Mode, Terms, address_of
+from voile_share.chain import Deployment, Mode, TransactionTerms, address_of
 from voile_share.service.options import check_known, like
 
 __all__ = ["EMBEDDED", "ChainOptions", "write_deployment"]
@@ -41,13 +41,13 @@ class ChainOptions:
     mode: str = "log"
     """``log``, ``storage`` or ``anchor``."""
     confirmations: int = 1
-    """``Terms.confirmations``: 3 or more on public chains."""
+    """``TransactionTerms.confirmations``: 3 or more on public chains."""
     patience: float = 60.0
-    """``Terms.patience``: seconds that a report waits for the chain until it is refused for now."""
+    """``TransactionTerms.patience``: seconds that a report waits for the chain, then is refused."""
     poll: float = 1.0
-    """``Terms.poll``: seconds."""
+    """``TransactionTerms.poll``: seconds."""
     raise_after: float = 20.0
-    """``Terms.raise_after``: seconds."""
+    """``TransactionTerms.raise_after``: seconds."""
     most_wei_per_gas: int = 0
     """Beyond which nothing is paid; 0: no limit."""
     fill: bool = True
@@ -95,9 +95,9 @@ class ChainOptions:
         return self.url == EMBEDDED
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> TransactionTerms:
         """How transactions are sent."""
-        return Terms(
+        return TransactionTerms(
             confirmations=self.confirmations,
             patience=self.patience,
             poll=self.poll,

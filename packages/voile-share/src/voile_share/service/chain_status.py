@@ -9,7 +9,7 @@ from pathlib import Path
 from voile_base.errors import InputError
 from voile_share.chain import address_of
 from voile_share.platform import Vault
-from voile_share.service.fleet import Side, ended
+from voile_share.service.fleet import ChainSide, ended
 from voile_share.service.folder import KEY, Configuration, open_store
 from voile_share.service.on_chain import check_place, open_on_chain, side_of
 
@@ -48,7 +48,7 @@ class ChainStatus:
     trucks: tuple[TruckStatus, ...]
 
 
-def side_in(folder: Path) -> Side:
+def side_in(folder: Path) -> ChainSide:
     """Chain, contract and account of a folder; raises ``InputError``."""
     options = Configuration.read(folder).chain
     if options is None:

@@ -19,7 +19,7 @@ from typing import Protocol
 from voile_share.service.limits import network_of
 from voile_share.service.options import Options
 
-__all__ = ["Connection", "Connections", "within_files"]
+__all__ = ["Connections", "ServedConnection", "within_files"]
 
 _OTHER_FILES = 128
 """The store's, pipes of processes beside, the socket, files of the page."""
@@ -27,7 +27,7 @@ _LEAST_CONNECTIONS = 16
 _SHARE_OF_FEEDS = 0.75
 
 
-class Connection(Protocol):
+class ServedConnection(Protocol):
     """A connection, as far as it is chosen here."""
 
     def is_idle(self) -> bool:
@@ -43,9 +43,9 @@ class Connections:
     def __init__(self, most: int) -> None:
         self._most = most
         self._count = 0
-        self._of: dict[bytes, OrderedDict[Hashable, Connection]] = {}
+        self._of: dict[bytes, OrderedDict[Hashable, ServedConnection]] = {}
 
-    def open(self, host: str | None, connection: Connection) -> bool:
+    def open(self, host: str | None, connection: ServedConnection) -> bool:
         """Count a connection; False where there is no room for it."""
         if self._count >= self._most and not self._make_room():
             return False
@@ -53,13 +53,13 @@ class Connections:
         self._count += 1
         return True
 
-    def used(self, host: str | None, connection: Connection) -> None:
+    def used(self, host: str | None, connection: ServedConnection) -> None:
         """Something has come by it: it is the last of its address to go."""
         those = self._of.get(network_of(host))
         if those is not None and id(connection) in those:
             those.move_to_end(id(connection))
 
-    def closed(self, host: str | None, connection: Connection) -> None:
+    def closed(self, host: str | None, connection: ServedConnection) -> None:
         """It counts no more; a second time changes nothing."""
         network = network_of(host)
         those = self._of.get(network, OrderedDict())

@@ -21,7 +21,7 @@ from fastapi.security.base import SecurityBase
 
 from voile_share import ingest
 from voile_share.ingest import IngestError, token_hash
-from voile_share.platform import AccessError, Outcome, Platform, Receipt
+from voile_share.platform import AccessError, DeviceReceipt, Platform, SlotOutcome
 from voile_share.platform.troubles import REMEDIES
 from voile_share.service.awaiting import outcome_of
 from voile_share.service.limits import Meter, network_of
@@ -112,7 +112,7 @@ class ServiceContext:
             host = request.client.host if request.client else None
             _refuse(self._failures.wait(network_of(host)))
 
-    async def receive(self, request: Request, token: str, message: ingest.Request) -> Receipt:
+    async def receive(self, request: Request, token: str, message: ingest.Request) -> DeviceReceipt:
         """What the platform makes of a device's message, when it is durable.
 
         Positions that will never be taken are passed over: see ``ingest.passed_over``.
@@ -126,9 +126,9 @@ class ServiceContext:
             reply = ingest.passed_over(error, message)
             if reply is None:
                 raise
-            return Receipt(Outcome.NOTHING, *reply, error.positions, error.reason)
+            return DeviceReceipt(SlotOutcome.NOTHING, *reply, error.positions, error.reason)
 
-    def told(self, receipt: Receipt) -> Receipt:
+    def told(self, receipt: DeviceReceipt) -> DeviceReceipt:
         """The same; the operator hears of trucks that have stopped publishing."""
         self.outcomes[receipt.outcome.value] += 1
         self._tell(receipt.outcome)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from voile_share import ingest
-from voile_share.platform import Outcome
+from voile_share.platform import SlotOutcome
 from voile_share.platform.troubles import THROWN_AWAY
 from voile_share.service.context import context_of
 from voile_share.service.problems import ProblemError, documented, problem_of
@@ -26,7 +26,7 @@ __all__ = ["Trackers", "describe"]
 _PATH = "/ingest"
 _METHODS = ("GET", "POST")
 _READ = frozenset({b"content-type", b"x-limit-u", b"x-limit-d"})
-_NOT_PUBLISHED = frozenset({Outcome.KNOWN_SLOT, *THROWN_AWAY})
+_NOT_PUBLISHED = frozenset({SlotOutcome.KNOWN_SLOT, *THROWN_AWAY})
 _ASK = {"www-authenticate": 'Bearer realm="voile", Basic realm="voile"'}
 
 

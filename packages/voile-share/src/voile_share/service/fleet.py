@@ -22,11 +22,11 @@ from voile_share.chain import (
     Block,
     Chain,
     ChainLog,
+    ChainSigner,
+    ContractAccount,
     Deployment,
     Mode,
-    Registry,
     RevertedError,
-    Signer,
     UnfundedError,
     address_of,
     fill,
@@ -36,25 +36,25 @@ from voile_share.platform import AccessError, Registrar, Vault
 from voile_share.service.chain_options import ChainOptions
 from voile_share.store import Directory, StoreError, Truck
 
-__all__ = ["Fleet", "Side", "ended"]
+__all__ = ["ChainFleet", "ChainSide", "ended"]
 
 _FILL_SECONDS = 300.0
 """Between two looks at what trucks have."""
 
 
 @dataclass(frozen=True)
-class Side:
+class ChainSide:
     """A chain, the contract on it, and the operator's account."""
 
     node: Chain
     deployment: Deployment
-    operator: Signer
+    operator: ChainSigner
     options: ChainOptions
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> ContractAccount:
         """The contract in the operator's hands."""
-        return Registry(self.node, self.deployment, self.operator, self.options.terms)
+        return ContractAccount(self.node, self.deployment, self.operator, self.options.terms)
 
 
 def ended(directory: Directory, trucks: Sequence[Truck]) -> frozenset[bytes]:
@@ -65,17 +65,17 @@ def ended(directory: Directory, trucks: Sequence[Truck]) -> frozenset[bytes]:
     )
 
 
-class Fleet(Registrar):
+class ChainFleet(Registrar):
     """The trucks of a directory on a chain; may be shared by threads."""
 
-    def __init__(self, side: Side, directory: Directory, vault: Vault) -> None:
+    def __init__(self, side: ChainSide, directory: Directory, vault: Vault) -> None:
         self._side = side
         self._directory = directory
         self._vault = vault
         self._registry = side.registry
         self._sends = side.options.mode != Mode.ANCHOR
         self._log: ChainLog | AnchorLog | None = None
-        self._accounts: dict[bytes, Signer] = {}
+        self._accounts: dict[bytes, ChainSigner] = {}
         self._registered: set[bytes] = set()
         self._retired: set[bytes] = set()
         self._told: set[tuple[bytes, int, str]] = set()
@@ -95,7 +95,7 @@ class Fleet(Registrar):
         """The account of a truck, public."""
         return address_of(self._derived(truck))
 
-    def account(self, truck: bytes) -> Signer:
+    def account(self, truck: bytes) -> ChainSigner:
         """The account that sends for a truck, for ``ChainLog``.
 
         Raises ``RevertedError`` where it is not registered yet, ``AccessError`` where the truck
@@ -263,7 +263,7 @@ class Fleet(Registrar):
             )
             raise UnfundedError(msg)
 
-    def _derived(self, truck: bytes) -> Signer:
+    def _derived(self, truck: bytes) -> ChainSigner:
         if truck not in self._accounts:
             drawn = self._vault.randomness("account", truck.hex())
             self._accounts[truck] = signer(drawn.key("account").secret)

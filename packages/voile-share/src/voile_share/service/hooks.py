@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from voile_share.platform import Platform
     from voile_share.service.hook_options import HookOptions
     from voile_share.service.notices import Notices
-    from voile_share.store import Company, Waiting
+    from voile_share.store import Company, WaitingMessage
 
 __all__ = ["LetterMeters", "deliver", "router"]
 
@@ -192,7 +192,7 @@ async def deliver(context: ServiceContext, notices: Notices, options: HookOption
 
 
 async def _deliver(
-    context: ServiceContext, notices: Notices, options: HookOptions, waiting: Waiting
+    context: ServiceContext, notices: Notices, options: HookOptions, waiting: WaitingMessage
 ) -> None:
     platform, now = context.platform, context.platform.clock()
     store: Any = platform.directory
@@ -212,7 +212,7 @@ async def _deliver(
 
 
 async def _trouble(
-    context: ServiceContext, notices: Notices, options: HookOptions, waiting: Waiting
+    context: ServiceContext, notices: Notices, options: HookOptions, waiting: WaitingMessage
 ) -> str | None:
     """Tell it; why that did not succeed, or None."""
     try:
@@ -228,7 +228,7 @@ async def _trouble(
     return None
 
 
-async def _reach(context: ServiceContext, options: HookOptions, waiting: Waiting) -> None:
+async def _reach(context: ServiceContext, options: HookOptions, waiting: WaitingMessage) -> None:
     store: Any = context.platform.directory
     hook = await context.do(lambda: store.hook(waiting.hook))
     if hook is None or hook.target is None:

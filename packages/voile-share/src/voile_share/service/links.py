@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from voile_share.platform import AccessError, Labelled, Platform
+from voile_share.platform import AccessError, LabelledLink, Platform
 from voile_share.protocol import Reason
 from voile_share.service import models
 from voile_share.service.company import COMPANY_TOKEN_REASONS, CompanyToken, TruckPath, as_company
@@ -152,7 +152,7 @@ def _revoke(platform: Platform, company: Company, asked: models.LinkToRevoke) ->
         raise ProblemError("not-found", "the company has no such link") from None
 
 
-def _of(one: Labelled) -> models.KnownLink:
+def _of(one: LabelledLink) -> models.KnownLink:
     return _known(one.link, one.label)
 
 

@@ -27,7 +27,7 @@ from voile_share.service.awaiting import outcome_of
 from voile_share.service.broker import Broker
 from voile_share.service.context import ServiceContext
 from voile_share.service.limits import Meter
-from voile_share.service.mqtt_connection import BrokerError, Connection
+from voile_share.service.mqtt_connection import BrokerConnection, BrokerError
 from voile_share.service.notices import Notices
 from voile_share.store import StoreError
 
@@ -80,7 +80,7 @@ class _Intake:
         self._working: set[asyncio.Task[None]] = set()
         self._waiting = 0
         self._ending = False
-        self._connection = Connection(
+        self._connection = BrokerConnection(
             broker, self._came, most_unacknowledged=_MOST_WAITING, most_bytes=_MOST_BYTES
         )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from paho.mqtt.properties import Properties
     from paho.mqtt.reasoncodes import ReasonCode
 
-__all__ = ["BrokerError", "Connection"]
+__all__ = ["BrokerConnection", "BrokerError"]
 
 _KEEPALIVE = 30
 """Seconds; a broker that is silent for twice as long is given up."""
@@ -40,7 +40,7 @@ class BrokerError(VoileError):
     """The broker cannot be reached or has gone; one may try again."""
 
 
-class Connection:
+class BrokerConnection:
     """One connection; to be used once, and by one event loop."""
 
     def __init__(

@@ -18,9 +18,9 @@ from voile_share.chain import (
     AnchorLog,
     Chain,
     ChainLog,
+    ChainSigner,
     EmbeddedChain,
     Mode,
-    Signer,
     address_of,
     connect,
     deploy,
@@ -29,7 +29,7 @@ from voile_share.chain import (
 from voile_share.platform import Vault
 from voile_share.platform.key_file import read_key
 from voile_share.service.chain_options import ChainOptions
-from voile_share.service.fleet import Fleet, Side, ended
+from voile_share.service.fleet import ChainFleet, ChainSide, ended
 
 __all__ = ["JOURNAL", "KEY", "MIRROR", "check_place", "open_on_chain", "operator_of", "side_of"]
 
@@ -38,7 +38,7 @@ KEY, MIRROR, JOURNAL = "chain.key", "chain-reports.db", "chain-roots.db"
 _TRIAL_ETHER = 1_000.0
 
 
-def operator_of(folder: Path) -> Signer:
+def operator_of(folder: Path) -> ChainSigner:
     """The operator's account; raises ``InputError``."""
     path = folder / KEY
     if not path.exists():
@@ -71,17 +71,17 @@ def check_place(folder: Path, options: ChainOptions | None, store: Any) -> None:
             raise InputError(msg)
 
 
-def side_of(folder: Path, options: ChainOptions) -> Side:
+def side_of(folder: Path, options: ChainOptions) -> ChainSide:
     """The chain and the contract that share.toml names; raises ``InputError``."""
     if options.is_embedded:
         msg = "an embedded chain lives in the process of the service alone, and keeps nothing"
         raise InputError(msg)
-    return Side(connect(options.url), options.deployment, operator_of(folder), options)
+    return ChainSide(connect(options.url), options.deployment, operator_of(folder), options)
 
 
 def open_on_chain(
     folder: Path, options: ChainOptions, store: Any, vault: Vault, node: Chain | None = None
-) -> tuple[ChainLog | AnchorLog, Fleet]:
+) -> tuple[ChainLog | AnchorLog, ChainFleet]:
     """The log of a platform, and who registers its trucks; ``store`` is its directory.
 
     ``node`` is the embedded chain, where somebody else looks at it, too.  Raises ``InputError``,
@@ -94,7 +94,7 @@ def open_on_chain(
         mirror = journal = None
     else:
         side = side_of(folder, options)
-    fleet = Fleet(side, store, vault)
+    fleet = ChainFleet(side, store, vault)
     log: ChainLog | AnchorLog
     if options.mode == Mode.ANCHOR:
         log = AnchorLog(
@@ -121,13 +121,13 @@ def open_on_chain(
     return log, fleet
 
 
-def _trial(node: Chain, vault: Vault, options: ChainOptions) -> Side:
+def _trial(node: Chain, vault: Vault, options: ChainOptions) -> ChainSide:
     """A contract on a chain that has just begun, with the operator as its company."""
     if not isinstance(node, EmbeddedChain):
         msg = "a trial needs an embedded chain"
         raise InputError(msg)
     operator = signer(vault.randomness("operator").key("account").secret)
     node.fund(address_of(operator), _TRIAL_ETHER)
-    side = Side(node, deploy(node, operator, options.terms), operator, options)
+    side = ChainSide(node, deploy(node, operator, options.terms), operator, options)
     side.registry.certify(address_of(operator))
     return side

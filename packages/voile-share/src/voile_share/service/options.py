@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from voile_base.errors import PlanError, nearest
 
-__all__ = ["Options", "Rate", "Rates", "check_known", "chosen_in", "like"]
+__all__ = ["Options", "Rate", "RequestRates", "check_known", "chosen_in", "like"]
 
 _MOST_PORT = 65_535
 _ADDRESS = re.compile(
@@ -29,7 +29,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Rates:
+class RequestRates:
     """How often somebody may ask, each token by itself; by ``[rates]`` of share.toml."""
 
     device: Rate = Rate(5, 300)
@@ -80,7 +80,7 @@ class Options:
     """Bytes of bodies that are held at a time, of all requests together."""
     grace: int = 10
     """Seconds that requests are given to end when the service does."""
-    rates: Rates = field(default_factory=Rates)
+    rates: RequestRates = field(default_factory=RequestRates)
 
     def __post_init__(self) -> None:
         if not _ADDRESS.fullmatch(self.address):
@@ -127,7 +127,7 @@ class Options:
         defaults = cls()
         known = [field.name for field in fields(cls) if field.name != "rates"]
         chosen = chosen_in(service, defaults, known, "option")
-        return cls(**chosen, rates=Rates.from_document(rates))
+        return cls(**chosen, rates=RequestRates.from_document(rates))
 
 
 def chosen_in(

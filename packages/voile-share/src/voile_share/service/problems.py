@@ -30,7 +30,7 @@ from voile_share.store import Appended, ConflictError, StoreError
 __all__ = [
     "COMMON",
     "TITLES",
-    "Problem",
+    "ProblemDetails",
     "ProblemError",
     "document_of",
     "documented",
@@ -131,7 +131,7 @@ class Mistake(BaseModel):
     what: str = Field(examples=["Input should be less than or equal to 744"])
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """A problem of RFC 9457."""
 
     type: str = Field(description="/problems/ and the reason.", examples=["/problems/too-large"])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voile_share.map import MapFile
     from voile_share.platform import Platform
 
-__all__ = ["Health", "Meaning", "Readiness", "Writing", "add_page", "router"]
+__all__ = ["Health", "Readiness", "ReasonMeaning", "Writing", "add_page", "router"]
 
 router = APIRouter(tags=["public"])
 
@@ -47,7 +47,7 @@ class Readiness(BaseModel):
     status: str = "ready"
 
 
-class Meaning(BaseModel):
+class ReasonMeaning(BaseModel):
     """What a reason means."""
 
     reason: str
@@ -120,11 +120,11 @@ class Writing:
 )
 async def meaning(
     reason: Annotated[str, Path(max_length=40, examples=["link-expired"])],
-) -> Meaning:
+) -> ReasonMeaning:
     """The types of problems are addresses of this kind."""
     if reason not in TITLES:
         raise ProblemError("not-found")
-    return Meaning(reason=reason, title=TITLES[reason], status=status_of(reason))
+    return ReasonMeaning(reason=reason, title=TITLES[reason], status=status_of(reason))
 
 
 @router.head("/map/roads.json", include_in_schema=False)

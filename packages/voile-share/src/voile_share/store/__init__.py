@@ -1,8 +1,8 @@
 """Where a platform keeps things: the interface of stores, and stores in SQLite and PostgreSQL."""
 
-from voile_share.store.outbox import Hook, Waiting
+from voile_share.store.outbox import StoredHook, WaitingMessage
 from voile_share.store.overview import FleetRow, ParcelRow
-from voile_share.store.people import AuditLine, Session, User, UserRole
+from voile_share.store.people import AuditLine, BrowserSession, User, UserRole
 from voile_share.store.postgres import PostgresStore
 from voile_share.store.protocols import Appended, ConflictError, Directory, ReportLog, StoreError
 from voile_share.store.records import (
@@ -14,39 +14,39 @@ from voile_share.store.records import (
     Mail,
     MailBounds,
     Parcel,
-    Role,
+    TokenRole,
     TrackingLink,
     Truck,
 )
 from voile_share.store.sqlite import SQLiteStore
-from voile_share.store.upkeep import Column
+from voile_share.store.upkeep import SealedColumn
 
 __all__ = [
     "AccessToken",
     "Appended",
     "ArrivalPast",
     "AuditLine",
-    "Column",
+    "BrowserSession",
     "Company",
     "ConflictError",
     "Device",
     "Directory",
     "Entry",
     "FleetRow",
-    "Hook",
     "Mail",
     "MailBounds",
     "Parcel",
     "ParcelRow",
     "PostgresStore",
     "ReportLog",
-    "Role",
     "SQLiteStore",
-    "Session",
+    "SealedColumn",
     "StoreError",
+    "StoredHook",
+    "TokenRole",
     "TrackingLink",
     "Truck",
     "User",
     "UserRole",
-    "Waiting",
+    "WaitingMessage",
 ]

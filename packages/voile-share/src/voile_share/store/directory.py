@@ -18,11 +18,11 @@ from voile_share.store.records import (
     Mail,
     MailBounds,
     Parcel,
-    Role,
+    TokenRole,
     TrackingLink,
     Truck,
 )
-from voile_share.store.sql import Connection, Engine, Row, checked_text, marks
+from voile_share.store.sql import Connection, Database, Row, checked_text, marks
 
 __all__ = ["SQLDirectory"]
 
@@ -53,7 +53,7 @@ _PROBE, _PROBE_BYTES = b"probe of writing", 65_536
 class SQLDirectory(Directory):
     """``Directory`` over an engine."""
 
-    _engine: Engine
+    _engine: Database
 
     def check_writing(self) -> None:
         self._engine.write(_probe)
@@ -366,7 +366,7 @@ class SQLDirectory(Directory):
 
 
 def _token(row: Row) -> AccessToken:
-    return AccessToken(row[0], Role(row[1]), *row[2:])
+    return AccessToken(row[0], TokenRole(row[1]), *row[2:])
 
 
 def _truck(row: Row) -> Truck:

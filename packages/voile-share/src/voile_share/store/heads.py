@@ -17,7 +17,7 @@ from voile_share.protocol.audit import GENESIS
 from voile_share.store.protocols import Appended
 from voile_share.store.records import Entry
 
-__all__ = ["Arrival", "Head", "decide"]
+__all__ = ["ChainedEntry", "Head", "decide"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class ChainedEntry:
     """An entry, and what its report says of its place in the chain."""
 
     entry: Entry = field(repr=False)
@@ -57,7 +57,7 @@ class Arrival:
 
 
 def decide(
-    arrivals: Sequence[Arrival],
+    arrivals: Sequence[ChainedEntry],
     heads: Mapping[bytes, Head],
     records: Mapping[tuple[bytes, int], bytes],
 ) -> list[Appended]:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from voile_share.protocol.audit import Record
-from voile_share.store.heads import Arrival, Head, decide
+from voile_share.store.heads import ChainedEntry, Head, decide
 from voile_share.store.protocols import Appended, ReportLog
 from voile_share.store.records import Entry
-from voile_share.store.sql import Connection, Engine, batches, marks
+from voile_share.store.sql import Connection, Database, batches, marks
 
 __all__ = ["SQLReportLog", "save_states"]
 
@@ -26,11 +26,11 @@ _FORGOTTEN_AT_ONCE = 5_000
 class SQLReportLog(ReportLog):
     """``ReportLog`` over an engine."""
 
-    _engine: Engine
+    _engine: Database
 
     def append(self, entries: Sequence[Entry]) -> Sequence[Appended]:
         """See ``ReportLog``; raises ``InputError`` for a message that is not the entry's report."""
-        arrivals = [Arrival.of(entry) for entry in entries]
+        arrivals = [ChainedEntry.of(entry) for entry in entries]
         if not arrivals:
             return []
         locking = self._engine.locking
@@ -96,7 +96,7 @@ def save_states(connection: Connection, states: Iterable[tuple[bytes, bytes]]) -
 
 
 def _append(
-    connection: Connection, arrivals: Sequence[Arrival], locking: str
+    connection: Connection, arrivals: Sequence[ChainedEntry], locking: str
 ) -> Sequence[Appended]:
     trucks = sorted({arrival.entry.truck for arrival in arrivals})
     heads = _locked_heads(connection, trucks, locking)
@@ -174,7 +174,9 @@ def _locked_heads(
     return heads
 
 
-def _records(connection: Connection, arrivals: Sequence[Arrival]) -> dict[tuple[bytes, int], bytes]:
+def _records(
+    connection: Connection, arrivals: Sequence[ChainedEntry]
+) -> dict[tuple[bytes, int], bytes]:
     """The stored records of the trucks and numbers of arrivals."""
     records: dict[tuple[bytes, int], bytes] = {}
     for some in batches(arrivals):

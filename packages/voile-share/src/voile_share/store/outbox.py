@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from voile_share.store.protocols import ConflictError
-from voile_share.store.sql import Connection, Engine
+from voile_share.store.sql import Connection, Database
 
-__all__ = ["Hook", "SQLOutbox", "Waiting"]
+__all__ = ["SQLOutbox", "StoredHook", "WaitingMessage"]
 
 _HOOK = "SELECT hook, company, kind, target, secret, created, ended FROM hooks"
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
+class StoredHook:
     """An address that a company is told at."""
 
     hook: str
@@ -35,7 +35,7 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingMessage:
     """A message that waits for its delivery."""
 
     number: int
@@ -48,9 +48,9 @@ class Waiting:
 class SQLOutbox:
     """Hooks and the outbox over an engine."""
 
-    _engine: Engine
+    _engine: Database
 
-    def add_hook(self, hook: Hook, most: int) -> None:
+    def add_hook(self, hook: StoredHook, most: int) -> None:
         """Add one; raises ``ConflictError`` where its company has ``most`` already."""
 
         def work(connection: Connection) -> None:
@@ -70,17 +70,17 @@ class SQLOutbox:
 
         self._engine.write(work)
 
-    def hooks(self, company: str) -> Sequence[Hook]:
+    def hooks(self, company: str) -> Sequence[StoredHook]:
         """Those of a company that have not ended, in the order of creation."""
         rows = self._engine.read(
             f"{_HOOK} WHERE company = ? AND ended IS NULL ORDER BY seq", (company,)
         )
-        return [Hook(*row) for row in rows]
+        return [StoredHook(*row) for row in rows]
 
-    def hook(self, hook: str) -> Hook | None:
+    def hook(self, hook: str) -> StoredHook | None:
         """One, ended or not."""
         rows = self._engine.read(f"{_HOOK} WHERE hook = ?", (hook,))
-        return Hook(*rows[0]) if rows else None
+        return StoredHook(*rows[0]) if rows else None
 
     def replace_hook_secret(self, hook: str, before: bytes, after: bytes) -> None:
         """Where it is still what it was."""
@@ -119,14 +119,14 @@ class SQLOutbox:
             )
         )
 
-    def due(self, now: float, limit: int) -> Sequence[Waiting]:
+    def due(self, now: float, limit: int) -> Sequence[WaitingMessage]:
         """What is to be delivered now, the longest waiting first."""
         rows = self._engine.read(
             "SELECT seq, hook, body, created, tries FROM outbox "
             "WHERE ended IS NULL AND due <= ? ORDER BY due LIMIT ?",
             (now, limit),
         )
-        return [Waiting(*row) for row in rows]
+        return [WaitingMessage(*row) for row in rows]
 
     def claim(self, number: int, tries: int, until: float) -> bool:
         """Keep a message from other processes until a time; False: another was faster."""

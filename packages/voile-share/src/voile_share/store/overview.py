@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from voile_share.store.sql import Engine, Row
+from voile_share.store.sql import Database, Row
 
 __all__ = ["FleetRow", "ParcelRow", "SQLOverview"]
 
@@ -71,7 +71,7 @@ _PARCELS = """SELECT parcels.seq, parcels.parcel, parcels.truck, trucks.company,
 class SQLOverview:
     """The overview over an engine; ``company`` None is all companies."""
 
-    _engine: Engine
+    _engine: Database
 
     def fleet(self, company: str | None, now: float, after: int, limit: int) -> Sequence[FleetRow]:
         """Trucks whose number is greater, in the order of creation."""

@@ -13,9 +13,9 @@ from enum import StrEnum
 from hashlib import sha256
 
 from voile_share.store.protocols import ConflictError
-from voile_share.store.sql import Connection, Engine, Row, checked_text
+from voile_share.store.sql import Connection, Database, Row, checked_text
 
-__all__ = ["AuditLine", "SQLPeople", "Session", "User", "UserRole", "chained"]
+__all__ = ["AuditLine", "BrowserSession", "SQLPeople", "User", "UserRole", "chained"]
 
 _USER = (
     "SELECT name, company, role, password, factor, created, disabled, failures, locked, code "
@@ -60,7 +60,7 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class BrowserSession:
     """A browser that is signed in."""
 
     hash: bytes = field(repr=False)
@@ -88,7 +88,7 @@ def chained(before: bytes, entry: str) -> bytes:
 class SQLPeople:
     """Users, sessions and the audit log over an engine."""
 
-    _engine: Engine
+    _engine: Database
 
     def add_user(self, user: User) -> None:
         """Add one; raises ``ConflictError`` where there is one of the name."""
@@ -156,7 +156,7 @@ class SQLPeople:
             "UPDATE users SET failures = failures + 1, locked = ? WHERE name = ?", until, name
         )
 
-    def has_entered(self, name: str, code: int, session: Session) -> bool:
+    def has_entered(self, name: str, code: int, session: BrowserSession) -> bool:
         """Begin a session by a code later than the last one; False where it is not."""
 
         def work(connection: Connection) -> bool:
@@ -174,12 +174,12 @@ class SQLPeople:
 
         return self._engine.write(work)
 
-    def session(self, hash_: bytes) -> Session | None:
+    def session(self, hash_: bytes) -> BrowserSession | None:
         """The session of a hash."""
         rows = self._engine.read(
             "SELECT hash, name, created, seen FROM sessions WHERE hash = ?", (hash_,)
         )
-        return Session(*rows[0]) if rows else None
+        return BrowserSession(*rows[0]) if rows else None
 
     def see_session(self, hash_: bytes, now: float) -> None:
         """A session was used."""

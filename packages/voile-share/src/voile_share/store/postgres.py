@@ -36,7 +36,7 @@ from voile_share.store.outbox import SQLOutbox
 from voile_share.store.overview import SQLOverview
 from voile_share.store.people import SQLPeople
 from voile_share.store.postgres_connection import (
-    Address,
+    DatabaseAddress,
     Mark,
     PostgresConnection,
     explained,
@@ -80,7 +80,7 @@ class PostgresStore(SQLPeople, SQLOutbox, SQLOverview, SQLUpkeep, SQLDirectory, 
         without psycopg, for an unfit server, and where a newer Voile was here; ``StoreError``
         where the database cannot be reached.
         """
-        engine = _Engine(Address.of(url), connections, patience)
+        engine = _Engine(DatabaseAddress.of(url), connections, patience)
         try:
             engine.upgrade()
         except BaseException:
@@ -94,7 +94,7 @@ class PostgresStore(SQLPeople, SQLOutbox, SQLOverview, SQLUpkeep, SQLDirectory, 
 
         Raises ``InputError`` for an address that cannot be read, and ``StoreError``.
         """
-        engine = _Engine(Address.of(url), 1, 0.0)
+        engine = _Engine(DatabaseAddress.of(url), 1, 0.0)
         try:
             ((absent,),) = engine.read("SELECT to_regclass('voile_store') IS NULL")
             found = [] if absent else engine.read("SELECT format FROM voile_store")
@@ -115,7 +115,7 @@ class _Engine:
 
     locking = " FOR NO KEY UPDATE"
 
-    def __init__(self, address: Address, connections: int, patience: float) -> None:
+    def __init__(self, address: DatabaseAddress, connections: int, patience: float) -> None:
         self.where = address.shown
         self._address = address
         self._patience = patience

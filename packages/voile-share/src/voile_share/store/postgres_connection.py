@@ -15,7 +15,7 @@ from voile_share.store.sql import Row
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["Address", "Mark", "PostgresConnection", "explained", "library"]
+__all__ = ["DatabaseAddress", "Mark", "PostgresConnection", "explained", "library"]
 
 _DEFAULTS: dict[str, Any] = {
     "connect_timeout": 10,
@@ -45,7 +45,7 @@ _REMEDIES = {
 _AWAY = ("08", "57P")
 
 
-class Address:
+class DatabaseAddress:
     """Where the database is; ``shown`` leaves the password out."""
 
     def __init__(self, parts: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from voile_base.durable import sync
 from voile_base.errors import InputError
 from voile_share.store.postgres import PostgresStore
-from voile_share.store.postgres_connection import Address, explained
+from voile_share.store.postgres_connection import DatabaseAddress, explained
 from voile_share.store.protocols import StoreError
 from voile_share.store.schema import FORMAT, TABLES
 from voile_share.store.sql import Row, marks
@@ -37,7 +37,7 @@ def postgres_to_file(url: str, path: Path) -> None:
     if PostgresStore.format_of(url) != FORMAT:
         msg = "the store in PostgreSQL has an older format: voile share upgrade"
         raise InputError(msg)
-    address = Address.of(url)
+    address = DatabaseAddress.of(url)
     SQLiteStore.open(path).close()
     try:
         with closing(sqlite3.connect(path)) as copy:
@@ -63,7 +63,7 @@ def file_to_postgres(path: Path, url: str) -> None:
     Raises ``InputError`` where there is a store in the database already, and ``StoreError``.
     """
     PostgresStore.open(url).close()  # makes the tables
-    address = Address.of(url)
+    address = DatabaseAddress.of(url)
     with (
         closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as source,
         explained(address.shown),

@@ -20,7 +20,7 @@ __all__ = [
     "Mail",
     "MailBounds",
     "Parcel",
-    "Role",
+    "TokenRole",
     "TrackingLink",
     "Truck",
 ]
@@ -28,7 +28,7 @@ __all__ = [
 _IDENTITY_BYTES = 8
 
 
-class Role(StrEnum):
+class TokenRole(StrEnum):
     """What an access token lets its holder do."""
 
     COMPANY = "company"
@@ -57,7 +57,7 @@ class AccessToken:
 
     hash: bytes = field(repr=False)
     """``ingest.token_hash`` of the token: 32 bytes."""
-    role: Role
+    role: TokenRole
     holder: str
     """The company's number, the truck's in hexadecimal, or the auditor's name."""
     created: float

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from voile_base.errors import InputError
 
-__all__ = ["MOST_VALUES", "Connection", "Engine", "Row", "batches", "checked_text", "marks"]
+__all__ = ["MOST_VALUES", "Connection", "Database", "Row", "batches", "checked_text", "marks"]
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class Connection(Protocol):
         """Run one statement with each of these values."""
 
 
-class Engine(Protocol):
+class Database(Protocol):
     """A database; may be shared by threads.
 
     Raises ``StoreError`` where the database cannot do its work now, having changed nothing;

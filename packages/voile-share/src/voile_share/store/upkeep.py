@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from voile_share.protocol import Record, RejectedError
-from voile_share.store.sql import Connection, Engine, Row, marks
+from voile_share.store.sql import Connection, Database, Row, marks
 
-__all__ = ["Column", "SQLUpkeep"]
+__all__ = ["SQLUpkeep", "SealedColumn"]
 
 _AT_ONCE = 1_000
 
@@ -37,7 +37,7 @@ _ENDED_THINGS = (
 
 
 @dataclass(frozen=True)
-class Column:
+class SealedColumn:
     """A column whose values are sealed, and what tells its rows apart."""
 
     table: str
@@ -55,9 +55,9 @@ def _digest(record: bytes) -> bytes | None:
 class SQLUpkeep:
     """Upkeep over an engine."""
 
-    _engine: Engine
+    _engine: Database
 
-    def sealed(self, column: Column) -> Iterator[tuple[Row, bytes]]:
+    def sealed(self, column: SealedColumn) -> Iterator[tuple[Row, bytes]]:
         """The keys and the value of each row that has one, in the order of the keys."""
         keys = ", ".join(column.keys)
         some = f"SELECT {keys}, {column.name} FROM {column.table} WHERE {column.name} IS NOT NULL"  # noqa: S608
@@ -68,7 +68,9 @@ class SQLUpkeep:
             after = f" AND ({keys}) > ({marks(len(column.keys))})"
             rows = self._engine.read(some + after + order, rows[-1][:-1])
 
-    def replace_sealed(self, column: Column, changes: Sequence[tuple[Row, bytes, bytes]]) -> int:
+    def replace_sealed(
+        self, column: SealedColumn, changes: Sequence[tuple[Row, bytes, bytes]]
+    ) -> int:
         """Put other values in the place of some, each of which must still be there; how many."""
         those = " AND ".join(f"{key} = ?" for key in (*column.keys, column.name))
         statement = f"UPDATE {column.table} SET {column.name} = ? WHERE {those}"  # noqa: S608

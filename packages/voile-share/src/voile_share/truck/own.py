@@ -22,7 +22,7 @@ from typing import Any, Self
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError
 from voile_share.ingest import Request, decode
-from voile_share.platform import Outcome, Platform, Settings, Vault
+from voile_share.platform import Platform, Settings, SlotOutcome, Vault
 from voile_share.protocol import Report
 from voile_share.protocol.base64url import from_base64url, to_base64url
 from voile_share.store import Company, Entry, SQLiteStore, TrackingLink, Truck
@@ -144,7 +144,7 @@ class OwnTruck:
         """Numbers of the parcels on board."""
         return [one.parcel for one in self._platform.parcels(self._company, self.truck)]
 
-    def receive(self, request: Request) -> Outcome:
+    def receive(self, request: Request) -> SlotOutcome:
         """Make the report of a position, durably; raises ``IngestError`` or ``StoreError``.
 
         A message that names its device must call it "truck".
@@ -154,7 +154,7 @@ class OwnTruck:
             self._company.company, _DEVICE, lambda arrival: decode(request, arrival)
         )
         outcome = answer.result().outcome
-        if outcome is Outcome.PUBLISHED:
+        if outcome is SlotOutcome.PUBLISHED:
             with suppress(OSError):  # it is a note, and only teaches
                 trail = to_base64url(self._platform.trail(self.truck))
                 write_text(self._trail_file, trail, private=True)

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from voile.schema.hierarchy.files import read_lines
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, PlanError
-from voile_studio.levels import Levels, levels_of_paths, levels_of_values
+from voile_studio.levels import EditedLevels, levels_of_paths, levels_of_values
 from voile_studio.planning import ColumnLine, file_named, file_of_plan, with_column_key
 from voile_studio.project import Project
 from voile_studio.screens.data import values_of
@@ -126,7 +126,7 @@ def _steps(deed: str, said: Mapping[str, Sequence[str]]) -> tuple[str, Any]:
     return (deed, {"widths": numbers}) if deed == "intervals" else (deed, numbers)
 
 
-def _edited(levels: Levels, deed: str, said: Mapping[str, Sequence[str]]) -> Levels:
+def _edited(levels: EditedLevels, deed: str, said: Mapping[str, Sequence[str]]) -> EditedLevels:
     """The hierarchy after one edit; groups are named "LEVEL:NAME"."""
     chosen = [group.partition(":") for group in said.get("group", ())]
     if deed == "widen":
@@ -139,7 +139,7 @@ def _edited(levels: Levels, deed: str, said: Mapping[str, Sequence[str]]) -> Lev
         raise InputError(msg)
     level, names = _number(chosen[0][0]), [name for _, _, name in chosen]
     called, first = _one(said, "called"), names[0]
-    edits: dict[str, Callable[[], Levels]] = {
+    edits: dict[str, Callable[[], EditedLevels]] = {
         "merge": lambda: levels.merged(level, names, called),
         "split": lambda: levels.split(level, first),
         "rename": lambda: levels.renamed(level, first, called),
@@ -153,7 +153,7 @@ def _edited(levels: Levels, deed: str, said: Mapping[str, Sequence[str]]) -> Lev
     return edits[deed]()
 
 
-def _levels(project: Project, line: ColumnLine, values: Mapping[str, int]) -> Levels | None:
+def _levels(project: Project, line: ColumnLine, values: Mapping[str, int]) -> EditedLevels | None:
     """The groups of a column that the plan names in a file; None where it names none."""
     found = file_named(project.plan_text, line.name)
     if found is None:

@@ -14,7 +14,7 @@ from voile.publish.capabilities import MethodCard
 from voile.report.grid import risk_title
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, by_risk, known_risks
-from voile.study.record import Comparison
+from voile.study.record import StudyComparison
 from voile_base.durable import write_text
 from voile_base.errors import InputError, RefusedError
 from voile_studio import commands
@@ -86,7 +86,7 @@ def tries(project: Project, risk: str = "") -> list[dict[str, Any]]:
     return found
 
 
-def compared(project: Project, attempt: str) -> Comparison | None:
+def compared(project: Project, attempt: str) -> StudyComparison | None:
     """The comparison of a try; None where it is not done, or cannot be read."""
     folder = project.folder / "tries" / attempt / "compared"
     if not attempt.isdigit() or not folder.is_dir():
@@ -97,7 +97,7 @@ def compared(project: Project, attempt: str) -> Comparison | None:
         return None
 
 
-def risks_of(comparison: Comparison) -> dict[str, str]:
+def risks_of(comparison: StudyComparison) -> dict[str, str]:
     """The measures of risk by which studies can be compared, and what each is."""
     records = [point.record for point in comparison.points if point.record]
     attacks = dict.fromkeys(one["attack"] for record in records for one in record.attacks)
@@ -168,7 +168,7 @@ def _grid(card: MethodCard, said: Mapping[str, Sequence[str]]) -> dict[str, Any]
     return grid
 
 
-def costs_of(comparison: Comparison) -> list[Cost]:
+def costs_of(comparison: StudyComparison) -> list[Cost]:
     """What each epsilon that was tried means and costs here, the smallest first."""
     found = []
     for point in comparison.points:

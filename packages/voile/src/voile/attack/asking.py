@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["OPTIONS", "Asked", "Reading", "asked", "asks"]
+__all__ = ["OPTIONS", "AttackOption", "Reading", "asked", "asks"]
 
 Reading = Literal["text", "texts", "whole number", "number", "decimal", "flag", "people"]
 """How the words of an option become a value: "texts" stand between commas, and "people" is the name
@@ -19,7 +19,7 @@ of a file."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class AttackOption:
     """The option of a command that gives a field its value."""
 
     option: str
@@ -34,91 +34,93 @@ def asked(
     reading: Reading,
     words: str,
     metavar: str | None = None,
-) -> Mapping[str, Asked]:
+) -> Mapping[str, AttackOption]:
     """The metadata of a field that a command asks for; ``words`` are one sentence for people."""
-    return {"asked": Asked(option, reading, words, metavar)}
+    return {"asked": AttackOption(option, reading, words, metavar)}
 
 
-OPTIONS: tuple[Asked, ...] = (
-    Asked(
+OPTIONS: tuple[AttackOption, ...] = (
+    AttackOption(
         "--columns",
         "texts",
         "What the adversary knows of people, separated by commas [default: quasi-identifiers].",
         "NAMES",
     ),
-    Asked("--targets", "whole number", "How many people to look for [default: 1000]."),
-    Asked(
+    AttackOption("--targets", "whole number", "How many people to look for [default: 1000]."),
+    AttackOption(
         "--link",
         "text",
         "A column of NEW and INPUT that tells whose row is whose, to count right guesses.",
         "COLUMN",
     ),
-    Asked(
+    AttackOption(
         "--population",
         "flag",
         "The adversary also knows how the values of all people are distributed.",
     ),
-    Asked(
+    AttackOption(
         "--register",
         "people",
         "The people among whom the journalist and the marketer look for the person of a row, "
         "everybody of INPUT among them [default: INPUT].",
         "FILE",
     ),
-    Asked(
+    AttackOption(
         "--absent",
         "people",
         "People like those of INPUT who are not in it, for the membership attack.",
         "FILE",
     ),
-    Asked(
+    AttackOption(
         "--sensitive",
         "text",
         "The sensitive column that adversaries are after [default: each; shown is the one of "
         "which they gain most over guessing].",
         "COLUMN",
     ),
-    Asked(
+    AttackOption(
         "--within",
         "number",
         "How far from the own value a guess of a number is right, for the attacks homogeneity "
         "[default: it must be the value] and, of a column with noise, comparison [default: as far "
         "as its intervals].",
     ),
-    Asked(
+    AttackOption(
         "--ruled-out",
         "whole number",
         "How many values the adversary can rule out for each person, for the background-knowledge "
         "attack [default: 1].",
     ),
-    Asked(
+    AttackOption(
         "--gain",
         "number",
         "How many times as probable a value must become to be bet on, for the skewness attack "
         "[default: 2].",
     ),
-    Asked(
+    AttackOption(
         "--before",
         "people",
         "The private table of the first OLD: all others of INPUT are newcomers [default: there "
         "are none].",
         "FILE",
     ),
-    Asked(
+    AttackOption(
         "--k",
         "whole number",
         "Distinct values to be left [default: as NEW guarantees]. (k,e) only.",
     ),
-    Asked("--e", "decimal", "Range to be left [default: as NEW guarantees]. (k,e) only.", "NUMBER"),
-    Asked("--most", "whole number", "How many victims to show [default: 10]. (k,e) only."),
-    Asked(
+    AttackOption(
+        "--e", "decimal", "Range to be left [default: as NEW guarantees]. (k,e) only.", "NUMBER"
+    ),
+    AttackOption("--most", "whole number", "How many victims to show [default: 10]. (k,e) only."),
+    AttackOption(
         "--arrived",
         "text",
         "A column of NEW or INPUT with the number of the release before which a row arrived, "
         "which the adversary knows; needs all earlier releases. (k,e) only.",
         "COLUMN",
     ),
-    Asked(
+    AttackOption(
         "--tables",
         "whole number",
         "How many tables the adversary who knows how groups were chosen asks about, at most "
@@ -129,6 +131,6 @@ OPTIONS: tuple[Asked, ...] = (
 _BY_NAME = {one.option: one for one in OPTIONS}
 
 
-def asks(option: str) -> Mapping[str, Asked]:
+def asks(option: str) -> Mapping[str, AttackOption]:
     """The metadata of a field whose option is in the table."""
     return {"asked": _BY_NAME[option]}

@@ -55,11 +55,11 @@ from voile.table.frames import from_native
 from voile_base.errors import TableError
 from voile_base.randomness import Randomness
 
-__all__ = ["Aim", "AttributeAttack", "beliefs_of"]
+__all__ = ["AttributeAttack", "AttributeTarget", "beliefs_of"]
 
 
 @dataclass(frozen=True)
-class AttributeAttack(Adversary["Aim"]):
+class AttributeAttack(Adversary["AttributeTarget"]):
     """An adversary who is after a sensitive value of people he knows."""
 
     columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
@@ -146,7 +146,7 @@ class AttributeAttack(Adversary["Aim"]):
         owners = map(release.disclosure.owner, release.roles.get("sensitive", ()))
         return list(dict.fromkeys(name for name in owners if name is not None))
 
-    def aim(self, scene: Scene) -> Aim:
+    def aim(self, scene: Scene) -> AttributeTarget:
         """What is wanted of which people, and by which columns they are known."""
         people = scene.people
         if not people.frame.height:
@@ -157,9 +157,9 @@ class AttributeAttack(Adversary["Aim"]):
         published = with_texts(scene.published, name)
         columns = known_columns(published, people, self.columns, name)
         targets = self._targets(scene, columns, name)
-        return Aim(Wanted(published, people, name, targets, self.distance), columns)
+        return AttributeTarget(Wanted(published, people, name, targets, self.distance), columns)
 
-    def guess(self, scene: Scene, aim: Aim) -> Guesses:
+    def guess(self, scene: Scene, aim: AttributeTarget) -> Guesses:
         """How probable each value is theirs."""
         wanted, people = aim.wanted, scene.people
         sightings = scene.sightings(wanted.published, aim.columns, wanted.targets)
@@ -185,7 +185,7 @@ class AttributeAttack(Adversary["Aim"]):
             drawn_from=aim.drawn_from,
         )
 
-    def _beliefs(self, aim: Aim, sightings: Sightings) -> Iterator[Beliefs]:
+    def _beliefs(self, aim: AttributeTarget, sightings: Sightings) -> Iterator[Beliefs]:
         """What he believes of the targets, some at a time; ``sightings`` are of the release."""
         return beliefs_of(aim.wanted, sightings)
 
@@ -215,7 +215,7 @@ class AttributeAttack(Adversary["Aim"]):
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class AttributeTarget:
     """Somebody's value in a column, and what is known of that person."""
 
     wanted: Wanted

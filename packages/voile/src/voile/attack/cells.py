@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cells", "ContradictionError", "Placement", "Side", "TooManyPairsError"]
+__all__ = ["ContradictionError", "Placement", "Side", "TokenCells", "TooManyPairsError"]
 
 Codes = NDArray[np.int64]
 
@@ -99,7 +99,7 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class TokenCells:
     """Cells, and what can lie in them."""
 
     trail: Codes
@@ -112,7 +112,7 @@ class Cells:
     """Whether nobody leaves: absence from a release means absence from the older ones."""
 
     @classmethod
-    def undivided(cls, values: Codes, people: Codes, *, growing: bool) -> Cells:
+    def undivided(cls, values: Codes, people: Codes, *, growing: bool) -> TokenCells:
         """One cell that holds everybody; the most that there can be of each token is given."""
         everybody = np.array([people.sum()])
         return cls(
@@ -123,7 +123,7 @@ class Cells:
             growing=growing,
         )
 
-    def refined(self, values: Placement, people: Placement) -> Cells:
+    def refined(self, values: Placement, people: Placement) -> TokenCells:
         """The cells divided by one more release, which is older than those before.
 
         Raises ``ContradictionError`` where no table is consistent with the releases, and
@@ -145,7 +145,7 @@ class Cells:
             equations=(*sizes.equations, _Equation(group, in_group, in_group)),
         )
         trail = np.column_stack((self.trail[parent], group % (people.width - 1)))
-        return Cells(trail, divided_values, divided_people, sizes, self.growing)._closed()
+        return TokenCells(trail, divided_values, divided_people, sizes, self.growing)._closed()
 
     def _absent(self) -> NDArray[np.bool_]:
         """Cells whose people cannot be in an older release."""
@@ -154,7 +154,7 @@ class Cells:
         answer: NDArray[np.bool_] = self.trail[:, -1] == 0
         return answer
 
-    def _closed(self) -> Cells:
+    def _closed(self) -> TokenCells:
         """The same with bounds as tight as the equations make them, and without empty pairs."""
         values, people, sizes = self.values, self.people, self.sizes
         stale = {"values", "people"}
@@ -177,7 +177,7 @@ class Cells:
                 break
         return replace(self, values=values, people=people, sizes=sizes)._compressed()
 
-    def _compressed(self) -> Cells:
+    def _compressed(self) -> TokenCells:
         """Without pairs that cannot be and cells that are empty."""
         kept = self.sizes.upper > 0
         number = np.cumsum(kept) - 1

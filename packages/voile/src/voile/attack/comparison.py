@@ -40,14 +40,14 @@ from numpy.typing import NDArray
 
 from voile.attack.adversary import Guesses, Scene
 from voile.attack.asking import asks
-from voile.attack.attribute import Aim, AttributeAttack, beliefs_of
+from voile.attack.attribute import AttributeAttack, AttributeTarget, beliefs_of
 from voile.attack.averaging import averaged, is_noisy
 from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, is_certain, share_of
 from voile.attack.differencing import permutes_sensitive
 from voile.attack.knowledge import WITHIN
 from voile.attack.posterior import PAIRS, plain_weights
 from voile.attack.wanted import Wanted, check_distance, with_texts
-from voile.disclosure.evidence import Covering
+from voile.disclosure.evidence import CoverEvidence
 from voile.release.reading.rows import floats_of
 from voile.release.reading.sightings import People, PublishedRows, Sightings, shares_of, texts_of
 from voile.release.release import Release
@@ -124,13 +124,13 @@ class ComparisonAttack(AttributeAttack):
         noisy = [name for name in release.disclosure.columns if is_noisy(release, name)]
         return super()._wanted_in(release) or noisy
 
-    def guess(self, scene: Scene, aim: Aim) -> Guesses:
+    def guess(self, scene: Scene, aim: AttributeTarget) -> Guesses:
         """How probable each value is theirs, or how near to it a guess is where it has noise."""
         if is_noisy(scene.release, aim.wanted.name):
             return self._averaged(scene, aim)
         return super().guess(scene, aim)
 
-    def _averaged(self, scene: Scene, aim: Aim) -> Guesses:
+    def _averaged(self, scene: Scene, aim: AttributeTarget) -> Guesses:
         people, name = scene.people, aim.wanted.name
         targets = aim.wanted.targets
         targets = targets[np.isfinite(floats_of(people.column(name)))[targets]]
@@ -171,7 +171,7 @@ class ComparisonAttack(AttributeAttack):
         if self.before is None:
             yield "everybody was: no table says who was not"
 
-    def _beliefs(self, aim: Aim, sightings: Sightings) -> Iterator[Beliefs]:
+    def _beliefs(self, aim: AttributeTarget, sightings: Sightings) -> Iterator[Beliefs]:
         wanted = aim.wanted
         alone = list(beliefs_of(wanted, sightings))
         new = _Shown.of(wanted.published, wanted, sightings)
@@ -193,7 +193,7 @@ class ComparisonAttack(AttributeAttack):
             yield _Compared(wanted, posterior, part.prior, part.right, part.fits, part.posterior)
             start = chunk.stop
 
-    def _newcomers(self, aim: Aim) -> NDArray[np.bool_]:
+    def _newcomers(self, aim: AttributeTarget) -> NDArray[np.bool_]:
         """Which of the targets were not in the table before, shape (t,)."""
         targets = aim.wanted.targets
         if self.before is None:
@@ -262,7 +262,7 @@ class _Shown:
         published: PublishedRows,
         wanted: Wanted,
         sightings: Sightings | None,
-        aim: Aim | None = None,
+        aim: AttributeTarget | None = None,
     ) -> _Shown:
         if sightings is None:
             assert aim is not None
@@ -279,7 +279,7 @@ class _Shown:
             found = (weights * sightings.rows) @ shares
             fitting[chunk, place[there]] = found[:, there]
         total[place[there]] = (sightings.rows @ shares)[there]
-        plain = all(isinstance(seen, Covering) for seen in sightings.evidence)
+        plain = all(isinstance(seen, CoverEvidence) for seen in sightings.evidence)
         return cls(fitting, total, plain)
 
 

@@ -36,7 +36,7 @@ from voile.attack.evidence import gather
 from voile.attack.exposure import exposure
 from voile.attack.inference import infer
 from voile.attack.result import AttackResult
-from voile.release.claims import KEAnonymity
+from voile.release.claims import KEAnonymityClaim
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile_base.errors import InputError
@@ -112,7 +112,7 @@ class DifferencingAttack:
 
     def _terms(self, new: Release, name: str) -> tuple[int, Decimal]:
         """The k and e that were asked for, or else those of the release's guarantee."""
-        promised = next((c for c in new.guarantee.claims if isinstance(c, KEAnonymity)), None)
+        promised = next((c for c in new.guarantee.claims if isinstance(c, KEAnonymityClaim)), None)
         k = promised.k if self.k is None and promised else self.k
         e = promised.e if self.e is None and promised else self.e
         if k is None or e is None:

@@ -23,11 +23,11 @@ from voile.table.alignment import Codes, common_codes, joint_codes
 from voile.table.arrays import Frame, frame_of
 from voile_base.errors import TableError
 
-__all__ = ["Evidence", "Published", "Sightings", "gather"]
+__all__ = ["SeenRelease", "SeriesEvidence", "TokenCounts", "gather"]
 
 
 @dataclass(frozen=True, eq=False)
-class Sightings:
+class TokenCounts:
     """How often tokens of one kind stand in the groups of one release.
 
     Parallel arrays over the distinct pairs; groups are numbered from 1.
@@ -43,12 +43,12 @@ class Sightings:
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class SeenRelease:
     """One release as the adversary sees it."""
 
     name: str
-    values: Sightings
-    people: Sightings
+    values: TokenCounts
+    people: TokenCounts
     labels: Codes
     """The published number of each group; entry 0 stands for absence."""
 
@@ -59,10 +59,10 @@ class Published:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class SeriesEvidence:
     """Releases, newest first, and the meaning of the codes in them."""
 
-    releases: tuple[Published, ...]
+    releases: tuple[SeenRelease, ...]
     sensitive: str
     levels: ExactNumbers
     """The distinct sensitive values of all releases, ascending: value i is ``levels[i]``."""
@@ -73,14 +73,14 @@ class Evidence:
     persons: Frame
     """Quasi-identifiers of each person."""
 
-    def only(self, releases: Sequence[Published]) -> Evidence:
+    def only(self, releases: Sequence[SeenRelease]) -> SeriesEvidence:
         """The same with fewer releases."""
-        return Evidence(
+        return SeriesEvidence(
             tuple(releases), self.sensitive, self.levels, self.tuples, self.person, self.persons
         )
 
 
-def gather(releases: Sequence[Release], names: Sequence[str]) -> Evidence:
+def gather(releases: Sequence[Release], names: Sequence[str]) -> SeriesEvidence:
     """Read the evidence in releases, newest first.
 
     Raises ``TableError`` where a release lacks the groups or the sensitive column of the newest,
@@ -106,18 +106,18 @@ def gather(releases: Sequence[Release], names: Sequence[str]) -> Evidence:
         _, groups, rows = members[index]
         labels = np.unique(groups)
         published.append(
-            Published(
+            SeenRelease(
                 name=name,
-                values=Sightings(
+                values=TokenCounts(
                     value_codes[index],
                     np.searchsorted(labels, values[index].group) + 1,
                     values[index].rows,
                 ),
-                people=Sightings(tuple_codes[index], np.searchsorted(labels, groups) + 1, rows),
+                people=TokenCounts(tuple_codes[index], np.searchsorted(labels, groups) + 1, rows),
                 labels=np.concatenate(([0], labels)),
             )
         )
-    return Evidence(tuple(published), sensitive, levels, tuples.height, person, persons)
+    return SeriesEvidence(tuple(published), sensitive, levels, tuples.height, person, persons)
 
 
 def _sensitive(release: Release, name: str) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.evidence import Published
+from voile.attack.evidence import SeenRelease
 from voile.attack.inference import Inference
-from voile.attack.result import Narrowing, Place, Victim
+from voile.attack.result import Narrowing, Victim, VictimPosition
 from voile.schema.numbers import ExactNumbers
 from voile.table.alignment import Codes
 
@@ -159,7 +159,7 @@ class _Explanation:
         values = np.unique(np.concatenate([values_in.members(group) for group in groups]))
         return Narrowing.of(self._evidence.levels[values].decimals())
 
-    def places(self, cells: Codes) -> tuple[Place, ...]:
+    def places(self, cells: Codes) -> tuple[VictimPosition, ...]:
         """Where the person stands in each release, and what was subtracted from where."""
         anchor, groups = self._anchor(cells)
         related = np.concatenate([self._cells_in[anchor].members(group) for group in groups])
@@ -176,10 +176,10 @@ class _Explanation:
         return release, groups[groups > 0]
 
 
-def _place(release: Published, own: Codes, related: Codes) -> Place:
+def _place(release: SeenRelease, own: Codes, related: Codes) -> VictimPosition:
     groups = np.unique(own[own > 0])
     others = np.unique(related[related > 0]) if len(groups) == 0 else groups[:0]
-    return Place(
+    return VictimPosition(
         release=release.name,
         groups=tuple(release.labels[groups].tolist()),
         absent=bool((own == 0).any()),

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.owners import Crowd
-from voile.disclosure.evidence import Covering, Labels
+from voile.disclosure.evidence import CoverEvidence, Labels
 from voile.release.reading.sightings import (
     People,
     PublishedRows,
@@ -38,7 +38,7 @@ from voile.release.reading.sightings import (
 from voile.table.alignment import common_codes
 from voile.table.dictionary import encode
 
-__all__ = ["ComparedColumn", "Fitted", "spread"]
+__all__ = ["Fitted", "MatchingColumn", "spread"]
 
 Codes = NDArray[np.int64]
 
@@ -76,7 +76,7 @@ class Fitted:
         if not published.frame.height or any(name in published.permuted for name in columns):
             return None
         crowd = Crowd.of(people, columns)
-        seen = [ComparedColumn.of(published, people, name) for name in columns]
+        seen = [MatchingColumn.of(published, people, name) for name in columns]
         read = [column for column in seen if column is not None]
         if len(read) < len(seen):
             return None
@@ -143,24 +143,24 @@ def spread(start: Codes, member: Codes, chosen: Codes) -> tuple[Codes, Codes]:
 
 
 @dataclass(frozen=True, eq=False)
-class ComparedColumn:
+class MatchingColumn:
     """A known column: what fits what, of its distinct values and its distinct cells."""
 
-    evidence: Covering
+    evidence: CoverEvidence
     value: Codes
     """Shape (N,): which of the v values each row of the original has."""
     cell: Codes
     """Shape (n,): which of the c cells each published row shows."""
 
     @classmethod
-    def of(cls, published: PublishedRows, people: People, name: str) -> ComparedColumn | None:
+    def of(cls, published: PublishedRows, people: People, name: str) -> MatchingColumn | None:
         """A column; None where rows neither fit nor do not, or where that cannot be told."""
         values = encode(people.column(name))
         value = values.codes.astype(np.int64)
         first = _first_of_each(value, len(values.values))
         sightings = Sightings.of(published, people, [name], first)
         (evidence,) = sightings.evidence
-        if sightings.notes or not isinstance(evidence, Covering):
+        if sightings.notes or not isinstance(evidence, CoverEvidence):
             return None
         return cls(evidence, value, sightings.place)
 
@@ -183,7 +183,7 @@ class ComparedColumn:
 
 
 def _joined(
-    columns: Sequence[ComparedColumn], people: Codes, first: Codes
+    columns: Sequence[MatchingColumn], people: Codes, first: Codes
 ) -> tuple[Codes, Codes] | None:
     """Pairs of one of d people and a combination that fits; None where it costs too much.
 
@@ -223,7 +223,7 @@ def _places_of_bits(bits: NDArray[np.uint8]) -> tuple[Codes, Codes]:
 
 
 def _joined_by_labels(
-    columns: Sequence[tuple[ComparedColumn, Labels]], people: Codes, first: Codes
+    columns: Sequence[tuple[MatchingColumn, Labels]], people: Codes, first: Codes
 ) -> Codes:
     """The combination whose texts are those of each of d people; -1 for none."""
     each = [

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voile.attack.cells import Cells, ContradictionError, Placement, TooManyPairsError
-from voile.attack.evidence import Evidence, Published, Sightings
+from voile.attack.cells import ContradictionError, Placement, TokenCells, TooManyPairsError
+from voile.attack.evidence import SeenRelease, SeriesEvidence, TokenCounts
 from voile.table.alignment import Codes
 
 __all__ = ["Inference", "infer"]
@@ -50,9 +50,9 @@ _TOO_COMMON = (
 class Inference:
     """Everything that follows from the evidence."""
 
-    evidence: Evidence
+    evidence: SeriesEvidence
     """The releases that were used."""
-    cells: Cells
+    cells: TokenCells
     tuple_rows: Codes
     """How many people have each tuple, in all used releases together."""
     assumptions: tuple[str, ...]
@@ -60,11 +60,11 @@ class Inference:
 
 
 class _Contradicted(Exception):  # noqa: N818 - a branch of the search, never seen outside
-    def __init__(self, release: Published) -> None:
+    def __init__(self, release: SeenRelease) -> None:
         self.release = release
 
 
-def infer(evidence: Evidence) -> Inference:
+def infer(evidence: SeriesEvidence) -> Inference:
     """Combine all releases; the newest comes first in the evidence and is always used."""
     held = evidence.only(_by_age(evidence.releases))
     losses = _losses(held)
@@ -91,13 +91,13 @@ def infer(evidence: Evidence) -> Inference:
     )
 
 
-def _tuple_rows(releases: Sequence[Published], tuples: int) -> Codes:
+def _tuple_rows(releases: Sequence[SeenRelease], tuples: int) -> Codes:
     """How many people there are at least with each tuple, in all releases together."""
     most: Codes = np.max([release.people.totals(tuples) for release in releases], axis=0)
     return most
 
 
-def _by_age(releases: tuple[Published, ...]) -> list[Published]:
+def _by_age(releases: tuple[SeenRelease, ...]) -> list[SeenRelease]:
     """The newest release, then the others from the largest to the smallest.
 
     Where nobody leaves, the smaller of two releases is the older.
@@ -105,7 +105,7 @@ def _by_age(releases: tuple[Published, ...]) -> list[Published]:
     return [releases[0], *sorted(releases[1:], key=lambda release: -release.rows)]
 
 
-def _losses(evidence: Evidence) -> list[str]:
+def _losses(evidence: SeriesEvidence) -> list[str]:
     """What releases show that the next newer one does not; empty if nobody can have left."""
     notes = []
     releases = evidence.releases
@@ -120,11 +120,11 @@ def _losses(evidence: Evidence) -> list[str]:
     return notes
 
 
-def _missing(older: Sightings, newer: Sightings, items: int) -> int:
+def _missing(older: TokenCounts, newer: TokenCounts, items: int) -> int:
     return int(np.maximum(older.totals(items) - newer.totals(items), 0).sum())
 
 
-def _combined(evidence: Evidence, *, growing: bool) -> tuple[Cells, list[Published]]:
+def _combined(evidence: SeriesEvidence, *, growing: bool) -> tuple[TokenCells, list[SeenRelease]]:
     """Cells of all releases under one assumption, and the releases that could be used.
 
     Raises ``_Contradicted`` for the first release, from the newest to the oldest, that cannot be
@@ -135,9 +135,9 @@ def _combined(evidence: Evidence, *, growing: bool) -> tuple[Cells, list[Publish
     newest = evidence.releases[0].values
     levels = len(evidence.levels)
     value_rows = newest.totals(levels) if growing else np.full(levels, everybody)
-    cells = Cells.undivided(value_rows, tuple_rows, growing=growing)
+    cells = TokenCells.undivided(value_rows, tuple_rows, growing=growing)
     tuples_left, values_left = tuple_rows, value_rows
-    used: list[Published] = []
+    used: list[SeenRelease] = []
     for release in evidence.releases:
         tuples_here = release.people.totals(evidence.tuples)
         values_here = release.values.totals(levels)
@@ -161,7 +161,7 @@ def _combined(evidence: Evidence, *, growing: bool) -> tuple[Cells, list[Publish
     return cells, used
 
 
-def _placement(seen: Sightings, never: Codes, gone: tuple[Codes, Codes], width: int) -> Placement:
+def _placement(seen: TokenCounts, never: Codes, gone: tuple[Codes, Codes], width: int) -> Placement:
     """Sightings in groups, and both ways of being absent; see ``Placement``.
 
     ``never`` tokens are not in the newer release either; of those that are, at least ``gone[0]``

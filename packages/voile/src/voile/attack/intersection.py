@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Scene
-from voile.attack.attribute import Aim, AttributeAttack, beliefs_of
+from voile.attack.attribute import AttributeAttack, AttributeTarget, beliefs_of
 from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, share_of
 from voile.attack.outcome import KnownRows
 from voile.attack.posterior import draw_units
@@ -71,7 +71,7 @@ class IntersectionAttack(AttributeAttack):
             return "no plan says which rows are one person's, with person or household in [roles]"
         return super().refusal(release, plan)
 
-    def aim(self, scene: Scene) -> Aim:
+    def aim(self, scene: Scene) -> AttributeTarget:
         """Persons who have several rows, in all of which the value is the same."""
         aim = super().aim(scene)
         return replace(aim, drawn_from=len(_who_stay_the_same(aim.wanted.people, aim.wanted.name)))
@@ -90,7 +90,7 @@ class IntersectionAttack(AttributeAttack):
         _, first = np.unique(people.units[0], return_index=True)
         return np.asarray(first[chosen], dtype=np.int64)
 
-    def _beliefs(self, aim: Aim, sightings: Sightings) -> Iterator[Beliefs]:
+    def _beliefs(self, aim: AttributeTarget, sightings: Sightings) -> Iterator[Beliefs]:
         """What he believes of each person once all rows are put together."""
         wanted = aim.wanted
         rows, person = _rows_of(wanted)

@@ -37,14 +37,14 @@ from voile.attack.posterior import (
 from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
 from voile_base.randomness import Key, Randomness
 
-__all__ = ["Aim", "Joined", "owner_of_each_row", "rarest_rows", "row_of_each_owner"]
+__all__ = ["JoinTask", "Joined", "owner_of_each_row", "rarest_rows", "row_of_each_owner"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class JoinTask:
     """Some published rows with their owners, and what the adversary has to join them."""
 
     published: PublishedRows
@@ -76,7 +76,7 @@ class Aim:
         link: str | None,
         targets: int | None,
         randomness: Randomness,
-    ) -> Aim:
+    ) -> JoinTask:
         """Published rows, and their owners."""
         rows, key = draw_rows(published, targets, randomness), randomness.key("owners")
         owners = _owners(published, people, rows, link, key)
@@ -92,7 +92,7 @@ class Aim:
         link: str | None,
         targets: int | None,
         randomness: Randomness,
-    ) -> Aim:
+    ) -> JoinTask:
         """Persons or households, a row of each that was published, and that published row.
 
         ``crowd`` is the original, and whom rows are joined with.
@@ -138,7 +138,7 @@ class Joined:
     """Whether people fit rows of several groups, so that owners may be drawn wrongly."""
 
 
-def row_of_each_owner(aim: Aim) -> Joined:
+def row_of_each_owner(aim: JoinTask) -> Joined:
     """The owners of t rows, each weighed against all published rows."""
     with_owner = np.flatnonzero(aim.owners.person >= 0)
     owners = aim.owners.person[with_owner]
@@ -167,7 +167,7 @@ def row_of_each_owner(aim: Aim) -> Joined:
     return Joined(right, given, choices, notes, overlap=plain and several > 0)
 
 
-def owner_of_each_row(aim: Aim) -> Joined:
+def owner_of_each_row(aim: JoinTask) -> Joined:
     """The t rows, each weighed against all people."""
     everybody = aim.everybody
     crowd = Crowd.of(everybody, aim.columns)
@@ -198,7 +198,7 @@ def owner_of_each_row(aim: Aim) -> Joined:
     return Joined(right, given, choices, (*every.notes, *notes))
 
 
-def _among(everybody: People, aim: Aim) -> tuple[Indices, tuple[str, ...]]:
+def _among(everybody: People, aim: JoinTask) -> tuple[Indices, tuple[str, ...]]:
     """The number of each target among the persons of a population; -1 for one who is not there."""
     whose, count = aim.people.units
     units, _ = everybody.units
@@ -220,7 +220,7 @@ def _among(everybody: People, aim: Aim) -> tuple[Indices, tuple[str, ...]]:
 
 
 def _persons_in(
-    aim: Aim, sightings: Sightings, best: NDArray[np.bool_], owners: Indices
+    aim: JoinTask, sightings: Sightings, best: NDArray[np.bool_], owners: Indices
 ) -> tuple[NDArray[np.bool_], Indices]:
     """Whose the rows are that weigh most for each of some targets.
 

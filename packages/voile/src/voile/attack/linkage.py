@@ -52,7 +52,7 @@ from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
 from voile.attack.closed_form import ClosedForm
 from voile.attack.fitted import Fitted
-from voile.attack.joining import Aim, Joined, owner_of_each_row, rarest_rows, row_of_each_owner
+from voile.attack.joining import Joined, JoinTask, owner_of_each_row, rarest_rows, row_of_each_owner
 from voile.attack.knowledge import (
     COLUMNS,
     LINK,
@@ -75,7 +75,7 @@ __all__ = ["JournalistAttack", "MarketerAttack", "ProsecutorAttack"]
 
 
 @dataclass(frozen=True)
-class _LinkageAttack(Adversary["Aim | ClosedForm"]):
+class _LinkageAttack(Adversary["JoinTask | ClosedForm"]):
     """An adversary who joins published rows and people.
 
     Raises ``InputError`` where no target or no column is asked for.
@@ -104,7 +104,7 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
         """Why the attack makes no sense for a release, as a clause; None where it does."""
         return nobody_known(release, self.columns)
 
-    def aim(self, scene: Scene) -> Aim | ClosedForm:
+    def aim(self, scene: Scene) -> JoinTask | ClosedForm:
         """All rows that are published, or some of them, and whose they are."""
         published, people = scene.published, self._people(scene)
         columns = known_columns(published, scene.people, self.columns, self.link)
@@ -115,8 +115,8 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
                 return found
         asked = columns, self.link, self.targets, scene.randomness
         if people.protected == "row" or not _is_of_people(published):
-            return Aim.at_rows(published, people, *asked)
-        return Aim.at_persons(published, (scene.people, people), *asked)
+            return JoinTask.at_rows(published, people, *asked)
+        return JoinTask.at_persons(published, (scene.people, people), *asked)
 
     def _counted_in_full(
         self, scene: Scene, published: PublishedRows, columns: Sequence[str]
@@ -133,7 +133,7 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
             standing = Standing.of(fitted, published, people, columns, key)
         return None if standing is None else self._closed_form(scene, fitted, standing)
 
-    def guess(self, scene: Scene, aim: Aim | ClosedForm) -> Guesses:
+    def guess(self, scene: Scene, aim: JoinTask | ClosedForm) -> Guesses:
         """Who is joined with which row."""
         if isinstance(aim, ClosedForm):
             return self._counted(scene, aim)
@@ -229,14 +229,14 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
         """What counts as a success, as a clause."""
 
     @abstractmethod
-    def _joined(self, aim: Aim) -> Joined:
+    def _joined(self, aim: JoinTask) -> Joined:
         """How often he is right."""
 
     @abstractmethod
     def _knowledge(self) -> str:
         """What he knows besides, as a clause."""
 
-    def _assumptions(self, aim: Aim, *, checked: bool) -> Iterator[str]:
+    def _assumptions(self, aim: JoinTask, *, checked: bool) -> Iterator[str]:
         named = ", ".join(aim.columns)
         yield f"the adversary knows {named} of people exactly"
         yield self._knowledge()
@@ -283,7 +283,7 @@ class ProsecutorAttack(_LinkageAttack):
         if found.aimed_at == "row" and not found.overlapping:
             yield rarest_rows(found.combinations, int(found.alike.min()))
 
-    def _joined(self, aim: Aim) -> Joined:
+    def _joined(self, aim: JoinTask) -> Joined:
         return row_of_each_owner(aim)
 
 
@@ -341,7 +341,7 @@ class JournalistAttack(_LinkageAttack):
             crowd = found
         return ClosedForm.of_journalist(fitted, standing, scene.people, (crowd, everybody))
 
-    def _joined(self, aim: Aim) -> Joined:
+    def _joined(self, aim: JoinTask) -> Joined:
         return owner_of_each_row(aim)
 
 
@@ -370,7 +370,7 @@ def _is_of_people(published: PublishedRows) -> bool:
     return all(one.weighed for one in published.disclosure.columns.values())
 
 
-def _notes(aim: Aim) -> Iterator[str]:
+def _notes(aim: JoinTask) -> Iterator[str]:
     nobody = int((aim.owners.person < 0).sum())
     if nobody:
         yield f"{nobody:,} of the rows belong to nobody who is known; for them every guess fails"

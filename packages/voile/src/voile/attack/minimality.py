@@ -46,14 +46,14 @@ from numpy.typing import NDArray
 from voile.attack.asking import asks
 from voile.attack.chosen_groups import outcome_of_groups
 from voile.attack.differencing import permutes_sensitive
-from voile.attack.evidence import Evidence, gather
+from voile.attack.evidence import SeriesEvidence, gather
 from voile.attack.knowledge import check_names, require_sense
 from voile.attack.outcome import AttackOutcome, Estimate, Target
 from voile.attack.protocol import ARRIVED, Attack
-from voile.attack.refused import Shown, left_for
+from voile.attack.refused import RefusedRows, left_for
 from voile.attack.worlds import GroupChoice
 from voile.models.ke_anonymity import is_valid
-from voile.release.claims import KAnonymity, KEAnonymity
+from voile.release.claims import KAnonymityClaim, KEAnonymityClaim
 from voile.release.release import Release
 from voile.schema.numbers import decimals_of, units_of
 from voile.schema.plan import Plan
@@ -117,7 +117,7 @@ class MinimalityAttack(Attack):
             )
         return self._refusal_of_waiting(release, claim)
 
-    def _refusal_of_waiting(self, release: Release, claim: KEAnonymity) -> str | None:
+    def _refusal_of_waiting(self, release: Release, claim: KEAnonymityClaim) -> str | None:
         if claim.adversary == "pairwise":
             return 'it reasons from who waited, and with adversary = "pairwise" nobody waits'
         if claim.unit is not None:
@@ -168,7 +168,7 @@ class MinimalityAttack(Attack):
             _reason(sightings, at, arrived, values, terms, found)
         return self._outcome(found, evidence, sightings, claim)
 
-    def _refusal_of_groups(self, release: Release, claim: KAnonymity) -> str | None:
+    def _refusal_of_groups(self, release: Release, claim: KAnonymityClaim) -> str | None:
         if claim.l is None and claim.t is None and not claim.criteria:
             return (
                 "its groups were chosen by quasi-identifiers alone, which tells nothing of "
@@ -198,7 +198,7 @@ class MinimalityAttack(Attack):
         given = dict(zip(map(id, self._all(newest)), self.names or (), strict=False))
         return [given.get(id(one), f"release {_version(one)}") for one in releases]
 
-    def _arrivals(self, evidence: Evidence, release: Release, original: Any) -> Codes | None:
+    def _arrivals(self, evidence: SeriesEvidence, release: Release, original: Any) -> Codes | None:
         """Before which release each known person arrived, 0 where that is not known."""
         if not self._knows_who_waited:
             return None
@@ -223,7 +223,11 @@ class MinimalityAttack(Attack):
         return np.array([told.get(code, 0) for code in person.tolist()], dtype=np.int64)
 
     def _outcome(
-        self, found: _Found, evidence: Evidence, sightings: _Sightings, claim: KEAnonymity
+        self,
+        found: _Found,
+        evidence: SeriesEvidence,
+        sightings: _Sightings,
+        claim: KEAnonymityClaim,
     ) -> AttackOutcome:
         people = len(sightings.told_by)
         worst = min(found.exposed.items(), key=lambda one: (one[1], one[0]), default=None)
@@ -258,7 +262,9 @@ class MinimalityAttack(Attack):
             notes=tuple(notes),
         )
 
-    def _target(self, worst: tuple[int, int], evidence: Evidence, sightings: _Sightings) -> Target:
+    def _target(
+        self, worst: tuple[int, int], evidence: SeriesEvidence, sightings: _Sightings
+    ) -> Target:
         person, values = worst
         row = evidence.person[sightings.told_by[person]]
         return Target(evidence.persons.row(int(row), named=True), 1 / max(values, 1))
@@ -298,7 +304,7 @@ class _Sightings:
     """For each release and group how many rows have each value, by its place."""
 
     @classmethod
-    def of(cls, evidence: Evidence) -> _Sightings:
+    def of(cls, evidence: SeriesEvidence) -> _Sightings:
         """People of all releases; those whom nothing tells apart are taken in order of group."""
         releases = evidence.releases[::-1]
         most = np.max([one.people.totals(evidence.tuples) for one in releases], axis=0)
@@ -339,7 +345,7 @@ def _reason(
         return
     waited = _refused(arrived, seen.person[fresh], at + 1, terms)
     groups = [
-        Shown(number, fresh[seen.group[at, fresh] == number], _new_values(seen, at, number))
+        RefusedRows(number, fresh[seen.group[at, fresh] == number], _new_values(seen, at, number))
         for number in np.unique(seen.group[at, fresh]).tolist()
     ]
     refused = {int(person) for person, one in zip(fresh, waited, strict=True) if one}
@@ -383,13 +389,13 @@ def _new_values(seen: _Sightings, at: int, number: int) -> dict[int, int]:
     return {value: rows for value, rows in left.items() if rows > 0}
 
 
-def _of_groups(release: Release) -> KAnonymity | None:
+def _of_groups(release: Release) -> KAnonymityClaim | None:
     """The claim about groups that show one value of each quasi-identifier, if there is one."""
-    return next((c for c in release.guarantee.claims if isinstance(c, KAnonymity)), None)
+    return next((c for c in release.guarantee.claims if isinstance(c, KAnonymityClaim)), None)
 
 
-def _claim(release: Release) -> KEAnonymity | None:
-    return next((c for c in release.guarantee.claims if isinstance(c, KEAnonymity)), None)
+def _claim(release: Release) -> KEAnonymityClaim | None:
+    return next((c for c in release.guarantee.claims if isinstance(c, KEAnonymityClaim)), None)
 
 
 def _batch(release: Release) -> int | None:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.evidence import Chosen, Covering
+from voile.disclosure.evidence import Chosen, CoverEvidence
 from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
 from voile.release.release import Release
 from voile.table.arrays import Values
@@ -165,7 +165,7 @@ def plain_weights(
     and 0 where not; noise and permuted columns weigh as ``release.reading`` says.
     """
     for chunk in _chunks(targets, len(sightings.rows), pairs):
-        if all(isinstance(seen, Covering) for seen in sightings.evidence):
+        if all(isinstance(seen, CoverEvidence) for seen in sightings.evidence):
             yield chunk, _weights(sightings, chunk, 1)
         else:
             yield chunk, np.exp(_log_weights(sightings, chunk))
@@ -220,7 +220,7 @@ def _weights(
 
     ``usual`` (g,) are logarithms of what they are divided by.
     """
-    if usual is None and all(isinstance(seen, Covering) for seen in sightings.evidence):
+    if usual is None and all(isinstance(seen, CoverEvidence) for seen in sightings.evidence):
         covers = _covers(sightings, targets)
         assert covers is not None
         return covers.astype(np.float64)
@@ -234,7 +234,7 @@ def _weights(
 
 def _log_weights(sightings: Sightings, targets: Chosen) -> Floats:
     """Logarithms of the weights of all sightings for some targets; -inf rules one out."""
-    graded = [seen for seen in sightings.evidence if not isinstance(seen, Covering)]
+    graded = [seen for seen in sightings.evidence if not isinstance(seen, CoverEvidence)]
     covers = _covers(sightings, targets)
     weights = sum((seen.log_weights(targets) for seen in graded), start=np.zeros(()))
     return weights if covers is None else np.where(covers, weights, -np.inf)
@@ -244,7 +244,7 @@ def _covers(sightings: Sightings, targets: Chosen) -> NDArray[np.bool_] | None:
     """Which sightings fit some targets in all columns that say yes or no; None without any."""
     covers = None
     for seen in sightings.evidence:
-        if isinstance(seen, Covering):
+        if isinstance(seen, CoverEvidence):
             fits = seen.covers(targets)
             covers = fits if covers is None else np.logical_and(covers, fits, out=covers)
     return covers

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from voile.table.alignment import Codes
 
-__all__ = ["Shown", "left_for"]
+__all__ = ["RefusedRows", "left_for"]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class RefusedRows:
     """People whom a release shows first, in one group."""
 
     group: int
@@ -38,7 +38,7 @@ class Shown:
 
 
 def left_for(
-    groups: Sequence[Shown], refused: Set[int], values: NDArray[Any], k: int, e: int
+    groups: Sequence[RefusedRows], refused: Set[int], values: NDArray[Any], k: int, e: int
 ) -> Iterator[tuple[list[int], Codes]]:
     """People of whom the same is known, and the places of the values that each of them can have.
 
@@ -72,7 +72,7 @@ def left_for(
 
 
 def _windows(
-    groups: Sequence[Shown], held: Sequence[int], values: NDArray[Any], e: int
+    groups: Sequence[RefusedRows], held: Sequence[int], values: NDArray[Any], e: int
 ) -> NDArray[Any]:
     """The lows of the windows from which the refused of every group can have their values."""
     lows = np.array(sorted({place for one in groups for place in one.values}), dtype=np.int64)

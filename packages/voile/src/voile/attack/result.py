@@ -10,11 +10,11 @@ from typing import Any
 from voile.attack.outcome import AttackOutcome, Estimate, Target
 from voile.schema.numbers import decimals_of, units_of, unscaled
 
-__all__ = ["AttackResult", "Narrowing", "Place", "Victim"]
+__all__ = ["AttackResult", "Narrowing", "Victim", "VictimPosition"]
 
 
 @dataclass(frozen=True)
-class Place:
+class VictimPosition:
     """Where a victim stands in one release, as far as the adversary can tell."""
 
     release: str
@@ -66,7 +66,7 @@ class Victim:
     """Every value that the person can have, distinct, ascending."""
     alone: Narrowing
     """What the newest release that shows the person leaves if nothing else is known."""
-    places: tuple[Place, ...]
+    places: tuple[VictimPosition, ...]
     """Where the person stands in each release, newest first: the reason."""
 
     @property

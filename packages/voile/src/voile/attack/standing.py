@@ -35,7 +35,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.fitted import ComparedColumn, Fitted
+from voile.attack.fitted import Fitted, MatchingColumn
 from voile.attack.owners import telling_columns
 from voile.attack.posterior import rows_of_people
 from voile.disclosure.evidence import Labels
@@ -238,7 +238,7 @@ def _as_they_are(
     names = (name for name in telling_columns(published, people) if name not in columns)
     each = []
     for name in names:
-        column = None if name in published.permuted else ComparedColumn.of(published, people, name)
+        column = None if name in published.permuted else MatchingColumn.of(published, people, name)
         if column is not None and (labels := column.labels) is not None:
             known = labels.known[:, column.value]
             anything = np.zeros(len(column.cell), dtype=np.bool_)

@@ -18,11 +18,11 @@ from voile.table.alignment import Codes, common_places, joint_codes
 from voile.table.numeric import exact_numbers
 from voile_base.errors import TableError
 
-__all__ = ["Verification", "verify"]
+__all__ = ["VictimCounts", "verify"]
 
 
 @dataclass(frozen=True)
-class Verification:
+class VictimCounts:
     """Private counts of victims, as described by the attack."""
 
     victims: int
@@ -42,7 +42,7 @@ class Verification:
         return {**asdict(self), "share": self.share}
 
 
-def verify(victims: Sequence[Victim], original: pl.DataFrame, sensitive: str) -> Verification:
+def verify(victims: Sequence[Victim], original: pl.DataFrame, sensitive: str) -> VictimCounts:
     """Count the victims whose true values are among the narrowed ones.
 
     Victims are found in the original by their quasi-identifiers, in columns of the same names.
@@ -51,7 +51,7 @@ def verify(victims: Sequence[Victim], original: pl.DataFrame, sensitive: str) ->
     the original lacks one of the columns, or its sensitive column is not numeric.
     """
     if not victims:
-        return Verification(0, 0, 0)
+        return VictimCounts(0, 0, 0)
     known = list(victims[0].quasi_identifiers)
     _require(original, [*known, sensitive])
     rows = original.filter(pl.col(sensitive).is_not_null())
@@ -72,7 +72,7 @@ def verify(victims: Sequence[Victim], original: pl.DataFrame, sensitive: str) ->
         for first, last, claims in zip(start, stop, value_codes[1:], strict=True)
     ]
     right = sum(fits >= victim.people for fits, victim in zip(fitting, victims, strict=True))
-    return Verification(len(victims), right, int((start == stop).sum()))
+    return VictimCounts(len(victims), right, int((start == stop).sum()))
 
 
 def _require(original: pl.DataFrame, columns: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ from voile.table.alignment import common_codes
 from voile.table.dictionary import encode
 from voile_base.randomness import Draws
 
-__all__ = ["Beside", "Column"]
+__all__ = ["JointCodes", "JointColumn"]
 
 Floats = NDArray[np.float32]
 Indices = NDArray[np.int64]
@@ -44,7 +44,7 @@ _REACH = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class JointColumn:
     """One column on both sides."""
 
     name: str
@@ -85,10 +85,10 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class JointCodes:
     """All columns that a file shows, beside those of groups of people."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[JointColumn, ...]
     rows: int
     """Published rows that are looked at."""
     left_out: tuple[str, ...]
@@ -116,7 +116,7 @@ class Beside:
         people: Sequence[pl.DataFrame],
         plan: Plan | None,
         unit: str | None = None,
-    ) -> Beside:
+    ) -> JointCodes:
         """A file beside groups of people, such as the original and the control.
 
         ``unit`` is the column that tells persons or households apart; None: each row is another.
@@ -142,7 +142,7 @@ class Beside:
 
 def _column(
     published: PublishedRows, one: Recognised, everybody: People, sizes: Sequence[int]
-) -> Column | None:
+) -> JointColumn | None:
     """One column; None where it has too many texts to compare all with all."""
     names, whole = published.columns_of(one.name), None
     seen = published.frame.select(names)
@@ -173,7 +173,7 @@ def _column(
     parts = tuple(np.split(value, ends))
     kept = whole and (tuple(np.split(whole[0], ends)), whole[1])
     wide = _are_wide(cells) if numbers is not None else np.zeros(cells.height, dtype=bool)
-    return Column(
+    return JointColumn(
         one.name, parts, cell, covers, near.astype(np.float32), numbers, wide, one.how, kept
     )
 

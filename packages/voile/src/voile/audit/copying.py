@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.outcome import Estimate
-from voile.audit.beside import Beside, Column
+from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.beyond import excess_of, least_seen
 from voile.audit.closest import Agreement, NearestRows
-from voile.audit.likeness import Rows
+from voile.audit.likeness import DistinctRows
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.registry import Setting
 from voile.audit.risk import CONTROL, ORIGINAL, Risk
@@ -82,7 +82,7 @@ class Copying:
         yield copying(setting.beside, setting.randomness)
 
 
-def copying(beside: Beside, randomness: Randomness) -> Risk:
+def copying(beside: JointCodes, randomness: Randomness) -> Risk:
     """Who of the original is copied, beside the control."""
     scores = _scores(beside, randomness.key("copying").generator())
     excess, sure = excess_of(scores)
@@ -130,7 +130,7 @@ def _rows_of_people(setting: Setting) -> bool:
     return float(np.mean([_somebody_fits(asked, row) for row in rows])) >= _OF_SOMEBODY
 
 
-def _somebody_fits(columns: Sequence[Column], row: int) -> bool:
+def _somebody_fits(columns: Sequence[JointColumn], row: int) -> bool:
     left: Indices | None = None
     for column in columns:
         fits = column.covers[:, column.cell[row]]
@@ -139,16 +139,16 @@ def _somebody_fits(columns: Sequence[Column], row: int) -> bool:
     return left is None or bool(len(left))
 
 
-def _candidates(beside: Beside) -> Indices:
+def _candidates(beside: JointCodes) -> Indices:
     """The rows that are of no group of averages."""
     averaged = [column for column in beside.columns if column.how == "averaged"]
     if not averaged:
         return np.arange(beside.rows)
-    rows = Rows.of(averaged)
+    rows = DistinctRows.of(averaged)
     return np.flatnonzero(rows.count[rows.place] < _GROUP)
 
 
-def _scores(beside: Beside, draws: Draws) -> dict[str, tuple[Floats, Floats]]:
+def _scores(beside: JointCodes, draws: Draws) -> dict[str, tuple[Floats, Floats]]:
     """Two scores of people of both sides, each person the best of the person's rows."""
     columns, kept = beside.columns, _candidates(beside)
     nearest = NearestRows(
@@ -180,7 +180,7 @@ def _scores(beside: Beside, draws: Draws) -> dict[str, tuple[Floats, Floats]]:
     return {"a perfect row": (lacks[0], lacks[1]), "other people": (closer[0], closer[1])}
 
 
-def _asked(beside: Beside, most: Sequence[Floats], rows: int, draws: Draws) -> list[Indices]:
+def _asked(beside: JointCodes, most: Sequence[Floats], rows: int, draws: Draws) -> list[Indices]:
     """Rows of people of both sides that are looked at: all, or half the rarest and half others."""
     count = max(_LOOKED_AT, _PAIRS // max(rows, 1))
     # The rarest by what a row is worth to them at most, from the same limit on for both sides.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from voile.audit.beside import Beside
+from voile.audit.beside import JointCodes
 from voile.audit.registry import Setting, risk_inquiries
 from voile.audit.risk import Risk
 from voile.release.reading.rows import People
@@ -19,14 +19,14 @@ from voile.table.arrays import Frame
 from voile.table.holdout import hold_out
 from voile_base.randomness import Randomness
 
-__all__ = ["ROWS", "Asked", "counted", "some_people", "unit_of"]
+__all__ = ["ROWS", "RiskQuery", "counted", "some_people", "unit_of"]
 
 ROWS = 200_000
 """Rows of each side that the three risks look at."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class RiskQuery:
     """What is asked of the three risks."""
 
     sensitive: tuple[str, ...]
@@ -37,7 +37,7 @@ class Asked:
 
 
 def counted(
-    beside: Beside, asked: Asked, randomness: Randomness, progress: Callable[[str], None]
+    beside: JointCodes, asked: RiskQuery, randomness: Randomness, progress: Callable[[str], None]
 ) -> Iterator[Risk | Skipped]:
     """Each figure of each risk, or why a risk was not counted."""
     for name in beside.left_out:

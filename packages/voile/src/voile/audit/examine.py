@@ -22,9 +22,9 @@ from typing import Any, NamedTuple, TypeVar
 import polars as pl
 
 from voile.attack.protocol import Attack, Knowledge
-from voile.audit.beside import Beside
+from voile.audit.beside import JointCodes
 from voile.audit.copies import copy_notices
-from voile.audit.counting import ROWS, Asked, counted, some_people, unit_of
+from voile.audit.counting import ROWS, RiskQuery, counted, some_people, unit_of
 from voile.audit.foreign import Foreign, as_release
 from voile.audit.positions import order_notices
 from voile.audit.recognition import Recognised, recognise
@@ -232,8 +232,8 @@ class _Court:
         self.progress("three risks")
         groups = [some_people(people, self.randomness) for people in self._groups()]
         sides = self.sides
-        beside = Beside.of(self._looked_at(), groups, sides.plan, unit_of(sides.original))
-        asked = Asked(sides.roles["sensitive"], self.inquiry.targets, self.inquiry.first)
+        beside = JointCodes.of(self._looked_at(), groups, sides.plan, unit_of(sides.original))
+        asked = RiskQuery(sides.roles["sensitive"], self.inquiry.targets, self.inquiry.first)
         yield from counted(beside, asked, self.randomness.within("risks"), self.progress)
 
     def attack(self, attack: Attack) -> AttackDocument | Skipped:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from voile.audit.recognition import Recognised
-from voile.disclosure.disclosure import Disclosure, Groups, Shown
+from voile.disclosure.disclosure import Disclosure, GroupNumbering, Shown
 from voile.disclosure.permuted import Permuted
 from voile.release.claims import UnknownClaim
 from voile.release.release import Guarantee, Release
@@ -55,7 +55,9 @@ def as_release(
     if permuted:
         numbers = _groups(released, taken=GROUP in columns)
         frame = frame.insert_column(0, numbers)
-        groups = Groups(column=numbers.name, made="clusters", by=tuple(others) or tuple(permuted))
+        groups = GroupNumbering(
+            column=numbers.name, made="clusters", by=tuple(others) or tuple(permuted)
+        )
     disclosure = Disclosure(columns=columns, groups=groups)
     used = {name for one in recognised for name in one.of}
     release = Release(

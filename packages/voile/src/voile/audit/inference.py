@@ -25,14 +25,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.audit.beside import Beside, Column
-from voile.audit.likeness import Likeness, Rows
+from voile.audit.beside import JointCodes, JointColumn
+from voile.audit.likeness import DistinctRows, Likeness
 from voile.audit.registry import Setting
 from voile.audit.risk import ORIGINAL, Question, Risk
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["Inference", "inference"]
+__all__ = ["InferenceRisk", "inference"]
 
 ensemble = on_demand("sklearn.ensemble")
 
@@ -53,7 +53,7 @@ _FEW = 20
 
 
 @dataclass(frozen=True)
-class Inference:
+class InferenceRisk:
     """The risk as audits count it."""
 
     name: ClassVar[str] = "inference"
@@ -71,7 +71,7 @@ class Inference:
         )
 
 
-def inference(beside: Beside, wanted: str, targets: int, randomness: Randomness) -> Risk:
+def inference(beside: JointCodes, wanted: str, targets: int, randomness: Randomness) -> Risk:
     """One column of a person from all others, of which the file shows at least one."""
     return next(_Inferring.of(beside, [wanted], targets, randomness).risks(lambda _: None))
 
@@ -80,7 +80,7 @@ def inference(beside: Beside, wanted: str, targets: int, randomness: Randomness)
 class _Inferring:
     """Columns of the same people in each group, each told from all others."""
 
-    beside: Beside
+    beside: JointCodes
     wanted: Sequence[str]
     drawn: Sequence[Indices]
     """The people of each group."""
@@ -90,7 +90,7 @@ class _Inferring:
 
     @classmethod
     def of(
-        cls, beside: Beside, wanted: Sequence[str], targets: int, randomness: Randomness
+        cls, beside: JointCodes, wanted: Sequence[str], targets: int, randomness: Randomness
     ) -> _Inferring:
         """Draw the people, and let rows vote for the wanted columns of each."""
         groups = range(len(beside.units))
@@ -121,7 +121,7 @@ class _Inferring:
         goal = f"{name!r} is told from all other columns{_within(column)}"
         return Question("inference", name, goal).answered(won, guessed)
 
-    def _learnt(self, column: Column) -> list[Indices]:
+    def _learnt(self, column: JointColumn) -> list[Indices]:
         others = [one for one in self.beside.columns if one.name != column.name]
         known = [
             np.stack([one.as_cell[one.value[group][people]] for one in others], axis=1)
@@ -131,7 +131,7 @@ class _Inferring:
         return _learnt(others, column, known, draws)
 
 
-def _right(column: Column) -> Floats:
+def _right(column: JointColumn) -> Floats:
     """How far naming a cell is right about a value, between 0 and 1, shape (v, g).
 
     A text that stands for several values names each of them as often, and one that stands for
@@ -151,7 +151,7 @@ def _right(column: Column) -> Floats:
     return np.maximum(within, near | missing)
 
 
-def _told_by_intervals(column: Column) -> Floats:
+def _told_by_intervals(column: JointColumn) -> Floats:
     """What each cell tells of the values that it covers, beside the cell that tells most of them.
 
     A cell tells the share of people whose value it does not cover.
@@ -162,7 +162,7 @@ def _told_by_intervals(column: Column) -> Floats:
     return np.asarray(told / np.maximum(told.max(axis=1, keepdims=True), np.finfo(float).tiny))
 
 
-def _tolerance(column: Column) -> float:
+def _tolerance(column: JointColumn) -> float:
     """How far off a number may be: a twentieth of the range of the published ones; 0 of few."""
     assert column.numbers is not None
     numbers = column.numbers[1][column.cell]
@@ -172,14 +172,14 @@ def _tolerance(column: Column) -> float:
     return float(np.subtract(*np.quantile(numbers, [0.99, 0.01]))) / 20
 
 
-def _within(column: Column) -> str:
+def _within(column: JointColumn) -> str:
     if column.wide.any():
         return " by an interval that holds it"
     reach = 0.0 if column.numbers is None else _tolerance(column)
     return f", within {reach:.3g}" if reach else ""
 
 
-def _counted(rows: Rows, column: Column) -> Any:
+def _counted(rows: DistinctRows, column: JointColumn) -> Any:
     """How many published rows show each cell of a column in each of g different rows; sparse."""
     each = np.ones(len(rows.place), dtype=np.float32)
     shape = len(rows.count), column.covers.shape[1]
@@ -187,10 +187,10 @@ def _counted(rows: Rows, column: Column) -> Any:
 
 
 def _voted(
-    columns: Sequence[Column], wanted: Sequence[str], drawn: Sequence[Indices]
+    columns: Sequence[JointColumn], wanted: Sequence[str], drawn: Sequence[Indices]
 ) -> list[dict[tuple[str, str], Indices]]:
     """The cell that most weight of the nearest rows falls to, for each person of each group."""
-    names, rows = [one.name for one in columns], Rows.of(columns)
+    names, rows = [one.name for one in columns], DistinctRows.of(columns)
     shown = {names.index(name): _counted(rows, columns[names.index(name)]) for name in wanted}
     found = []
     for group, people in enumerate(drawn):
@@ -204,7 +204,7 @@ def _voted(
 
 
 def _learnt(
-    others: Sequence[Column], column: Column, asked: Sequence[Indices], draws: Draws
+    others: Sequence[JointColumn], column: JointColumn, asked: Sequence[Indices], draws: Draws
 ) -> list[Indices]:
     """The wanted cell of people whose other cells are known, as a forest has learnt it.
 
@@ -258,7 +258,7 @@ def _regressor(seed: int, known: Floats, numbers: Floats) -> Callable[[Floats], 
     return forest.fit(known, numbers).predict  # type: ignore[no-any-return]
 
 
-def _ordered(columns: Sequence[Column], cells: Indices) -> Floats:
+def _ordered(columns: Sequence[JointColumn], cells: Indices) -> Floats:
     """Cells as numbers that a tree may cut: numbers by their size, texts by their codes."""
     return np.stack(
         [
@@ -271,7 +271,7 @@ def _ordered(columns: Sequence[Column], cells: Indices) -> Floats:
     )
 
 
-def _best_constant(column: Column, right: Floats) -> int:
+def _best_constant(column: JointColumn, right: Floats) -> int:
     """The cell whose naming would be right for most published rows."""
     count = np.bincount(column.cell, minlength=column.covers.shape[1])
     weight = column.covers @ count / np.maximum(column.covers.sum(axis=0), 1).max()

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.audit.beside import Column
+from voile.audit.beside import JointColumn
 from voile.table.combinations import combine
 
-__all__ = ["Likeness", "Rows"]
+__all__ = ["DistinctRows", "Likeness"]
 
 Floats = NDArray[np.float32]
 Indices = NDArray[np.int64]
@@ -31,7 +31,7 @@ _PAIRS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class DistinctRows:
     """The g different published rows in some columns."""
 
     cells: tuple[NDArray[np.integer], ...]
@@ -42,7 +42,7 @@ class Rows:
     """Shape (n,): which of them each row is."""
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> Rows:
+    def of(cls, columns: Sequence[JointColumn]) -> DistinctRows:
         """The rows of at least one column."""
         found = combine([(column.cell, column.covers.shape[1]) for column in columns])
         return cls(tuple(found.codes), found.rows, found.index.astype(np.int64))
@@ -63,8 +63,8 @@ class Likeness:
     @classmethod
     def of(
         cls,
-        columns: Sequence[Column],
-        rows: Rows,
+        columns: Sequence[JointColumn],
+        rows: DistinctRows,
         people: tuple[int, Indices],
         *,
         exact: bool = False,

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.outcome import Estimate
-from voile.audit.beside import Beside
-from voile.audit.likeness import Likeness, Rows
+from voile.audit.beside import JointCodes
+from voile.audit.likeness import DistinctRows, Likeness
 from voile.audit.registry import Setting
 from voile.audit.risk import Question, Risk
 from voile_base.errors import InputError
@@ -68,7 +68,7 @@ class Linkability:
 
 
 def linkability(
-    beside: Beside,
+    beside: JointCodes,
     halves: tuple[Sequence[str], Sequence[str]],
     targets: int,
     randomness: Randomness,
@@ -78,7 +78,7 @@ def linkability(
     sides = [[c for c in beside.columns if c.name in set(half)] for half in halves]
     groups = range(len(beside.units))
     count = min(targets, *map(beside.people, groups))
-    rows = Rows.of([column for side in sides for column in side])
+    rows = DistinctRows.of([column for side in sides for column in side])
     places = range(len(sides[0])), range(len(sides[0]), len(rows.cells))
     won: list[dict[str, Floats]] = []
     for group in groups:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from voile.audit.beside import Beside
+from voile.audit.beside import JointCodes
 from voile.audit.risk import Risk
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
@@ -22,7 +22,7 @@ __all__ = ["RISKS", "RiskInquiry", "Setting", "risk_inquiries"]
 class Setting:
     """What somebody who counts a risk has; private."""
 
-    beside: Beside
+    beside: JointCodes
     """The file, and the people of the original and of the control, as codes."""
     sensitive: tuple[str, ...]
     """Columns that nobody may learn, as far as the file shows them."""
@@ -58,7 +58,7 @@ RISKS: Registry[RiskInquiry] = Registry(
     own={
         "singling-out": "voile.audit.singling_out:SinglingOut",
         "linkability": "voile.audit.linkability:Linkability",
-        "inference": "voile.audit.inference:Inference",
+        "inference": "voile.audit.inference:InferenceRisk",
         "copying": "voile.audit.copying:Copying",
     },
     offers=("name", "refusal", "risks"),

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from voile.audit.beside import Beside
-from voile.audit.counting import ROWS, Asked, counted, some_people, unit_of
+from voile.audit.beside import JointCodes
+from voile.audit.counting import ROWS, RiskQuery, counted, some_people, unit_of
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.risk import Risk
@@ -42,8 +42,8 @@ def risks_of_rehearsal(
     shown = frame_of(release.table.to_arrow())
     foreign = as_release(shown, recognise(shown, compared.original), {})
     groups = [some_people(each, randomness) for each in (compared.original, compared.held_out)]
-    beside = Beside.of(foreign, groups, compared.original.plan, unit_of(compared.original))
-    asked = Asked(tuple(staged.plan.roles.sensitive), targets)
+    beside = JointCodes.of(foreign, groups, compared.original.plan, unit_of(compared.original))
+    asked = RiskQuery(tuple(staged.plan.roles.sensitive), targets)
     return [
         replace(one, notes=(*one.notes, _NOTE)).document() if isinstance(one, Risk) else one
         for one in counted(beside, asked, randomness, progress)

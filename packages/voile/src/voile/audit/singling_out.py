@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.outcome import Estimate
-from voile.audit.beside import Beside, Column
+from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.registry import Setting
 from voile.audit.risk import CONTROL, ORIGINAL, Risk, share_of
 from voile_base.randomness import Draws, Randomness
@@ -70,7 +70,7 @@ class SinglingOut:
         yield from singling_out(setting.beside, setting.randomness)
 
 
-def singling_out(beside: Beside, randomness: Randomness) -> Iterator[Risk]:
+def singling_out(beside: JointCodes, randomness: Randomness) -> Iterator[Risk]:
     """Predicates of several columns, and of one where these are not too few."""
     one = _tried(beside, randomness.within("one column"), several=False)
     if len(beside.columns) == 1:
@@ -171,7 +171,7 @@ class _Predicates:
         return _Predicates(self.cell[chosen], self.side[chosen])
 
 
-def _tried(beside: Beside, randomness: Randomness, *, several: bool) -> _Tried:
+def _tried(beside: JointCodes, randomness: Randomness, *, several: bool) -> _Tried:
     columns = beside.columns
     draws = randomness.key("predicates").generator()
     predicates = (_of_rows if several else _of_cells)(columns, beside.rows, draws)
@@ -188,7 +188,7 @@ def _tried(beside: Beside, randomness: Randomness, *, several: bool) -> _Tried:
     return tried if several else _with_numbers(tried, beside, randomness.within("numbers"))
 
 
-def _with_numbers(tried: _Tried, beside: Beside, randomness: Randomness) -> _Tried:
+def _with_numbers(tried: _Tried, beside: JointCodes, randomness: Randomness) -> _Tried:
     """Beside the predicates that were tried, numbers that fewest published rows show.
 
     Numbers that are many are taken together elsewhere; a predicate asks for one as it is.  Guess: a
@@ -224,7 +224,7 @@ def _having(numbers: Floats, units: Indices, people: Indices, asked: Floats) -> 
     return np.asarray(behind - first)
 
 
-def _of_rows(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:
+def _of_rows(columns: Sequence[JointColumn], rows: int, draws: Draws) -> _Predicates:
     """Cells of one row in some columns, of the predicates drawn those that fewest rows share."""
     drawn = 4 * _PREDICATES
     _, like, count = np.unique(
@@ -250,7 +250,7 @@ def _of_rows(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:
     return predicates.only(fewest[shared[fewest] <= max(shared[order[0]], 1)])
 
 
-def _of_cells(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:
+def _of_cells(columns: Sequence[JointColumn], rows: int, draws: Draws) -> _Predicates:
     """Cells of one column that stand in fewest rows, and what lies beyond the outermost numbers."""
     cells, sides, shared = [], [], []
     for place, column in enumerate(columns):
@@ -274,7 +274,7 @@ def _of_cells(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates
     return _Predicates(np.array(cells)[chosen], np.array(sides)[chosen])
 
 
-def _sides(column: Column, cell: Indices) -> Indices:
+def _sides(column: JointColumn, cell: Indices) -> Indices:
     """What lies beyond rare numbers, for every other predicate; else what the cell covers."""
     side = np.zeros(len(cell), dtype=np.int64)
     if column.numbers is None:
@@ -292,7 +292,7 @@ def _finite(numbers: Floats) -> Floats:
     return numbers[np.isfinite(numbers)]
 
 
-def _fits(column: Column, cell: int, side: int) -> NDArray[np.bool_]:
+def _fits(column: JointColumn, cell: int, side: int) -> NDArray[np.bool_]:
     """Which values satisfy one condition, shape (v,)."""
     if side == 0 or column.numbers is None:
         fits: NDArray[np.bool_] = column.covers[:, cell]
@@ -301,7 +301,7 @@ def _fits(column: Column, cell: int, side: int) -> NDArray[np.bool_]:
     return np.asarray(values >= shown[cell] if side > 0 else values <= shown[cell])
 
 
-def _fitting(beside: Beside, predicates: _Predicates, group: int, people: Indices) -> Indices:
+def _fitting(beside: JointCodes, predicates: _Predicates, group: int, people: Indices) -> Indices:
     """How many of some persons fulfil each predicate, by any of their rows; shape (p,)."""
     rows = np.flatnonzero(np.isin(beside.units[group], people))
     unit = beside.units[group][rows]
@@ -314,7 +314,7 @@ def _fitting(beside: Beside, predicates: _Predicates, group: int, people: Indice
     return found
 
 
-def _sharing(columns: Sequence[Column], predicates: _Predicates, rows: int) -> Indices:
+def _sharing(columns: Sequence[JointColumn], predicates: _Predicates, rows: int) -> Indices:
     """How many published rows fulfil each predicate."""
     cells = [column.cell for column in columns]
     fulfilling = _fulfilling(columns, predicates, cells, of_cells=True)
@@ -322,7 +322,7 @@ def _sharing(columns: Sequence[Column], predicates: _Predicates, rows: int) -> I
 
 
 def _fulfilling(
-    columns: Sequence[Column],
+    columns: Sequence[JointColumn],
     predicates: _Predicates,
     seen: Sequence[Indices],
     *,
@@ -339,7 +339,7 @@ def _fulfilling(
         yield left
 
 
-def _fits_cells(column: Column, cell: int, side: int) -> NDArray[np.bool_]:
+def _fits_cells(column: JointColumn, cell: int, side: int) -> NDArray[np.bool_]:
     """Which cells of the file show what a condition asks for, shape (g,)."""
     if side == 0 or column.numbers is None:
         return np.asarray(np.arange(column.covers.shape[1]) == cell)
@@ -347,7 +347,7 @@ def _fits_cells(column: Column, cell: int, side: int) -> NDArray[np.bool_]:
     return np.asarray(shown >= shown[cell] if side > 0 else shown <= shown[cell])
 
 
-def _blind(columns: Sequence[Column], predicates: _Predicates, draws: Draws) -> Indices:
+def _blind(columns: Sequence[JointColumn], predicates: _Predicates, draws: Draws) -> Indices:
     """The same columns with the cells of other rows, each drawn by itself."""
     cell = predicates.cell.copy()
     for place, column in enumerate(columns):

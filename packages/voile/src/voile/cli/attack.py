@@ -133,7 +133,7 @@ def attack(**options: Any) -> None:
     NEW stands before --previous. Where it stands nowhere else, the last name behind --previous is
     NEW.
     """
-    call = attack_call.Call.of(options)
+    call = attack_call.AttackCall.of(options)
     with progress() as stage:
         stage("reading")
         new = call.read(call.release)
@@ -189,7 +189,9 @@ class _Report:
             attack_shown.show_side_by_side(self.outcomes, self.skipped)
 
 
-def _difference(call: attack_call.Call, new: Release, stage: Callable[[str], None]) -> _Report:
+def _difference(
+    call: attack_call.AttackCall, new: Release, stage: Callable[[str], None]
+) -> _Report:
     """Compare releases."""
     if not call.against:
         reason = "it is about people in the private original; give that too, with --against"
@@ -213,7 +215,7 @@ def _difference(call: attack_call.Call, new: Release, stage: Callable[[str], Non
     )
 
 
-def _identify(call: attack_call.Call, new: Release, stage: Callable[[str], None]) -> _Report:
+def _identify(call: attack_call.AttackCall, new: Release, stage: Callable[[str], None]) -> _Report:
     """Look for people's rows."""
     call.refuse(
         *_OF_RELEASES,
@@ -235,7 +237,7 @@ def _identify(call: attack_call.Call, new: Release, stage: Callable[[str], None]
 
 
 def _with_others(
-    report: _Report, call: attack_call.Call, new: Release, stage: Callable[[str], None]
+    report: _Report, call: attack_call.AttackCall, new: Release, stage: Callable[[str], None]
 ) -> _Report:
     """The report with the attacks that were asked for, or with all that it does not have yet."""
     if call.against is None:
@@ -272,7 +274,7 @@ _OF_RELEASES = ("k", "e", "most")
 """What is said of comparing releases, which needs no private file."""
 
 
-def _knowledge(call: attack_call.Call, name: str) -> dict[str, Any]:
+def _knowledge(call: attack_call.AttackCall, name: str) -> dict[str, Any]:
     """What was said of the adversary, as far as this one has a use for it."""
     said = knowledge_said(name, call.said, lambda path: call.people(path, call.told))
     if call.previous and "earlier" in registry.ATTACKS.fields_of(name):

@@ -17,11 +17,11 @@ from voile.table.places import Place
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 
-__all__ = ["Call"]
+__all__ = ["AttackCall"]
 
 
 @dataclass(frozen=True)
-class Call:
+class AttackCall:
     """What was asked for; an option that was not given is None, empty or False."""
 
     release: Path
@@ -44,7 +44,7 @@ class Call:
     """The options that tell adversaries what they know."""
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Call:
+    def of(cls, options: Mapping[str, Any]) -> AttackCall:
         """A call with the values of all options."""
         own = {field.name for field in fields(cls)} - {"said"}
         said = {name: value for name, value in options.items() if name not in own}

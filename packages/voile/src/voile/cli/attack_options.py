@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from voile.attack.asking import OPTIONS, Asked
+from voile.attack.asking import OPTIONS, AttackOption
 from voile.attack.registry import ATTACKS
 from voile.cli.tables import TABLE
 from voile.table.places import Place
@@ -63,18 +63,18 @@ def used_by(name: str) -> frozenset[str]:
     return frozenset(map(destination, _asked_by(name).values()))
 
 
-def destination(asked: Asked) -> str:
+def destination(asked: AttackOption) -> str:
     """The name under which Click puts the value of an option."""
     return asked.option.lstrip("-").replace("-", "_")
 
 
-def _asked_by(name: str) -> Mapping[str, Asked]:
+def _asked_by(name: str) -> Mapping[str, AttackOption]:
     """How the fields of an attack are asked for, of those that are."""
     known = ATTACKS.fields_of(name).items()
     return {field: it.metadata["asked"] for field, it in known if "asked" in it.metadata}
 
 
-def _option(asked: Asked) -> click.Option:
+def _option(asked: AttackOption) -> click.Option:
     read = {"texts": _texts, "decimal": _decimal}.get(asked.reading)
     return click.Option(
         [asked.option],

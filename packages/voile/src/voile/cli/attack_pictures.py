@@ -18,21 +18,21 @@ from typing import IO
 
 import numpy as np
 
-from voile.attack.trajectory.adversaries import Finding, share_right
-from voile.attack.trajectory.knowing import Seen
+from voile.attack.trajectory.adversaries import RoadEstimate, share_right
+from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.stops import WITHIN, put, stops_of
 from voile.report.fleet_page import FleetTrip
 from voile_base.durable import write_text
 from voile_geo.roads.drawing import DrawnPath, draw_paths
 from voile_geo.roads.network import RoadNetwork
 
-__all__ = ["Gallery", "Picture", "picture_of"]
+__all__ = ["Gallery", "TripPicture", "picture_of"]
 
 _INFORMED, _PAGE = "informed", "fleet.html"
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class TripPicture:
     """A trip that was followed, and its map before it is drawn."""
 
     trip: FleetTrip
@@ -45,7 +45,7 @@ class Picture:
         draw_paths(where, roads, self.paths, title)
 
 
-def picture_of(seen: Seen, made: Mapping[str, Finding], name: str) -> Picture:
+def picture_of(seen: TrackedTrip, made: Mapping[str, RoadEstimate], name: str) -> TripPicture:
     """What came of a trip, whose map has a name; see ``Watch``."""
     informed = made[_INFORMED]
     true = stops_of(seen.sighted.time, seen.track)
@@ -76,7 +76,7 @@ def picture_of(seen: Seen, made: Mapping[str, Finding], name: str) -> Picture:
         places = np.array([stop.place for stop in true])
         paths.append(DrawnPath(f"true stops ({len(true)})", places, joined=False))
         paths.append(DrawnPath("where he puts these", np.array(named), joined=False))
-    return Picture(trip, paths)
+    return TripPicture(trip, paths)
 
 
 @dataclass(eq=False)
@@ -87,7 +87,7 @@ class Gallery:
     roads: RoadNetwork
     trips: list[FleetTrip] = field(default_factory=list)
 
-    def __call__(self, seen: Seen, made: Mapping[str, Finding]) -> None:
+    def __call__(self, seen: TrackedTrip, made: Mapping[str, RoadEstimate]) -> None:
         """Draw one trip; see ``Watch``."""
         name = f"trip-{len(self.trips) + 1:03}.svg"
         picture = picture_of(seen, made, name)

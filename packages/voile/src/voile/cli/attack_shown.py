@@ -9,7 +9,7 @@ import click
 
 from voile.attack.outcome import AttackOutcome, Estimate
 from voile.attack.result import AttackResult, Narrowing, Victim
-from voile.attack.verification import Verification
+from voile.attack.verification import VictimCounts
 from voile.cli.reporting import believed_apart
 from voile_base.terminal import print_table
 
@@ -152,7 +152,7 @@ def _print_notes(notes: Sequence[str]) -> None:
         click.echo(f"Note: {note}")
 
 
-def show_exposure(result: AttackResult, checked: Verification | None) -> None:
+def show_exposure(result: AttackResult, checked: VictimCounts | None) -> None:
     """Who is exposed when releases are compared."""
     verb = "is" if result.exposed == 1 else "are"
     click.echo(f"{result.exposed:,} of {result.people:,} people {verb} exposed{_share(result)}")

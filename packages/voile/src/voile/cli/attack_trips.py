@@ -10,7 +10,7 @@ from voile.attack.trajectory.knowing import TripKnowledge, read_places
 from voile.attack.trajectory.movements import read_movement
 from voile.attack.trajectory.on_release import Limits, TripsOutcome, Watch, follow_trips
 from voile.attack.trajectory.selection import counted
-from voile.cli.attack_call import Call
+from voile.cli.attack_call import AttackCall
 from voile.cli.attack_shown import PRIVATE, show_followed
 from voile.release.release import Release
 from voile.report.html import require_report
@@ -23,7 +23,7 @@ from voile_geo.roads.reading import read_roads
 __all__ = ["follow"]
 
 
-def follow(call: Call, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
+def follow(call: AttackCall, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
     """Follow the trips of a release on a map; how to show what came of it."""
     reason = "with --roads, trips are followed on a map"
     call.refuse("previous", "attack", reason=reason)
@@ -76,7 +76,7 @@ def follow(call: Call, new: Release, stage: Callable[[str], None]) -> Callable[[
 
 
 def _drawn(
-    call: Call,
+    call: AttackCall,
     roads: RoadNetwork,
     followed: Callable[[Watch], tuple[TripsOutcome, ...]],
 ) -> tuple[TripsOutcome, ...]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from voile.study import documents, evidence, frontier, grid, record, store
     from voile.study import points as study_points
     from voile.study.grid import MadeComparison
-    from voile.study.record import Comparison, Point
+    from voile.study.record import Point, StudyComparison
 else:
     documents = on_demand("voile.study.documents")
     evidence = on_demand("voile.study.evidence")
@@ -96,7 +96,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     command goes on from there.
     """
     terms = study_points.PointTerms(
-        seed, evidence.Terms(names_of(attacks), targets, held_out), engine=engine
+        seed, evidence.EvidenceTerms(names_of(attacks), targets, held_out), engine=engine
     )
     try:
         with progress() as stage:
@@ -147,7 +147,7 @@ def _tell(made: MadeComparison, out: str) -> None:
         say(f"No report was drawn: {made.no_report}.")
 
 
-def _show(comparison: Comparison) -> None:
+def _show(comparison: StudyComparison) -> None:
     click.echo(record.PRIVATE)
     loss = f"loss: {comparison.loss}" if comparison.loss else "loss"
     print_table(
@@ -162,7 +162,7 @@ def _show(comparison: Comparison) -> None:
         click.echo(f"{first}{more}: {message}")
 
 
-def _ties(comparison: Comparison) -> Iterator[str]:
+def _ties(comparison: StudyComparison) -> Iterator[str]:
     """Which points are one release, and which risks on the frontier cannot be told apart."""
     for point in comparison.points:
         if point.same_as:
@@ -179,7 +179,7 @@ def _ties(comparison: Comparison) -> Iterator[str]:
             )
 
 
-def _row(point: Point, comparison: Comparison) -> list[object]:
+def _row(point: Point, comparison: StudyComparison) -> list[object]:
     risk = "" if point.risk is None else _risk_told(point.risk, point.risk_low, point.risk_high)
     loss = "" if point.loss is None else f"{point.loss:.4g}"
     on_frontier = "yes" if point.name in comparison.frontier else ""

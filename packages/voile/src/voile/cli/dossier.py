@@ -109,7 +109,7 @@ def _signatures(folder: Path, *, signed: bool) -> tuple[SignedBy, ...]:
     return found.signatures
 
 
-def _history(path: Path, document: Mapping[str, Any] | None) -> Iterator[dossier_page.Event]:
+def _history(path: Path, document: Mapping[str, Any] | None) -> Iterator[dossier_page.HistoryLine]:
     """Releases of the series and the data set that a release belongs to, as the ledger has them."""
     if document is None:
         return
@@ -119,14 +119,16 @@ def _history(path: Path, document: Mapping[str, Any] | None) -> Iterator[dossier
     for summary in opened.series():
         for one in summary.versions if summary.terms.name == series else ():
             what = f"version {one.number} of the series {series}, {one.rows:,} rows"
-            yield dossier_page.Event(one.created, what, one.release_id, "", one.release_id == here)
+            yield dossier_page.HistoryLine(
+                one.created, what, one.release_id, "", one.release_id == here
+            )
     for state in opened.data_sets():
         if state.limit.data_set != document.get("data_set"):
             continue
         for entry in state.entries:
             spent = ", ".join(f"epsilon {budget.shown(event.epsilon)}" for event in entry.events)
             ours = entry.release_id == here
-            yield dossier_page.Event(entry.created, entry.kind, entry.release_id, spent, ours)
-        yield dossier_page.Event(
+            yield dossier_page.HistoryLine(entry.created, entry.kind, entry.release_id, spent, ours)
+        yield dossier_page.HistoryLine(
             "", f"of the data set {state.limit.data_set}: {state.balance}", "", "", False
         )

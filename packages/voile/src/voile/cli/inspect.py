@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voile.models import k_anonymity
-    from voile.models.k_anonymity import Exposure
+    from voile.models.k_anonymity import GroupExposure
     from voile.proposal import columns as proposal_columns
     from voile.proposal import hierarchies
     from voile.publish import registry
@@ -265,7 +265,7 @@ class _Persons:
 
 
 def _exposure_document(
-    measured: Exposure, columns: Sequence[str], by_units: _UnitsOfGroups | None, assumed: bool
+    measured: GroupExposure, columns: Sequence[str], by_units: _UnitsOfGroups | None, assumed: bool
 ) -> dict[str, Any]:
     return {
         "quasi_identifiers": columns,
@@ -370,7 +370,7 @@ def _show(source: str, table: Inspected, profiles: Sequence[ColumnProfile]) -> N
         )
 
 
-def _show_exposure(measured: Exposure, columns: Sequence[str], assumed: bool) -> None:
+def _show_exposure(measured: GroupExposure, columns: Sequence[str], assumed: bool) -> None:
     click.echo(f"\nExposure on {', '.join(columns)}:")
     if assumed:
         click.echo(

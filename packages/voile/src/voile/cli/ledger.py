@@ -20,7 +20,7 @@ from voile_base.terminal import print_json
 if TYPE_CHECKING:
     from voile import ledger as voile_ledger
     from voile.cli import ledger_shown
-    from voile.ledger import Finding, FleetState
+    from voile.ledger import FleetState, LedgerFault
 else:
     voile_ledger = on_demand("voile.ledger")
     ledger_shown = on_demand("voile.cli.ledger_shown")
@@ -188,7 +188,7 @@ def _lost(opened: voile_ledger.Ledger, name: str, of: str | None) -> str:
     )
 
 
-def _unsound(path: Path, findings: list[Finding]) -> str:
+def _unsound(path: Path, findings: list[LedgerFault]) -> str:
     listed = "".join(f"\n  {finding}" for finding in findings)
     return (
         f"{path}: the ledger is not sound, or does not know a release:{listed}\n"

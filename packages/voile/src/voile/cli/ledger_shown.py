@@ -9,7 +9,7 @@ import click
 
 from voile.dp.events import PrivacyEvent
 from voile.ledger import BudgetState, End, FleetState, SeriesSummary, VersionSummary
-from voile.ledger.budget import Entry, shown
+from voile.ledger.budget import BudgetEntry, shown
 from voile.ledger.trips import FleetEntry
 from voile.schema.numbers import json_number
 from voile_base.terminal import print_table
@@ -166,12 +166,12 @@ def _fleet_line(entry: FleetEntry, ended: Collection[str]) -> list[object]:
     return [entry.number, entry.created[:10], what, entry.release_id, entry.trips]
 
 
-def _ended(entries: Iterable[Entry | FleetEntry]) -> Collection[str]:
+def _ended(entries: Iterable[BudgetEntry | FleetEntry]) -> Collection[str]:
     """The ids of releases of which nothing came."""
     return {entry.release_id for entry in entries if entry.kind in get_args(End)}
 
 
-def _what(entry: Entry | FleetEntry, ended: Collection[str]) -> str:
+def _what(entry: BudgetEntry | FleetEntry, ended: Collection[str]) -> str:
     """What an entry is: a release of which nothing came was an attempt."""
     attempted = entry.kind == "release" and entry.release_id in ended
     return "attempt" if attempted else entry.kind
@@ -204,7 +204,7 @@ def fleet_document(state: FleetState) -> dict[str, Any]:
     }
 
 
-def _line(entry: Entry, ended: Collection[str]) -> list[object]:
+def _line(entry: BudgetEntry, ended: Collection[str]) -> list[object]:
     spent = ", ".join(map(_event, entry.events)) or "nothing"
     what = _what(entry, ended)
     return [entry.number, entry.created[:10], what, entry.release_id, spent]

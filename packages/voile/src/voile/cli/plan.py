@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from voile.schema import questions as schema_questions
     from voile.schema.plan import Plan
     from voile.table import profile
-    from voile.table.fitting import Finding
+    from voile.table.fitting import PlanDoubt
     from voile.table.profile import Inspected
 else:
     fitting = on_demand("voile.proposal.fitting")
@@ -163,7 +163,7 @@ def _exact_quasi_identifiers(plan: Plan) -> bool:
     return registry.METHODS.class_of(plan.method.name).capabilities.exact_quasi_identifiers
 
 
-def _where(found: Finding) -> str:
+def _where(found: PlanDoubt) -> str:
     """The key of the plan."""
     if found.key == "rows_per_person":
         return f"[method] {found.key}"

@@ -128,7 +128,7 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     made like this one of fewer rows, which is neither written nor charged. So do the three risks,
     which are held against the rows that it left out.
     """
-    terms = evidence.Terms(names_of(attacks), targets, held_out)
+    terms = evidence.EvidenceTerms(names_of(attacks), targets, held_out)
     instruments = study_instruments.Instruments.standard(terms.attacks)
     if risks:
         instruments = replace(instruments, risks=audit_rehearsed.risks_of_rehearsal)

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from voile.attack.trajectory.adversaries import Finding
-from voile.attack.trajectory.knowing import Seen
+from voile.attack.trajectory.adversaries import RoadEstimate
+from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.on_release import Limits, TripsOutcome, follow_trips
-from voile.cli.attack_pictures import Picture, picture_of
+from voile.cli.attack_pictures import TripPicture, picture_of
 from voile.report.fleet_page import FollowedFleet, worst_first
 from voile.study.record import PRIVATE
 from voile.study.rehearsal import Staged
@@ -52,9 +52,9 @@ class FollowedTrips:
     def look(self, staged: Staged, randomness: Randomness, progress: Callable[[str], None]) -> None:
         """Follow at most ``most`` trips, and draw the worst."""
         progress("following trips")
-        pictures: dict[str, Picture] = {}
+        pictures: dict[str, TripPicture] = {}
 
-        def watch(seen: Seen, made: Mapping[str, Finding]) -> None:
+        def watch(seen: TrackedTrip, made: Mapping[str, RoadEstimate]) -> None:
             pictures[seen.trip] = picture_of(seen, made, "")
 
         try:
@@ -93,7 +93,7 @@ class FollowedTrips:
             document |= {"adversaries": list(found.adversaries), "notes": list(found.notes)}
         return {DOCUMENT: json.dumps(document, indent=2, allow_nan=False) + "\n"}
 
-    def _drawn(self, picture: Picture) -> str:
+    def _drawn(self, picture: TripPicture) -> str:
         """A map as an address that holds it; empty where nothing can draw it."""
         drawn = io.BytesIO()
         try:

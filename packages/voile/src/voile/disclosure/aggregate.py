@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from voile.disclosure.known import Cells, CheckedCells, Domain, Known
+from voile.disclosure.known import CheckedCells, DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 from voile.disclosure.stated_noise import width_breaches
 from voile_base.errors import InputError
@@ -33,12 +33,12 @@ class _OfCells(ShownColumn):
         """A cell counts many, and fits nobody in particular."""
         return False
 
-    def evidence(self, known: Known, cells: Cells) -> Evidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """Raises ``InputError``: a count is of no single row."""
         del known
         raise InputError(_counts(cells))
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """Raises ``InputError``, as above."""
         del domain
         raise InputError(_counts(cells))
@@ -79,5 +79,5 @@ class Aggregate(_OfCells):
         yield from width_breaches(cells.name, scales, widths, stated)
 
 
-def _counts(cells: Cells) -> str:
+def _counts(cells: DistinctCells) -> str:
     return f"column {cells.name!r} of the release is about counts, not about rows of the table"

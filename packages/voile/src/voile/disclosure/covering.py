@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.evidence import Evidence, Intervals, Labels
-from voile.disclosure.known import Cells, Domain, Floats, Indices
+from voile.disclosure.evidence import Evidence, IntervalEvidence, Labels
+from voile.disclosure.known import DistinctCells, Domain, Floats, Indices
 from voile.disclosure.noise import NoisyEvidence
 from voile.disclosure.spread import Spread
 from voile.schema.hierarchy.levels import EVERYTHING
@@ -48,7 +48,7 @@ class Covered:
     """Shape (e,): the level of the hierarchy that shows each; None where some are of no level."""
 
 
-def noisy_covered(domain: Domain, cells: Cells, evidence: NoisyEvidence) -> Covered:
+def noisy_covered(domain: Domain, cells: DistinctCells, evidence: NoisyEvidence) -> Covered:
     """Each noisy number stands for the value nearest to it, and is as wide as its interval."""
     value = evidence.value
     runs = _Runs.of_indices(domain.nearest(value))
@@ -92,7 +92,7 @@ def permuted_covered(domain: Domain, covered: Covered, entry: Indices, group: In
 
 
 def intervals_covered(
-    domain: Domain, cells: Cells, evidence: Intervals, level: int | None
+    domain: Domain, cells: DistinctCells, evidence: IntervalEvidence, level: int | None
 ) -> Covered:
     """Each interval stands for the values that lie in it; ``level`` is None where groups differ."""
     known = evidence.known
@@ -124,7 +124,9 @@ def intervals_covered(
     return Covered(spread, size, ends, levels)
 
 
-def labels_covered(domain: Domain, cells: Cells, evidence: Evidence, level: int | None) -> Covered:
+def labels_covered(
+    domain: Domain, cells: DistinctCells, evidence: Evidence, level: int | None
+) -> Covered:
     """Each text stands for the values that became it; ``level`` is None where groups differ."""
     assert isinstance(evidence, Labels)
     texts = cells.texts(cells.name)
@@ -288,7 +290,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _hidden(
-    domain: Domain, cells: Cells, missing: NDArray[np.bool_], level: int | None
+    domain: Domain, cells: DistinctCells, missing: NDArray[np.bool_], level: int | None
 ) -> tuple[int, int]:
     """The run of cells that show a missing value: that one, or anything; see ``covering``."""
     if not domain.values.missing:

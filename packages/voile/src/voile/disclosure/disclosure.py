@@ -13,13 +13,13 @@ from voile.disclosure.shown import ShownColumn
 from voile_base.values.kinds import ByKind
 from voile_base.values.value import Exact, Value
 
-__all__ = ["Disclosure", "Groups", "Shown"]
+__all__ = ["Disclosure", "GroupNumbering", "Shown"]
 
 Shown = Annotated[ShownColumn, ByKind(SHOWN)]
 """How a column is shown: one of the kinds of the registry."""
 
 
-class Groups(Value):
+class GroupNumbering(Value):
     """The groups of rows that a release numbers."""
 
     column: str
@@ -41,7 +41,7 @@ class Disclosure(Value):
 
     columns: Mapping[str, Shown]
     """By name of the table's column, or of one that a method makes, in published order."""
-    groups: Groups | None = None
+    groups: GroupNumbering | None = None
     """None: rows have no numbers of groups."""
     sampled: Annotated[Exact, Field(gt=0, lt=1)] | None = None
     """The probability with which each row of the table was drawn to be published; None: 1."""

@@ -21,7 +21,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Chosen", "Covering", "Evidence", "Intervals", "Labels", "Sets"]
+__all__ = ["Chosen", "CoverEvidence", "Evidence", "IntervalEvidence", "Labels", "Sets"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,7 +39,7 @@ class Evidence(Protocol):
         """The same about some of the rows, by their places, in this order."""
 
 
-class Covering(ABC):
+class CoverEvidence(ABC):
     """Evidence by which a row fits a target or does not, and nothing in between."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class Covering(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals(Covering):
+class IntervalEvidence(CoverEvidence):
     """Known numbers of t targets, and closed intervals in n rows."""
 
     known: Floats
@@ -86,7 +86,7 @@ class Intervals(Covering):
 
 
 @dataclass(frozen=True, eq=False)
-class Labels(Covering):
+class Labels(CoverEvidence):
     """What the values of t targets may have become, and the texts of n rows, as numbers."""
 
     known: NDArray[np.int32]
@@ -143,7 +143,7 @@ class Labels(Covering):
 
 
 @dataclass(frozen=True, eq=False)
-class Sets(Covering):
+class Sets(CoverEvidence):
     """The values of t targets as numbers, and sets of them in n rows; of e different sets."""
 
     known: NDArray[np.int64]

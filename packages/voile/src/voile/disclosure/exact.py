@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from voile.disclosure.known import Cells, Domain, Known
+from voile.disclosure.known import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ __all__ = ["AsItReads", "Exact"]
 class AsItReads(ShownColumn):
     """What kinds share whose cells read like values of the table."""
 
-    def evidence(self, known: Known, cells: Cells) -> Evidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """A cell fits a value that reads the same."""
         from voile.disclosure.evidence import Labels  # noqa: PLC0415 - of readers, not publishers
 
         return Labels.of([known.texts], cells.texts(cells.name))
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A cell stands for the value that it reads like; a number for the nearest one."""
         from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
 

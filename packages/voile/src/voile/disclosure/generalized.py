@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from voile.disclosure.known import Cells, Domain, Known
+from voile.disclosure.known import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Labelled(ShownColumn):
         """The level at which all rows are shown; None where groups differ in detail."""
         return None if self.level == "differs" else self.level
 
-    def evidence(self, known: Known, cells: Cells) -> Evidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """A label fits the values that become it at its level, or at any."""
         from voile.disclosure.evidence import Labels  # noqa: PLC0415 - of readers, not publishers
 
@@ -60,7 +60,7 @@ class Labelled(ShownColumn):
         understood = known.vocabulary if self.one_level is None else frozenset()
         return Labels.of([known.texts], shown, unclear | (set(shown) - understood))
 
-    def notes(self, known: Known, cells: Cells) -> list[str]:
+    def notes(self, known: Known, cells: DistinctCells) -> list[str]:
         """That labels were not understood, where no hierarchy tells them."""
         if self.level == 0 or known.has_hierarchy:
             return []
@@ -71,7 +71,7 @@ class Labelled(ShownColumn):
             "stand for anything; the plan of the original would tell the adversary more"
         ]
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A label stands for the values below it."""
         from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from voile.disclosure.generalized import Labelled
-from voile.disclosure.known import Cells, Domain, Floats, Known, Texts
+from voile.disclosure.known import DistinctCells, Domain, Floats, Known, Texts
 from voile_base.errors import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voile.disclosure.covering import Covered
-    from voile.disclosure.evidence import Evidence, Intervals
+    from voile.disclosure.evidence import Evidence, IntervalEvidence
 
 __all__ = ["Interval", "ends_of_texts"]
 
@@ -63,16 +63,16 @@ class Interval(Labelled):
         """The same in one column of texts."""
         return self.model_copy(update={"ends": "text"}) if self.ends == "columns" else self
 
-    def evidence(self, known: Known, cells: Cells) -> Evidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """A cell fits the values between its ends."""
         return self._intervals(known, cells) or super().evidence(known, cells)
 
-    def notes(self, known: Known, cells: Cells) -> list[str]:
+    def notes(self, known: Known, cells: DistinctCells) -> list[str]:
         """That ranges were not understood, where nobody tells their order."""
         understood = self.ends != "range" or known.order is not None
         return [] if understood else super().notes(known, cells)
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A cell stands for the values between its ends."""
         from voile.disclosure.covering import intervals_covered  # noqa: PLC0415 - of readers
 
@@ -81,9 +81,9 @@ class Interval(Labelled):
             return super().covered(domain, cells)
         return intervals_covered(domain, cells, found, self.one_level)
 
-    def _intervals(self, known: Known, cells: Cells) -> Intervals | None:
+    def _intervals(self, known: Known, cells: DistinctCells) -> IntervalEvidence | None:
         """What is known beside the ends; None where nobody tells an order of texts."""
-        from voile.disclosure.evidence import Intervals  # noqa: PLC0415 - of readers
+        from voile.disclosure.evidence import IntervalEvidence  # noqa: PLC0415 - of readers
 
         match self.ends:
             case "columns":
@@ -100,7 +100,7 @@ class Interval(Labelled):
                 values, low, high = _by_order(known.order, known.texts, cells.texts(cells.name))
         fixed = self.one_level is not None
         whole = fixed and self.numeric and _is_whole(known, low, high)
-        return Intervals(values, low, high, missing_is_anything=not fixed, whole=whole)
+        return IntervalEvidence(values, low, high, missing_is_anything=not fixed, whole=whole)
 
 
 def _is_whole(known: Known, low: Floats, high: Floats) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 
-__all__ = ["Cells", "CheckedCells", "Domain", "Floats", "Indices", "Known", "Texts"]
+__all__ = ["CheckedCells", "DistinctCells", "Domain", "Floats", "Indices", "Known", "Texts"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -57,7 +57,7 @@ class Known(Protocol):
         """
 
 
-class Cells(Protocol):
+class DistinctCells(Protocol):
     """The g different cells, or tuples of cells, that show one column of a table."""
 
     @property
@@ -75,7 +75,7 @@ class Cells(Protocol):
         """The same as g numbers; NaN for what is none."""
 
 
-class CheckedCells(Cells, Protocol):
+class CheckedCells(DistinctCells, Protocol):
     """Cells as a check sees them, which holds them against what is stated of the column."""
 
     def values(self, column: str) -> DistinctValues:

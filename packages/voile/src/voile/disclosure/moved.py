@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from voile.disclosure.original import ComparedColumn, OriginalSide
 
 __all__ = [
-    "CorrelatedGaussian",
     "Distribution",
-    "GaussianField",
     "Moved",
-    "PlanarLaplace",
     "PlanarZones",
     "Remaining",
-    "RoadMap",
+    "StatedCorrelatedGaussian",
+    "StatedGaussianField",
+    "StatedPlanarLaplace",
+    "StatedRoadMap",
     "TurningLaplace",
 ]
 
@@ -40,7 +40,7 @@ Degrees = tuple[float, float]
 """Latitude and longitude."""
 
 
-class RoadMap(Value):
+class StatedRoadMap(Value):
     """A public map whose roads say the radii."""
 
     name: str
@@ -72,13 +72,13 @@ class PlanarZones(Value):
     """From where radii are measured."""
     by: Literal["published", "true"] = "published"
     """Whose zone counts: that of the last published position, or that of the true one."""
-    map: RoadMap | None = None
+    map: StatedRoadMap | None = None
     """The map that says the radii; None where none does."""
     factor: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Epsilons that noise was drawn with, over those of the levels."""
 
 
-class PlanarLaplace(Value):
+class StatedPlanarLaplace(Value):
     """Planar Laplace noise, drawn afresh for every report."""
 
     kind: Literal["planar-laplace"] = "planar-laplace"
@@ -94,7 +94,7 @@ class TurningLaplace(Value):
     """The first direction: uniform, or turned from north."""
 
 
-class CorrelatedGaussian(Value):
+class StatedCorrelatedGaussian(Value):
     """Gaussian noise that remembers: first-order autoregressive."""
 
     kind: Literal["correlated-gaussian"] = "correlated-gaussian"
@@ -102,7 +102,7 @@ class CorrelatedGaussian(Value):
     """Seconds in which the correlation falls to 1 / e."""
 
 
-class GaussianField(Value):
+class StatedGaussianField(Value):
     """Gaussian noise of which a share stays with the place, and the rest is fresh for each trip."""
 
     kind: Literal["gaussian-field"] = "gaussian-field"
@@ -129,7 +129,8 @@ class GaussianField(Value):
 
 
 Distribution = Annotated[
-    PlanarLaplace | TurningLaplace | CorrelatedGaussian | GaussianField, Field(discriminator="kind")
+    StatedPlanarLaplace | TurningLaplace | StatedCorrelatedGaussian | StatedGaussianField,
+    Field(discriminator="kind"),
 ]
 """The distribution of planar noise."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from voile.disclosure.known import Cells, CheckedCells, Domain, Floats, Known
+from voile.disclosure.known import CheckedCells, DistinctCells, Domain, Floats, Known
 from voile.disclosure.shown import ShownColumn
 from voile.disclosure.stated_noise import Cluster, cell_breaches, width_breaches
 
@@ -86,7 +86,7 @@ class Noisy(ShownColumn):
         """The same with each interval in one column of texts."""
         return self.model_copy(update={"ends": "text"})
 
-    def evidence(self, known: Known, cells: Cells) -> NoisyEvidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> NoisyEvidence:
         """How well each noisy value fits each known one."""
         from voile.disclosure.noise import NoisyEvidence, Readings  # noqa: PLC0415 - of readers
 
@@ -98,7 +98,7 @@ class Noisy(ShownColumn):
             cells.name, known.numbers, readings, self._distributions(), declared
         )
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """Each value stands for the nearest one, and is as wide as its interval."""
         from voile.disclosure.covering import noisy_covered  # noqa: PLC0415 - of readers
 
@@ -117,7 +117,7 @@ class Noisy(ShownColumn):
         scale = np.maximum(numbers("scale"), LEAST_SCALE * self.step)
         return NoiseDistributions(self.step, scale, numbers("half_width"), borders, own)
 
-    def _around(self, cells: Cells) -> tuple[Floats, Floats]:
+    def _around(self, cells: DistinctCells) -> tuple[Floats, Floats]:
         from voile.disclosure.interval import ends_of_texts  # noqa: PLC0415 - of readers
 
         _, *shown = self.published(cells.name)

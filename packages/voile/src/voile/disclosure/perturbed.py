@@ -15,12 +15,12 @@ import numpy as np
 from pydantic import Field
 
 from voile.disclosure.exact import AsItReads
-from voile.disclosure.known import Cells, Domain, Floats, Indices, Known
+from voile.disclosure.known import DistinctCells, Domain, Floats, Indices, Known
 
 if TYPE_CHECKING:
     from voile.disclosure.covering import Covered
 
-__all__ = ["Near", "Perturbed"]
+__all__ = ["NearEvidence", "Perturbed"]
 
 Chosen = slice | Indices
 
@@ -57,12 +57,12 @@ class Perturbed(AsItReads):
         """See ``covered``."""
         return "four times the mean distance of its numbers from the true ones"
 
-    def evidence(self, known: Known, cells: Cells) -> Near:
+    def evidence(self, known: Known, cells: DistinctCells) -> NearEvidence:
         """A cell fits a number the better the nearer it is."""
         shown = cells.numbers(cells.name)
-        return Near(known.numbers, shown, self.scale, normal=self.grouped is True)
+        return NearEvidence(known.numbers, shown, self.scale, normal=self.grouped is True)
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A number stands for the nearest value, and is as wide as four mean distances.
 
         Numbers spread evenly over an interval lie a quarter of its width from its middle, on
@@ -75,7 +75,7 @@ class Perturbed(AsItReads):
 
 
 @dataclass(frozen=True, eq=False)
-class Near:
+class NearEvidence:
     """Known numbers of t targets, and numbers near them in n rows."""
 
     known: Floats

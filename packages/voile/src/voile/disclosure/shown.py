@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
-from voile.disclosure.known import Cells, CheckedCells, Domain, Known
+from voile.disclosure.known import CheckedCells, DistinctCells, Domain, Known
 from voile_base.values.value import Value
 
 if TYPE_CHECKING:
@@ -123,20 +123,20 @@ class ShownColumn(Value):
         return self
 
     @abstractmethod
-    def evidence(self, known: Known, cells: Cells) -> Evidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """What each of g cells says of each of t known values.
 
         Raises ``TableError`` where the cells are not what is stated, ``InputError`` where what is
         known does not fit them.
         """
 
-    def notes(self, known: Known, cells: Cells) -> list[str]:
+    def notes(self, known: Known, cells: DistinctCells) -> list[str]:
         """What could not be compared, in sentences."""
         del known, cells
         return []
 
     @abstractmethod
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """What each cell stands for among the values of a column.
 
         Raises ``TableError`` where nothing explains a cell.

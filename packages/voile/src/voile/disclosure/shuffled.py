@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from voile.disclosure.evidence import Chosen, Evidence
 from voile_base.ondemand import on_demand
 
-__all__ = ["Permuted", "group_counts"]
+__all__ = ["PermutedEvidence", "group_counts"]
 
 sparse = on_demand("scipy.sparse")
 
@@ -47,7 +47,7 @@ _PAIRS = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
-class Permuted:
+class PermutedEvidence:
     """Known values of t targets, and n rows in groups that hold values in any order."""
 
     known: Codes

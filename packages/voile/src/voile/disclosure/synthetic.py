@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from voile.disclosure.known import Cells, Domain, Known
+from voile.disclosure.known import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 from voile_base.errors import InputError
 
@@ -49,13 +49,13 @@ class Synthetic(ShownColumn):
         """As above."""
         return self.set_refusal
 
-    def evidence(self, known: Known, cells: Cells) -> Evidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """Raises ``InputError``: no row is anybody's."""
         del known
         msg = f"column {cells.name!r} of the release is of made-up rows: no row is anybody's"
         raise InputError(msg)
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A cell stands for the value that it reads like."""
         from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
         from voile.disclosure.evidence import Labels  # noqa: PLC0415 - as above

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from voile.disclosure.evidence import Chosen, Labels
 from voile.disclosure.exact import AsItReads
-from voile.disclosure.known import Cells, Floats, Indices, Known
+from voile.disclosure.known import DistinctCells, Floats, Indices, Known
 
 __all__ = ["Typical", "UsualText"]
 
@@ -44,7 +44,7 @@ class Typical(AsItReads):
         """As above."""
         return self.set_refusal
 
-    def evidence(self, known: Known, cells: Cells) -> UsualText:
+    def evidence(self, known: Known, cells: DistinctCells) -> UsualText:
         """A cell fits the value that it reads like best, and any other one less."""
         others = max(len(known.vocabulary) - 1, 1)
         weight = min(self.differs / (1 - self.differs) / others, _MOST)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from voile.disclosure.known import Cells, Domain, Known
+from voile.disclosure.known import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ValueSet(ShownColumn):
         """Whether a set may hold several values."""
         return True
 
-    def evidence(self, known: Known, cells: Cells) -> Evidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """A cell fits the values that it names."""
         from voile.disclosure.evidence import Sets  # noqa: PLC0415 - of readers, not publishers
 
@@ -49,7 +49,7 @@ class ValueSet(ShownColumn):
         sets = Sets.of(known.texts, [named_values(text) for text in different])
         return sets.only(np.array([different[text] for text in texts], dtype=np.int64))
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A cell stands for the values that it names."""
         from voile.disclosure.covering import sets_covered  # noqa: PLC0415 - of readers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from voile.disclosure.known import Cells, Domain, Known
+from voile.disclosure.known import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 from voile_base.errors import InputError
 
@@ -25,16 +25,16 @@ class Withheld(ShownColumn):
         del name
         return ()
 
-    def evidence(self, known: Known, cells: Cells) -> Evidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """There are no cells; raises ``InputError``."""
         del known
         raise InputError(_nothing(cells))
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """There are no cells; raises ``InputError``."""
         del domain
         raise InputError(_nothing(cells))
 
 
-def _nothing(cells: Cells) -> str:
+def _nothing(cells: DistinctCells) -> str:
     return f"the release shows nothing of column {cells.name!r}, which it withholds"

@@ -1,6 +1,6 @@
 """Where the history of each series, and what each data set and each trip spent, live on disk."""
 
-from voile.ledger.audit import Finding
+from voile.ledger.audit import LedgerFault
 from voile.ledger.budget import BudgetState, CarriedRows, Charge, End
 from voile.ledger.store import Ledger
 from voile.ledger.summary import SeriesSummary, VersionSummary
@@ -12,10 +12,10 @@ __all__ = [
     "CarriedRows",
     "Charge",
     "End",
-    "Finding",
     "FleetCharge",
     "FleetState",
     "Ledger",
+    "LedgerFault",
     "SeriesSummary",
     "TripSums",
     "VersionSummary",

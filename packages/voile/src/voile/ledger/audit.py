@@ -24,7 +24,7 @@ from voile.ledger.row_sets import RowFolder
 from voile.release.manifest import changed_files, release_document
 from voile_base.errors import PlanError
 
-__all__ = ["Finding", "audit_ledger", "audit_release"]
+__all__ = ["LedgerFault", "audit_ledger", "audit_release"]
 
 _MOST_FINDINGS = 20
 _ROUNDING = 1e-9
@@ -32,7 +32,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Finding:
+class LedgerFault:
     """Something that a ledger, or a release beside it, should not show."""
 
     where: str
@@ -43,31 +43,37 @@ class Finding:
         return f"{self.where}: {self.what}"
 
 
-def audit_ledger(connection: sqlite3.Connection, folder: RowFolder) -> list[Finding]:
+def audit_ledger(connection: sqlite3.Connection, folder: RowFolder) -> list[LedgerFault]:
     """Everything that is wrong with a ledger, read in the transaction of ``connection``.
 
     ``folder`` has the rows that it refers to.
     """
-    findings: list[Finding] = []
+    findings: list[LedgerFault] = []
     try:
-        findings += [Finding("the file", what) for what in _damage(connection)]
+        findings += [LedgerFault("the file", what) for what in _damage(connection)]
         for name in records.series_names(connection):
             where = f"series {name!r}"
-            findings += [Finding(where, what) for what in _audit_series(connection, folder, name)]
+            findings += [
+                LedgerFault(where, what) for what in _audit_series(connection, folder, name)
+            ]
         for name in spending.data_set_names(connection):
             where = f"data set {name!r}"
-            findings += [Finding(where, what) for what in _audit_data_set(connection, folder, name)]
+            findings += [
+                LedgerFault(where, what) for what in _audit_data_set(connection, folder, name)
+            ]
         for name in fleets.fleet_names(connection):
             where = f"fleet {name!r}"
-            findings += [Finding(where, what) for what in _audit_fleet(connection, name)]
+            findings += [LedgerFault(where, what) for what in _audit_fleet(connection, name)]
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_IOERR")):
             raise  # says nothing about what the file holds
-        findings.append(Finding("the file", f"it is damaged: {error}"))
+        findings.append(LedgerFault("the file", f"it is damaged: {error}"))
     return findings
 
 
-def audit_release(connection: sqlite3.Connection, rows: RowFolder, folder: Path) -> list[Finding]:
+def audit_release(
+    connection: sqlite3.Connection, rows: RowFolder, folder: Path
+) -> list[LedgerFault]:
     """What the ledger does not know, or knows otherwise, about a release folder.
 
     ``rows`` has the rows that the ledger refers to.
@@ -75,28 +81,30 @@ def audit_release(connection: sqlite3.Connection, rows: RowFolder, folder: Path)
     where = str(folder)
     document = release_document(folder)
     release_id = str(document.get("release_id"))
-    changed = [Finding(where, what) for what in changed_files(document, folder)]
+    changed = [LedgerFault(where, what) for what in changed_files(document, folder)]
     entries = spending.find_entries(connection, release_id)
     charged = [*entries, *fleets.find_fleet_entries(connection, release_id)]
     findings = [
-        Finding(where, f"its rows went back into the pool of data set {name!r}, as if it were lost")
+        LedgerFault(
+            where, f"its rows went back into the pool of data set {name!r}, as if it were lost"
+        )
         for name, kind in entries
         if kind == "taken back"
     ]
     findings += [
-        Finding(where, f"the account of {name!r} says that nothing came of it ({kind})")
+        LedgerFault(where, f"the account of {name!r} says that nothing came of it ({kind})")
         for name, kind in charged
         if kind in get_args(End)
     ]
     findings += [
-        Finding(where, what)
+        LedgerFault(where, what)
         for name in dict.fromkeys(name for name, _ in entries)
         for what in _undercharged(connection, rows, name, document)
     ]
     claimed = document.get("series")
     if isinstance(claimed, dict):
         findings += [
-            Finding(where, what)
+            LedgerFault(where, what)
             for what in _audit_version(connection, release_id, claimed, document.get("rows"))
         ]
     elif not charged:
@@ -104,7 +112,7 @@ def audit_release(connection: sqlite3.Connection, rows: RowFolder, folder: Path)
             "it was published without a series, and no data set was charged for it, nor a "
             "fleet, so no ledger vouches for it"
         )
-        findings.append(Finding(where, what))
+        findings.append(LedgerFault(where, what))
     return [*findings, *changed]
 
 

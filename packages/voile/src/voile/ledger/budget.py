@@ -32,7 +32,7 @@ from voile.schema.budget import BudgetPlan
 from voile.table.keeping import KeptRows
 from voile_base.errors import PlanError, RefusedError
 
-__all__ = ["BudgetState", "CarriedRows", "Charge", "End", "Entry", "Kind", "shown"]
+__all__ = ["BudgetEntry", "BudgetState", "CarriedRows", "Charge", "End", "Kind", "shown"]
 
 End = Literal["infeasible", "abandoned"]
 """How a draw that was charged ended in no release: none was found, or it was stopped or failed."""
@@ -41,7 +41,7 @@ Kind = Literal["release", "taken back", "infeasible", "abandoned"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class BudgetEntry:
     """One line of a data set's account."""
 
     number: int
@@ -73,7 +73,7 @@ class BudgetState:
     """What a ledger knows of one data set; private for the rows of its pool."""
 
     limit: BudgetPlan
-    entries: tuple[Entry, ...]
+    entries: tuple[BudgetEntry, ...]
     """From the oldest to the newest."""
     waiting: CarriedRows | None
     """What the next release that carries takes up; None where none ever carried."""

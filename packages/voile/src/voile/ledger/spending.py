@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from voile.dp.events import PrivacyEvent
-from voile.ledger.budget import BudgetState, CarriedRows, Charge, End, Entry, Kind
+from voile.ledger.budget import BudgetEntry, BudgetState, CarriedRows, Charge, End, Kind
 from voile.ledger.chunks import framed
 from voile.ledger.row_sets import RowFolder, RowSet, Stage, refer, row_sets
 from voile.schema.budget import BudgetPlan
@@ -86,7 +86,7 @@ def read_state(
     data_set = _find(connection, name)
     if data_set is None:
         return None
-    entries: list[Entry] = []
+    entries: list[BudgetEntry] = []
     seal = data_set.origin
     query = """
         SELECT number, kind, release_id, created, events, seal FROM spending
@@ -97,7 +97,7 @@ def read_state(
         seal = _seal_of_entry(seal, number, kind, release_id, created, events)
         if seal != stored:
             broken(f"entry {number}: its seal does not match it and the entries before it")
-        entries.append(Entry(number, kind, release_id, created, _events_of(number, events)))
+        entries.append(BudgetEntry(number, kind, release_id, created, _events_of(number, events)))
     waiting, seal_of_waiting = _read_pool(connection, data_set, "waiting", folder, broken)
     taken_up, seal_of_taken_up = _read_pool(connection, data_set, "taken up", folder, broken)
     if _seal_of_head(seal, seal_of_waiting, seal_of_taken_up) != data_set.head:

@@ -29,7 +29,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from voile.ledger import fleets, records, settling, spending
-from voile.ledger.audit import Finding, audit_ledger, audit_release
+from voile.ledger.audit import LedgerFault, audit_ledger, audit_release
 from voile.ledger.budget import BudgetState, Charge, End
 from voile.ledger.file import LedgerFile
 from voile.ledger.lost import LostVersion, find_lost, read_lost
@@ -263,7 +263,7 @@ class Ledger:
             states = [self._fleet(connection, name) for name in fleets.fleet_names(connection)]
         return [state for state in states if state]
 
-    def verify(self) -> list[Finding]:
+    def verify(self) -> list[LedgerFault]:
         """Everything that is wrong with the ledger; an empty list means that it is sound.
 
         Checked are SQLite's own structures, the seals of all records (modules ``records``,
@@ -274,7 +274,7 @@ class Ledger:
         with self._file.reading() as connection:
             return audit_ledger(connection, self._file.rows)
 
-    def verify_release(self, folder: Path) -> list[Finding]:
+    def verify_release(self, folder: Path) -> list[LedgerFault]:
         """What the ledger does not know, or knows otherwise, about a release folder.
 
         Raises ``InputError`` where the folder holds no readable ``release.json``.

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from voile.models.criteria import Groups
 from voile.models.exactness import whole_parameter
 
-__all__ = ["Exposure", "KAnonymity", "exposure"]
+__all__ = ["GroupExposure", "KAnonymity", "exposure"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class KAnonymity:
 
 
 @dataclass(frozen=True)
-class Exposure:
+class GroupExposure:
     """Private facts about the groups of rows that agree in a set of quasi-identifiers."""
 
     rows: int
@@ -70,14 +70,14 @@ class Exposure:
         return self.unique / self.rows if self.rows else 0.0
 
 
-def exposure(sizes: NDArray[np.int64]) -> Exposure:
+def exposure(sizes: NDArray[np.int64]) -> GroupExposure:
     """Measure the exposure from the sizes of all groups, shape (g,), g at least 1."""
     ordered = np.sort(sizes)
     rows = int(ordered.sum())
     covered = np.cumsum(ordered)
     # The middle rows of the table, counted along groups of ascending size.
     middle = np.searchsorted(covered, [(rows - 1) // 2 + 1, rows // 2 + 1])
-    return Exposure(
+    return GroupExposure(
         rows=rows,
         groups=len(ordered),
         unique=int((ordered == 1).sum()),

@@ -16,13 +16,13 @@ from pydantic import Field
 from voile_base.errors import InputError, nearest
 from voile_base.values.value import Several, checked
 
-__all__ = ["Finding", "Ruling", "at_least", "at_most", "missing"]
+__all__ = ["MeasuredFigure", "Ruling", "at_least", "at_most", "missing"]
 
 Limit = Annotated[float, Field(allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
-class Finding:
+class MeasuredFigure:
     """A figure, and how it came about."""
 
     value: float
@@ -35,7 +35,9 @@ class Finding:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def exactly(cls, value: float, why: str, *notes: str, of_original: bool = False) -> Finding:
+    def exactly(
+        cls, value: float, why: str, *notes: str, of_original: bool = False
+    ) -> MeasuredFigure:
         """A figure that was counted."""
         return cls(value, value, value, why, of_original, notes)
 
@@ -73,12 +75,12 @@ class Ruling:
         return "STRADDLES" if within else "FAIL"
 
 
-def at_most(kind: str, asks: str, found: Finding | str, limit: float) -> Ruling:
+def at_most(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
     """A figure that must not lie above a limit, or why there is none."""
     return _held(kind, asks, found, limit, "most")
 
 
-def at_least(kind: str, asks: str, found: Finding | str, limit: float) -> Ruling:
+def at_least(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
     """A figure that must not lie below a limit, or why there is none."""
     return _held(kind, asks, found, limit, "least")
 
@@ -91,7 +93,7 @@ def missing(what: str, name: str, known: Sequence[str]) -> str:
 
 
 def _held(
-    kind: str, asks: str, found: Finding | str, limit: float, side: Literal["least", "most"]
+    kind: str, asks: str, found: MeasuredFigure | str, limit: float, side: Literal["least", "most"]
 ) -> Ruling:
     if isinstance(found, str):
         return Ruling(kind, asks, passed=False, why=found, limit=limit, side=side)

@@ -16,7 +16,7 @@ import numpy as np
 
 from voile.models.criteria import Groups, SensitiveCells
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
-from voile.policy.ruling import Finding
+from voile.policy.ruling import MeasuredFigure
 from voile.table.published import PublishedTable
 from voile_base.errors import TableError
 
@@ -40,7 +40,7 @@ class ShownRows:
         """The published sensitive columns."""
         return tuple(self.roles.get("sensitive", ()))
 
-    def smallest_group(self) -> Finding | str:
+    def smallest_group(self) -> MeasuredFigure | str:
         """The fewest rows that show the same."""
         columns = self._shared()
         if not columns:
@@ -49,21 +49,21 @@ class ShownRows:
         if not len(sizes):
             return "there are no published rows"
         least = int(sizes.min())
-        return Finding.exactly(
+        return MeasuredFigure.exactly(
             least, f"rows of the smallest of {len(sizes):,} groups that show the same"
         )
 
-    def least_diverse(self, column: str) -> Finding | str:
+    def least_diverse(self, column: str) -> MeasuredFigure | str:
         """The fewest different values of a sensitive column in a group."""
         cells = self._cells(column)
         if isinstance(cells, str):
             return cells
         values = np.bincount(cells.group)
-        return Finding.exactly(
+        return MeasuredFigure.exactly(
             int(values.min()), f"values of {column!r} in the poorest of {len(values):,} groups"
         )
 
-    def furthest(self, column: str) -> Finding | str:
+    def furthest(self, column: str) -> MeasuredFigure | str:
         """The largest distance of a sensitive column in a group from that in all published rows."""
         cells = self._cells(column)
         if isinstance(cells, str):
@@ -74,7 +74,7 @@ class ShownRows:
         far = float(distance.distances(groups).max())
         ground = "ordered" if numbers else "equal"
         why = f"{ground} distance of {column!r} in the furthest of {len(groups.rows):,} groups"
-        return Finding.exactly(far, f"{why} from all published rows")
+        return MeasuredFigure.exactly(far, f"{why} from all published rows")
 
     def _cells(self, column: str) -> SensitiveCells | str:
         if column not in self.table.columns:

@@ -33,10 +33,10 @@ from pydantic import Field, model_validator
 
 from voile.policy.criteria.attacks import AttackRate
 from voile.policy.criteria.copies import Copies
-from voile.policy.criteria.groups import Closeness, Diversity, GroupSize
+from voile.policy.criteria.groups import ClosenessCriterion, DiversityCriterion, GroupSize
 from voile.policy.criteria.identifiers import Identifiers
 from voile.policy.criteria.privacy import PrivacyBudget
-from voile.policy.criteria.questions import Assumptions, Question
+from voile.policy.criteria.questions import Assumptions, QuestionCriterion
 from voile.policy.criteria.risks import ThreeRisks
 from voile.policy.criteria.utility import Utility
 from voile.policy.templates import template_names, template_text
@@ -54,8 +54,8 @@ __all__ = [
 
 AnyCriterion = Annotated[
     GroupSize
-    | Diversity
-    | Closeness
+    | DiversityCriterion
+    | ClosenessCriterion
     | AttackRate
     | ThreeRisks
     | Copies
@@ -63,7 +63,7 @@ AnyCriterion = Annotated[
     | Identifiers
     | Utility
     | Assumptions
-    | Question,
+    | QuestionCriterion,
     Field(discriminator="kind"),
 ]
 

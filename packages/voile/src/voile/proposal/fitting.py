@@ -15,7 +15,7 @@ from voile.proposal.whole import Proposal
 from voile.schema.kinds import UNORDERED
 from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.fitting import Finding
+from voile.table.fitting import PlanDoubt
 from voile.table.profile import Inspected
 
 __all__ = ["misfits"]
@@ -28,7 +28,7 @@ def misfits(
     *,
     bounds_rows: bool = False,
     exact_quasi_identifiers: bool = False,
-) -> Sequence[Finding]:
+) -> Sequence[PlanDoubt]:
     """Everything that fits badly, refusals first, then by column.
 
     Of the plan's method ``bounds_rows`` says that it takes ``rows_per_person``, and
@@ -46,17 +46,17 @@ def misfits(
     return sorted(found, key=lambda one: (not one.refused, order.get(one.column, -1)))
 
 
-def _telling_apart(table: Inspected, plan: Plan) -> Iterator[Finding]:
+def _telling_apart(table: Inspected, plan: Plan) -> Iterator[PlanDoubt]:
     if plan.roles.person is None and plan.roles.unit is None:
         for name, counts in table.identifiers_that_repeat(plan).items():
-            yield Finding(name, "person", counts.told_of_identifier(name), refused=True)
+            yield PlanDoubt(name, "person", counts.told_of_identifier(name), refused=True)
     yield from table.published_as_ids(plan)
     for name, counts in table.kept_that_single_out(plan).items():
         told = counts.told_of_kept(name)
-        yield Finding(name, "keep", told, refused=name not in plan.roles.keep_unique)
+        yield PlanDoubt(name, "keep", told, refused=name not in plan.roles.keep_unique)
 
 
-def _rows_per_person(table: Inspected, plan: Plan, *, bounds_rows: bool) -> Iterator[Finding]:
+def _rows_per_person(table: Inspected, plan: Plan, *, bounds_rows: bool) -> Iterator[PlanDoubt]:
     """That a differentially private method does not know how many rows of a person take part."""
     assert plan.method is not None or not bounds_rows
     if not bounds_rows or plan.method is None or "rows_per_person" in plan.method.parameters:
@@ -67,10 +67,10 @@ def _rows_per_person(table: Inspected, plan: Plan, *, bounds_rows: bool) -> Iter
             f"it is missing, and {units.protected}s of column {units.column!r} have up to "
             f"{units.most_rows:,} rows: say how many rows of each may take part"
         )
-        yield Finding(units.column, "rows_per_person", told, refused=True)
+        yield PlanDoubt(units.column, "rows_per_person", told, refused=True)
 
 
-def _looks(column: ColumnProposal, plan: Plan) -> Iterator[Finding]:
+def _looks(column: ColumnProposal, plan: Plan) -> Iterator[PlanDoubt]:
     """What a column looks like, where the plan says something else or nothing."""
     name, declared = column.name, plan.columns.get(column.name, ColumnPlan())
     roles, profile = plan.roles, column.details.profile
@@ -79,14 +79,14 @@ def _looks(column: ColumnProposal, plan: Plan) -> Iterator[Finding]:
         counts = Occurrences(column.details.rows, profile.distinct, profile.once)
         if counts.single_out and declared.hierarchy is None and column.kind in UNORDERED:
             told = f"{counts.told_of_kept(name)}, and without a hierarchy little of it will be left"
-            yield Finding(name, "hierarchy", told, refused=False)
+            yield PlanDoubt(name, "hierarchy", told, refused=False)
         bare = declared.kind is None and declared.type is None and declared.hierarchy is None
         if bare and profile.type == "integer" and column.kind in UNORDERED:
             told = f'its digits look like names; if they are, say kind = "{column.kind}"'
-            yield Finding(name, "kind", told, refused=False)
+            yield PlanDoubt(name, "kind", told, refused=False)
     elif column.role == "person" and column.several_rows and silent:
         told = "it seems to tell persons apart, who have several rows each, and person does not say"
-        yield Finding(name, "person", told, refused=False)
+        yield PlanDoubt(name, "person", told, refused=False)
     elif column.role == "identifier" and name in roles.published:
         told = f"it is to be published, and may be an identifier: {column.why}"
-        yield Finding(name, "identifiers", told, refused=False)
+        yield PlanDoubt(name, "identifiers", told, refused=False)

@@ -26,7 +26,7 @@ from typing import Any
 
 from voile.query import bounds
 from voile.query.bounds import MatchedGroups, matched_groups
-from voile.query.parsing import Aggregate, Columns, parse_aggregate, parse_predicate
+from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
 from voile.query.synthesis import CONFIDENCE, EstimatedAnswer, estimated_answer
 from voile.release.release import Release
 from voile.schema.numbers import unscaled
@@ -113,7 +113,7 @@ def answer(
     return Answer(asked.function, asked.column, where, matching, lower, upper, estimate)
 
 
-def _columns(release: Release) -> tuple[Columns, str]:
+def _columns(release: Release) -> tuple[QueriedColumns, str]:
     """The columns of a release that queries can be answered from, and that of its groups.
 
     Raises ``QueryError`` where nothing follows for aggregates.
@@ -133,11 +133,11 @@ def _columns(release: Release) -> tuple[Columns, str]:
     if len(sensitive) != 1:
         msg = f"queries need one sensitive column; this release has {len(sensitive)}"
         raise QueryError(msg)
-    return Columns(release.table.kinds(), sensitive[0]), disclosure.groups.column
+    return QueriedColumns(release.table.kinds(), sensitive[0]), disclosure.groups.column
 
 
 def _condition(
-    asked: Aggregate, predicate: Expression | None, columns: Columns
+    asked: AggregateCall, predicate: Expression | None, columns: QueriedColumns
 ) -> Expression | None:
     """What holds of the rows for which the predicate holds and that the aggregate counts."""
     conditions = [predicate] if predicate else []

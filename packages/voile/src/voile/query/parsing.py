@@ -26,7 +26,7 @@ from voile_base.values.expressions import Column as Value
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node
 
-__all__ = ["AGGREGATES", "Aggregate", "Columns", "parse_aggregate", "parse_predicate"]
+__all__ = ["AGGREGATES", "AggregateCall", "QueriedColumns", "parse_aggregate", "parse_predicate"]
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
@@ -40,7 +40,7 @@ _EXAMPLE = "write for example SUM(salary), COUNT(*), AVG(salary), MIN(salary) or
 
 
 @dataclass(frozen=True)
-class Columns:
+class QueriedColumns:
     """The published columns, as far as queries need to know them."""
 
     kinds: Mapping[str, str]
@@ -66,7 +66,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class AggregateCall:
     """An aggregate function of a column; ``column`` is None for ``COUNT(*)``."""
 
     function: str
@@ -76,7 +76,7 @@ class Aggregate:
         return f"{self.function}({self.column or '*'})"
 
 
-def parse_aggregate(text: str, columns: Columns) -> Aggregate:
+def parse_aggregate(text: str, columns: QueriedColumns) -> AggregateCall:
     """``SUM(column)`` and the like, in any case; raises ``QueryError``."""
     call = _CALL.fullmatch(text)
     if call is None:
@@ -87,7 +87,7 @@ def parse_aggregate(text: str, columns: Columns) -> Aggregate:
         msg = f"{call[1]} is not known{nearest(function, AGGREGATES)}; {_EXAMPLE}"
         raise QueryError(msg)
     if argument == "*" and function == "COUNT":
-        return Aggregate(function, None)
+        return AggregateCall(function, None)
     quoted = _QUOTED.fullmatch(argument)
     name = quoted[1].replace('""', '"') if quoted else argument
     column = columns.find(name, quoted=bool(quoted))
@@ -106,10 +106,10 @@ def parse_aggregate(text: str, columns: Columns) -> Aggregate:
             f"it from the release's data; queries aggregate {columns.sensitive!r}"
         )
         raise QueryError(msg)
-    return Aggregate(function, column)
+    return AggregateCall(function, column)
 
 
-def parse_predicate(text: str, columns: Columns) -> Expression:
+def parse_predicate(text: str, columns: QueriedColumns) -> Expression:
     """A predicate over published columns as an expression; raises ``QueryError``."""
     if not text.strip():
         msg = "the predicate is empty; leave it out to query all rows, or write one like age > 40"
@@ -124,7 +124,7 @@ def parse_predicate(text: str, columns: Columns) -> Expression:
         raise QueryError(msg) from None
 
 
-def _parse(text: str, columns: Columns) -> Node:
+def _parse(text: str, columns: QueriedColumns) -> Node:
     dialect = Dialect.get_or_raise(None)
     try:
         tokens = dialect.tokenize(text)
@@ -163,7 +163,7 @@ def _refuse_trickery(tokens: Iterable[Token]) -> None:
             raise QueryError(msg)
 
 
-def _join_names(tokens: list[Token], text: str, columns: Columns) -> list[Token]:
+def _join_names(tokens: list[Token], text: str, columns: QueriedColumns) -> list[Token]:
     """Tokens in which hours-per-week is one name, if it is a column and no subtraction."""
     joined: list[Token] = []
     position = 0
@@ -185,7 +185,7 @@ def _join_names(tokens: list[Token], text: str, columns: Columns) -> list[Token]
     return joined
 
 
-def _name_end(tokens: list[Token], begin: int, text: str, columns: Columns) -> int:
+def _name_end(tokens: list[Token], begin: int, text: str, columns: QueriedColumns) -> int:
     """The last token of the longest column's name with hyphens that begins at a token."""
     best = end = begin
     while (
@@ -203,7 +203,7 @@ def _name_end(tokens: list[Token], begin: int, text: str, columns: Columns) -> i
     return best
 
 
-def _syntax_error(error: ParseError, text: str, columns: Columns) -> str:
+def _syntax_error(error: ParseError, text: str, columns: QueriedColumns) -> str:
     details = error.errors[0] if error.errors else {}
     begin = details.get("start_context")
     place = str(details.get("highlight") or "")
@@ -221,7 +221,7 @@ def _quoting_hint(names: Iterable[str]) -> str:
     return f"; write {' and '.join(quoted)} in double quotes" if quoted else ""
 
 
-def _column(node: exp.Column, columns: Columns) -> Term:
+def _column(node: exp.Column, columns: QueriedColumns) -> Term:
     identifier = node.this
     if node.args.get("table"):
         msg = f"{node.sql()}: write the column's name alone"

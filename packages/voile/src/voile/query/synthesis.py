@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from voile.disclosure.synthetic import Synthetic
 from voile.query.cells import CellsOfColumn, matching_cells
 from voile.query.marginals import LinearEstimate, NoisyMarginals, noisy_marginals
-from voile.query.parsing import Aggregate, Columns, parse_aggregate, parse_predicate
+from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
 from voile.release.claims import SynthesizedPrivately
 from voile_base.errors import QueryError
 from voile_base.values.expressions import Expression, both, columns_of, is_missing, negated
@@ -79,7 +79,7 @@ class EstimatedAnswer:
 class _Question:
     """What is asked, and what of."""
 
-    asked: Aggregate
+    asked: AggregateCall
     condition: Expression | None
     where: str | None
     confidence: float
@@ -159,7 +159,7 @@ def _question(
     confidence: float,
 ) -> _Question:
     kinds = release.table.kinds()
-    columns = Columns(kinds, None)
+    columns = QueriedColumns(kinds, None)
     asked = parse_aggregate(aggregate, columns)
     if asked.function in {"MIN", "MAX"}:
         msg = (

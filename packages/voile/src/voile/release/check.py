@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from voile.models.criteria import Criterion
 from voile.models.differencing import atom_breaches, pairwise_breaches
 from voile.models.units import GroupedUnits
-from voile.release.claims import GroupClaim, KEAnonymity
+from voile.release.claims import GroupClaim, KEAnonymityClaim
 from voile.release.group_checks import common_unit, criteria_against_counts
 from voile.release.history import Blocks, History
-from voile.release.published import Published
+from voile.release.published import PublicRelease
 from voile.release.reading.views import CountedCells
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
@@ -76,7 +76,7 @@ def check_release(release: Release) -> None:
 
 
 def column_breaches(
-    release: Published, confidence: Decimal | None = None, *, published: bool = True
+    release: PublicRelease, confidence: Decimal | None = None, *, published: bool = True
 ) -> Iterator[str]:
     """What the cells of columns contradict of what is stated of them.
 
@@ -117,7 +117,7 @@ def check_values_of_units(
     ``GuaranteeBrokenError``.
     """
     for claim in release.guarantee.claims:
-        if isinstance(claim, KEAnonymity):
+        if isinstance(claim, KEAnonymityClaim):
             for breach in _ke_breaches_of_units(release, column, counts, units, claim.k, claim.e):
                 raise GuaranteeBrokenError(breach)
 
@@ -206,7 +206,12 @@ def _block_of_cells(
 
 
 def _ke_breaches_of_units(
-    published: Published, column: str, counts: ValueCounts, units: UnitCounts, k: int, e: Decimal
+    published: PublicRelease,
+    column: str,
+    counts: ValueCounts,
+    units: UnitCounts,
+    k: int,
+    e: Decimal,
 ) -> Iterator[str]:
     """Groups in which fewer than k units have as many values, or no two have values e apart."""
     groups = published.disclosure.groups

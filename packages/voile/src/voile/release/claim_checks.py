@@ -35,7 +35,7 @@ from voile.disclosure.aggregate import Aggregate, Label
 from voile.disclosure.moved import Moved, Remaining, TurningLaplace
 from voile.models.dependence import PairCounts
 from voile.models.permutation import log_arrangements
-from voile.release.published import Published
+from voile.release.published import PublicRelease
 
 __all__ = ["flow_breaches", "moved_breaches", "permutation_breaches"]
 
@@ -63,7 +63,7 @@ class PermutationTerms(Protocol):
         """Natural logarithm of the number of arrangements."""
 
 
-def permutation_breaches(release: Published, claim: PermutationTerms) -> Iterator[str]:
+def permutation_breaches(release: PublicRelease, claim: PermutationTerms) -> Iterator[str]:
     """What a permuted release claims and does not have; nothing where it is sound."""
     permuted, groups = claim.permuted, release.disclosure.groups
     if set(permuted) != release.disclosure.permuted or groups is None:
@@ -87,12 +87,12 @@ def permutation_breaches(release: Published, claim: PermutationTerms) -> Iterato
         yield "its permuted columns have another number of arrangements than it states"
 
 
-def _log_arrangements(release: Published, group: str, name: str) -> float:
+def _log_arrangements(release: PublicRelease, group: str, name: str) -> float:
     cells = release.table.cells([group], name)
     return log_arrangements(PairCounts(np.asarray(cells.group), cells.value, cells.rows))
 
 
-def flow_breaches(published: Published, cells: int) -> Iterator[str]:
+def flow_breaches(published: PublicRelease, cells: int) -> Iterator[str]:
     """What the published cells contradict, of which there are to be ``cells``."""
     columns = published.disclosure.columns
     labels = [name for name, shown in columns.items() if isinstance(shown, Label)]
@@ -104,7 +104,7 @@ def flow_breaches(published: Published, cells: int) -> Iterator[str]:
             yield from _intervals(published, labels[0], name, shown)
 
 
-def _intervals(published: Published, kind: str, name: str, shown: Aggregate) -> Iterator[str]:
+def _intervals(published: PublicRelease, kind: str, name: str, shown: Aggregate) -> Iterator[str]:
     """Whether the ends are those of the noise, for each kind of cell."""
     counted = published.table.count([kind, *shown.published(name)])
     values = [np.array(array.to_pylist(), dtype=object) for array in counted.values]
@@ -119,7 +119,11 @@ def _intervals(published: Published, kind: str, name: str, shown: Aggregate) -> 
 
 
 def moved_breaches(
-    published: Published, *, protects_trajectories: bool, within_zones: bool, reports: int | None
+    published: PublicRelease,
+    *,
+    protects_trajectories: bool,
+    within_zones: bool,
+    reports: int | None,
 ) -> Iterator[str]:
     """What a moved release claims and does not have; nothing where it is sound.
 

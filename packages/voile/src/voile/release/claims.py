@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from voile.dp.events import Neighbours
-from voile.release.group_terms import Chance, Closeness, Diversity, GroupTerms, Least
-from voile.release.published import Published
+from voile.release.group_terms import Chance, GroupTerms, Least, StatedCloseness, StatedDiversity
+from voile.release.published import PublicRelease
 from voile_base.ondemand import on_demand
 from voile_base.values.value import Exact, Value
 
@@ -45,22 +45,22 @@ else:
 
 __all__ = [
     "Claim",
-    "Closeness",
     "Costliest",
     "DifferentialPrivacy",
-    "Diversity",
-    "GeoIndistinguishability",
+    "GeoIndistinguishabilityClaim",
     "GroupClaim",
     "IndistinguishabilityWithinClusters",
-    "KAnonymity",
-    "KEAnonymity",
+    "KAnonymityClaim",
+    "KEAnonymityClaim",
     "MeasuredTable",
     "PermutationWithinClusters",
     "PlanarClaim",
     "PrivacyClaim",
     "PrivateFlows",
-    "Ranking",
+    "RankingClaim",
     "SampledGeneralization",
+    "StatedCloseness",
+    "StatedDiversity",
     "SynthesizedPrivately",
     "UnknownClaim",
     "WithinZones",
@@ -77,10 +77,10 @@ class Claim(Value):
     """The model, such as "ke-anonymity", by which a claim is registered."""
 
     @abstractmethod
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """What an output shows that the claim does not hold, in sentences; nothing where it may."""
 
-    def contradictions(self, published: Published) -> Iterator[str]:
+    def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """What else of a release speaks against the claim: prices, and what its method states.
 
         Asked when a release is recounted, after ``breaches``.
@@ -94,7 +94,7 @@ class Claim(Value):
         return ()
 
 
-class KEAnonymity(Claim):
+class KEAnonymityClaim(Claim):
     """At least ``k`` distinct sensitive values in each group, and a range of at least ``e``."""
 
     kind: Literal["ke-anonymity"] = "ke-anonymity"
@@ -111,7 +111,7 @@ class KEAnonymity(Claim):
         together = "what this release tells beside earlier ones of its series"
         return (*_of_unit(self.unit), *([together] if self.adversary else []))
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Groups that fall short."""
         return group_checks.ke_breaches(published, self.k, self.e)
 
@@ -119,7 +119,7 @@ class KEAnonymity(Claim):
 class GroupClaim(GroupTerms, Claim):
     """Rows share what they show with at least ``k`` - 1 others, or rows of as many persons."""
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Groups that break k, l, t or a further criterion; of persons, what rows can show of it.
 
         Those that compare groups with all rows of the table only where all rows are published.
@@ -140,13 +140,13 @@ class GroupClaim(GroupTerms, Claim):
         return tuple(found)
 
 
-class KAnonymity(GroupClaim):
+class KAnonymityClaim(GroupClaim):
     """Rows share their quasi-identifiers."""
 
     kind: Literal["k-anonymity"] = "k-anonymity"
 
 
-class Ranking(GroupClaim):
+class RankingClaim(GroupClaim):
     """Rows share quasi-identifiers and ranking attributes, and boxes hold enough of the best."""
 
     kind: Literal["ranking"] = "ranking"
@@ -160,7 +160,7 @@ class Ranking(GroupClaim):
         """The precision, of which rows are counted that are not published."""
         return (*super().unseen, "the precision of boxes, which counts rows not published")
 
-    def contradictions(self, published: Published) -> Iterator[str]:
+    def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """Boxes that are not those of the rows, or not as precise."""
         return group_checks.box_breaches(published, self.precision)
 
@@ -181,12 +181,12 @@ class PrivacyClaim(Claim):
         """That noise and samples were drawn as stated."""
         return ("differential privacy, a property of the draws: its ledger has what was spent",)
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """No output shows any."""
         del published
         return iter(())
 
-    def contradictions(self, published: Published) -> Iterator[str]:
+    def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """Noise that is too little for epsilon, or budgets of another sum."""
         yield from noise_checks.scale_breaches(published, self)
         yield from noise_checks.budget_breaches(self)
@@ -208,13 +208,13 @@ class SampledGeneralization(PrivacyClaim):
     """The probability with which a row was sampled."""
     epsilon_choice: Annotated[Exact, Field(ge=0)] | None = None
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Groups of fewer rows."""
         groups = published.disclosure.groups
         columns = [c for c in published.table.columns if groups is None or c != groups.column]
         return group_checks.size_breaches(published, columns, self.k)
 
-    def contradictions(self, published: Published) -> Iterator[str]:
+    def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """As above, or rows that were sampled otherwise."""
         yield from super().contradictions(published)
         if self.beta != published.disclosure.sampled:
@@ -232,11 +232,11 @@ class PrivateFlows(PrivacyClaim):
     cells: Least
     """All of which are published, also those that count nothing."""
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Cells that are missing or twice there, and intervals that are not those of the noise."""
         return claim_checks.flow_breaches(published, self.cells)
 
-    def contradictions(self, published: Published) -> Iterator[str]:
+    def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """Noise that is not what a vehicle can change over epsilon, or budgets of another sum."""
         yield from noise_checks.count_price_breaches(published, self)
         yield from noise_checks.budget_breaches(self)
@@ -265,7 +265,7 @@ class SynthesizedPrivately(PrivacyClaim):
         """What noise was drawn, and that rows are made of nothing else."""
         return (*super().unseen, "that rows are made of the measurements and of nothing else")
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Measurements that are not those of its tables, or cost more than it says."""
         return synthesis_checks.synthesis_breaches(published, self)
 
@@ -284,7 +284,7 @@ class IndistinguishabilityWithinClusters(Claim):
         """All of it."""
         return ("that noise was drawn from the stated distribution",)
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """No output shows any."""
         del published
         return iter(())
@@ -308,7 +308,7 @@ class PermutationWithinClusters(Claim):
         """That values were permuted, and of whom the rows are."""
         return (*_of_unit(self.unit), "that values were permuted at random")
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Clusters or arrangements that are others than it says."""
         return claim_checks.permutation_breaches(published, self)
 
@@ -371,7 +371,7 @@ class PlanarClaim(Claim):
         """That positions were moved, and what trips spent."""
         return ("that positions were moved by the stated noise", "what trips and vehicles spent")
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """A promise for trajectories that cannot hold, or a costliest trip that is not there."""
         return claim_checks.moved_breaches(
             published,
@@ -380,12 +380,12 @@ class PlanarClaim(Claim):
             reports=self.costliest_trip.reports if self.costliest_trip else None,
         )
 
-    def contradictions(self, published: Published) -> Iterator[str]:
+    def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """Zones whose noise has a larger epsilon."""
         return noise_checks.zone_breaches(published, self.epsilon)
 
 
-class GeoIndistinguishability(PlanarClaim):
+class GeoIndistinguishabilityClaim(PlanarClaim):
     """Wherever they are."""
 
     kind: Literal["geo-indistinguishability"] = "geo-indistinguishability"
@@ -406,7 +406,7 @@ class UnknownClaim(Claim):
         """The claim as it was read."""
         return {"kind": self.kind, **self.parameters}
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Nothing is waved through."""
         del published
         yield f"there is no check for guarantees of kind {self.kind!r}"

@@ -27,8 +27,8 @@ from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, Recurs
 from voile.models.registry import criterion_of
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.models.units import GroupedUnits
-from voile.release.group_terms import Diversity, GroupTerms
-from voile.release.published import Published
+from voile.release.group_terms import GroupTerms, StatedDiversity
+from voile.release.published import PublicRelease
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts
@@ -49,7 +49,7 @@ _SIX_DIGITS = 1e-6
 """To which the precision of a group is stated."""
 
 
-def ke_breaches(published: Published, k: int, e: Decimal) -> Iterator[str]:
+def ke_breaches(published: PublicRelease, k: int, e: Decimal) -> Iterator[str]:
     """Groups of fewer than k distinct values or of a range below e."""
     groups = published.disclosure.groups
     if groups is None:
@@ -62,7 +62,7 @@ def ke_breaches(published: Published, k: int, e: Decimal) -> Iterator[str]:
         yield f"{broken} groups of the release are not ({k}, {e})-valid"
 
 
-def group_breaches(published: Published, claim: GroupTerms) -> Iterator[str]:
+def group_breaches(published: PublicRelease, claim: GroupTerms) -> Iterator[str]:
     """Criteria that some group breaks."""
     columns = _shared_columns(published, claim.shared)
     if not columns:
@@ -87,7 +87,7 @@ def group_breaches(published: Published, claim: GroupTerms) -> Iterator[str]:
 
 
 def _further(
-    published: Published, shared: Sequence[str], document: Mapping[str, Any], claim: GroupTerms
+    published: PublicRelease, shared: Sequence[str], document: Mapping[str, Any], claim: GroupTerms
 ) -> Criterion | str | None:
     """A criterion as groups can be held to it; why it cannot be; None where a release lacks rows.
 
@@ -105,13 +105,13 @@ def _further(
         return f"a criterion of the release cannot be measured: {error}"
 
 
-def size_breaches(published: Published, columns: Sequence[str], k: int) -> Iterator[str]:
+def size_breaches(published: PublicRelease, columns: Sequence[str], k: int) -> Iterator[str]:
     """Groups of fewer than k rows that share these columns."""
     yield from broken_criteria([KAnonymity(k)], Groups(published.table.group_sizes(columns)))
 
 
 def criteria_against_counts(
-    published: Published,
+    published: PublicRelease,
     shared: Sequence[str],
     criteria: Sequence[Criterion],
     counts: CombinationCounts,
@@ -203,7 +203,7 @@ _CLOSENESS: Mapping[str, Callable[[Decimal, str], Criterion]] = {
 """A release does not hold the hierarchy of a sensitive column, so no other distance is seen."""
 
 
-def _diversity(stated: Diversity, column: str, rows_alone: bool = False) -> Criterion:
+def _diversity(stated: StatedDiversity, column: str, rows_alone: bool = False) -> Criterion:
     """The criterion of its kind; of rows alone what follows for them, that many values."""
     if rows_alone:
         return DistinctDiversity(max(ceil(stated.value), 2), column)
@@ -216,7 +216,7 @@ def _diversity(stated: Diversity, column: str, rows_alone: bool = False) -> Crit
             return RecursiveDiversity(int(stated.value), stated.c or Decimal(0), column)
 
 
-def _shared_columns(published: Published, roles: Sequence[str]) -> list[str]:
+def _shared_columns(published: PublicRelease, roles: Sequence[str]) -> list[str]:
     """The columns in which the rows of a group must agree."""
     columns = [column for role in roles for column in published.roles.get(role, ())]
     groups = published.disclosure.groups
@@ -258,7 +258,7 @@ def _places_as_counted(
     return np.array([places[text] for text in texts], dtype=np.int64)
 
 
-def box_breaches(release: Published, precision: float) -> Iterator[str]:
+def box_breaches(release: PublicRelease, precision: float) -> Iterator[str]:
     """Boxes of a ranking that are not those of its rows, or not as precise as is claimed."""
     groups = release.disclosure.groups
     boxes = release.method.get("decision", {}).get("groups")

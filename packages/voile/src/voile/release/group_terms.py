@@ -9,13 +9,13 @@ from pydantic import Field
 
 from voile_base.values.value import Exact, Value
 
-__all__ = ["Chance", "Closeness", "Diversity", "GroupTerms", "Least"]
+__all__ = ["Chance", "GroupTerms", "Least", "StatedCloseness", "StatedDiversity"]
 
 Least = Annotated[int, Field(ge=1)]
 Chance = Annotated[Exact, Field(ge=0, le=1)]
 
 
-class Diversity(Value):
+class StatedDiversity(Value):
     """How diverse sensitive columns are within a group; see ``models.l_diversity``."""
 
     value: Exact
@@ -25,7 +25,7 @@ class Diversity(Value):
     columns: tuple[str, ...]
 
 
-class Closeness(Value):
+class StatedCloseness(Value):
     """How close sensitive columns within a group are to all rows; see ``models.t_closeness``."""
 
     value: Chance
@@ -41,8 +41,8 @@ class GroupTerms(Value):
     k: Least
     unit: Literal["person", "household"] | None = None
     """Who is counted, where they may have several rows; None: each row is another person."""
-    l: Diversity | None = None  # noqa: E741 - the name that all know
-    t: Closeness | None = None
+    l: StatedDiversity | None = None  # noqa: E741 - the name that all know
+    t: StatedCloseness | None = None
     criteria: tuple[Mapping[str, Any], ...] | None = None
     """Further criteria, each with its ``name``, its ``column`` and its parameters."""
     suppression_limit: Chance | None = None

@@ -16,7 +16,7 @@ from typing import Protocol
 from voile.disclosure.aggregate import Aggregate
 from voile.disclosure.moved import Moved, Remaining
 from voile.disclosure.stated_noise import Cluster, StatedNoise
-from voile.release.published import Published
+from voile.release.published import PublicRelease
 
 __all__ = ["budget_breaches", "count_price_breaches", "scale_breaches", "zone_breaches"]
 
@@ -62,7 +62,7 @@ def budget_breaches(claim: PricedTerms) -> Iterator[str]:
             yield f"the budgets that it states add up to {spent}, and it claims {claim.epsilon}"
 
 
-def scale_breaches(published: Published, claim: PricedTerms) -> Iterator[str]:
+def scale_breaches(published: PublicRelease, claim: PricedTerms) -> Iterator[str]:
     """Noise that is less than the epsilon of its column buys."""
     rows = claim.rows_per_person or 1
     for name, shown in published.disclosure.columns.items():
@@ -87,7 +87,7 @@ def _width(cluster: Cluster, noise: StatedNoise) -> float:
     return whole[1] - whole[0] if whole else 0.0
 
 
-def count_price_breaches(published: Published, claim: FlowTerms) -> Iterator[str]:
+def count_price_breaches(published: PublicRelease, claim: FlowTerms) -> Iterator[str]:
     """Noise of counts that is not what a vehicle can change, over its epsilon."""
     budget: Mapping[str, Mapping[str, Decimal]] = claim.budget or {}
     for shown in published.disclosure.columns.values():
@@ -103,7 +103,7 @@ def count_price_breaches(published: Published, claim: FlowTerms) -> Iterator[str
                 )
 
 
-def zone_breaches(published: Published, epsilon: float) -> Iterator[str]:
+def zone_breaches(published: PublicRelease, epsilon: float) -> Iterator[str]:
     """Epsilons of positions that are not those of the zones that the release states."""
     for name, shown in published.disclosure.columns.items():
         if not isinstance(shown, Moved | Remaining):

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from voile.disclosure.disclosure import Disclosure
 from voile.table.published import PublishedTable
 
-__all__ = ["Published"]
+__all__ = ["PublicRelease"]
 
 
-class Published(Protocol):
+class PublicRelease(Protocol):
     """A release as everybody sees it."""
 
     @property

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from voile.disclosure.synthetic import Synthetic
 from voile.dp.zcdp import epsilon_of
-from voile.release.published import Published
+from voile.release.published import PublicRelease
 
 __all__ = ["synthesis_breaches"]
 
@@ -50,7 +50,7 @@ class SynthesisTerms(Protocol):
         """Those that were measured."""
 
 
-def synthesis_breaches(published: Published, claim: SynthesisTerms) -> Iterator[str]:
+def synthesis_breaches(published: PublicRelease, claim: SynthesisTerms) -> Iterator[str]:
     """What rows, measurements and prices contradict; nothing where they agree."""
     yield from _price_breaches(claim)
     shown = published.disclosure.columns
@@ -70,7 +70,7 @@ def synthesis_breaches(published: Published, claim: SynthesisTerms) -> Iterator[
     yield from _measurement_breaches(published, claim)
 
 
-def _measurement_breaches(published: Published, claim: SynthesisTerms) -> Iterator[str]:
+def _measurement_breaches(published: PublicRelease, claim: SynthesisTerms) -> Iterator[str]:
     measurements = published.measurements
     if measurements is None:
         yield "it has no measurements that its rows could be made of"

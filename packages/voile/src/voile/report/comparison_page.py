@@ -8,9 +8,9 @@ from typing import Any
 
 from voile.report.figures.canvas import Chart
 from voile.report.figures.curves import Line, draw_curves, draw_key
-from voile.report.figures.frontier import Axes, Placed, draw_frontier
+from voile.report.figures.frontier import FrontierAxes, Placed, draw_frontier
 from voile.report.grid import (
-    Finding,
+    GridSeries,
     Sweep,
     findings_of,
     loss_title,
@@ -23,7 +23,7 @@ from voile.report.grid import (
 from voile.report.study_page import promise_of
 from voile.report.summary import comparison_summary, study_summary
 from voile.report.words import NOTHING, listed, value_text
-from voile.study.record import Comparison, Point
+from voile.study.record import Point, StudyComparison
 from voile_base.values.toml import toml_text
 
 __all__ = ["comparison_page"]
@@ -49,12 +49,12 @@ class _Row:
 class _Winner:
     """Which points are best by one attack or one measure."""
 
-    finding: Finding
+    finding: GridSeries
     value: float
     names: str
 
 
-def comparison_page(comparison: Comparison) -> Mapping[str, Any]:
+def comparison_page(comparison: StudyComparison) -> Mapping[str, Any]:
     """The values of the template ``comparison.html.j2``."""
     findings = findings_of(comparison)
     loss = loss_title(comparison, findings)
@@ -86,7 +86,7 @@ def comparison_page(comparison: Comparison) -> Mapping[str, Any]:
     }
 
 
-def _failed(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
+def _failed(comparison: StudyComparison) -> Iterator[tuple[str, str, str]]:
     """Names of the points without a release, with status and reason; alike ones together."""
     alike: dict[tuple[str, str], list[str]] = {}
     for point in comparison.points:
@@ -96,7 +96,7 @@ def _failed(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
         yield listed(names, len(names), "; "), status, message
 
 
-def _command(comparison: Comparison) -> str:
+def _command(comparison: StudyComparison) -> str:
     """How to make the comparison again, as far as it is known."""
     plans = range(1, len(comparison.plans) + 1)
     names = ["plan.toml"] if len(plans) == 1 else [f"plan-{place}.toml" for place in plans]
@@ -114,18 +114,18 @@ def _command(comparison: Comparison) -> str:
 
 
 def _frontier_chart(
-    comparison: Comparison, loss: str, placed: Mapping[int, Placed]
+    comparison: StudyComparison, loss: str, placed: Mapping[int, Placed]
 ) -> Chart | None:
     if not placed:
         return None
-    axes = Axes(risk_title(comparison), loss, comparison.loss_better == "higher")
+    axes = FrontierAxes(risk_title(comparison), loss, comparison.loss_better == "higher")
     title = "Risk against loss: no other release beats those on the dashed line in both"
     return draw_frontier("frontier", title, axes, tuple(dict.fromkeys(placed.values())))
 
 
 def _curve_charts(
-    findings: Sequence[Finding], sweep: Sweep | None
-) -> Iterator[tuple[Finding, Chart]]:
+    findings: Sequence[GridSeries], sweep: Sweep | None
+) -> Iterator[tuple[GridSeries, Chart]]:
     if sweep is None:
         return
     for finding, panel in panels_of(findings, sweep):
@@ -140,9 +140,9 @@ def _key_chart(sweep: Sweep | None) -> Chart | None:
 
 
 def _rows(
-    comparison: Comparison,
+    comparison: StudyComparison,
     placed: Mapping[int, Placed],
-    findings: Sequence[Finding],
+    findings: Sequence[GridSeries],
     swept: Sequence[str],
 ) -> Iterator[_Row]:
     for place, point in enumerate(comparison.points):
@@ -159,7 +159,7 @@ def _rows(
         )
 
 
-def _winners(comparison: Comparison, findings: Sequence[Finding]) -> Iterator[_Winner]:
+def _winners(comparison: StudyComparison, findings: Sequence[GridSeries]) -> Iterator[_Winner]:
     for finding in findings:
         value, places = finding.best()
         names = [comparison.points[place].name for place in places]

@@ -22,7 +22,7 @@ from voile.policy.ruling import Ruling
 from voile.policy.stated import Policy
 from voile.policy.verdict import Verdict
 from voile.report.figures.gauges import Gauge, draw_gauges
-from voile.report.reading import Attack, Measure
+from voile.report.reading import AttackReading, MeasureReading
 from voile.report.study_page import attack_chart, loss_chart
 from voile.report.words import listed, number, one_in, percent, spoken
 from voile.signing.verifying import SignedBy
@@ -31,7 +31,7 @@ from voile.study.record import EstimateDocument, RiskDocument, StudyRecord
 from voile_base.errors import InputError
 from voile_base.randomness import UNFIT
 
-__all__ = ["Dossier", "Event", "dossier_page"]
+__all__ = ["Dossier", "HistoryLine", "dossier_page"]
 
 _CERTAIN = 0.5
 _MEASURES = 8
@@ -54,7 +54,7 @@ _SHOWN = {
 
 
 @dataclass(frozen=True)
-class Event:
+class HistoryLine:
     """One line of the history that a ledger holds."""
 
     when: str
@@ -77,7 +77,7 @@ class Dossier:
     policy: Policy
     ticks: tuple[Tick, ...]
     signatures: tuple[SignedBy, ...]
-    history: tuple[Event, ...] | None
+    history: tuple[HistoryLine, ...] | None
     """From the oldest to the newest; None where no ledger was named."""
 
 
@@ -120,10 +120,10 @@ def dossier_page(dossier: Dossier, *, public: bool) -> Mapping[str, Any]:
 def _private(dossier: Dossier) -> Mapping[str, Any]:
     record = dossier.record
     rehearsed = record.evidence["rehearsed"] if isinstance(record, StudyRecord) else ()
-    attacks = tuple(Attack(a, rates_of(a), a["attack"] in rehearsed) for a in record.attacks)
+    attacks = tuple(AttackReading(a, rates_of(a), a["attack"] in rehearsed) for a in record.attacks)
     gauges = [found for risk in record.risks if (found := _gauge(risk)) is not None]
     asked = {one.measure for one in dossier.policy.criteria if isinstance(one, Utility)}
-    measures = [Measure(one, rehearsed=False) for one in record.utility]
+    measures = [MeasureReading(one, rehearsed=False) for one in record.utility]
     placed = [one for one in measures if one.lost is not None]
     chosen = sorted(placed, key=lambda one: one.document["measure"] not in asked)[:_MEASURES]
     title = "The three risks, each beside people who were not in the data, and guessing"
@@ -238,7 +238,7 @@ def _ends(one: EstimateDocument) -> tuple[float, float, float] | None:
     return None if value is None or low is None or high is None else (value, low, high)
 
 
-def _worst_off(attacks: Sequence[Attack], dossier: Dossier) -> tuple[str, ...]:
+def _worst_off(attacks: Sequence[AttackReading], dossier: Dossier) -> tuple[str, ...]:
     """The person who is found most surely, in sentences without a value."""
     found = [(one.rates.worst, one) for one in attacks if one.rates and one.rates.worst is not None]
     if not found:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from voile.report.figures.curves import Line, Panel, Parameter
+from voile.report.figures.curves import CurveParameter, Line, Panel
 from voile.report.figures.frontier import Placed
 from voile.report.reading import attacks_of, measures_of
 from voile.report.words import (
@@ -19,12 +19,12 @@ from voile.report.words import (
     spoken,
     value_text,
 )
-from voile.study.frontier import Risk, risk_of_point
+from voile.study.frontier import FrontierRisk, risk_of_point
 from voile.study.rates import Rates
-from voile.study.record import Comparison, Point, StudyRecord
+from voile.study.record import Point, StudyComparison, StudyRecord
 
 __all__ = [
-    "Finding",
+    "GridSeries",
     "Sweep",
     "findings_of",
     "loss_title",
@@ -45,7 +45,7 @@ _RISKS = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class GridSeries:
     """One attack or one measure over the points of a grid."""
 
     name: str
@@ -74,16 +74,16 @@ class Finding:
             if held == value or self._risk(place).is_tied_with(best)
         )
 
-    def _risk(self, place: int) -> Risk:
+    def _risk(self, place: int) -> FrontierRisk:
         value = self.values[place]
-        return Risk(value, *self.intervals.get(place, (value, value)))
+        return FrontierRisk(value, *self.intervals.get(place, (value, value)))
 
 
 @dataclass(frozen=True)
 class Sweep:
     """The parameter along which points are drawn, and the lines that join them."""
 
-    parameter: Parameter
+    parameter: CurveParameter
     place_of: Mapping[int, int]
     """Which value of the parameter a point has; points without one are left out."""
     line_of: Mapping[int, int]
@@ -92,7 +92,7 @@ class Sweep:
     """What the lines are called: the settings of the other parameters."""
 
 
-def findings_of(comparison: Comparison) -> tuple[Finding, ...]:
+def findings_of(comparison: StudyComparison) -> tuple[GridSeries, ...]:
     """Everything that at least one study measured: attacks first, in the order they appear."""
     attacks: dict[str, dict[int, Rates]] = {}
     measures: dict[str, dict[int, float]] = {}
@@ -108,7 +108,7 @@ def findings_of(comparison: Comparison) -> tuple[Finding, ...]:
                 said.setdefault(name, (measure.title, measure.document["better"] == "lower"))
     return (
         *(
-            Finding(
+            GridSeries(
                 name,
                 spoken(name),
                 attack=True,
@@ -120,24 +120,24 @@ def findings_of(comparison: Comparison) -> tuple[Finding, ...]:
             for name, held in attacks.items()
         ),
         *(
-            Finding(name, said[name][0], False, said[name][1], held, {})
+            GridSeries(name, said[name][0], False, said[name][1], held, {})
             for name, held in measures.items()
         ),
     )
 
 
-def risk_title(comparison: Comparison) -> str:
+def risk_title(comparison: StudyComparison) -> str:
     """The measure of risk as a reader sees it."""
     return _RISKS.get(comparison.risk) or f"success of {spoken(comparison.risk).lower()}"
 
 
-def loss_title(comparison: Comparison, findings: Sequence[Finding]) -> str:
+def loss_title(comparison: StudyComparison, findings: Sequence[GridSeries]) -> str:
     """The measure of loss as a reader sees it."""
     titles = (f.title for f in findings if not f.attack and f.name == comparison.loss)
     return next(titles, spoken(comparison.loss) or "none")
 
 
-def placed_points(comparison: Comparison) -> dict[int, Placed]:
+def placed_points(comparison: StudyComparison) -> dict[int, Placed]:
     """Points that have both a risk and a loss, by their place in the comparison.
 
     Points whose releases are the same are one, which has the names of all of them.
@@ -212,7 +212,7 @@ def _told_apart(settings: Sequence[Mapping[str, str]]) -> list[str]:
     return names
 
 
-def sweep_of(comparison: Comparison) -> Sweep | None:
+def sweep_of(comparison: StudyComparison) -> Sweep | None:
     """Along which parameter to draw: the one with the most numbers, else the most settings.
 
     None where there are fewer than two points to draw.
@@ -224,7 +224,9 @@ def sweep_of(comparison: Comparison) -> Sweep | None:
     if swept is None:
         names = tuple(printable(comparison.points[place].name) for place in places)
         places_of = {place: index for index, place in enumerate(places)}
-        return Sweep(Parameter("release", None, names), places_of, dict.fromkeys(places, 0), ("",))
+        return Sweep(
+            CurveParameter("release", None, names), places_of, dict.fromkeys(places, 0), ("",)
+        )
     chosen = max(swept, key=lambda name: (_numbers(swept[name]) is not None, len(swept[name])))
     numbers = _numbers(swept[chosen])
     order: list[Any]
@@ -235,7 +237,7 @@ def sweep_of(comparison: Comparison) -> Sweep | None:
         order = list(dict.fromkeys(map(value_text, swept[chosen])))
         labels = tuple(map(printable, order))
     values = None if numbers is None else tuple(order)
-    parameter = Parameter(parameter_name(chosen), values, labels)
+    parameter = CurveParameter(parameter_name(chosen), values, labels)
     others = [name for name in swept if name != chosen]
     place_of, line_of, lines = {}, {}, dict[tuple[tuple[str, str], ...], int]()
     for place in places:
@@ -253,7 +255,7 @@ def sweep_of(comparison: Comparison) -> Sweep | None:
     return Sweep(parameter, place_of, line_of, tuple(_told_apart([dict(key) for key in lines])))
 
 
-def panels_of(findings: Sequence[Finding], sweep: Sweep) -> Iterator[tuple[Finding, Panel]]:
+def panels_of(findings: Sequence[GridSeries], sweep: Sweep) -> Iterator[tuple[GridSeries, Panel]]:
     """What each attack and each measure came to along the sweep."""
     for index, finding in enumerate(findings):
         held: dict[int, list[int]] = {}
@@ -278,7 +280,7 @@ def parameter_name(name: str) -> str:
     return printable(name.removeprefix("method."))
 
 
-def _records(comparison: Comparison) -> Iterator[tuple[int, StudyRecord]]:
+def _records(comparison: StudyComparison) -> Iterator[tuple[int, StudyRecord]]:
     for place, point in enumerate(comparison.points):
         if point.record is not None:
             yield place, point.record

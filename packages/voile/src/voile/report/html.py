@@ -19,7 +19,7 @@ from voile.report.fleet_page import FleetTrip, FollowedFleet, fleet_page
 from voile.report.study_page import study_page
 from voile.report.tables_page import tables_page
 from voile.report.words import NOTHING, Share, number, percent, printable, spoken, times
-from voile.study.record import PRIVATE, Comparison, StudyRecord
+from voile.study.record import PRIVATE, StudyComparison, StudyRecord
 from voile_base.errors import InputError
 from voile_base.plotting import require_plotting
 
@@ -55,7 +55,7 @@ def render_study(record: StudyRecord, fleet: FollowedFleet | None = None) -> str
     return _render("study.html.j2", study_page(record, fleet))
 
 
-def render_comparison(comparison: Comparison) -> str:
+def render_comparison(comparison: StudyComparison) -> str:
     """The report of a grid of studies; private.
 
     Raises ``InputError`` where Jinja2 or matplotlib are not installed.

@@ -9,8 +9,8 @@ from voile.study.rates import Rates, rates_of
 from voile.study.record import AttackDocument, MeasureDocument, StudyRecord
 
 __all__ = [
-    "Attack",
-    "Measure",
+    "AttackReading",
+    "MeasureReading",
     "attacks_of",
     "measures_of",
     "pairs_of",
@@ -18,7 +18,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Attack:
+class AttackReading:
     """The outcome of one attack, with what follows from it."""
 
     document: AttackDocument
@@ -34,7 +34,7 @@ class Attack:
 
 
 @dataclass(frozen=True)
-class Measure:
+class MeasureReading:
     """One measure of utility, with what follows from it."""
 
     document: MeasureDocument
@@ -66,16 +66,20 @@ class Measure:
         return (value - untouched) / scale if sensible else None
 
 
-def attacks_of(record: StudyRecord) -> tuple[Attack, ...]:
+def attacks_of(record: StudyRecord) -> tuple[AttackReading, ...]:
     """The attacks of a study, in the order of the record."""
     rehearsed = record.evidence["rehearsed"]
-    return tuple(Attack(one, rates_of(one), one["attack"] in rehearsed) for one in record.attacks)
+    return tuple(
+        AttackReading(one, rates_of(one), one["attack"] in rehearsed) for one in record.attacks
+    )
 
 
-def measures_of(record: StudyRecord) -> tuple[Measure, ...]:
+def measures_of(record: StudyRecord) -> tuple[MeasureReading, ...]:
     """The measures of a study, in the order of the record."""
     starts = tuple(f"{name}-" for name in record.evidence["rehearsed"])
-    return tuple(Measure(one, f"{one['measure']}-".startswith(starts)) for one in record.utility)
+    return tuple(
+        MeasureReading(one, f"{one['measure']}-".startswith(starts)) for one in record.utility
+    )
 
 
 def pairs_of(

@@ -13,12 +13,12 @@ from typing import Any
 from voile.report.figures.canvas import Chart
 from voile.report.figures.losses import Loss, draw_losses
 from voile.report.figures.parts import draw_pairs, draw_parts
-from voile.report.figures.rates import Rate, draw_rates
+from voile.report.figures.rates import SuccessRate, draw_rates
 from voile.report.figures.shares import Shares, draw_shares
 from voile.report.fleet_page import FollowedFleet, fleet_page
 from voile.report.reading import (
-    Attack,
-    Measure,
+    AttackReading,
+    MeasureReading,
     attacks_of,
     measures_of,
     pairs_of,
@@ -127,18 +127,20 @@ def repeat_of(record: StudyRecord) -> Mapping[str, Any]:
     }
 
 
-def attack_chart(attacks: Sequence[Attack]) -> Chart | None:
+def attack_chart(attacks: Sequence[AttackReading]) -> Chart | None:
     """All measured attacks in one chart, the most successful first; None without any."""
     found = [(spoken(a.name), a.rates) for a in attacks if a.rates is not None]
     rates = [
-        Rate(name, one.told_targets, one.success, one.low, one.high, one.baseline, one.counted)
+        SuccessRate(
+            name, one.told_targets, one.success, one.low, one.high, one.baseline, one.counted
+        )
         for name, one in sorted(found, key=lambda pair: -pair[1].success)
     ]
     title = "Success of each attack, with its 95 % interval, beside guessing"
     return draw_rates("attacks", title, rates) if rates else None
 
 
-def loss_chart(measures: Sequence[Measure]) -> Chart | None:
+def loss_chart(measures: Sequence[MeasureReading]) -> Chart | None:
     """Measures whose scale has two ends, the kindest first; None where there is none."""
     losses = [
         Loss(m.title, one["value"], one["untouched"], one["useless"])
@@ -187,7 +189,7 @@ def _without(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     return {key: value for key, value in document.items() if key not in keys}
 
 
-def _part_charts(record: StudyRecord, measures: Sequence[Measure]) -> Iterator[Chart]:
+def _part_charts(record: StudyRecord, measures: Sequence[MeasureReading]) -> Iterator[Chart]:
     columns = _columns(record)
     for index, measure in enumerate(measures):
         if len(measure.parts) < 2:

@@ -7,7 +7,7 @@ from typing import Any
 
 from voile.report.figures.frontier import Placed
 from voile.report.grid import risk_title
-from voile.report.reading import Attack, Measure, attacks_of, measures_of
+from voile.report.reading import AttackReading, MeasureReading, attacks_of, measures_of
 from voile.report.words import (
     NOTHING,
     clipped,
@@ -22,7 +22,7 @@ from voile.report.words import (
 )
 from voile.schema.persons import units_told
 from voile.study.rates import Rates
-from voile.study.record import Comparison, StudyRecord
+from voile.study.record import StudyComparison, StudyRecord
 from voile_base.randomness import UNFIT
 
 __all__ = ["comparison_summary", "method_text", "study_summary"]
@@ -47,7 +47,7 @@ def study_summary(record: StudyRecord) -> tuple[str, ...]:
 
 
 def comparison_summary(
-    comparison: Comparison, loss: str, placed: Mapping[int, Placed]
+    comparison: StudyComparison, loss: str, placed: Mapping[int, Placed]
 ) -> tuple[str, ...]:
     """Sentences on a grid: how many studies, the ends of the frontier."""
     return tuple(_compared(comparison, loss, placed))
@@ -85,7 +85,7 @@ def persons_text(record: StudyRecord) -> str:
     return f", of {number(out)} of {there},"
 
 
-def _attacked(attacks: tuple[Attack, ...]) -> Iterator[str]:
+def _attacked(attacks: tuple[AttackReading, ...]) -> Iterator[str]:
     if not attacks:
         yield "No attack was run on this release, so nothing is known of what it gives away."
         return
@@ -133,7 +133,7 @@ def _spoken(name: str) -> str:
     return _named(spoken(name).lower())
 
 
-def _useful(measures: tuple[Measure, ...]) -> Iterator[str]:
+def _useful(measures: tuple[MeasureReading, ...]) -> Iterator[str]:
     if not measures:
         yield "Nothing was measured of what the release is still good for."
         return
@@ -181,7 +181,9 @@ def _skipped(record: StudyRecord) -> str:
     return f"{' and '.join(parts)} {say}."
 
 
-def _compared(comparison: Comparison, loss: str, placed: Mapping[int, Placed]) -> Iterator[str]:
+def _compared(
+    comparison: StudyComparison, loss: str, placed: Mapping[int, Placed]
+) -> Iterator[str]:
     points = comparison.points
     done = sum(point.record is not None for point in points)
     other: dict[str, int] = {}

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from voile.study.record import PRIVATE, Comparison, Point, StudyRecord
+from voile.study.record import PRIVATE, Point, StudyComparison, StudyRecord
 from voile_base.errors import InputError, RefusedError
 from voile_base.values.value import json_schema, plain
 
@@ -76,7 +76,7 @@ def point_of_document(document: Document, record: StudyRecord | None) -> Point:
     return point
 
 
-def comparison_document(comparison: Comparison, files: Mapping[str, str]) -> dict[str, Any]:
+def comparison_document(comparison: StudyComparison, files: Mapping[str, str]) -> dict[str, Any]:
     """A comparison for JSON; ``files`` has the file of the record of each point by name."""
     values = plain(replace(comparison, points=()))
     points = [point_document(point, files.get(point.name)) for point in comparison.points]
@@ -123,7 +123,7 @@ def read_record(path: str | Path, *, with_seal: bool = False) -> StudyRecord:
         raise _unreadable(path, error) from None
 
 
-def read_comparison(folder: str | Path) -> Comparison:
+def read_comparison(folder: str | Path) -> StudyComparison:
     """Read a comparison with its records from its folder; raises ``InputError``."""
     folder = Path(folder)
     path = folder / "comparison.json"
@@ -136,7 +136,7 @@ def read_comparison(folder: str | Path) -> Comparison:
         files = [one.get("record") if isinstance(one, dict) else None for one in points]
         records = [read_record(folder / str(file)) if file else None for file in files]
         read = map(point_of_document, points, records)
-        return Comparison(**{**without_heading(document), "points": tuple(read)})
+        return StudyComparison(**{**without_heading(document), "points": tuple(read)})
     except (InputError, TypeError) as error:
         raise _unreadable(path, error) from None
 
@@ -154,7 +154,9 @@ def record_schema() -> dict[str, Any]:
 
 def comparison_schema() -> dict[str, Any]:
     """The schema of ``comparison.json``, which names the files of its records."""
-    schema = schema_of("Voile: a comparison of studies (private)", COMPARISON_FORMAT, Comparison)
+    schema = schema_of(
+        "Voile: a comparison of studies (private)", COMPARISON_FORMAT, StudyComparison
+    )
     point = schema["$defs"]["Point"]
     point["properties"]["record"] = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     return {**schema, "$defs": {"Point": point}}

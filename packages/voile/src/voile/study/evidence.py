@@ -27,7 +27,7 @@ from voile.study.instruments import CountRisks, Instruments
 from voile.study.record import RiskDocument, Skipped
 from voile.study.rehearsal import (
     Persons,
-    Rows,
+    SplitRows,
     Staged,
     can_link,
     fingerprint,
@@ -39,7 +39,7 @@ from voile.utility.protocol import Comparison, Measure
 from voile_base.errors import InputError, VoileError
 from voile_base.randomness import Randomness
 
-__all__ = ["Evidence", "Terms", "gather"]
+__all__ = ["EvidenceTerms", "StudyEvidence", "gather"]
 
 _NO_REHEARSAL = "no rehearsal could be made"
 _NO_ROWS = "the release shows no row"
@@ -47,7 +47,7 @@ _RISKS = "three risks"
 
 
 @dataclass(frozen=True)
-class Terms:
+class EvidenceTerms:
     """How a release is put to the test; raises ``InputError`` for what cannot be."""
 
     attacks: tuple[str, ...] | None = None
@@ -67,7 +67,7 @@ class Terms:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class StudyEvidence:
     """What was found about a release; private."""
 
     attacks: tuple[AttackOutcome, ...]
@@ -91,11 +91,11 @@ class Evidence:
 def gather(
     staged: Staged,
     instruments: Instruments,
-    terms: Terms,
+    terms: EvidenceTerms,
     randomness: Randomness,
     progress: Callable[[str], None] = lambda stage: None,
     known: Knowledge | None = None,
-) -> Evidence:
+) -> StudyEvidence:
     """Let all adversaries and measures look at a release.
 
     The same ``randomness`` gives the same evidence, and every attack and measure draws by itself:
@@ -108,7 +108,7 @@ def gather(
     measured = [test.measure(measure) for measure in instruments.measures]
     distributions, missing = test.distributions(instruments.distributions)
     risks = test.risks(instruments.risks) if instruments.risks else ()
-    return Evidence(
+    return StudyEvidence(
         attacks=tuple(found for found in attacks if isinstance(found, AttackOutcome)),
         attacks_skipped=tuple(found for found in attacks if isinstance(found, Skipped)),
         utility=_trips_first(
@@ -130,13 +130,13 @@ class _Test:
     """One release, and the rehearsal once somebody has asked for it."""
 
     staged: Staged
-    terms: Terms
+    terms: EvidenceTerms
     randomness: Randomness
     progress: Callable[[str], None]
     known: Knowledge
     rehearsed: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
-    _rows: Rows | None = None
+    _rows: SplitRows | None = None
     _rehearsal: Staged | VoileError | None = None
     _numbered: Staged | None = None
     _numbering_tried: bool = False
@@ -251,7 +251,7 @@ class _Test:
         return found
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> SplitRows:
         """The rows that go into the rehearsal, and those that do not."""
         if self._rows is None:
             draws = self.randomness.within("held out")
@@ -291,7 +291,7 @@ class _Test:
             self.progress("numbering rows")
             with self._timed("rehearsal"), suppress(VoileError):
                 draws, staged = self.randomness.within("numbered"), self.staged
-                made = rehearse(Rows(staged.original, None), staged.plan, draws, staged.engine)
+                made = rehearse(SplitRows(staged.original, None), staged.plan, draws, staged.engine)
                 assert made.link is not None
                 if fingerprint(made.release.without(made.link)) == fingerprint(staged.release):
                     self._numbered = made

@@ -21,14 +21,14 @@ from itertools import groupby
 from math import hypot, inf
 
 from voile.study.rates import Rates, rates_of
-from voile.study.record import Better, Comparison, Point, StudyRecord
+from voile.study.record import Better, Point, StudyComparison, StudyRecord
 from voile_base.errors import InputError, nearest
 
 __all__ = [
     "GAIN",
     "PROSECUTOR",
     "WORST",
-    "Risk",
+    "FrontierRisk",
     "by_risk",
     "frontier",
     "known_risks",
@@ -53,25 +53,25 @@ trips, and of other tables the one that every method changes."""
 
 
 @dataclass(frozen=True)
-class Risk:
+class FrontierRisk:
     """A risk between 0 and 1, and an interval of confidence around it."""
 
     value: float
     low: float
     high: float
 
-    def is_tied_with(self, other: Risk) -> bool:
+    def is_tied_with(self, other: FrontierRisk) -> bool:
         """Whether the difference of both is within its interval of confidence."""
         less, more = sorted((self, other), key=lambda risk: risk.value)
         return more.value - less.value <= hypot(more.value - more.low, less.high - less.value)
 
     @classmethod
-    def exactly(cls, value: float) -> Risk:
+    def exactly(cls, value: float) -> FrontierRisk:
         """A risk that was counted."""
         return cls(value, value, value)
 
 
-def frontier(places: Mapping[str, tuple[Risk, float]]) -> tuple[str, ...]:
+def frontier(places: Mapping[str, tuple[FrontierRisk, float]]) -> tuple[str, ...]:
     """Names of the points that no other beats, by ascending risk; ``places`` are (risk, loss).
 
     Lower is better in both.
@@ -91,7 +91,7 @@ def frontier(places: Mapping[str, tuple[Risk, float]]) -> tuple[str, ...]:
     return tuple(sorted(chosen, key=lambda name: (places[name][0].value, places[name][1])))
 
 
-def risk_of(record: StudyRecord, risk: str) -> Risk | None:
+def risk_of(record: StudyRecord, risk: str) -> FrontierRisk | None:
     """A measure of risk of a study with its interval; None where it was not attacked so.
 
     None, too, where the record lacks a figure of an attack that counts: the largest of the others
@@ -111,11 +111,11 @@ def risk_of(record: StudyRecord, risk: str) -> Risk | None:
     if risk == GAIN:
         found_risks = [_gain(one) for one in rates if one.baseline < 1]
     else:
-        found_risks = [Risk(one.success, one.low, one.high) for one in rates]
+        found_risks = [FrontierRisk(one.success, one.low, one.high) for one in rates]
     if not found_risks:
         return None
     ends = (max(getattr(one, end) for one in found_risks) for end in ("value", "low", "high"))
-    return Risk(*ends)
+    return FrontierRisk(*ends)
 
 
 def usual_risk(records: Sequence[StudyRecord]) -> str:
@@ -130,16 +130,16 @@ def usual_risk(records: Sequence[StudyRecord]) -> str:
     return PROSECUTOR if tells else GAIN
 
 
-def risk_of_point(point: Point) -> Risk | None:
+def risk_of_point(point: Point) -> FrontierRisk | None:
     """The risk at which a point of a comparison stands; None where it has none."""
     if point.risk is None:
         return None
     low = point.risk if point.risk_low is None else point.risk_low
     high = point.risk if point.risk_high is None else point.risk_high
-    return Risk(point.risk, low, high)
+    return FrontierRisk(point.risk, low, high)
 
 
-def by_risk(comparison: Comparison, risk: str) -> Comparison:
+def by_risk(comparison: StudyComparison, risk: str) -> StudyComparison:
     """The same studies compared by a measure of risk; see ``risk_of``."""
     points = tuple(_placed(comparison.points, risk, comparison.loss))
     sign = 1 if comparison.loss_better == "lower" else -1
@@ -221,6 +221,6 @@ def known_risks(attacks: Iterable[str]) -> tuple[str, ...]:
     return (GAIN, WORST, *attacks)
 
 
-def _gain(rates: Rates) -> Risk:
+def _gain(rates: Rates) -> FrontierRisk:
     ends = (rates.success, rates.low, rates.high)
-    return Risk(*(max(0.0, (end - rates.baseline) / (1 - rates.baseline)) for end in ends))
+    return FrontierRisk(*(max(0.0, (end - rates.baseline) / (1 - rates.baseline)) for end in ends))

@@ -25,16 +25,16 @@ from typing import Any
 from voile.release.folder import appearing_folder, check_new_folder
 from voile.schema.plan import Plan
 from voile.study.documents import comparison_document, json_text, record_document
-from voile.study.evidence import Terms
+from voile.study.evidence import EvidenceTerms
 from voile.study.frontier import by_risk, known_risks, most_common_loss, usual_risk
 from voile.study.original import Original, fingerprint, names_of_columns, read_original
 from voile.study.plans import state_plan
 from voile.study.points import NOT_CHARGED, PointTerms, status_of, study_point
-from voile.study.record import PRIVATE, Comparison, Point
+from voile.study.record import PRIVATE, Point, StudyComparison
 from voile.study.recording import versions
 from voile.study.single import PRIVATE_FOLDER
 from voile.study.store import PointStore, forget, kept_points, locked, partial_folder
-from voile.study.sweep import Grid, GridPoint, expand
+from voile.study.sweep import GridPoint, PlanGrid, expand
 from voile.study.workers import in_processes
 from voile_base.durable import write_text
 from voile_base.errors import (
@@ -63,7 +63,7 @@ _ERRORS: Mapping[str, type[VoileError]] = {
 class MadeComparison:
     """A comparison and its report; private."""
 
-    comparison: Comparison
+    comparison: StudyComparison
     files: Mapping[str, str]
     """The file of each record in the folder of the comparison, by the name of its point."""
     no_report: str = ""
@@ -92,7 +92,7 @@ def compare(  # noqa: PLR0913 - what a researcher may say of a grid
     attacks: Sequence[str] | None = None,
     targets: int = 1000,
     held_out: float = 0.2,
-) -> Comparison:
+) -> StudyComparison:
     """Study all plans, and all combinations of the lists in them, and compare; private.
 
     ``out`` is a new folder for the comparison and its records, or None to write none.  More than
@@ -105,7 +105,7 @@ def compare(  # noqa: PLR0913 - what a researcher may say of a grid
     Raises ``InputError`` where the table, a plan or a name is wrong, and the error of the first
     point where no point is done; then nothing stands at ``out``.
     """
-    terms = Terms(None if attacks is None else tuple(attacks), targets, held_out)
+    terms = EvidenceTerms(None if attacks is None else tuple(attacks), targets, held_out)
     several = [plans] if isinstance(plans, Plan | str | Path) else list(plans)
     shared = PointTerms(seed, terms)
     return make_comparison(source, several, out, shared, Axes(risk, loss), jobs).comparison
@@ -118,7 +118,7 @@ def make_comparison(  # noqa: PLR0913 - what ``compare`` is told, and how to sho
     shared: PointTerms,
     axes: Axes | None = None,
     jobs: int = 1,
-    render: Callable[[Comparison], str] | None = None,
+    render: Callable[[StudyComparison], str] | None = None,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> MadeComparison:
     """A comparison with its report; ``render`` makes it, and may raise ``InputError``.
@@ -176,7 +176,7 @@ class Work:
 
 
 def _refuse_what_cannot_be(
-    source: Any, grid: Grid, shared: PointTerms, axes: Axes, jobs: int
+    source: Any, grid: PlanGrid, shared: PointTerms, axes: Axes, jobs: int
 ) -> None:
     """Raise ``InputError`` for what would spoil every point, before any is studied."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
@@ -210,7 +210,7 @@ def _place_of_points(out: str | Path | None) -> Iterator[Path]:
                     forget(place)
 
 
-def _study_all(work: Work, grid: Grid, store: PointStore, jobs: int, tell: Progress) -> None:
+def _study_all(work: Work, grid: PlanGrid, store: PointStore, jobs: int, tell: Progress) -> None:
     """Study the points that are not kept yet; alike ones are studied once."""
     digests = {store.digest(point): point for point in grid.points}
     missing = [(digest, point) for digest, point in digests.items() if not store.has(digest)]
@@ -230,7 +230,7 @@ def _study_all(work: Work, grid: Grid, store: PointStore, jobs: int, tell: Progr
         in_processes(work, missing, min(jobs, len(missing)), done)
 
 
-def _points(grid: Grid, store: PointStore) -> tuple[Point, ...]:
+def _points(grid: PlanGrid, store: PointStore) -> tuple[Point, ...]:
     found = [store.kept(store.digest(point), point) for point in grid.points]
     if any(point is None for point in found):
         msg = "a record that was kept is gone or was changed; run the same command again"
@@ -250,11 +250,11 @@ def _nothing_done(points: Sequence[Point]) -> VoileError:
     return (OutOfMemoryError if lacked_memory else _ERRORS[first.status])(message)
 
 
-def _comparison(grid: Grid, points: Sequence[Point], axes: Axes) -> Comparison:
+def _comparison(grid: PlanGrid, points: Sequence[Point], axes: Axes) -> StudyComparison:
     """The points with their risks and losses, and the frontier of those that have both."""
     records = [point.record for point in points if point.record]
     loss, better = most_common_loss(records, axes.loss)
-    found = Comparison(
+    found = StudyComparison(
         name=", ".join(plan.name for plan in grid.plans),
         plans=tuple(plan.document for plan in grid.plans),
         swept=grid.swept,
@@ -276,7 +276,7 @@ def _notices(points: Sequence[Point]) -> tuple[str, ...]:
 
 
 def _drawn(
-    comparison: Comparison, render: Callable[[Comparison], str] | None, tell: Progress
+    comparison: StudyComparison, render: Callable[[StudyComparison], str] | None, tell: Progress
 ) -> tuple[str | None, str]:
     """The report, or why there is none."""
     if render is None:
@@ -288,7 +288,9 @@ def _drawn(
         return None, str(error)
 
 
-def _write(comparison: Comparison, files: Mapping[str, str], report: str | None, out: Path) -> None:
+def _write(
+    comparison: StudyComparison, files: Mapping[str, str], report: str | None, out: Path
+) -> None:
     """Write the folder of a comparison, whole or not at all."""
     with appearing_folder(out, "the comparison", PRIVATE_FOLDER) as folder:
         (folder / "records").mkdir()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from voile.study.evidence import Terms, gather
+from voile.study.evidence import EvidenceTerms, gather
 from voile.study.instruments import Instruments
 from voile.study.original import Original
 from voile.study.plans import needs_ledger, single_release
@@ -51,7 +51,7 @@ class PointTerms:
     """What all points of a grid share."""
 
     seed: int | None
-    terms: Terms
+    terms: EvidenceTerms
     instruments: Callable[[Sequence[str] | None], Instruments] = Instruments.standard
     """Makes them in the process that uses them."""
     engine: str = AUTO

@@ -25,15 +25,15 @@ __all__ = [
     "PRIVATE",
     "AttackDocument",
     "Better",
-    "Comparison",
     "Distribution",
     "MeasureDocument",
     "Point",
     "PublicationDocument",
-    "ReleaseDocument",
+    "RecordedRelease",
     "RiskDocument",
     "Skipped",
     "Status",
+    "StudyComparison",
     "StudyRecord",
     "TargetDocument",
 ]
@@ -157,7 +157,7 @@ class GuaranteeDocument(TypedDict):
 
 
 @closed
-class ReleaseDocument(TypedDict):
+class RecordedRelease(TypedDict):
     """What ``release.json`` says, but for its shape; records of the first format lack some."""
 
     format: NotRequired[int]
@@ -253,7 +253,7 @@ class StudyRecord:
     plan: Document
     """The whole plan, as a TOML file states it."""
     seed: Count | None
-    release: ReleaseDocument
+    release: RecordedRelease
     publication: PublicationDocument
     attacks: Several[AttackDocument]
     """Numbers that are not finite are None, here and below."""
@@ -302,7 +302,7 @@ class Point:
 
 @checked(InputError)
 @dataclass(frozen=True)
-class Comparison:
+class StudyComparison:
     """The studies of a grid side by side, with the privacy-utility frontier; private."""
 
     name: str

@@ -12,9 +12,9 @@ from typing import Any
 from voile.disclosure.disclosure import Disclosure
 from voile.release.release import Publication
 from voile.schema.numbers import json_number
-from voile.study.evidence import Evidence, Terms
+from voile.study.evidence import EvidenceTerms, StudyEvidence
 from voile.study.plans import StatedPlan, json_value
-from voile.study.record import Distribution, PublicationDocument, ReleaseDocument, StudyRecord
+from voile.study.record import Distribution, PublicationDocument, RecordedRelease, StudyRecord
 from voile.study.rehearsal import Persons, fingerprint
 from voile_base.version import VERSION
 
@@ -46,8 +46,8 @@ class Subject:
 def put_on_record(
     subject: Subject,
     publication: Publication,
-    evidence: Evidence,
-    terms: Terms,
+    evidence: StudyEvidence,
+    terms: EvidenceTerms,
     seconds: Mapping[str, float],
     notices: Sequence[str] = (),
 ) -> StudyRecord:
@@ -89,7 +89,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _release(publication: Publication) -> ReleaseDocument:
+def _release(publication: Publication) -> RecordedRelease:
     document = publication.release.document()
     stated: Any = {key: json_value(document[key]) for key in _RELEASE if key in document}
     return stated  # type: ignore[no-any-return]

@@ -38,11 +38,11 @@ from voile.utility.protocol import Comparison
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 
-__all__ = ["Persons", "Rows", "Staged", "can_link", "fingerprint", "hold_rows_out", "rehearse"]
+__all__ = ["Persons", "SplitRows", "Staged", "can_link", "fingerprint", "hold_rows_out", "rehearse"]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SplitRows:
     """The rows of a table, split at random; private."""
 
     kept: Any
@@ -112,7 +112,7 @@ class Staged:
 
 def hold_rows_out(
     frame: Any, share: float, randomness: Randomness, unit: str | None = None
-) -> Rows:
+) -> SplitRows:
     """Hold a share of the rows out, from 0 to below 1; all are kept where too few would remain.
 
     Whole persons or households, where ``unit`` is the column that tells them apart.
@@ -120,8 +120,8 @@ def hold_rows_out(
     there = len(frame) if unit is None else frame[unit].n_unique()
     held = round(share * there)
     if not 0 < held < there:
-        return Rows(frame, None)
-    return Rows(*hold_out(frame, share, randomness, unit))
+        return SplitRows(frame, None)
+    return SplitRows(*hold_out(frame, share, randomness, unit))
 
 
 def fingerprint(release: Release) -> str:
@@ -137,7 +137,9 @@ def can_link(plan: Plan) -> bool:
     return plan.method is not None and publisher_of(plan.method).capabilities.exact_kept
 
 
-def rehearse(rows: Rows, plan: Plan, randomness: Randomness, engine: Engine | str = AUTO) -> Staged:
+def rehearse(
+    rows: SplitRows, plan: Plan, randomness: Randomness, engine: Engine | str = AUTO
+) -> Staged:
     """Publish the kept rows as the plan says, as a single release of no account.
 
     Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.

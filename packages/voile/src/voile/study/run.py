@@ -26,7 +26,7 @@ from voile.release.release import Publication
 from voile.schema.persons import uncounted
 from voile.schema.plan import Plan
 from voile.study.naming import file_of, naming_files
-from voile.study.staging import Stage
+from voile.study.staging import ReleaseStaging
 from voile.study.transaction import ReleaseTransaction
 from voile.table.engines import AUTO, engine_for
 from voile.table.keeping import KeptRows
@@ -76,7 +76,7 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     if seed is None:
         plan.refuse_open_questions()
     publisher_for(plan)  # a wrong plan is told before a taken place
-    with Stage(out, file_format=file_format) as stage:
+    with ReleaseStaging(out, file_format=file_format) as stage:
         pending = prepare_release(
             source,
             plan,
@@ -99,7 +99,7 @@ class PendingRelease:
     transaction: ReleaseTransaction
 
     def appear(
-        self, stage: Stage, fill: Callable[[Path], None] = lambda folder: None
+        self, stage: ReleaseStaging, fill: Callable[[Path], None] = lambda folder: None
     ) -> Publication:
         """Commit the ledger, let the release appear on its stage, settle the ledger.
 
@@ -117,7 +117,7 @@ class PendingRelease:
 def prepare_release(  # noqa: PLR0913 - as ``make_release``
     source: Any,
     plan: Plan,
-    stage: Stage | None = None,
+    stage: ReleaseStaging | None = None,
     *,
     ledger: str | Path | None = None,
     randomness: Randomness,
@@ -133,7 +133,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
     rows are written nowhere and checked as they stand.  ``named`` is the file of a data frame, for
     messages.  Raises as ``make_release`` does.
     """
-    stage = stage or Stage()
+    stage = stage or ReleaseStaging()
     publisher = publisher_for(plan)
     if intervals not in get_args(Intervals):
         msg = f"intervals must be one of {', '.join(map(repr, get_args(Intervals)))}"

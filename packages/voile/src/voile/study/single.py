@@ -12,8 +12,8 @@ remains after the commit is writing what is ready.
     DIR/release/   data and release.json: to be published, if it was not made with a seed
     DIR/private/   record.json and the report: computed with the private original, never to leave
 
-What else looks at the release, such as who follows its trips on a map, is a ``Beside``: it looks
-with the attacks, and its documents appear in the private folder.
+What else looks at the release, such as who follows its trips on a map, is a ``FurtherEvidence``: it
+looks with the attacks, and its documents appear in the private folder.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from voile.release.release import Publication
 from voile.schema.plan import Plan
 from voile.study.choosing import chooser
 from voile.study.documents import json_text, record_document
-from voile.study.evidence import Terms, gather
+from voile.study.evidence import EvidenceTerms, gather
 from voile.study.instruments import Instruments
 from voile.study.original import read_original
 from voile.study.plans import state_plan
-from voile.study.record import ReleaseDocument, StudyRecord
+from voile.study.record import RecordedRelease, StudyRecord
 from voile.study.recording import Subject, put_on_record
 from voile.study.rehearsal import Staged
 from voile.study.run import prepare_release
 from voile.study.series import known_in_series
-from voile.study.staging import Stage
+from voile.study.staging import ReleaseStaging
 from voile.table.engines import AUTO
 from voile.table.protocol import Engine
 from voile_base.durable import write_text
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 
-__all__ = ["Beside", "Study", "make_study", "run_study"]
+__all__ = ["FurtherEvidence", "Study", "make_study", "run_study"]
 
 PRIVATE_FOLDER = 0o700
 
 
-class Beside(Protocol):
+class FurtherEvidence(Protocol):
     """Further evidence about a release; private."""
 
     def look(self, staged: Staged, randomness: Randomness, progress: Callable[[str], None]) -> None:
@@ -96,7 +96,7 @@ def run_study(  # noqa: PLR0913 - what a custodian may say of one study
     Raises a ``VoileError`` as ``make_release`` does, and ``InputError`` for an unknown attack; then
     nothing stands at ``out``.
     """
-    terms = Terms(None if attacks is None else tuple(attacks), targets, held_out)
+    terms = EvidenceTerms(None if attacks is None else tuple(attacks), targets, held_out)
     return make_study(source, plan, out, ledger=ledger, seed=seed, terms=terms, known=known).record
 
 
@@ -107,10 +107,10 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     *,
     ledger: str | Path | None = None,
     seed: int | None = None,
-    terms: Terms | None = None,
+    terms: EvidenceTerms | None = None,
     instruments: Instruments | None = None,
     render: Callable[[StudyRecord], str] | None = None,
-    beside: Beside | None = None,
+    beside: FurtherEvidence | None = None,
     engine: Engine | str = AUTO,
     known: Sequence[str | Path] = (),
     progress: Callable[[str], None] = lambda stage: None,
@@ -121,14 +121,14 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     and ``beside`` looks before the report is drawn.
     Otherwise as ``run_study``.
     """
-    terms = terms or Terms()
+    terms = terms or EvidenceTerms()
     instruments = instruments or Instruments.standard(terms.attacks)
     stated = state_plan(plan)
     if seed is None:
         stated.plan.refuse_open_questions()
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     started = perf_counter()
-    with Stage(out, "the study", within="release") as stage:
+    with ReleaseStaging(out, "the study", within="release") as stage:
         pending = prepare_release(
             source,
             stated.plan,
@@ -167,14 +167,14 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     return Study(publication, record, report, no_report)
 
 
-def _with_files(record: StudyRecord, stage: Stage) -> ReleaseDocument:
+def _with_files(record: StudyRecord, stage: ReleaseStaging) -> RecordedRelease:
     """What was published, with the hashes of its files: evidence is of these rows and no others."""
     document: Any = {**record.release, "data": [dict(part) for part in stage.data]}
     return document  # type: ignore[no-any-return]
 
 
 def _looked(
-    beside: Beside | None,
+    beside: FurtherEvidence | None,
     staged: Staged,
     randomness: Randomness,
     progress: Callable[[str], None],

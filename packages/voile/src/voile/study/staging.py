@@ -34,10 +34,10 @@ from voile.table.published import PublishedTable
 from voile_base.durable import sync
 from voile_base.errors import TableError
 
-__all__ = ["Stage"]
+__all__ = ["ReleaseStaging"]
 
 
-class Stage:
+class ReleaseStaging:
     """Where one release is made ready to appear at ``out``; a context, which tidies up.
 
     ``out`` is None where nothing is written.  ``within`` names the folder of the release inside the

@@ -29,7 +29,7 @@ from voile.schema.numbers import plain_text
 from voile.study.plans import StatedPlan, json_value
 from voile_base.errors import PlanError
 
-__all__ = ["Grid", "GridPoint", "expand"]
+__all__ = ["GridPoint", "PlanGrid", "expand"]
 
 _LARGEST = 10_000
 """Points of a grid; more are a mistake in a plan."""
@@ -50,7 +50,7 @@ class GridPoint:
 
 
 @dataclass(frozen=True)
-class Grid:
+class PlanGrid:
     """All plans to be tried."""
 
     plans: tuple[StatedPlan, ...]
@@ -60,7 +60,7 @@ class Grid:
     """For each parameter that differs, its values in the order in which they are tried."""
 
 
-def expand(plans: Sequence[StatedPlan]) -> Grid:
+def expand(plans: Sequence[StatedPlan]) -> PlanGrid:
     """The points of some plans: all combinations of the lists of each, one plan after the other.
 
     Raises ``PlanError`` where there is no plan, a list is empty or repeats a value, none of the
@@ -85,7 +85,7 @@ def expand(plans: Sequence[StatedPlan]) -> Grid:
         for plan, own in zip(named, combinations, strict=True)
         for point in _points(plan, own, swept)
     )
-    return Grid(named, points, swept)
+    return PlanGrid(named, points, swept)
 
 
 def _tried(plan: StatedPlan) -> dict[str, Sequence[Any]]:

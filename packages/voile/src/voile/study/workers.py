@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["cores", "in_processes"]
 
 
-class Work(Protocol):
+class WorkerTask(Protocol):
     """What a process is started for; it is sent there once."""
 
     def study(self, digest: str, point: GridPoint) -> None:
@@ -35,7 +35,7 @@ class Work(Protocol):
 
 _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
-_work: Work | None = None
+_work: WorkerTask | None = None
 """What this process was started for."""
 
 
@@ -45,7 +45,7 @@ def cores() -> int:
 
 
 def in_processes(
-    work: Work, points: Sequence[tuple[str, GridPoint]], jobs: int, done: Callable[[], None]
+    work: WorkerTask, points: Sequence[tuple[str, GridPoint]], jobs: int, done: Callable[[], None]
 ) -> None:
     """Study points in ``jobs`` processes, each under its digest; ``done`` is called after each.
 
@@ -75,7 +75,7 @@ def _listen_to_interrupts() -> None:
 
 
 @contextmanager
-def _pool(work: Work, jobs: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(work: WorkerTask, jobs: int) -> Iterator[ProcessPoolExecutor]:
     before = set(active_children())
     pool = ProcessPoolExecutor(
         jobs,

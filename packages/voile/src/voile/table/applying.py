@@ -26,7 +26,7 @@ from voile.table.arrays import array_of, numbers_of, series_of
 from voile.table.combinations import combine
 from voile.table.decisions import GroupColumn, Grouping, PermutedColumn, Perturbation, Treatment
 from voile.table.dictionary import Codes, DictionaryColumn, encode, look_up
-from voile.table.noising import Noise
+from voile.table.noising import PerturbedSteps
 from voile.table.protocol import Rows
 from voile.table.published import GROUP
 from voile_base.errors import TableError
@@ -58,8 +58,8 @@ def applied(
     _require_fitting(published, treatment)
     recoded = [it for it in treatment.columns if isinstance(it, GroupColumn)]
     permuted = [it.column for it in treatment.columns if isinstance(it, PermutedColumn)]
-    noise = [Noise.of(it) for it in treatment.columns if isinstance(it, Perturbation)]
-    shown = Shown.of(rows, treatment.groups, recoded) if treatment.groups else None
+    noise = [PerturbedSteps.of(it) for it in treatment.columns if isinstance(it, Perturbation)]
+    shown = GroupLabels.of(rows, treatment.groups, recoded) if treatment.groups else None
     made = shown.names if shown else {}
     for each in noise:
         made |= each.made_names
@@ -67,7 +67,7 @@ def applied(
 
     if treatment.groups and shown:
         rows = shown.grouped(treatment.groups)
-    rows = Noise.drawn(rows, noise, published, randomness)
+    rows = PerturbedSteps.drawn(rows, noise, published, randomness)
     by_name = {each.column: each for each in noise}
     gone = [it.column for it in recoded]
     order = [GROUP] if shown else []
@@ -123,7 +123,7 @@ def _require_fitting(published: Sequence[str], treatment: Treatment) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class GroupLabels:
     """What groups show in place of the columns that are recoded."""
 
     number: NDArray[np.int32]
@@ -132,7 +132,7 @@ class Shown:
     """By recoded column, the columns that take its place: of each numbered group."""
 
     @classmethod
-    def of(cls, rows: Rows, groups: Grouping, recoded: Sequence[GroupColumn]) -> Shown:
+    def of(cls, rows: Rows, groups: Grouping, recoded: Sequence[GroupColumn]) -> GroupLabels:
         """What groups of a table's rows show; those that show the same are one."""
         found, index = np.unique(groups.group, return_inverse=True)
         there = found >= 0

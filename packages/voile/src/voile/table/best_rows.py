@@ -35,7 +35,7 @@ from voile.table.dictionary import encode
 from voile.table.numeric import exact_numbers
 from voile.table.scores import RowScore, in_one_unit
 
-__all__ = ["Asked", "Batch", "Box", "Found", "Pass", "Taker", "UnusualError", "find_best"]
+__all__ = ["Batch", "BestRowsQuery", "Box", "Found", "Pass", "Taker", "UnusualError", "find_best"]
 
 _HELD = 1 << 21
 """Held rows above which rows in the box are left to a second pass."""
@@ -114,7 +114,7 @@ Pass = Callable[[Taker], None]
 
 
 @dataclass(frozen=True)
-class Asked:
+class BestRowsQuery:
     """What best rows are."""
 
     score: RowScore
@@ -136,7 +136,7 @@ class Found:
     """The box itself; None without best rows."""
 
 
-def find_best(rows: Pass, asked: Asked, *, rounded: bool = True) -> Found:
+def find_best(rows: Pass, asked: BestRowsQuery, *, rounded: bool = True) -> Found:
     """The best rows, and all rows whose keys lie between their least and largest ones.
 
     Where there are fewer rows than are asked for, all are best.  Without ``rounded`` every row is
@@ -176,7 +176,7 @@ def _exact_scores(keys: Sequence[pl.Series], score: RowScore) -> NDArray[Any]:
     return scores
 
 
-def _best_of(keys: Sequence[pl.Series], asked: Asked) -> NDArray[np.int64]:
+def _best_of(keys: Sequence[pl.Series], asked: BestRowsQuery) -> NDArray[np.int64]:
     """Which of the rows that may be best are so, ascending."""
     scores = _exact_scores(keys, asked.score)
     border = np.sort(scores)[max(0, len(scores) - asked.top)]
@@ -258,7 +258,7 @@ class _Everything:
 class _Scan:
     """Scores batches of rows in double precision and holds those that may matter."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: BestRowsQuery) -> None:
         columns = len(asked.score.columns)
         self.seen = 0
         self._asked = asked

@@ -28,7 +28,7 @@ from voile.table.value_types import kind_of_type
 from voile_base.errors import PlanError, TableError, nearest
 from voile_base.values.expressions import Column, both, is_missing, negated
 
-__all__ = ["UNPUBLISHABLE", "Bound", "bind", "dated", "flagged", "limits_of", "mapped"]
+__all__ = ["UNPUBLISHABLE", "BoundTable", "bind", "dated", "flagged", "limits_of", "mapped"]
 
 UNPUBLISHABLE = (pl.Binary, pl.Object, pl.Int128)
 """Types without a published form; neither have nested ones."""
@@ -42,7 +42,7 @@ _FLAG = f"{_RESERVED}flag"
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class BoundTable:
     """The rows of a table as its plan declares them."""
 
     rows: Rows
@@ -54,7 +54,7 @@ class Bound:
 
 def bind(
     source: Rows, plan: Plan, names: Sequence[str] | None = None, extra: Sequence[str] = ()
-) -> Bound:
+) -> BoundTable:
     """Bind a plan to the rows of a table.
 
     ``names`` are those of all columns of the table, also of such as were not read (None: all were).
@@ -87,7 +87,7 @@ def bind(
         rows, note = _within_bounds(rows, name, plan.columns.get(name, ColumnPlan()))
         notes += [note] if note else []
     kept = _kept_rows(rows, plan)
-    return Bound(kept, rows.height - kept.height, tuple(notes))
+    return BoundTable(kept, rows.height - kept.height, tuple(notes))
 
 
 def mapped(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from voile.schema.plan import Plan
 from voile.table.arrays import array_of, series_of
-from voile.table.binding import Bound, bind
+from voile.table.binding import BoundTable, bind
 from voile.table.decisions import Grouping
 from voile.table.looking import refuse_published_ids
 from voile.table.matching import CLASS
@@ -66,7 +66,7 @@ class CountedTable:
     """The rows of a table of real people, and what may be counted of them; private."""
 
     def __init__(
-        self, source: TableSource, bound: Bound | None = None, of_units: Rows | None = None
+        self, source: TableSource, bound: BoundTable | None = None, of_units: Rows | None = None
     ) -> None:
         source.plan.bind(source.names)
         self._source = source
@@ -214,7 +214,7 @@ class CountedTable:
     # -- how --------------------------------------------------------------------------------------
 
     @property
-    def _bound(self) -> Bound:
+    def _bound(self) -> BoundTable:
         if self._bound_rows is None:
             source = self._source
             bound = bind(source.rows, source.plan, source.names, source.extra)

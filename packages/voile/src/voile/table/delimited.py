@@ -30,7 +30,7 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import csv
 
-from voile.table.dialect import Dialect, Layout, detect_dialect, misplaced_quote
+from voile.table.dialect import Dialect, FileLayout, detect_dialect, misplaced_quote
 from voile.table.encoding import BLOCK, Utf8Text, open_text
 from voile.table.value_types import infer_decimal_comma, infer_type, with_missing
 from voile_base.errors import TableError, refuse_out_of_memory
@@ -85,7 +85,7 @@ def csv_names(path: Path, *, compression: str | None = None) -> tuple[str, ...]:
     return _layout(open_text(path, compression)).names
 
 
-def _layout(text: Utf8Text) -> Layout:
+def _layout(text: Utf8Text) -> FileLayout:
     """The dialect and header of the text, with a proper name for each column."""
     with text.open() as stream:
         head = stream.read(_SAMPLE)
@@ -107,7 +107,7 @@ def _layout(text: Utf8Text) -> Layout:
     return layout
 
 
-def _with_row_names(layout: Layout) -> Layout:
+def _with_row_names(layout: FileLayout) -> FileLayout:
     """A layout whose first column, if it alone has no name, is called ``row``.
 
     So R's ``write.csv`` and Pandas' ``to_csv`` write names and numbers of rows.
@@ -133,14 +133,14 @@ def _require_names(text: Utf8Text, names: Sequence[str]) -> None:
         )
 
 
-def _require_rows(text: Utf8Text, layout: Layout) -> None:
+def _require_rows(text: Utf8Text, layout: FileLayout) -> None:
     if not any(block.strip(b"\r\n") for block in text.blocks(layout.header_size)):
         raise TableError(
             f"{text.name}: there is a header and no row after it; the table needs at least one row"
         )
 
 
-def _require_paired_quotes(text: Utf8Text, layout: Layout) -> None:
+def _require_paired_quotes(text: Utf8Text, layout: FileLayout) -> None:
     offset = misplaced_quote(text.blocks(), layout.dialect)
     if offset is not None:
         raise TableError(
@@ -165,7 +165,7 @@ class _RaggedRow:
         return "error"
 
 
-def _parse(text: Utf8Text, layout: Layout, wanted: Sequence[str]) -> pa.Table:
+def _parse(text: Utf8Text, layout: FileLayout, wanted: Sequence[str]) -> pa.Table:
     """The wanted columns as text; an empty field without quotes is null."""
     ragged = _RaggedRow()
     try:
@@ -182,7 +182,7 @@ def _parse(text: Utf8Text, layout: Layout, wanted: Sequence[str]) -> pa.Table:
 
 def _parse_arrow(
     text: Utf8Text,
-    layout: Layout,
+    layout: FileLayout,
     wanted: Sequence[str],
     ragged: _RaggedRow,
     *,
@@ -216,7 +216,7 @@ def _parse_arrow(
     return table.select(list(wanted))
 
 
-def _ragged_error(text: Utf8Text, layout: Layout) -> TableError:
+def _ragged_error(text: Utf8Text, layout: FileLayout) -> TableError:
     """Which row is ragged; parses again, because rows are not counted by parallel parsers."""
     ragged = _RaggedRow()
     with suppress(pa.ArrowException):
@@ -231,7 +231,7 @@ def _ragged_error(text: Utf8Text, layout: Layout) -> TableError:
     )
 
 
-def _line_of_row(text: Utf8Text, layout: Layout, row: int) -> int:
+def _line_of_row(text: Utf8Text, layout: FileLayout, row: int) -> int:
     """The line of the file on which a 1-based data row begins; its quotes are known to pair."""
     blank_is_row = len(layout.names) == 1
     start, inside = 0, False

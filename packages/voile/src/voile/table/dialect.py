@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Dialect", "Layout", "detect_dialect", "misplaced_quote"]
+__all__ = ["Dialect", "FileLayout", "detect_dialect", "misplaced_quote"]
 
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"\s*[+-]?\d+(?:[.,]\d+)?\s*")
@@ -53,7 +53,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """A dialect, the names in the header, and the size of the header in bytes of UTF-8."""
 
     dialect: Dialect
@@ -97,7 +97,7 @@ class _Reading:
         return bool(later) and all(value.startswith(" ") for value in later)
 
 
-def detect_dialect(sample: str, *, whole: bool) -> Layout | None:
+def detect_dialect(sample: str, *, whole: bool) -> FileLayout | None:
     """The layout of a CSV file that begins with ``sample``, or None if no header ends in it.
 
     ``whole`` says that the sample is all of the file, so that its last row is complete.
@@ -119,7 +119,7 @@ def detect_dialect(sample: str, *, whole: bool) -> Layout | None:
     if best.is_spaced():
         dialect = Dialect(dialect.separator, dialect.quote, dialect.escape, spaced=True)
     header_size = len("".join(lines[: best.header_lines]).encode())
-    return Layout(dialect, tuple(name.strip() for name in best.rows[0]), header_size)
+    return FileLayout(dialect, tuple(name.strip() for name in best.rows[0]), header_size)
 
 
 def _quotings(sample: str) -> list[tuple[str | None, str | None]]:

@@ -12,13 +12,13 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-__all__ = ["Bar", "Distribution", "distribution_of"]
+__all__ = ["ValueBin", "ValueDistribution", "distribution_of"]
 
 _BARS = 20
 
 
 @dataclass(frozen=True)
-class Bar:
+class ValueBin:
     """Some values of a column, and the rows that hold them."""
 
     value: str
@@ -27,17 +27,17 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Distribution:
+class ValueDistribution:
     """The rows of a column by value."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[ValueBin, ...]
     binned: bool
     """Whether a bar is a range of numbers or times, in ascending order."""
     others: int = 0
     """Rows of values that have no bar."""
 
 
-def distribution_of(column: pl.Series, most: int) -> Distribution:
+def distribution_of(column: pl.Series, most: int) -> ValueDistribution:
     """The distribution of the values that are there, in at most ``most`` bars of single values."""
     there = column.drop_nulls()
     ordered = there.dtype.is_numeric() or there.dtype.is_temporal()
@@ -45,16 +45,16 @@ def distribution_of(column: pl.Series, most: int) -> Distribution:
         return _in_ranges(there)
     counts = there.cast(pl.String, strict=False).value_counts(sort=True, name="rows")
     shown = counts.head(most)
-    bars = tuple(Bar(str(value), rows) for value, rows in shown.iter_rows())
-    return Distribution(bars, binned=False, others=len(there) - sum(bar.rows for bar in bars))
+    bars = tuple(ValueBin(str(value), rows) for value, rows in shown.iter_rows())
+    return ValueDistribution(bars, binned=False, others=len(there) - sum(bar.rows for bar in bars))
 
 
-def _in_ranges(there: pl.Series) -> Distribution:
+def _in_ranges(there: pl.Series) -> ValueDistribution:
     """Bars of one width from the least to the greatest value."""
     numbers = there.to_physical().cast(pl.Float64).to_numpy()
     there, numbers = there.filter(np.isfinite(numbers)), numbers[np.isfinite(numbers)]
     if not len(numbers):
-        return Distribution((), binned=True)
+        return ValueDistribution((), binned=True)
     rows, edges = np.histogram(numbers, _BARS)
     if there.dtype.is_temporal():
         low = pl.Series(edges[:-1].astype(np.int64)).cast(there.to_physical().dtype)
@@ -62,5 +62,5 @@ def _in_ranges(there: pl.Series) -> Distribution:
     else:
         told = [f"{edge:.6g}" for edge in edges]
         told = [f"{low} to {high}" for low, high in pairwise(told)]
-    bars = tuple(Bar(value, int(count)) for value, count in zip(told, rows, strict=True))
-    return Distribution(bars, binned=True)
+    bars = tuple(ValueBin(value, int(count)) for value, count in zip(told, rows, strict=True))
+    return ValueDistribution(bars, binned=True)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from voile.table.arrays import array_of, numbers_of
 from voile.table.duckdb_columns import Stored, stored_type
-from voile.table.duckdb_relation import Relation, Step
+from voile.table.duckdb_relation import DuckDBRelation, Step
 from voile_base.compiled import njit
 
 __all__ = ["counting"]
@@ -50,8 +50,8 @@ class _SoFar:
 
 
 def counting(
-    relation: Relation, within: Sequence[Stored], rank: Stored
-) -> tuple[Relation, Step] | None:
+    relation: DuckDBRelation, within: Sequence[Stored], rank: Stored
+) -> tuple[DuckDBRelation, Step] | None:
     """The rows with one more column, and what makes of it the rank among those that agree.
 
     None where the rows do not stream in their order, or there may be too many combinations.

@@ -34,9 +34,9 @@ from voile.table.duckdb_columns import (
     stored_array,
     stored_type,
 )
-from voile.table.duckdb_relation import Relation
+from voile.table.duckdb_relation import DuckDBRelation
 from voile.table.duckdb_rows import DuckDBRows
-from voile.table.duckdb_session import Session
+from voile.table.duckdb_session import DuckDBHandle
 from voile.table.eager_frames import OfEagerFrames
 from voile.table.foreign_frames import is_of_duckdb
 from voile.table.memory import available_memory
@@ -59,7 +59,7 @@ _PATTERN = set("*?[]{}")
 """By which DuckDB takes a path for a pattern of paths."""
 _SHARE, _MOST, _LEAST = 4, 4 << 30, 64 << 20
 
-_sessions: WeakValueDictionary[tuple[Path | None, int], Session] = WeakValueDictionary()
+_sessions: WeakValueDictionary[tuple[Path | None, int], DuckDBHandle] = WeakValueDictionary()
 
 
 DuckDBSource = EngineSource[DuckDBRows]
@@ -79,11 +79,11 @@ class DuckDBEngine(OfEagerFrames[DuckDBRows]):
         self._notes = (note,) if note else ()
 
     @cached_property
-    def _session(self) -> Session:
+    def _session(self) -> DuckDBHandle:
         key = self._folder, os.getpid()  # a database does not survive a fork
         session = _sessions.get(key)
         if session is None:
-            session = _sessions[key] = Session(self._folder, memory_limit())
+            session = _sessions[key] = DuckDBHandle(self._folder, memory_limit())
         return session
 
     def scan(
@@ -144,7 +144,7 @@ class DuckDBEngine(OfEagerFrames[DuckDBRows]):
             said.append(f"{expression} AS {column.ident}")
         place = session.name()
         said.append(f"{_number(session, listed, files)} AS {place}")
-        relation = Relation(session, f"(SELECT {', '.join(said)} FROM {scan})", place, place)
+        relation = DuckDBRelation(session, f"(SELECT {', '.join(said)} FROM {scan})", place, place)
 
         return DuckDBRows(relation, columns, fault=fault)
 
@@ -180,7 +180,7 @@ class DuckDBEngine(OfEagerFrames[DuckDBRows]):
                 yield pa.RecordBatch.from_arrays(arrays, schema=stored)
 
         table = session.filled(stored, made(), [c.without_minus_zero for c in columns.values()])
-        return DuckDBRows(Relation.of_table(table, session), columns, fault=lambda **_: None)
+        return DuckDBRows(DuckDBRelation.of_table(table, session), columns, fault=lambda **_: None)
 
 
 def memory_limit() -> int:
@@ -200,7 +200,7 @@ def _arrow_type(dtype: pl.DataType) -> pa.DataType:
     return pl.Series(dtype=dtype).to_arrow().type
 
 
-def _number(session: Session, listed: str, files: Sequence[Path]) -> str:
+def _number(session: DuckDBHandle, listed: str, files: Sequence[Path]) -> str:
     """An expression for the number of a row in all files together, from 1."""
     if len(files) == 1:
         return "file_row_number + 1"

@@ -10,14 +10,14 @@ import pyarrow as pa
 from voile.table.arrays import array_of
 from voile.table.duckdb_columns import Stored, stored_array, stored_type
 from voile.table.duckdb_pending import PendingRows
-from voile.table.duckdb_relation import Relation
-from voile.table.duckdb_session import Session
+from voile.table.duckdb_relation import DuckDBRelation
+from voile.table.duckdb_session import DuckDBHandle
 from voile.table.protocol import GroupFunction
 from voile.table.whole_groups import starts, whole_groups
 
 __all__ = ["mapped_by_groups"]
 
-Made = tuple[Relation, Mapping[str, Stored]]
+Made = tuple[DuckDBRelation, Mapping[str, Stored]]
 
 
 def mapped_by_groups(
@@ -50,12 +50,12 @@ def mapped_by_groups(
         field.name: Stored(session.name(), field.type) for field in of_groups
     }
     few = _table_of_groups(session, groups, kind, list(columns.values()))
-    return (Relation.of_table(table, session), own | made), (few, columns)
+    return (DuckDBRelation.of_table(table, session), own | made), (few, columns)
 
 
 def _table_of_groups(
-    session: Session, groups: list[list[pa.Array]], kind: pa.DataType, columns: list[Stored]
-) -> Relation:
+    session: DuckDBHandle, groups: list[list[pa.Array]], kind: pa.DataType, columns: list[Stored]
+) -> DuckDBRelation:
     """A row for each group; the first column tells groups, and is stored as a kind already."""
     kinds = [kind, *(stored_type(column.type) for column in columns[1:])]
     schema = pa.schema([(c.ident, it) for c, it in zip(columns, kinds, strict=True)])
@@ -65,4 +65,4 @@ def _table_of_groups(
         arrays = [part[0], *(stored_array(array, column.type) for array, column in others)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    return Relation.of_table(session.filled(schema, map(stored, groups)), session)
+    return DuckDBRelation.of_table(session.filled(schema, map(stored, groups)), session)

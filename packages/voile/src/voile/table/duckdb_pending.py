@@ -10,8 +10,8 @@ from typing import Self
 import pyarrow as pa
 
 from voile.table.duckdb_columns import Stored, stored_type
-from voile.table.duckdb_relation import Relation, Step, piped
-from voile.table.duckdb_session import Session, Table
+from voile.table.duckdb_relation import DuckDBRelation, Step, piped
+from voile.table.duckdb_session import DuckDBHandle, Table
 from voile.table.polars_expressions import CHOSEN, marking
 from voile.table.protocol import Function
 from voile.table.unchanged import Fault
@@ -25,7 +25,7 @@ class PendingRows:
 
     def __init__(
         self,
-        relation: Relation,
+        relation: DuckDBRelation,
         columns: Mapping[str, Stored],
         *,
         steps: Sequence[Step] = (),
@@ -44,7 +44,7 @@ class PendingRows:
         return f"{type(self).__name__}({', '.join(self._columns)})"
 
     @property
-    def _session(self) -> Session:
+    def _session(self) -> DuckDBHandle:
         return self._relation.session
 
     def map(self, function: Function, reads: Sequence[str], gives: pa.Schema) -> Self:
@@ -57,7 +57,7 @@ class PendingRows:
         self,
         columns: Mapping[str, Stored],
         *,
-        relation: Relation | None = None,
+        relation: DuckDBRelation | None = None,
         steps: Sequence[Step] | None = None,
         order: Sequence[tuple[Stored, bool]] | None = None,
     ) -> Self:
@@ -81,7 +81,9 @@ class PendingRows:
                 wanted |= {stored.ident for stored in step.reads.values()}
         return needed[::-1]
 
-    def _by_values(self, steps: Sequence[Step]) -> tuple[Relation, list[Step], dict[str, Stored]]:
+    def _by_values(
+        self, steps: Sequence[Step]
+    ) -> tuple[DuckDBRelation, list[Step], dict[str, Stored]]:
         """The rows with what functions give that can be asked by value, and the others.
 
         Also the columns that are numbered from now on, by their names in the session.
@@ -139,7 +141,7 @@ class PendingRows:
             made = (
                 replace(relation, source=table.name, holds=(table,))
                 if place
-                else Relation.of_table(
+                else DuckDBRelation.of_table(
                     table, relation.session, numbered=False, number=relation.number
                 )
             )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from voile.table.arrays import array_of
 from voile.table.duckdb_columns import Stored
-from voile.table.duckdb_relation import Relation
+from voile.table.duckdb_relation import DuckDBRelation
 from voile.table.duckdb_session import BATCH_ROWS
 from voile.table.shuffling import expect, permute_within_runs
 from voile_base.randomness import Key
@@ -35,7 +35,7 @@ _GROUP, _VALUE, _ROWS, _WORD, _PLACE = "g", "v", "n", "w", "i"
 
 
 def drawn_values(
-    relation: Relation, within: Stored, columns: Iterable[tuple[Stored, Key]]
+    relation: DuckDBRelation, within: Stored, columns: Iterable[tuple[Stored, Key]]
 ) -> list[Iterator[pa.Array]]:
     """The values of each column as they are stored, by group and permuted by a key in each group.
 
@@ -77,7 +77,9 @@ class _Cut:
         return joined[:rows]
 
 
-def _in_memory(relation: Relation, within: Stored, column: Stored, key: Key) -> Iterator[pa.Array]:
+def _in_memory(
+    relation: DuckDBRelation, within: Stored, column: Stored, key: Key
+) -> Iterator[pa.Array]:
     first = 0
     for group, values, rows in _whole_groups(_counted(relation, within, column)):
         places = np.repeat(np.arange(len(values), dtype=np.uint32), rows)
@@ -88,7 +90,9 @@ def _in_memory(relation: Relation, within: Stored, column: Stored, key: Key) -> 
         yield values.take(array_of(places))
 
 
-def _by_sorting(relation: Relation, within: Stored, column: Stored, key: Key) -> Iterator[pa.Array]:
+def _by_sorting(
+    relation: DuckDBRelation, within: Stored, column: Stored, key: Key
+) -> Iterator[pa.Array]:
     session = relation.session
 
     def worded() -> Iterator[pa.RecordBatch]:
@@ -116,7 +120,7 @@ def _by_sorting(relation: Relation, within: Stored, column: Stored, key: Key) ->
     del table
 
 
-def _counted(relation: Relation, within: Stored, column: Stored) -> Iterator[pa.RecordBatch]:
+def _counted(relation: DuckDBRelation, within: Stored, column: Stored) -> Iterator[pa.RecordBatch]:
     """How often each value stands in each group, by group and then by value."""
     statement = (
         f"SELECT {within.ident} AS {_GROUP}, {column.ident} AS {_VALUE}, "

@@ -1,6 +1,6 @@
 """What a data set of DuckDB is before anybody asks it something: a SELECT, and functions to come.
 
-A ``Relation`` is SQL: what stands behind FROM, and the columns that say where a row stands.
+A ``DuckDBRelation`` is SQL: what stands behind FROM, and the columns that say where a row stands.
 Nothing of it has run.  A ``Step`` is a function of record batches that somebody has mapped and
 nobody has asked for yet.  It is asked
 
@@ -27,17 +27,25 @@ from voile.table.duckdb_columns import (
     stored_array,
     stored_type,
 )
-from voile.table.duckdb_session import Session, Table
+from voile.table.duckdb_session import DuckDBHandle, Table
 from voile.table.protocol import Function
 
-__all__ = ["Relation", "Step", "few_distinct", "few_texts", "piped", "stored_column", "table_of"]
+__all__ = [
+    "DuckDBRelation",
+    "Step",
+    "few_distinct",
+    "few_texts",
+    "piped",
+    "stored_column",
+    "table_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
+class DuckDBRelation:
     """Rows as SQL has them."""
 
-    session: Session
+    session: DuckDBHandle
     source: str
     """What stands behind FROM; all columns have names of the session."""
     place: str
@@ -51,8 +59,13 @@ class Relation:
 
     @classmethod
     def of_table(
-        cls, table: Table, session: Session, *, numbered: bool = True, number: str | None = None
-    ) -> Relation:
+        cls,
+        table: Table,
+        session: DuckDBHandle,
+        *,
+        numbered: bool = True,
+        number: str | None = None,
+    ) -> DuckDBRelation:
         """All rows of a table; ``number`` names the column that has their numbers."""
         place = session.name()
         own = session.name() if numbered and number is None else None
@@ -60,19 +73,21 @@ class Relation:
         source = f"(SELECT *, rowid AS {place}{extra} FROM {table.name})"
         return cls(session, source, place, number or own, holds=(table,))
 
-    def with_columns(self, expressions: Mapping[str, str], *, straight: bool = True) -> Relation:
+    def with_columns(
+        self, expressions: Mapping[str, str], *, straight: bool = True
+    ) -> DuckDBRelation:
         """More columns, by expressions."""
         made = ", ".join(f"{said} AS {name}" for name, said in expressions.items())
         source = f"(SELECT *, {made} FROM {self.source})"
         return replace(self, source=source, straight=self.straight and straight)
 
-    def where(self, condition: str) -> Relation:
+    def where(self, condition: str) -> DuckDBRelation:
         """The rows for which a condition holds."""
         return replace(self, source=f"(SELECT * FROM {self.source} WHERE {condition})")
 
     def with_small(
         self, small: Table, keys: Mapping[str, str], columns: Sequence[str], how: str = "LEFT"
-    ) -> Relation:
+    ) -> DuckDBRelation:
         """The rows with columns of the row of a table that agrees in some, missing ones too."""
         alike = " AND ".join(f"l.{one} IS NOT DISTINCT FROM r.{two}" for one, two in keys.items())
         made = "".join(f", r.{name}" for name in columns)
@@ -99,11 +114,11 @@ class Step:
     """The values that it gives, for each that it reads: a table, its key, and its columns."""
     many: bool = False
     """Whether what it reads was found to have many values."""
-    tabled: tuple[Relation, frozenset[str], Relation] | None = None
+    tabled: tuple[DuckDBRelation, frozenset[str], DuckDBRelation] | None = None
     """The rows for which a table was made, the columns that were wanted, and that table."""
     _of_texts: tuple[Texts, list[pa.Array]] | None = field(default=None, repr=False)
 
-    def table_for(self, relation: Relation, wanted: Collection[str]) -> Relation | None:
+    def table_for(self, relation: DuckDBRelation, wanted: Collection[str]) -> DuckDBRelation | None:
         """The table that was made for the same rows with these columns, if one was."""
         known = self.tabled
         if known is None or known[0] is not relation or not known[1].issuperset(wanted):
@@ -138,7 +153,9 @@ class Step:
         codes = pl.Series(array.indices)
         return [series_of(made).gather(codes).to_arrow() for made in known[1]]
 
-    def values_table(self, relation: Relation) -> tuple[Table, str, tuple[Stored, ...]] | None:
+    def values_table(
+        self, relation: DuckDBRelation
+    ) -> tuple[Table, str, tuple[Stored, ...]] | None:
         """What it gives for each value that it reads; None where it reads several columns, or many.
 
         Values of a data set are those of any that is chosen from it.
@@ -162,7 +179,7 @@ class Step:
         return self.by_value
 
 
-def _few_values(relation: Relation, column: Stored) -> pa.Array | None:
+def _few_values(relation: DuckDBRelation, column: Stored) -> pa.Array | None:
     """The different values of a column, if they are few."""
     if column.texts is not None:
         return column.texts.arrow
@@ -173,7 +190,7 @@ def _few_values(relation: Relation, column: Stored) -> pa.Array | None:
     return column.full(batches[0].column(0)) if batches else pa.array([], column.type)
 
 
-def few_distinct(relation: Relation, column: Stored) -> pa.Table | None:
+def few_distinct(relation: DuckDBRelation, column: Stored) -> pa.Table | None:
     """The different values of a column as they are stored, if they are few; in any order.
 
     The first rows alone may have too many: then the others are not looked at, and no table of all
@@ -209,7 +226,7 @@ def few_texts(values: pl.Series) -> Texts | None:
     return Texts(distinct.sort()) if len(distinct) <= MOST_TEXTS else None
 
 
-def table_of(session: Session, columns: Mapping[Stored, pa.Array]) -> Table:
+def table_of(session: DuckDBHandle, columns: Mapping[Stored, pa.Array]) -> Table:
     """A table of arrays that are stored."""
     schema = pa.schema([pa.field(column.ident, array.type) for column, array in columns.items()])
     batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
@@ -217,7 +234,10 @@ def table_of(session: Session, columns: Mapping[Stored, pa.Array]) -> Table:
 
 
 def piped(
-    relation: Relation, steps: Sequence[Step], columns: Mapping[str, Stored], wanted: Sequence[str]
+    relation: DuckDBRelation,
+    steps: Sequence[Step],
+    columns: Mapping[str, Stored],
+    wanted: Sequence[str],
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Rows with what steps give as they are stored, streaming.
 

@@ -39,8 +39,8 @@ from voile.table.duckdb_dialect import DUCKDB
 from voile.table.duckdb_grouping import mapped_by_groups
 from voile.table.duckdb_pending import PendingRows, ascending
 from voile.table.duckdb_permuting import beside, drawn_values
-from voile.table.duckdb_relation import Relation, stored_column, table_of
-from voile.table.duckdb_session import BATCH_ROWS, Session
+from voile.table.duckdb_relation import DuckDBRelation, stored_column, table_of
+from voile.table.duckdb_session import BATCH_ROWS, DuckDBHandle
 from voile.table.duckdb_texts import (
     as_stored,
     categories_in,
@@ -77,7 +77,7 @@ class DuckDBRows(PendingRows):
 
     @classmethod
     def of_frame(
-        cls, frame: pl.DataFrame, session: Session, numbers: Any | None = None
+        cls, frame: pl.DataFrame, session: DuckDBHandle, numbers: Any | None = None
     ) -> DuckDBRows:
         """The rows of a frame; ``numbers`` says where they stand in their source, from 0."""
         columns = {}
@@ -98,7 +98,7 @@ class DuckDBRows(PendingRows):
         table = pa.Table.from_arrays(list(stored.values()), schema=schema)
         shown = [column.without_minus_zero for column in stored]
         made = session.filled(schema, table.to_batches(BATCH_ROWS), shown)
-        return cls(Relation.of_table(made, session, number=number), columns)
+        return cls(DuckDBRelation.of_table(made, session, number=number), columns)
 
     @property
     def schema(self) -> pa.Schema:
@@ -208,7 +208,7 @@ class DuckDBRows(PendingRows):
         for kind in kept:
             session.run(f"DROP TYPE {kind}")
         # All rows of the source, in its order: where a row stands tells its number.
-        return DuckDBRows(Relation.of_table(table, session), columns)
+        return DuckDBRows(DuckDBRelation.of_table(table, session), columns)
 
     def filter(self, holds: Expression) -> DuckDBRows:
         """The rows for which an expression holds."""
@@ -310,7 +310,7 @@ class DuckDBRows(PendingRows):
         table = rows._table()
         session = rows._relation.session
         session.run(f"INSERT INTO {table.name} {others.select(list(rows._columns))._statement()}")
-        return DuckDBRows(Relation.of_table(table, session), rows._columns)
+        return DuckDBRows(DuckDBRelation.of_table(table, session), rows._columns)
 
     def distinct(self, by: Sequence[str], rows: str) -> DuckDBRows:
         """A row for each combination of values of some columns, and how many rows had it."""
@@ -324,7 +324,9 @@ class DuckDBRows(PendingRows):
             f"SELECT {listed}, CAST(count(*) AS BIGINT) AS {count.ident} "
             f"FROM {settled._relation.source} GROUP BY {grouped}"
         )
-        return DuckDBRows(Relation.of_table(table, session, numbered=False), own | {rows: count})
+        return DuckDBRows(
+            DuckDBRelation.of_table(table, session, numbered=False), own | {rows: count}
+        )
 
     def rank(self, name: str, within: Sequence[str], by: Sequence[str]) -> DuckDBRows:
         """One more column, the rank of each row among those that agree in some columns."""
@@ -362,7 +364,7 @@ class DuckDBRows(PendingRows):
 
         schema = rows.select(list(arranged))._stored_schema(arranged, {})
         table = session.filled(schema, batches())
-        return DuckDBRows(Relation.of_table(table, session, numbered=False), own)
+        return DuckDBRows(DuckDBRelation.of_table(table, session, numbered=False), own)
 
     def ordered(self, by: Sequence[str], descending: Sequence[str] = ()) -> DuckDBRows:
         """The rows in the order of the values of some columns, which is said last."""

@@ -36,7 +36,7 @@ from voile.table.spilling import SpillFolder
 from voile_base.errors import InputError, OutOfMemoryError, TableError, VoileError
 from voile_base.ondemand import on_demand
 
-__all__ = ["BATCH_ROWS", "Session", "Table"]
+__all__ = ["BATCH_ROWS", "DuckDBHandle", "Table"]
 
 duckdb: Any = on_demand("duckdb")
 
@@ -61,12 +61,12 @@ _DISK_IS_FULL = (
 class Table:
     """A table of a session, or another of its things, for as long as somebody holds this."""
 
-    def __init__(self, session: Session, name: str) -> None:
+    def __init__(self, session: DuckDBHandle, name: str) -> None:
         self.name = name
         weakref.finalize(self, session.abandoned.append, name)
 
 
-class Session:
+class DuckDBHandle:
     """Runs statements; see the module."""
 
     def __init__(self, folder: Path | None, memory: int, threads: int | None = None) -> None:
@@ -258,7 +258,7 @@ def _threads(memory: int) -> int:
     return max(1, min(os.cpu_count() or 1, _MOST_THREADS, memory // _OF_A_THREAD))
 
 
-def _let_go(session: Session, cursor: Any, *held: object) -> None:
+def _let_go(session: DuckDBHandle, cursor: Any, *held: object) -> None:
     cursor.close()
 
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from voile.table.arrays import polars_type
 from voile.table.dictionary import encode
 from voile.table.duckdb_columns import Stored, Texts, quoted, stored_array
-from voile.table.duckdb_relation import Relation, few_distinct, few_texts, table_of
-from voile.table.duckdb_session import Session
+from voile.table.duckdb_relation import DuckDBRelation, few_distinct, few_texts, table_of
+from voile.table.duckdb_session import DuckDBHandle
 from voile.table.polars_writing import MOST_CATEGORIES
 
 __all__ = ["as_stored", "categories_in", "encoded", "few_texts_of", "listed", "numbered"]
@@ -45,7 +45,7 @@ def as_stored(values: pl.Series, column: Stored) -> tuple[pa.Array, Any]:
     return numbers.to_arrow().cast(column.texts.code_type), known
 
 
-def categories_in(relation: Relation, columns: Mapping[str, Stored]) -> dict[str, pl.Series]:
+def categories_in(relation: DuckDBRelation, columns: Mapping[str, Stored]) -> dict[str, pl.Series]:
     """For columns of few numbered texts a category for each number, and for a missing text.
 
     Texts that no row has are missing, since a file shows all categories.
@@ -68,7 +68,7 @@ def categories_in(relation: Relation, columns: Mapping[str, Stored]) -> dict[str
     return made
 
 
-def few_texts_of(relation: Relation, column: Stored) -> Texts | None:
+def few_texts_of(relation: DuckDBRelation, column: Stored) -> Texts | None:
     """The different texts of a column of files, if they are few."""
     if not pa.types.is_large_string(column.type) or column.texts is not None:
         return column.texts
@@ -76,7 +76,7 @@ def few_texts_of(relation: Relation, column: Stored) -> Texts | None:
     return None if found is None else few_texts(pl.Series(found.column(0)))
 
 
-def numbered(session: Session, column: Stored, texts: Texts | None, kinds: list[str]) -> str:
+def numbered(session: DuckDBHandle, column: Stored, texts: Texts | None, kinds: list[str]) -> str:
     """An expression that gives the numbers of texts, where these are to be numbered."""
     if texts is None or column.texts is not None or not len(texts.values):
         none = texts is not None and column.texts is None

@@ -30,14 +30,14 @@ from voile.table.protocol import Counted, Rows
 from voile_base.errors import PlanError, TableError
 from voile_base.values.expressions import Column, is_missing
 
-__all__ = ["Finding", "findings"]
+__all__ = ["PlanDoubt", "findings"]
 
 _MISSED = "\1missed"
 """No file has a column whose name begins so."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class PlanDoubt:
     """Something about one column that fits badly."""
 
     column: str
@@ -50,7 +50,7 @@ class Finding:
     """The first row of the file that it is about, from 1."""
 
 
-def findings(rows: Rows, plan: Plan, column: str) -> Iterator[Finding]:
+def findings(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
     """What fits badly between a column and what the plan says of it."""
     declared = plan.columns.get(column, ColumnPlan())
     loose = replace(declared, nulls="category", bounds=None, outside="refuse")
@@ -59,22 +59,22 @@ def findings(rows: Rows, plan: Plan, column: str) -> Iterator[Finding]:
         bound = bind(rows.select([column]), alone).rows
     except (PlanError, TableError) as error:
         key = "format" if declared.dated else "kind" if declared.kind else "type"
-        yield Finding(column, key, str(error), refused=True)
+        yield PlanDoubt(column, key, str(error), refused=True)
         return
     yield from _missing(bound, plan, column)
     yield from _outside(bound, column, declared)
     yield from _unlisted(bound, column, declared)
 
 
-def _missing(rows: Rows, plan: Plan, column: str) -> Iterator[Finding]:
+def _missing(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
     found, policy = rows.tally(is_missing(column)), plan.nulls_of(column)
     if found.rows and policy != "category":
         told = f"misses its value in {_of(found.rows, rows.height)}, first in row {found.first}"
         then = {"refuse": "; nulls refuses that", "drop": "; nulls leaves these rows out"}[policy]
-        yield Finding(column, "nulls", told + then, policy == "refuse", found.first)
+        yield PlanDoubt(column, "nulls", told + then, policy == "refuse", found.first)
 
 
-def _outside(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[Finding]:
+def _outside(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
     dtype = polars_type(rows.schema.field(column).type)
     if declared.bounds is None or not dtype.is_numeric():
         return
@@ -88,7 +88,7 @@ def _outside(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[Finding]
     if found.rows:
         low, high = declared.bounds
         cut = f"bounds = [{low}, {high}] cut {_of(found.rows, rows.height)}"
-        yield Finding(
+        yield PlanDoubt(
             column,
             "bounds",
             f"{cut}, first in row {found.first}",
@@ -97,7 +97,7 @@ def _outside(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[Finding]
         )
 
 
-def _unlisted(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[Finding]:
+def _unlisted(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
     counted = rows.count([column], keep=True)
     values = distinct_values(series_of(counted.values[0]))
     hierarchy = declared.hierarchy
@@ -105,7 +105,7 @@ def _unlisted(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[Finding
         try:
             declared.bind_hierarchy(column, values)
         except (PlanError, TableError) as error:
-            yield Finding(column, "hierarchy", str(error), refused=True)
+            yield PlanDoubt(column, "hierarchy", str(error), refused=True)
         return
     missed = hierarchy.missed(column, values)
     if not missed:
@@ -116,7 +116,7 @@ def _unlisted(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[Finding
         f"{_of(count, rows.height)}, first in row {first}"
     )
     grouped = isinstance(hierarchy, CodeList) and hierarchy.unlisted == "group"
-    yield Finding(column, "hierarchy", told, not grouped, first)
+    yield PlanDoubt(column, "hierarchy", told, not grouped, first)
 
 
 def _rows_of(

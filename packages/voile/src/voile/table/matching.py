@@ -26,7 +26,7 @@ from voile.table.decisions import Grouping
 from voile.table.identity import WORDS, with_row_words, with_words, words_of
 from voile.table.keeping import KeptRows, together
 from voile.table.protocol import Engine, Rows
-from voile.table.summaries import KnownRows, RowMatch, Waiting
+from voile.table.summaries import KnownRows, RowMatch, WaitingRows
 from voile_base.errors import TableError
 from voile_base.randomness import Key
 from voile_base.values.expressions import Call, Column, Expression, both, is_missing, negated
@@ -101,14 +101,14 @@ def match_rows(
     )
 
 
-def _waiting(held: KeptRows, marked: Rows, engine: Engine) -> Waiting:
+def _waiting(held: KeptRows, marked: Rows, engine: Engine) -> WaitingRows:
     """Of the rows held back those that were refused, and those set aside."""
     if not held.height:
-        return Waiting()
+        return WaitingRows()
     rows = held.open(engine)
     refused = KeptRows.of(rows.filter(Call("<", (Column(CLASS), Constant(ASIDE)))))
     aside = KeptRows.of(rows.filter(_is_aside()))
-    return Waiting(refused, _gone(refused, marked, engine), aside)
+    return WaitingRows(refused, _gone(refused, marked, engine), aside)
 
 
 def _gone(kept: KeptRows, marked: Rows, engine: Engine) -> int:

@@ -34,7 +34,7 @@ from voile.table.protocol import Rows
 from voile_base.compiled import njit, pays, uncompiled
 from voile_base.randomness import Key, Randomness
 
-__all__ = ["Noise"]
+__all__ = ["PerturbedSteps"]
 
 _LARGEST_INTEGER = 2**61
 _LARGEST_NOISE = 2**62
@@ -45,7 +45,7 @@ _WORTH_LOADING = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class PerturbedSteps:
     """A perturbed column: the steps of the grid that it may show, and how they are drawn."""
 
     decision: Perturbation
@@ -55,7 +55,7 @@ class Noise:
     """The different half-widths of its intervals, ascending."""
 
     @classmethod
-    def of(cls, decision: Perturbation) -> Noise:
+    def of(cls, decision: Perturbation) -> PerturbedSteps:
         """The grid of a decision; raises ``ValueError`` where its values do not fit."""
         exponent, start = decision.exponent, decision.start
         limit = _LARGEST_FLOAT if exponent < 0 else _LARGEST_INTEGER >> exponent
@@ -100,7 +100,10 @@ class Noise:
 
     @staticmethod
     def drawn(
-        rows: Rows, noise: Sequence[Noise], published: Sequence[str], randomness: Randomness
+        rows: Rows,
+        noise: Sequence[PerturbedSteps],
+        published: Sequence[str],
+        randomness: Randomness,
     ) -> Rows:
         """Rows with steps and widths of all columns that get noise.
 

@@ -30,7 +30,7 @@ from voile.table.frequencies import count_codes
 from voile.table.polars_writing import MOST_CATEGORIES
 from voile.table.protocol import Counted
 
-__all__ = ["Column"]
+__all__ = ["PolarsColumn"]
 
 _WIDEST = 1 << 62
 """Range of integers up to which their differences from the least cannot overflow."""
@@ -38,7 +38,7 @@ _LISTED = 1 << 20
 """Range of integers up to which they become a dictionary when they are ordered."""
 
 
-class Column:
+class PolarsColumn:
     """``values[codes[i]]`` is the value of row i; without codes, ``values[i]`` is."""
 
     def __init__(
@@ -54,14 +54,14 @@ class Column:
         """Whose combinations the codes number, if they do."""
 
     @classmethod
-    def of(cls, column: DictionaryColumn) -> Column:
+    def of(cls, column: DictionaryColumn) -> PolarsColumn:
         """A column that has its dictionary."""
         made = cls(column.values, column.codes)
         made._dictionary = column
         return made
 
     @classmethod
-    def later(cls, dtype: pl.DataType, load: Callable[[], DictionaryColumn]) -> Column:
+    def later(cls, dtype: pl.DataType, load: Callable[[], DictionaryColumn]) -> PolarsColumn:
         """A column that is read when somebody asks for its values."""
         made = cls(pl.Series(dtype=dtype))
         made._values, made._load = None, load
@@ -72,9 +72,9 @@ class Column:
         """Whether the values are in memory."""
         return self._load is None
 
-    def unread(self) -> Column:
+    def unread(self) -> PolarsColumn:
         """The column; one that is not read yet, to be read for itself."""
-        return self if self._load is None else Column.later(self.dtype, self._load)
+        return self if self._load is None else PolarsColumn.later(self.dtype, self._load)
 
     @property
     def values(self) -> pl.Series:
@@ -141,42 +141,42 @@ class Column:
         assert isinstance(high, int)
         return low, high
 
-    def of_numbers(self, numbers: Codes, size: int) -> Column:
+    def of_numbers(self, numbers: Codes, size: int) -> PolarsColumn:
         """The column of rows that have these ``sortable`` numbers, which are below ``size``."""
         if self._dictionary is not None:
-            return Column.of(DictionaryColumn(self._dictionary.values, numbers))
+            return PolarsColumn.of(DictionaryColumn(self._dictionary.values, numbers))
         low, _ = self._ends()
         if size < min(_LISTED, len(numbers)):
             listed = pl.int_range(low, low + size, dtype=pl.Int64, eager=True).cast(self.dtype)
-            return Column.of(DictionaryColumn(listed, numbers))
+            return PolarsColumn.of(DictionaryColumn(listed, numbers))
         integers = numbers.astype(np.int64)
         integers += low
-        return Column(pl.Series(integers).cast(self.dtype))
+        return PolarsColumn(pl.Series(integers).cast(self.dtype))
 
-    def chosen(self, rows: NDArray[np.bool_]) -> Column:
+    def chosen(self, rows: NDArray[np.bool_]) -> PolarsColumn:
         """The column of the chosen rows; values that none of them has are dropped."""
         if self._dictionary is not None:
-            return Column.of(self._dictionary.only(rows))
+            return PolarsColumn.of(self._dictionary.only(rows))
         if self.codes is None:
-            return Column(self.values.filter(pl.Series(rows)))
+            return PolarsColumn(self.values.filter(pl.Series(rows)))
         there = DictionaryColumn(self.values, self.codes).only(rows)
-        return Column(there.values, there.codes)
+        return PolarsColumn(there.values, there.codes)
 
-    def gathered(self, indices: NDArray[Any]) -> Column:
+    def gathered(self, indices: NDArray[Any]) -> PolarsColumn:
         """The column of the rows with these indices, in this order."""
         if self.codes is None:
-            return Column(gathered(self.values, indices))
+            return PolarsColumn(gathered(self.values, indices))
         codes = look_up(self.codes, indices)
         if self._dictionary is not None and self._dictionary.codes is self.codes:
-            return Column.of(DictionaryColumn(self._dictionary.values, codes))
-        return Column(self.values, codes)
+            return PolarsColumn.of(DictionaryColumn(self._dictionary.values, codes))
+        return PolarsColumn(self.values, codes)
 
-    def before(self, other: Column) -> Column:
+    def before(self, other: PolarsColumn) -> PolarsColumn:
         """The rows of this column, and behind them those of another of the same type."""
         one, two = self.dictionary, other.dictionary
         values = pl.concat([one.values, two.values.cast(one.values.dtype)])
         codes = np.concatenate((one.codes, two.codes.astype(np.int64) + len(one.values)))
-        return Column.of(DictionaryColumn(values, codes).mapped(values))
+        return PolarsColumn.of(DictionaryColumn(values, codes).mapped(values))
 
     def series(self, name: str) -> pl.Series:
         """The value of each row; few distinct texts stay in a dictionary (Enum)."""
@@ -187,7 +187,7 @@ class Column:
             column = DictionaryColumn(self.values, self.codes)
         return column.decode(column.codes).alias(name)
 
-    def with_categories(self) -> Column:
+    def with_categories(self) -> PolarsColumn:
         """The column with few distinct texts as categories, none of which no row has, in order.
 
         Such a column can be written as it stands, without a look-up of each text.  Others are as
@@ -199,7 +199,7 @@ class Column:
         column = self.dictionary
         if not count_codes(column.codes, len(column.values)).all():
             column = column.only(np.ones(len(column.codes), dtype=np.bool_))
-        made = Column(column.values, column.codes)
+        made = PolarsColumn(column.values, column.codes)
         made._values = column.values.cast(pl.Enum(column.values.drop_nulls()))
         made.dtype = made._values.dtype
         return made

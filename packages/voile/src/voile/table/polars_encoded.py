@@ -24,13 +24,13 @@ from voile.table.dictionary import (
     look_up,
 )
 from voile.table.frequencies import count_codes
-from voile.table.polars_column import Column
+from voile.table.polars_column import PolarsColumn
 from voile.table.polars_expressions import matches
 from voile.table.polars_mapping import BATCH_ROWS, slices
 from voile.table.protocol import Counted
 from voile_base.values.expressions import Expression, columns_of
 
-__all__ = ["WORKERS", "EncodedRows", "Kept", "Order", "Scan", "combined"]
+__all__ = ["WORKERS", "EncodedRows", "Order", "RowCodes", "Scan", "combined"]
 
 WORKERS = 2
 
@@ -46,16 +46,16 @@ class Order:
         """Where the rows stand in their source, from 0; None: as they stand here."""
         self.combined: dict[tuple[str, ...], Combinations] = {}
         """Combinations of values that were counted in order to rank rows."""
-        self.number: Column | None = None
+        self.number: PolarsColumn | None = None
         """The numbers of the rows as a column, where they ascend."""
-        self.by: tuple[Column, ...] = ()
+        self.by: tuple[PolarsColumn, ...] = ()
         """What the rows are ordered by."""
-        self.stably_by: tuple[Column, ...] = ()
+        self.stably_by: tuple[PolarsColumn, ...] = ()
         """The same, and their numbers where rows that agree stand by these."""
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class RowCodes:
     """Which combination each row has."""
 
     order: Order
@@ -68,7 +68,7 @@ class EncodedRows:
 
     def __init__(
         self,
-        columns: Mapping[str, Column],
+        columns: Mapping[str, PolarsColumn],
         height: int | None = None,
         *,
         scan: Scan | None = None,
@@ -95,7 +95,7 @@ class EncodedRows:
             self._height = len(next(iter(self._columns.values())))
         return self._height
 
-    def _like(self, columns: Mapping[str, Column]) -> Self:
+    def _like(self, columns: Mapping[str, PolarsColumn]) -> Self:
         """The same rows with other columns."""
         return type(self)(columns, self._height, scan=self._scan, order=self._order)
 
@@ -155,14 +155,14 @@ class EncodedRows:
     def _indices(self, counted: Counted) -> tuple[Codes, bool]:
         """Which combination each row has, g where it was not counted; whether all rows were."""
         kept = counted.handle
-        if isinstance(kept, Kept) and kept.order is self._order:
+        if isinstance(kept, RowCodes) and kept.order is self._order:
             return kept.found.index, True
         height, combinations = self.height, len(counted.rows)
         columns = []
         for name, values, codes in zip(
             counted.columns, counted.values, counted.codes.T, strict=True
         ):
-            others = Column(pl.Series("", values), codes)
+            others = PolarsColumn(pl.Series("", values), codes)
             columns.append(self._columns[name].before(others).dictionary)
         found = combined(columns)
         of_counted = np.full(len(found.rows), combinations, dtype=code_type(combinations + 1))

@@ -20,7 +20,7 @@ from voile.table.dictionary import encode, without_minus_zero
 from voile.table.eager_frames import OfEagerFrames
 from voile.table.identity import WORDS, Words, with_row_words, words_of
 from voile.table.places import Place
-from voile.table.polars_column import Column
+from voile.table.polars_column import PolarsColumn
 from voile.table.polars_rows import PolarsRows
 from voile.table.protocol import EngineSource, Rows
 from voile.table.reading import (
@@ -81,7 +81,7 @@ def unique_words(columns: Iterable[pl.Series], key: Key) -> Words:
 
     One column at a time is held as it is, and the others in dictionaries.
     """
-    coded = {column.name: Column.of(encode(without_minus_zero(column))) for column in columns}
+    coded = {column.name: PolarsColumn.of(encode(without_minus_zero(column))) for column in columns}
     height = len(next(iter(coded.values())))
     rows = with_row_words(PolarsRows(coded, height), list(coded), key)
     gives = pa.schema([pa.field(WORDS[0], pa.uint64())])
@@ -93,7 +93,7 @@ def unique_words(columns: Iterable[pl.Series], key: Key) -> Words:
 def _of_file(path: Path, types: Mapping[str, pl.DataType]) -> PolarsRows:
     """The rows of a file whose columns can be read by themselves."""
     columns = {
-        name: Column.later(dtype, partial(_read, path, name)) for name, dtype in types.items()
+        name: PolarsColumn.later(dtype, partial(_read, path, name)) for name, dtype in types.items()
     }
     rows = count_rows(path) or None  # of none, a reader says what is wrong
     return PolarsRows(columns, rows, scan=partial(read_batches, path))

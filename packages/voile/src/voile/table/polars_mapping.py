@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from voile.table.arrays import polars_type, series_of
 from voile.table.dictionary import Codes, look_up
-from voile.table.polars_column import Column
+from voile.table.polars_column import PolarsColumn
 from voile.table.protocol import Function
 
 __all__ = [
@@ -57,7 +57,10 @@ def whole_groups(starts: NDArray[np.int64], rows: int) -> Iterator[slice]:
 
 
 def computed(
-    function: Function, columns: Mapping[str, Column], slices: Iterable[slice], gives: pa.Schema
+    function: Function,
+    columns: Mapping[str, PolarsColumn],
+    slices: Iterable[slice],
+    gives: pa.Schema,
 ) -> list[pl.Series]:
     """What a function gives for all rows, which the slices cut into batches."""
     return computed_parts(lambda batch, _: function(batch), columns, slices, gives)
@@ -65,7 +68,7 @@ def computed(
 
 def computed_parts(
     function: Callable[[pa.RecordBatch, int], Sequence[pa.Array]],
-    columns: Mapping[str, Column],
+    columns: Mapping[str, PolarsColumn],
     slices: Iterable[slice],
     gives: pa.Schema,
 ) -> list[pl.Series]:
@@ -89,7 +92,7 @@ def computed_parts(
     return [put.series() for put in made]
 
 
-def of_values(function: Function, name: str, column: Column) -> list[Column]:
+def of_values(function: Function, name: str, column: PolarsColumn) -> list[PolarsColumn]:
     """What a function of one column gives, asked once for each of its values."""
     codes = column.codes
     assert codes is not None
@@ -97,13 +100,13 @@ def of_values(function: Function, name: str, column: Column) -> list[Column]:
     return [_with_codes(array, codes) for array in function(batch)]
 
 
-def _with_codes(array: Any, codes: Codes) -> Column:
+def _with_codes(array: Any, codes: Codes) -> PolarsColumn:
     """A column of values for codes; codes of codes become one."""
     if isinstance(array, pa.DictionaryArray) and not array.indices.null_count:
         indices = pl.Series(array.indices).to_numpy()
         narrow = indices.astype(np.min_scalar_type(max(len(array.dictionary) - 1, 0)))
-        return Column(pl.Series("", array.dictionary), look_up(narrow, codes))
-    return Column(series_of(array), codes)
+        return PolarsColumn(pl.Series("", array.dictionary), look_up(narrow, codes))
+    return PolarsColumn(series_of(array), codes)
 
 
 class _Made:

@@ -36,8 +36,8 @@ from voile.table.dictionary import (
 )
 from voile.table.frequencies import count_codes
 from voile.table.occurrences import count_occurrences, count_repeats, occurrences_of
-from voile.table.polars_column import Column
-from voile.table.polars_encoded import WORKERS, EncodedRows, Kept, Order, combined
+from voile.table.polars_column import PolarsColumn
+from voile.table.polars_encoded import WORKERS, EncodedRows, Order, RowCodes, combined
 from voile.table.polars_mapping import (
     computed,
     computed_parts,
@@ -78,7 +78,7 @@ class PolarsRows(EncodedRows):
         numbers: NDArray[np.int64] | None = None,
     ) -> PolarsRows:
         """The rows of a frame; ``numbers`` says where they stand in their source, from 0."""
-        columns = {series.name: Column(without_minus_zero(series)) for series in frame}
+        columns = {series.name: PolarsColumn(without_minus_zero(series)) for series in frame}
         order = None if numbers is None else Order(lambda: numbers)
         return cls(columns, frame.height, order=order)
 
@@ -95,7 +95,7 @@ class PolarsRows(EncodedRows):
         codes = np.empty((len(found.rows), len(by)), dtype=np.int32)
         for index, of_column in enumerate(found.codes):
             codes[:, index] = of_column
-        kept = Kept(self._order, found, columns) if keep else None
+        kept = RowCodes(self._order, found, columns) if keep else None
         return Counted(tuple(by), values, codes, found.rows, kept)
 
     def tally(self, holds: Expression) -> Tally:
@@ -155,14 +155,14 @@ class PolarsRows(EncodedRows):
             made = of_values(function, reads[0], columns[reads[0]])
         elif found is not None:
             distinct = {
-                name: Column(column.dictionary.values, codes)
+                name: PolarsColumn(column.dictionary.values, codes)
                 for (name, column), codes in zip(columns.items(), found.codes, strict=True)
             }
             values = computed(function, distinct, slices(len(found.rows)), gives)
-            made = [Column(each, found.index) for each in values]
+            made = [PolarsColumn(each, found.index) for each in values]
         else:
             values = computed(function, columns, slices(self.height), gives)
-            made = [Column(each) for each in values]
+            made = [PolarsColumn(each) for each in values]
         return self._like(self._columns | dict(zip(gives.names, made, strict=True)))
 
     def map_groups(
@@ -185,17 +185,17 @@ class PolarsRows(EncodedRows):
 
         batches = list(whole_groups(starts, rows.height))
         values = computed_parts(of_rows, rows._columns, batches, gives)
-        made = {name: Column(each) for name, each in zip(gives.names, values, strict=True)}
+        made = {name: PolarsColumn(each) for name, each in zip(gives.names, values, strict=True)}
         columns = {within: group.gathered(starts)}
         for index, field in enumerate(of_groups):
             chunks = [groups[first][index] for first in sorted(groups)]
-            columns[field.name] = Column(pl.Series("", pa.chunked_array(chunks, field.type)))
+            columns[field.name] = PolarsColumn(pl.Series("", pa.chunked_array(chunks, field.type)))
         return rows._like(rows._columns | made), PolarsRows(columns, len(starts))
 
     def numbered(self, name: str) -> PolarsRows:
         """One more column, the number of each row in its source, from 1."""
         numbers = self._order.numbers() if self._order.numbers else np.arange(self.height)
-        self._order.number = Column(pl.Series(numbers + 1))
+        self._order.number = PolarsColumn(pl.Series(numbers + 1))
         return self._like(self._columns | {name: self._order.number})
 
     def join(self, counted: Counted, columns: Mapping[str, pa.Array]) -> PolarsRows:
@@ -209,7 +209,7 @@ class PolarsRows(EncodedRows):
             values = pl.Series("", array)
             if not complete:
                 values = values.extend(pl.Series("", [None], dtype=values.dtype))
-            made[name] = Column(values, index, counted if complete else None)
+            made[name] = PolarsColumn(values, index, counted if complete else None)
         return self._like(self._columns | made)
 
     def join_rows(self, other: Rows, on: Sequence[str], how: How) -> PolarsRows:
@@ -220,7 +220,9 @@ class PolarsRows(EncodedRows):
             return self._only(index.is_null().to_numpy())
         rest = {name: column for name, column in other._columns.items() if name not in on}
         values = {name: column.series("").gather(index) for name, column in rest.items()}
-        joined = self._like(self._columns | {name: Column(each) for name, each in values.items()})
+        joined = self._like(
+            self._columns | {name: PolarsColumn(each) for name, each in values.items()}
+        )
         return joined if how == "left" else joined._only(index.is_not_null().to_numpy())
 
     def union(self, other: Rows) -> PolarsRows:
@@ -234,10 +236,10 @@ class PolarsRows(EncodedRows):
         columns = self._dictionaries(by)
         found = combined(columns)
         made = {
-            name: Column.of(DictionaryColumn(column.values, codes))
+            name: PolarsColumn.of(DictionaryColumn(column.values, codes))
             for name, column, codes in zip(by, columns, found.codes, strict=True)
         }
-        return PolarsRows(made | {rows: Column(pl.Series(found.rows))}, len(found.rows))
+        return PolarsRows(made | {rows: PolarsColumn(pl.Series(found.rows))}, len(found.rows))
 
     def rank(self, name: str, within: Sequence[str], by: Sequence[str]) -> PolarsRows:
         """One more column, the rank of each row among those that agree in some columns."""
@@ -253,7 +255,7 @@ class PolarsRows(EncodedRows):
             coded = [(group, groups), *(self._columns[other].sortable() for other in by)]
             number = _ranks if pays(self.height, _WORTH_LOADING) else uncompiled(_ranks)
             ranks = number(sorted_order(coded), group)
-        return self._like(self._columns | {name: Column(pl.Series(ranks))})
+        return self._like(self._columns | {name: PolarsColumn(pl.Series(ranks))})
 
     def permuted(self, within: str, keys: Mapping[str, Key]) -> PolarsRows:
         """The rows with some columns permuted within groups, at the price of one sort of the rest.
@@ -264,12 +266,12 @@ class PolarsRows(EncodedRows):
         sizes = count_codes(of_rows, groups)
         kept = [name for name in self._columns if name != within and name not in keys]
 
-        def drawn(name: str) -> Column:
+        def drawn(name: str) -> PolarsColumn:
             column = self._columns[name].dictionary
             values, rows = self._multisets(within, name)
             codes = np.repeat(values.astype(column.codes.dtype), rows)
             permute_within_runs(codes, sizes, keys[name])
-            return Column.of(DictionaryColumn(column.values, codes))
+            return PolarsColumn.of(DictionaryColumn(column.values, codes))
 
         with ThreadPoolExecutor(WORKERS) as pool:  # what is long here releases Python's lock
             ordering = pool.submit(self.select([within, *kept]).ordered, [within, *kept])

@@ -31,7 +31,7 @@ from voile.schema.plan import ColumnPlan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.table.applying import applied
 from voile.table.arrays import array_of, kind_of_arrow, polars_type, series_of
-from voile.table.best_rows import Asked, Found, UnusualError
+from voile.table.best_rows import BestRowsQuery, Found, UnusualError
 from voile.table.binding import bind
 from voile.table.counting import CountedTable
 from voile.table.decisions import (
@@ -240,7 +240,7 @@ class PrivateTable(CountedTable):
         Scores are compared exactly.  Raises ``TableError`` where a row misses a value to be ranked
         by, or holds one that is not finite, that its order does not name, or that has no score.
         """
-        asked = Asked(score, top, ties)
+        asked = BestRowsQuery(score, top, ties)
         if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
             try:
                 return self._scanned(*find_in_source(self._source.rows, self.plan, asked))
@@ -255,7 +255,7 @@ class PrivateTable(CountedTable):
             if not found:
                 bound = replace(self._bound, rows=self._rows.filter(Literal(value=False)))
                 return TopRows(PrivateTable(self._source, bound, of_units), 0)
-            asked = Asked(score, found, ties=True)
+            asked = BestRowsQuery(score, found, ties=True)
         try:
             rows, tops = find_in_bound(self._rows, self.plan, asked, rounded=True)
         except UnusualError as unusual:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
-from voile.table.distributions import Distribution, distribution_of
+from voile.table.distributions import ValueDistribution, distribution_of
 from voile.table.engines import AUTO, engine_of
-from voile.table.fitting import Finding, findings
+from voile.table.fitting import PlanDoubt, findings
 from voile.table.looking import EXACT_ROLES, telling_columns
 from voile.table.occurrences import count_occurrences, count_repeats
 from voile.table.opening import rows_in_memory
@@ -59,7 +59,7 @@ class Inspected:
         """How the values of a column are written; see ``written``."""
         return details_of(self._frame[column], _profile)
 
-    def distribution(self, column: str, most: int) -> Distribution:
+    def distribution(self, column: str, most: int) -> ValueDistribution:
         """How the values of a column are spread; see ``distributions``."""
         return distribution_of(self._frame[column], most)
 
@@ -68,7 +68,7 @@ class Inspected:
         texts = self._frame.head(rows).select(pl.all().cast(pl.String, strict=False))
         return [list(row) for row in texts.iter_rows()]
 
-    def findings(self, plan: Plan) -> list[Finding]:
+    def findings(self, plan: Plan) -> list[PlanDoubt]:
         """Where the columns that a plan publishes and what it says of them fit badly."""
         rows = self._rows
         return [found for name in plan.roles.published for found in findings(rows, plan, name)]
@@ -78,11 +78,11 @@ class Inspected:
         counted = {n: count_repeats(self._frame[n], plan.missing) for n in plan.roles.identifiers}
         return {name: found for name, found in counted.items() if found.repeat}
 
-    def doubts_of_units(self, plan: Plan) -> list[Finding]:
+    def doubts_of_units(self, plan: Plan) -> list[PlanDoubt]:
         """What publishing refuses or tells of the columns of persons and households."""
         rows = self._rows
         found = [
-            Finding(name, key, doubt.told, doubt.refused, doubt.first)
+            PlanDoubt(name, key, doubt.told, doubt.refused, doubt.first)
             for key, name in plan.roles.named_units.items()
             for doubt in doubts_of_units(rows, name, key)  # type: ignore[arg-type]
         ]
@@ -92,10 +92,10 @@ class Inspected:
             require_units(rows, plan)
         except TableError as error:
             key, _, told = str(error).partition("[roles] ")[2].partition(": ")
-            found.append(Finding(plan.roles.named_units[key], key, told, refused=True))
+            found.append(PlanDoubt(plan.roles.named_units[key], key, told, refused=True))
         return found
 
-    def published_as_ids(self, plan: Plan, roles: Sequence[str] = EXACT_ROLES) -> list[Finding]:
+    def published_as_ids(self, plan: Plan, roles: Sequence[str] = EXACT_ROLES) -> list[PlanDoubt]:
         """Columns of roles that are shown exactly which are recognised or look like ids."""
         found = []
         for one in telling_columns(self._rows, plan, self.columns, roles):
@@ -104,7 +104,7 @@ class Inspected:
             row = int((again if again.any() else there).arg_max() or 0) + 1
             where = f", {'again' if again.any() else 'first'} in row {row}"
             refused = one.name not in plan.roles.keep_unique
-            found.append(Finding(one.name, one.role, one.told + where, refused, row))
+            found.append(PlanDoubt(one.name, one.role, one.told + where, refused, row))
         return found
 
     @property

@@ -27,7 +27,14 @@ from voile.table.delimited import csv_names, read_csv
 from voile.table.formats.registry import Format, Whole, format_named, format_of, is_written
 from voile.table.gpx import GPX_COLUMNS, read_gpx
 from voile.table.places import Address, Place, file_and_part
-from voile.table.source_files import Source, SourceFormat, corrupt, locate, readable, unreadable
+from voile.table.source_files import (
+    SourceFiles,
+    SourceFormat,
+    corrupt,
+    locate,
+    readable,
+    unreadable,
+)
 from voile.table.value_types import kind_of_type, with_missing
 from voile_base.errors import TableError, refuse_out_of_memory
 from voile_base.ondemand import on_demand
@@ -249,7 +256,7 @@ def files_of_table(path: Place) -> tuple[Path, ...] | None:
     return source.files if source.encoding == "parquet" else None
 
 
-def _common_schema(source: Source) -> dict[str, pl.DataType]:
+def _common_schema(source: SourceFiles) -> dict[str, pl.DataType]:
     """The names and types of the columns, which all files must share."""
     first, *others = source.files
     schema = _schema(first, source.encoding)

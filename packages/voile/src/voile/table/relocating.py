@@ -96,7 +96,7 @@ _FLAGS = pa.schema(
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class RelocatedTrips:
     """What is published, and what is private about it."""
 
     rows: Rows
@@ -113,7 +113,7 @@ def relocate(
     relocation: Relocation,
     randomness: Randomness,
     charge: Charge,
-) -> Moved:
+) -> RelocatedTrips:
     """The published rows of a table of trajectories; raises ``TableError`` and ``PlanError``.
 
     ``charge`` is told what trips cost at most, after all that can be wrong and before any draw, and
@@ -152,7 +152,7 @@ def relocate(
     near = moved.height - far.height
     accounts = accounts.with_costs(costs, exact=zones.epsilons().size == 1)
     moved = _in_order(far, trips, relocation, named, [*shown, named.time, *published])
-    return Moved(
+    return RelocatedTrips(
         rows=moved.select([named.trip, named.time, *shown, *published]),
         trips=accounts,
         left_out=rows.height - moved.height,

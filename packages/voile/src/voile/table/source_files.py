@@ -16,7 +16,7 @@ from typing import Literal
 from voile.table.formats.registry import Format
 from voile_base.errors import TableError, refuse_out_of_memory
 
-__all__ = ["Source", "SourceFormat", "corrupt", "locate", "readable", "unreadable"]
+__all__ = ["SourceFiles", "SourceFormat", "corrupt", "locate", "readable", "unreadable"]
 
 SourceFormat = Format | Literal["arrow", "gpx", "sas", "database"]
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -51,7 +51,7 @@ _SUPPORTED = (
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFiles:
     """What stands at a path: the files in reading order, and how each is to be read."""
 
     path: Path
@@ -74,14 +74,14 @@ class Source:
         return self.encoding if self.encoding in _COMPRESSED.values() else None
 
 
-def locate(path: Path) -> Source:
+def locate(path: Path) -> SourceFiles:
     """Find the files at a path and tell their format from their first bytes."""
     with readable(path):
         if path.is_dir():
-            return Source(path, _folder_files(path), "parquet")
+            return SourceFiles(path, _folder_files(path), "parquet")
         if path.exists() and not path.is_file():
             raise TableError(f"{path}: this is neither a file nor a folder; save the table first")
-        return Source(path, (path,), _sniff(path, _head(path)))
+        return SourceFiles(path, (path,), _sniff(path, _head(path)))
 
 
 def _head(path: Path) -> bytes:

@@ -23,7 +23,7 @@ from voile.table.places import Place
 from voile.table.protocol import EngineSource
 from voile.table.reading import files_of_table, is_whole, list_columns, read_frame
 from voile.table.spark_rows import SparkRows
-from voile.table.spark_session import Session, session_for, session_of
+from voile.table.spark_session import SparkHandle, session_for, session_of
 from voile.table.spark_sources import of_frame, of_parquet
 from voile.table.unchanged import WatchedFiles
 
@@ -54,7 +54,7 @@ class SparkEngine(OfEagerFrames[SparkRows]):
         return "SparkEngine()"
 
     @cached_property
-    def _session(self) -> Session:
+    def _session(self) -> SparkHandle:
         return session_for(self._master, self._folder)
 
     def scan(

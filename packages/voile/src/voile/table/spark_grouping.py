@@ -10,7 +10,7 @@ import pyarrow as pa
 from voile.table.protocol import GroupFunction
 from voile.table.spark_columns import SparkColumn
 from voile.table.spark_functions import AskedOfGroups
-from voile.table.spark_relation import Relation, ascending
+from voile.table.spark_relation import SparkRelation, ascending
 from voile_base.ondemand import on_demand
 from voile_base.version import VERSION
 
@@ -23,16 +23,16 @@ functions = on_demand("pyspark.sql.functions")
 class Mapped:
     """What a function gave."""
 
-    rows: Relation
+    rows: SparkRelation
     made: dict[str, SparkColumn]
     """The new columns of the rows."""
-    groups: Relation
+    groups: SparkRelation
     """A row for each group, which has the column that tells groups, too."""
     of_groups: dict[str, SparkColumn]
 
 
 def mapped_by_groups(
-    relation: Relation,
+    relation: SparkRelation,
     columns: Mapping[str, SparkColumn],
     by: Sequence[str],
     ties: Sequence[str],

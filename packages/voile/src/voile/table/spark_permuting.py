@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from voile.table.arrays import array_of, numbers_of
 from voile.table.spark_functions import AskedOfRows
-from voile.table.spark_relation import Relation, ascending, asked_of_columns
+from voile.table.spark_relation import SparkRelation, ascending, asked_of_columns
 from voile.table.spark_session import Frame
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Key
 from voile_base.version import VERSION
 
-__all__ = ["Drawn", "Starts", "drawn_values", "starts_of_groups"]
+__all__ = ["DrawnColumns", "Starts", "drawn_values", "starts_of_groups"]
 
 functions = on_demand("pyspark.sql.functions")
 window = on_demand("pyspark.sql.window")
@@ -43,14 +43,14 @@ class Starts:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnColumns:
     """The columns that say where a drawn value goes."""
 
     group: str
     place: str
 
 
-def starts_of_groups(relation: Relation, group: str) -> Starts:
+def starts_of_groups(relation: SparkRelation, group: str) -> Starts:
     """Count the rows of groups, and add them up."""
     session = relation.session
     counted = pl.DataFrame(session.arrow(relation.frame.groupBy(group).count())).sort(group)
@@ -60,7 +60,9 @@ def starts_of_groups(relation: Relation, group: str) -> Starts:
     return Starts(group, pa.Table.from_arrays([groups, first], [session.name(), session.name()]))
 
 
-def drawn_values(relation: Relation, starts: Starts, column: str, key: Key) -> tuple[Frame, Drawn]:
+def drawn_values(
+    relation: SparkRelation, starts: Starts, column: str, key: Key
+) -> tuple[Frame, DrawnColumns]:
     """The values of a column, each with its group and the place that it goes to."""
     session = relation.session
     group, own, number, word, place = (session.name() for _ in range(5))
@@ -78,7 +80,7 @@ def drawn_values(relation: Relation, starts: Starts, column: str, key: Key) -> t
     frame = frame.select(group, own, number, drawn.getField(word).alias(word))
     to = functions.row_number().over(within(group).orderBy(word, number)).cast("bigint") - 1
     values = frame.select(column_of(group), to.alias(place), column_of(own).alias(column))
-    return values, Drawn(group, place)
+    return values, DrawnColumns(group, place)
 
 
 def _words(key: Key, number: str, word: str) -> Any:

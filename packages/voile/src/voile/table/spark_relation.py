@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from voile.table.spark_columns import SparkColumn
 from voile.table.spark_functions import AskedOfRows
-from voile.table.spark_session import Frame, Kept, Session
+from voile.table.spark_session import Frame, PersistedFrame, SparkHandle
 from voile_base.ondemand import on_demand
 
 __all__ = [
-    "Relation",
     "Size",
+    "SparkRelation",
     "alike",
     "ascending",
     "asked_of_columns",
@@ -45,17 +45,17 @@ class Size:
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
+class SparkRelation:
     """Rows as Spark has them; all columns have names of the session."""
 
-    session: Session
+    session: SparkHandle
     frame: Frame
     places: tuple[str, ...] = ()
     """The columns by which rows stand in their order, where nothing else orders them."""
     number: str | None = None
     """The column with the number of a row in its source, from 1."""
     size: Size = field(default_factory=Size)
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[PersistedFrame, ...] = ()
     """Data frames that must stay."""
 
     @property
@@ -70,16 +70,16 @@ class Relation:
         """The columns that are the session's own."""
         return list(dict.fromkeys([*self.places, *([self.number] if self.number else [])]))
 
-    def with_columns(self, made: Mapping[str, Any]) -> Relation:
+    def with_columns(self, made: Mapping[str, Any]) -> SparkRelation:
         """More columns, by expressions of Spark."""
         columns = [said.alias(name) for name, said in made.items()]
         return replace(self, frame=self.frame.select("*", *columns))
 
-    def where(self, condition: str) -> Relation:
+    def where(self, condition: str) -> SparkRelation:
         """The rows for which a condition of SQL holds."""
         return replace(self, frame=self.frame.where(functions.expr(condition)), size=Size())
 
-    def with_small(self, small: pa.Table, keys: Mapping[str, str]) -> Relation:
+    def with_small(self, small: pa.Table, keys: Mapping[str, str]) -> SparkRelation:
         """The rows with the other columns of the row of a table that agrees in some, or without.
 
         ``keys`` says for each of these columns what it is called in the table.
@@ -90,7 +90,7 @@ class Relation:
         joined = self.frame.join(other, alike(keys), "left").drop(*keys.values())
         return replace(self, frame=joined)
 
-    def keeping(self) -> Relation:
+    def keeping(self) -> SparkRelation:
         """The same rows, which stay where they were computed."""
         kept = self.session.kept(self.frame)
         return replace(self, kept=(*self.kept, kept))

@@ -46,15 +46,15 @@ from voile.table.spark_functions import AskedOfRows
 from voile.table.spark_grouping import mapped_by_groups
 from voile.table.spark_permuting import drawn_values, starts_of_groups
 from voile.table.spark_relation import (
-    Relation,
     Size,
+    SparkRelation,
     alike,
     ascending,
     asked_of_columns,
     table_of,
     unbroadcast,
 )
-from voile.table.spark_session import Frame, Session, told
+from voile.table.spark_session import Frame, SparkHandle, told
 from voile.table.spark_writing import write_rows
 from voile.table.sql_expressions import condition
 from voile.table.unchanged import Fault
@@ -77,7 +77,7 @@ class SparkRows:
 
     def __init__(
         self,
-        relation: Relation,
+        relation: SparkRelation,
         columns: Mapping[str, SparkColumn],
         *,
         order: Sequence[tuple[SparkColumn, bool]] = (),
@@ -94,7 +94,7 @@ class SparkRows:
         return f"SparkRows({', '.join(self._columns)})"
 
     @classmethod
-    def of_frame(cls, frame: pl.DataFrame, session: Session, numbers: Any = None) -> SparkRows:
+    def of_frame(cls, frame: pl.DataFrame, session: SparkHandle, numbers: Any = None) -> SparkRows:
         """The rows of a frame; ``numbers`` says where they stand in their source, from 0."""
         columns = {s.name: SparkColumn(session.name(), kind_of_values(s)) for s in frame}
         stored = {c: stored_array(frame[name].to_arrow(), c.type) for name, c in columns.items()}
@@ -103,7 +103,7 @@ class SparkRows:
         stored[place] = array_of(np.asarray(numbers, np.int64) + 1)
         size = Size(frame.height)
         made = session.frame(table_of(stored))
-        return cls(Relation(session, made, (place.ident,), place.ident, size), columns)
+        return cls(SparkRelation(session, made, (place.ident,), place.ident, size), columns)
 
     @property
     def schema(self) -> pa.Schema:
@@ -304,7 +304,7 @@ class SparkRows:
 
         frame = of(self, 0).unionByName(of(other, 1))
         kept = (*self._relation.kept, *other._relation.kept)
-        relation = Relation(session, frame, (side, *places), number, kept=kept)
+        relation = SparkRelation(session, frame, (side, *places), number, kept=kept)
         return SparkRows(relation, own, fault=self._fault or other._fault)
 
     def distinct(self, by: Sequence[str], rows: str) -> SparkRows:
@@ -318,7 +318,7 @@ class SparkRows:
             for name, column in own.items()
         ]
         frame = grouped.select(*shown, functions.col("count").alias(counted.ident))
-        relation = Relation(session, frame, kept=self._relation.kept)
+        relation = SparkRelation(session, frame, kept=self._relation.kept)
         return SparkRows(relation, own | {rows: counted}, fault=self._fault)
 
     def rank(self, name: str, within: Sequence[str], by: Sequence[str]) -> SparkRows:
@@ -391,7 +391,7 @@ class SparkRows:
     # -- how --------------------------------------------------------------------------------------
 
     @property
-    def _session(self) -> Session:
+    def _session(self) -> SparkHandle:
         return self._relation.session
 
     @property
@@ -428,7 +428,7 @@ class SparkRows:
         self,
         columns: Mapping[str, SparkColumn] | None = None,
         *,
-        relation: Relation | None = None,
+        relation: SparkRelation | None = None,
         order: Sequence[tuple[SparkColumn, bool]] | None = None,
     ) -> SparkRows:
         """The same rows with other columns."""

@@ -38,7 +38,14 @@ from voile.table.spilling import SpillFolder
 from voile_base import errors
 from voile_base.errors import InputError, OutOfMemoryError, TableError, VoileError
 
-__all__ = ["Kept", "Session", "require_reachable", "session_for", "session_of", "told"]
+__all__ = [
+    "PersistedFrame",
+    "SparkHandle",
+    "require_reachable",
+    "session_for",
+    "session_of",
+    "told",
+]
 
 Frame = Any
 """A data frame of Spark, classic or of Connect."""
@@ -56,23 +63,23 @@ _NO_MEMORY = ("outofmemoryerror", "java heap space", "memoryerror", "exit code 1
 _numbers = count()
 
 
-class Kept:
+class PersistedFrame:
     """A data frame that stays where it was computed, for as long as somebody holds this."""
 
-    def __init__(self, session: Session, frame: Frame) -> None:
+    def __init__(self, session: SparkHandle, frame: Frame) -> None:
         self.frame = frame
         session.held.add(self)
         weakref.finalize(self, session.abandoned.append, frame)
 
 
-class Session:
+class SparkHandle:
     """Makes data frames and asks them; see the module."""
 
     def __init__(self, spark: Any) -> None:
         self.spark = spark
         self.abandoned: list[Frame] = []
         """Kept data frames that nobody holds any more."""
-        self.held: weakref.WeakSet[Kept] = weakref.WeakSet()
+        self.held: weakref.WeakSet[PersistedFrame] = weakref.WeakSet()
         """Those that somebody holds."""
 
     def __repr__(self) -> str:
@@ -88,10 +95,10 @@ class Session:
         with self._asking():
             return self.spark.createDataFrame(table)
 
-    def kept(self, frame: Frame) -> Kept:
+    def kept(self, frame: Frame) -> PersistedFrame:
         """A data frame that is kept once it was computed, on disk where memory ends."""
         with self._asking():
-            return Kept(self, frame.persist())
+            return PersistedFrame(self, frame.persist())
 
     def arrow(self, frame: Frame) -> pa.Table:
         """All that a data frame holds."""
@@ -133,23 +140,23 @@ class Session:
             yield
 
 
-_sessions: dict[int, Session] = {}
+_sessions: dict[int, SparkHandle] = {}
 _asked_for: list[str] = []
 """The master for which a session was made here."""
 
 
-def session_of(spark: Any) -> Session:
+def session_of(spark: Any) -> SparkHandle:
     """What works on a session of Spark that somebody has made."""
     found = _sessions.get(id(spark))
     if found is None or found.spark is not spark:
-        found = _sessions[id(spark)] = Session(spark)
+        found = _sessions[id(spark)] = SparkHandle(spark)
         if _is_remote(spark):
             atexit.register(found.let_go)
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     return found
 
 
-def session_for(master: str | None, folder: Path | None = None) -> Session:
+def session_for(master: str | None, folder: Path | None = None) -> SparkHandle:
     """The session of this process, for a master if one is asked for.
 
     ``folder`` is where one that is made spills to.  Raises ``InputError`` where PySpark or Java is

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from voile.table.arrays import logical_type
 from voile.table.spark_columns import SparkColumn
 from voile.table.spark_functions import AskedOfRows
-from voile.table.spark_relation import Relation, asked_of_columns
-from voile.table.spark_session import Frame, Session, told
+from voile.table.spark_relation import SparkRelation, asked_of_columns
+from voile.table.spark_session import Frame, SparkHandle, told
 from voile_base.errors import TableError
 from voile_base.ondemand import on_demand
 from voile_base.version import VERSION
@@ -54,8 +54,8 @@ Columns = dict[str, SparkColumn]
 
 
 def of_parquet(
-    session: Session, files: Sequence[Path], types: Mapping[str, pl.DataType]
-) -> tuple[Relation, Columns] | None:
+    session: SparkHandle, files: Sequence[Path], types: Mapping[str, pl.DataType]
+) -> tuple[SparkRelation, Columns] | None:
     """The rows of files that have columns of some types, or None."""
     paths = [str(file.absolute()) for file in files]
     if (
@@ -84,7 +84,7 @@ def of_parquet(
     number = session.name()
     place = functions.col("_metadata.row_index") + 1
     if len(files) == 1:
-        return Relation(
+        return SparkRelation(
             session, frame.select(*shown, place.alias(number)), (number,), number
         ), columns
     file = session.name()
@@ -94,7 +94,7 @@ def of_parquet(
     return _numbered_through(session, frame, files, file, number), columns
 
 
-def of_frame(session: Session, frame: Frame) -> tuple[Relation, Columns]:
+def of_frame(session: SparkHandle, frame: Frame) -> tuple[SparkRelation, Columns]:
     """The rows of a data frame of Spark; raises ``TableError`` for types that Voile has not."""
     with told():
         kinds = list(frame.dtypes)
@@ -116,12 +116,12 @@ def of_frame(session: Session, frame: Frame) -> tuple[Relation, Columns]:
         said = _stored(name, kind, columns[name])
         assert said is not None
         shown.append(said.alias(columns[name].ident))
-    return Relation(session, frame.select(*shown)), columns
+    return SparkRelation(session, frame.select(*shown)), columns
 
 
 def _numbered_through(
-    session: Session, frame: Frame, files: Sequence[Path], file: str, number: str
-) -> Relation:
+    session: SparkHandle, frame: Frame, files: Sequence[Path], file: str, number: str
+) -> SparkRelation:
     """Rows with their numbers through several files, of which they have the names."""
     rows = [pq.read_metadata(path).num_rows for path in files]
     before = np.cumsum([0, *rows])[:-1].tolist()
@@ -131,7 +131,7 @@ def _numbered_through(
     joined = frame.join(functions.broadcast(small), functions.col(file) == functions.col(key))
     numbered = (functions.col(number) + functions.col(first)).alias(own)
     kept = [name for name in frame.columns if name not in (file, number)]
-    return Relation(session, joined.select(*kept, numbered), (own,), own)
+    return SparkRelation(session, joined.select(*kept, numbered), (own,), own)
 
 
 def _stored(  # noqa: PLR0911 - one for each family of types

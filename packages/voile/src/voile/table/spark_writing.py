@@ -24,7 +24,7 @@ from voile.table.polars_writing import write_arrow
 from voile.table.protocol import Format
 from voile.table.spark_columns import SparkColumn, loaded_array
 from voile.table.spark_functions import guarded
-from voile.table.spark_session import Frame, Session
+from voile.table.spark_session import Frame, SparkHandle
 from voile_base.durable import sync
 
 __all__ = ["write_rows"]
@@ -33,7 +33,7 @@ _WRITTEN = pa.schema([("file", pa.string()), ("rows", pa.int64())])
 
 
 def write_rows(
-    session: Session,
+    session: SparkHandle,
     frame: Frame,
     columns: Mapping[str, SparkColumn],
     folder: Path,
@@ -53,7 +53,7 @@ def write_rows(
 
 
 def _in_parts(
-    session: Session, frame: Frame, kinds: Sequence[tuple[str, pa.DataType]], folder: Path
+    session: SparkHandle, frame: Frame, kinds: Sequence[tuple[str, pa.DataType]], folder: Path
 ) -> tuple[str, ...] | None:
     """Have workers write; None where they cannot write here, or there are no rows."""
     attempts = Path(tempfile.mkdtemp(prefix=".attempts-", dir=folder.absolute()))

@@ -6,8 +6,8 @@ and their parts, casts, calendars) is asked of Polars in batches: two engines ag
 until a text has an umlaut or a number an exponent.  ``None`` says that this is so.
 
 What these need is the same SQL everywhere.  How a literal is written, and what a column that is
-stored in another type holds, is the business of a ``Dialect``; comparisons are of equal types, so
-that no mode of SQL decides what they mean.
+stored in another type holds, is the business of a ``SQLDialect``; comparisons are of equal types,
+so that no mode of SQL decides what they mean.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pyarrow as pa
 from voile_base.errors import QueryError
 from voile_base.values.expressions import Call, Column, Expression, Literal
 
-__all__ = ["Dialect", "StoredColumn", "condition", "moment_literal"]
+__all__ = ["SQLDialect", "StoredColumn", "condition", "moment_literal"]
 
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -45,7 +45,7 @@ C = TypeVar("C", bound=StoredColumn)
 Taken_contra = TypeVar("Taken_contra", contravariant=True)
 
 
-class Dialect(Protocol[Taken_contra]):
+class SQLDialect(Protocol[Taken_contra]):
     """What SQL of an engine has that another's has not."""
 
     def against(self, column: Taken_contra, operation: str, value: Any) -> str | None:
@@ -59,7 +59,7 @@ class Dialect(Protocol[Taken_contra]):
 
 
 def condition(  # noqa: PLR0911 - one for each kind of expression
-    expression: Expression, columns: Mapping[str, C], dialect: Dialect[C]
+    expression: Expression, columns: Mapping[str, C], dialect: SQLDialect[C]
 ) -> str | None:
     """A truth value of SQL, or None where Polars has to be asked.
 
@@ -107,7 +107,7 @@ def _compared(
     one: Expression,
     other: Expression,
     columns: Mapping[str, C],
-    dialect: Dialect[C],
+    dialect: SQLDialect[C],
 ) -> str | None:
     match one, other:
         case Column(name), Literal(value):
@@ -123,7 +123,7 @@ def _compared(
 
 
 def _same(
-    one: Expression, other: Expression, columns: Mapping[str, C], dialect: Dialect[C]
+    one: Expression, other: Expression, columns: Mapping[str, C], dialect: SQLDialect[C]
 ) -> str | None:
     match one, other:
         case Column(name), Literal(None):
@@ -139,7 +139,7 @@ def _same(
     return None
 
 
-def _member(column: C, values: list[Any], dialect: Dialect[C]) -> str | None:
+def _member(column: C, values: list[Any], dialect: SQLDialect[C]) -> str | None:
     present = [_against(column, "=", value, dialect) for value in values if value is not None]
     if None in present:
         return None
@@ -149,13 +149,13 @@ def _member(column: C, values: list[Any], dialect: Dialect[C]) -> str | None:
     return f"(CASE WHEN {column.ident} IS NOT NULL THEN ({found}) END)"
 
 
-def _finite(column: C, dialect: Dialect[C]) -> str:
+def _finite(column: C, dialect: SQLDialect[C]) -> str:
     if pa.types.is_floating(column.type):
         return dialect.finite(column)
     return f"(CASE WHEN {column.ident} IS NOT NULL THEN TRUE END)"
 
 
-def _against(column: C, operation: str, value: Any, dialect: Dialect[C]) -> str | None:
+def _against(column: C, operation: str, value: Any, dialect: SQLDialect[C]) -> str | None:
     """A column compared with a literal."""
     if value is None:
         return "CAST(NULL AS BOOLEAN)"

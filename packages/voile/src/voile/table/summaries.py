@@ -37,7 +37,7 @@ __all__ = [
     "RowSample",
     "UnitsProfile",
     "ValueCounts",
-    "Waiting",
+    "WaitingRows",
 ]
 
 
@@ -232,7 +232,7 @@ class KnownRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Waiting:
+class WaitingRows:
     """Rows held back by the newest release whose fate ``models.waiting`` has begun to decide."""
 
     refused: KeptRows = field(default_factory=KeptRows)
@@ -259,7 +259,7 @@ class RowMatch:
     """Rows that no release has published."""
     withdrawn: int
     """Rows held back by the newest release that the table no longer holds."""
-    waiting: Waiting = field(default_factory=Waiting)
+    waiting: WaitingRows = field(default_factory=WaitingRows)
     """What became of those that were refused or set aside."""
 
 

@@ -25,7 +25,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import array_of, polars_type, series_of
-from voile.table.best_rows import Asked, Batch, Found, Taker, UnusualError, find_best
+from voile.table.best_rows import Batch, BestRowsQuery, Found, Taker, UnusualError, find_best
 from voile.table.binding import UNPUBLISHABLE, limits_of
 from voile.table.counting import CountedTable
 from voile.table.dates import may_hold_dates
@@ -97,7 +97,7 @@ class _Fold:
         self.taker.merge(other.taker)
 
 
-def find_in_source(rows: Rows, plan: Plan, asked: Asked) -> tuple[Found, int]:
+def find_in_source(rows: Rows, plan: Plan, asked: BestRowsQuery) -> tuple[Found, int]:
     """The best rows of a table that is not bound, and how many rows it has in all.
 
     Raises ``UnusualError``.
@@ -112,7 +112,9 @@ def find_in_source(rows: Rows, plan: Plan, asked: Asked) -> tuple[Found, int]:
     return find_best(go, asked), folds[0].rows
 
 
-def find_in_bound(rows: Rows, plan: Plan, asked: Asked, *, rounded: bool) -> tuple[Rows, int]:
+def find_in_bound(
+    rows: Rows, plan: Plan, asked: BestRowsQuery, *, rounded: bool
+) -> tuple[Rows, int]:
     """The rows in the box around the best rows of a table, and how many are best.
 
     Raises ``UnusualError`` where ``rounded``.
@@ -144,7 +146,7 @@ def find_in_bound(rows: Rows, plan: Plan, asked: Asked, *, rounded: bool) -> tup
     return chosen.select([n for n in rows.schema.names if not n.startswith(_RANKED)]), found.tops
 
 
-def rows_of_best_units(table: CountedTable, asked: Asked) -> int:
+def rows_of_best_units(table: CountedTable, asked: BestRowsQuery) -> int:
     """How many rows score no less than the best persons or households; 0 where none is best.
 
     Cost: a count by the columns of the score, and one of units for each step of a bisection.

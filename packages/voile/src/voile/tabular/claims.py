@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from voile.release.claims import Claim
-from voile.release.published import Published
+from voile.release.published import PublicRelease
 from voile.tabular.attacker import (
     CellSystem,
     FeasibilityIntervals,
@@ -54,7 +54,7 @@ class SuppressedCells(Claim):
             *(["that no published cell has too few units"] if few else []),
         )
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """What the tables show against it."""
         if not isinstance(published, TablesRelease):
             yield "the release has no tables of counts and sums"

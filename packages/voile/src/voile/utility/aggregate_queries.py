@@ -54,8 +54,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.spread import Spread
-from voile.utility.covering import Covering, coverings
-from voile.utility.domain import Domain
+from voile.utility.covering import ColumnCovering, coverings
+from voile.utility.domain import OriginalDomain
 from voile.utility.expectation import expectations
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
@@ -63,7 +63,7 @@ from voile.utility.roles import columns_in_role
 from voile_base.errors import InputError
 from voile_base.randomness import Key
 
-__all__ = ["QueryError", "random_queries"]
+__all__ = ["RelativeQueryError", "random_queries"]
 
 Floats = NDArray[np.float64]
 Errors = Mapping[str, Sequence[float]]
@@ -77,7 +77,7 @@ Predicates = Mapping[str, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
-class QueryError:
+class RelativeQueryError:
     """Median and mean relative error of random aggregate queries.
 
     Raises ``InputError`` for parameters that cannot be.
@@ -182,19 +182,21 @@ class _Table:
     rows: int
 
     @classmethod
-    def original(cls, columns: Mapping[str, Covering], summed: str | None) -> Self:
+    def original(cls, columns: Mapping[str, ColumnCovering], summed: str | None) -> Self:
         """The truth."""
         shown = {name: (None, column.own) for name, column in columns.items()}
         return cls._of(columns, summed, shown)
 
     @classmethod
-    def published(cls, columns: Mapping[str, Covering], summed: str | None, rate: float) -> Self:
+    def published(
+        cls, columns: Mapping[str, ColumnCovering], summed: str | None, rate: float
+    ) -> Self:
         """The release, a sample of the original at this rate."""
         shown = {name: (column.spread, column.entry) for name, column in columns.items()}
         return cls._of(columns, summed, shown, 1 / rate)
 
     @classmethod
-    def telling_nothing(cls, columns: Mapping[str, Covering], summed: str | None) -> Self:
+    def telling_nothing(cls, columns: Mapping[str, ColumnCovering], summed: str | None) -> Self:
         """As many rows as in the original, all of them suppressed: one row counted so often."""
         first = np.zeros(1, dtype=np.int64)
         shown = {name: (_anything(column.spread), first) for name, column in columns.items()}
@@ -204,7 +206,7 @@ class _Table:
     @classmethod
     def _of(
         cls,
-        columns: Mapping[str, Covering],
+        columns: Mapping[str, ColumnCovering],
         summed: str | None,
         shown: Mapping[str, tuple[Spread | None, NDArray[Any]]],
         weight: float = 1.0,
@@ -287,8 +289,8 @@ class _Query:
 
 
 def random_queries(
-    known: Sequence[Domain],
-    sensitive: Sequence[Domain],
+    known: Sequence[OriginalDomain],
+    sensitive: Sequence[OriginalDomain],
     *,
     counts: Sequence[int],
     selectivity: float,
@@ -329,7 +331,7 @@ class _Draws:
         return float(word >> np.uint64(11)) / 2**53
 
 
-def _predicates(columns: Sequence[Domain], selectivity: float, draws: _Draws) -> Predicates:
+def _predicates(columns: Sequence[OriginalDomain], selectivity: float, draws: _Draws) -> Predicates:
     share = selectivity ** (1 / len(columns))
     return {
         column.name: (_set if column.points is None else _range)(column, share, draws)
@@ -337,7 +339,7 @@ def _predicates(columns: Sequence[Domain], selectivity: float, draws: _Draws) ->
     }
 
 
-def _range(column: Domain, share: float, draws: _Draws) -> NDArray[np.bool_]:
+def _range(column: OriginalDomain, share: float, draws: _Draws) -> NDArray[np.bool_]:
     """Neighbouring values with about this share of the rows."""
     assert column.points is not None
     rows = np.where(np.isnan(column.points), 0, column.rows)
@@ -350,7 +352,7 @@ def _range(column: Domain, share: float, draws: _Draws) -> NDArray[np.bool_]:
     return chosen
 
 
-def _set(column: Domain, share: float, draws: _Draws) -> NDArray[np.bool_]:
+def _set(column: OriginalDomain, share: float, draws: _Draws) -> NDArray[np.bool_]:
     """Random values with about this share of the rows."""
     order = draws.order(len(column))
     reached = np.cumsum(column.rows[order]) / column.rows.sum()

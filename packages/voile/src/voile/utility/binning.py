@@ -20,7 +20,7 @@ from math import floor, isclose, log10
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.utility.domain import Domain
+from voile.utility.domain import OriginalDomain
 
 __all__ = ["MOST_BINS", "MOST_TEXTS", "Bins", "even_bins", "readable_bins"]
 
@@ -78,7 +78,7 @@ class Bins:
         return np.eye(len(self))[self.of_value]
 
 
-def readable_bins(domain: Domain, reach: tuple[float, float] | None = None) -> Bins:
+def readable_bins(domain: OriginalDomain, reach: tuple[float, float] | None = None) -> Bins:
     """Bins for a chart; see the module.  ``reach`` is a part of the line that they cover, too."""
     points = domain.points
     first = int(domain.values.missing)
@@ -98,7 +98,7 @@ def readable_bins(domain: Domain, reach: tuple[float, float] | None = None) -> B
     return replace(bins, of_value=missing, labels=(*labels, _MISSING))
 
 
-def even_bins(domain: Domain, count: int, texts: int) -> Bins:
+def even_bins(domain: OriginalDomain, count: int, texts: int) -> Bins:
     """At most ``count`` bins of about as many rows, or ``texts`` texts and one of the others."""
     if domain.points is None:
         return _one_by_one(domain, texts)
@@ -129,7 +129,7 @@ def _run(low: str | None, high: str | None) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _one_by_one(domain: Domain, most: int) -> Bins:
+def _one_by_one(domain: OriginalDomain, most: int) -> Bins:
     """The values that stand in most rows, in their order, and one bin of the others."""
     texts = [_MISSING if text is None else text for text in domain.values.texts]
     if len(texts) <= most:
@@ -141,7 +141,7 @@ def _one_by_one(domain: Domain, most: int) -> Bins:
     return Bins(index, (*(texts[value] for value in common), others))
 
 
-def _line_bins(domain: Domain, low: float, high: float) -> _Line:
+def _line_bins(domain: OriginalDomain, low: float, high: float) -> _Line:
     """Borders from the lowest point to the highest, and the names of the bins between."""
     numbers = domain.values.numbers
     if numbers is not None or domain.values.kind == "duration":

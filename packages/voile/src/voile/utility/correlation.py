@@ -52,8 +52,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from voile.utility.covering import Covering, coverings
-from voile.utility.domain import Domain
+from voile.utility.covering import ColumnCovering, coverings
+from voile.utility.domain import OriginalDomain
 from voile.utility.expectation import expectations
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
@@ -117,28 +117,28 @@ class CorrelationDistance:
             )
         ]
 
-    def _compared(self, comparison: Comparison) -> tuple[dict[str, Covering], list[str]]:
+    def _compared(self, comparison: Comparison) -> tuple[dict[str, ColumnCovering], list[str]]:
         """Published columns of numbers or of few texts, and names of those with many."""
         found = coverings(comparison)
         many = [name for name, covering in found.items() if self._is_name(covering.domain)]
         return {name: found[name] for name in found if name not in many}, many
 
-    def _is_name(self, domain: Domain) -> bool:
+    def _is_name(self, domain: OriginalDomain) -> bool:
         return domain.points is None and len(domain) > self.most_texts
 
 
-def _original(domain: Domain) -> ColumnFeatures:
+def _original(domain: OriginalDomain) -> ColumnFeatures:
     """A column of the original: each value is an entry of its own."""
     return ColumnFeatures(domain.points is not None, _features(domain), domain.column.codes)
 
 
-def _released(covering: Covering) -> ColumnFeatures:
+def _released(covering: ColumnCovering) -> ColumnFeatures:
     """A column of the release, each entry spread over what it stands for."""
     features = expectations(covering.spread, _features(covering.domain))
     return ColumnFeatures(covering.domain.points is not None, features, covering.entry)
 
 
-def _features(domain: Domain) -> Floats:
+def _features(domain: OriginalDomain) -> Floats:
     """For each of d values: which text it is, (d, d); or 1, x and x^2, (d, 3), 0 if missing.
 
     Numbers are taken in units of their own standard deviation, from their own mean, because no

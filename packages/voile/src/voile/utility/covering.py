@@ -56,21 +56,21 @@ from voile.release.reading.views import ShownCells
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.alignment import common_codes
 from voile.table.arrays import Frame
-from voile.utility.domain import Domain
+from voile.utility.domain import OriginalDomain
 from voile.utility.protocol import Comparison
 from voile_base.errors import InputError, nearest
 
-__all__ = ["Covering", "coverings", "published_columns"]
+__all__ = ["ColumnCovering", "coverings", "published_columns"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Covering:
+class ColumnCovering:
     """One column: d distinct values of the original, and e distinct published entries; private."""
 
-    domain: Domain
+    domain: OriginalDomain
     entry: NDArray[np.int32]
     """Shape (n,): the entry of each published row."""
     rows: Indices
@@ -162,7 +162,7 @@ def published_columns(comparison: Comparison) -> tuple[str, ...]:
 
 def coverings(
     comparison: Comparison, columns: Sequence[str] | None = None
-) -> Mapping[str, Covering]:
+) -> Mapping[str, ColumnCovering]:
     """What the entries of columns stand for; None: of all that are published.
 
     Found once for the same published rows and original, and kept as long as these are: several
@@ -179,17 +179,17 @@ def coverings(
     return {name: known[name] for name in names}
 
 
-_KNOWN: WeakKeyDictionary[PublishedRows, WeakKeyDictionary[People, dict[str, Covering]]] = (
+_KNOWN: WeakKeyDictionary[PublishedRows, WeakKeyDictionary[People, dict[str, ColumnCovering]]] = (
     WeakKeyDictionary()
 )
 
 
-def _covering(published: PublishedRows, original: People, name: str) -> Covering:
+def _covering(published: PublishedRows, original: People, name: str) -> ColumnCovering:
     used = published.columns_of(name)
     if not used:
         msg = f"the release has no column {name!r}{nearest(name, published.frame.columns)}"
         raise InputError(msg)
-    domain = Domain.of(original, name)
+    domain = OriginalDomain.of(original, name)
     shown, (entry,) = common_codes([published.frame.select(used)])
     rows = np.bincount(entry, minlength=shown.height)
     stated, cells = published.disclosure.columns[name], ShownCells(name, shown, rows)
@@ -198,4 +198,4 @@ def _covering(published: PublishedRows, original: People, name: str) -> Covering
     covered = stated.covered(domain, cells)
     if name in published.permuted:
         covered = permuted_covered(domain, covered, entry, published.groups()[0])
-    return Covering(domain, narrow, rows, shown, notes, stated, covered)
+    return ColumnCovering(domain, narrow, rows, shown, notes, stated, covered)

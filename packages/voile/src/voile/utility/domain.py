@@ -21,7 +21,7 @@ from voile.table.dictionary import DictionaryColumn, encode
 from voile.table.numeric import distinct_values
 from voile_base.errors import TableError, nearest
 
-__all__ = ["Domain"]
+__all__ = ["OriginalDomain"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -30,7 +30,7 @@ _DAY = 86_400_000_000  # microseconds
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class OriginalDomain:
     """The d distinct values of one column of the original, with what the plan says of it."""
 
     column: DictionaryColumn
@@ -40,7 +40,7 @@ class Domain:
     """A table of one row for each value."""
 
     @classmethod
-    def of(cls, original: People, name: str) -> Domain:
+    def of(cls, original: People, name: str) -> OriginalDomain:
         """The values of a column; raises ``TableError`` where it is absent or empty."""
         if name not in (known := original.frame.columns):
             msg = f"the private original has no column {name!r}{nearest(name, known)}"

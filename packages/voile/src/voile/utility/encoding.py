@@ -30,29 +30,29 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.utility.covering import Covering
-from voile.utility.domain import Domain
+from voile.utility.covering import ColumnCovering
+from voile.utility.domain import OriginalDomain
 from voile_base.randomness import Key
 
-__all__ = ["Encoding", "Numbers", "Texts", "drawn_values", "encoded"]
+__all__ = ["Encoding", "Numbers", "TextNumbers", "drawn_values", "encoded"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextNumbers:
     """One number for each of some texts, and one for all others."""
 
     index: Mapping[str | None, int]
 
     @classmethod
-    def commonest(cls, original: Domain, most: int) -> Self:
+    def commonest(cls, original: OriginalDomain, most: int) -> Self:
         """The commonest texts of a column, ascending; a missing one is a text, too."""
         chosen = np.sort(np.argsort(-original.rows, kind="stable")[:most]).tolist()
         return cls({original.values.texts[index]: number for number, index in enumerate(chosen)})
 
-    def numbers(self, domain: Domain) -> Floats:
+    def numbers(self, domain: OriginalDomain) -> Floats:
         """Shape (d, texts + 1)."""
         others = len(self.index)
         which = [self.index.get(text, others) for text in domain.values.texts]
@@ -67,7 +67,7 @@ class Numbers:
     deviation: float
 
     @classmethod
-    def standard(cls, original: Domain) -> Self:
+    def standard(cls, original: OriginalDomain) -> Self:
         """With mean and deviation of a column that lies on the line."""
         assert original.points is not None
         known = ~np.isnan(original.points)
@@ -78,7 +78,7 @@ class Numbers:
         deviation = float(np.sqrt(np.average((points - mean) ** 2, weights=rows)))
         return cls(mean, deviation or 1.0)
 
-    def numbers(self, domain: Domain) -> Floats:
+    def numbers(self, domain: OriginalDomain) -> Floats:
         """Shape (d, 2)."""
         points = np.full(len(domain), np.nan) if domain.points is None else domain.points
         missing = np.isnan(points)
@@ -86,16 +86,16 @@ class Numbers:
         return np.column_stack([standard, missing.astype(np.float64)])
 
 
-Encoding = Texts | Numbers
+Encoding = TextNumbers | Numbers
 
 
-def encoded(encoding: Encoding, domain: Domain, values: NDArray[np.integer[Any]]) -> Floats:
+def encoded(encoding: Encoding, domain: OriginalDomain, values: NDArray[np.integer[Any]]) -> Floats:
     """The numbers of n values, indices among those of the domain, shape (n, f)."""
     found: Floats = encoding.numbers(domain)[values]
     return found
 
 
-def drawn_values(covering: Covering, rows: Indices, key: Key) -> Indices:
+def drawn_values(covering: ColumnCovering, rows: Indices, key: Key) -> Indices:
     """For each of n published rows one of the values that it may stand for, shape (n,).
 
     Where all of them show the same, they are given the same: the column tells nothing, and one that

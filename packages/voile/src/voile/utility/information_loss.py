@@ -44,7 +44,7 @@ from voile.models.information_loss import (
 )
 from voile.release.claims import GroupClaim, SampledGeneralization
 from voile.table.combinations import combine
-from voile.utility.covering import Covering, coverings
+from voile.utility.covering import ColumnCovering, coverings
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
 from voile.utility.roles import columns_in_role
@@ -84,7 +84,7 @@ class Precision:
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean over columns and rows; parts by column."""
 
-        def of_column(covering: Covering, suppressed: int) -> float:
+        def of_column(covering: ColumnCovering, suppressed: int) -> float:
             assert covering.level is not None
             height = len(covering.domain.generalized) - 1
             level = covering.level[:, np.newaxis]
@@ -121,7 +121,7 @@ class NormalizedCertaintyPenalty:
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean over columns and rows; parts by column."""
 
-        def of_column(covering: Covering, suppressed: int) -> float:
+        def of_column(covering: ColumnCovering, suppressed: int) -> float:
             size = covering.size[:, np.newaxis]
             return float(certainty_penalties(covering.rows, size, suppressed)[0])
 
@@ -161,7 +161,7 @@ class NonUniformEntropy:
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean over columns; parts by column."""
 
-        def of_column(covering: Covering, suppressed: int) -> float:
+        def of_column(covering: ColumnCovering, suppressed: int) -> float:
             spread, rows = covering.spread, covering.domain.rows
             bits = entropies_of_runs(rows[spread.order], spread.start, spread.stop)
             whole = entropies_of_runs(rows, np.array([0]), np.array([len(rows)]))
@@ -348,7 +348,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _by_column(
-    comparison: Comparison, measure: Callable[[Covering, int], float], *, lost: float
+    comparison: Comparison, measure: Callable[[ColumnCovering, int], float], *, lost: float
 ) -> Mapping[str, float]:
     """The measure of each column; ``lost`` is that of one that is not published."""
     suppressed = _suppressed(comparison)

@@ -39,9 +39,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.utility.covering import Covering, coverings
-from voile.utility.domain import Domain
-from voile.utility.encoding import Encoding, Numbers, Texts, drawn_values, encoded
+from voile.utility.covering import ColumnCovering, coverings
+from voile.utility.domain import OriginalDomain
+from voile.utility.encoding import Encoding, Numbers, TextNumbers, drawn_values, encoded
 from voile.utility.expectation import expectations
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
@@ -50,7 +50,7 @@ from voile_base.errors import InputError
 from voile_base.randomness import Key, Randomness
 
 if TYPE_CHECKING:
-    from voile.utility.predictors import Rows, Scores
+    from voile.utility.predictors import LearningRows, Scores
 
 __all__ = ["MachineLearning"]
 
@@ -134,7 +134,7 @@ class MachineLearning:
         key = randomness.key("rows")
         released = task.of_release(columns, self.rows, randomness)
         original = task.of_rows(_domains(columns), self.rows, key)
-        held_out = {name: Domain.of(comparison.held_out, name) for name in columns}
+        held_out = {name: OriginalDomain.of(comparison.held_out, name) for name in columns}
         test = task.of_rows(held_out, self.rows, key)
         if not (len(original) and len(test)):
             msg = f"column {target!r} has no values to be learned; name another target"
@@ -166,15 +166,17 @@ class MachineLearning:
         features = (*of_role["quasi_identifiers"], *of_role["keep"])
         return target, tuple(name for name in features if name != target)
 
-    def _task(self, columns: Mapping[str, Covering], target: str, features: Sequence[str]) -> _Task:
+    def _task(
+        self, columns: Mapping[str, ColumnCovering], target: str, features: Sequence[str]
+    ) -> _Task:
         wanted = columns[target].domain
         numeric = wanted.points is not None and len(wanted) > self.few
         return _Task(
             target=target,
-            labels=None if numeric else Texts.commonest(wanted, self.classes),
+            labels=None if numeric else TextNumbers.commonest(wanted, self.classes),
             features={
                 name: (
-                    Texts.commonest(domain, self.texts)
+                    TextNumbers.commonest(domain, self.texts)
                     if domain.points is None
                     else Numbers.standard(domain)
                 )
@@ -189,7 +191,7 @@ class _Task:
     """What is learned from what."""
 
     target: str
-    labels: Texts | None
+    labels: TextNumbers | None
     """The classes, and one for all others; None: numbers are predicted."""
     features: Mapping[str, Encoding]
 
@@ -198,15 +200,15 @@ class _Task:
         """How many classes there are; None where numbers are predicted."""
         return None if self.labels is None else len(self.labels.index) + 1
 
-    def of_rows(self, domains: Mapping[str, Domain], most: int, key: Key) -> Rows:
+    def of_rows(self, domains: Mapping[str, OriginalDomain], most: int, key: Key) -> LearningRows:
         """Rows of a table of exact values, drawn from those that have a target."""
         wanted = domains[self.target]
         rows, target = self._drawn(self._targets(wanted), wanted.column.codes, most, key)
         return self._encoded(domains, {n: d.column.codes[rows] for n, d in domains.items()}, target)
 
     def of_release(
-        self, columns: Mapping[str, Covering], most: int, randomness: Randomness
-    ) -> Rows:
+        self, columns: Mapping[str, ColumnCovering], most: int, randomness: Randomness
+    ) -> LearningRows:
         """Published rows, drawn from those that show one target and not several."""
         wanted = columns[self.target]
         targets = expectations(wanted.spread, self._targets(wanted.domain))
@@ -218,14 +220,17 @@ class _Task:
         return self._encoded(_domains(columns), values, target)
 
     def _encoded(
-        self, domains: Mapping[str, Domain], values: Mapping[str, Codes], target: NDArray[Any]
-    ) -> Rows:
-        from voile.utility.predictors import Rows  # noqa: PLC0415 - see above
+        self,
+        domains: Mapping[str, OriginalDomain],
+        values: Mapping[str, Codes],
+        target: NDArray[Any],
+    ) -> LearningRows:
+        from voile.utility.predictors import LearningRows  # noqa: PLC0415 - see above
 
         shown = [encoded(how, domains[name], values[name]) for name, how in self.features.items()]
-        return Rows(np.hstack(shown), target)
+        return LearningRows(np.hstack(shown), target)
 
-    def _targets(self, domain: Domain) -> Floats:
+    def _targets(self, domain: OriginalDomain) -> Floats:
         """For each value, which class it is, or whether it is a number, and which; (d, c)."""
         if self.labels is not None:
             present = np.array([text is not None for text in domain.values.texts])
@@ -246,7 +251,7 @@ class _Task:
         return rows, found[entry[rows]]
 
 
-def _domains(columns: Mapping[str, Covering]) -> dict[str, Domain]:
+def _domains(columns: Mapping[str, ColumnCovering]) -> dict[str, OriginalDomain]:
     return {name: column.domain for name, column in columns.items()}
 
 

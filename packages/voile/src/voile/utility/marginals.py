@@ -42,7 +42,7 @@ from scipy.stats import wasserstein_distance
 
 from voile.models.divergence import jensen_shannon, kl_smoothed, total_variation
 from voile.utility.binning import Bins, even_bins, readable_bins
-from voile.utility.covering import Covering, coverings, published_columns
+from voile.utility.covering import ColumnCovering, coverings, published_columns
 from voile.utility.expectation import expectations
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
@@ -105,7 +105,7 @@ def distributions(comparison: Comparison) -> tuple[ColumnDistribution, ...]:
     return tuple(found)
 
 
-def _readable(covering: Covering) -> tuple[Bins, Floats]:
+def _readable(covering: ColumnCovering) -> tuple[Bins, Floats]:
     """Bins of a chart, and published rows in each: those with noise where they lie on the line."""
     value = covering.low if covering.noisy and len(covering.rows) else None
     if value is None or np.isnan(value).any():
@@ -186,7 +186,7 @@ class _Marginal:
     """Of pairs: the original's rows if its columns were independent."""
 
     @classmethod
-    def of(cls, covering: Covering, bins: Bins) -> _Marginal:
+    def of(cls, covering: ColumnCovering, bins: Bins) -> _Marginal:
         """One column."""
         domain = covering.domain
         after = covering.spread.spread(covering.rows)
@@ -227,7 +227,7 @@ class _Binned:
     """Shape (b,): original rows."""
 
     @classmethod
-    def of(cls, covering: Covering, bins: Bins) -> _Binned:
+    def of(cls, covering: ColumnCovering, bins: Bins) -> _Binned:
         """A column in these bins."""
         domain = covering.domain
         return cls(
@@ -309,7 +309,7 @@ class _Line:
     """Where all rows stand for the whole domain."""
 
     @classmethod
-    def of(cls, covering: Covering) -> _Line:
+    def of(cls, covering: ColumnCovering) -> _Line:
         """Of the values that are not missing; those with noise are where they lie on the line."""
         domain = covering.domain
         assert domain.points is not None

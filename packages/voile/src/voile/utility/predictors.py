@@ -28,7 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
 
-__all__ = ["ACCURACY", "AREA", "R2", "Rows", "Scores", "guessed_scores", "learned_scores"]
+__all__ = ["ACCURACY", "AREA", "R2", "LearningRows", "Scores", "guessed_scores", "learned_scores"]
 
 Floats = NDArray[np.float64]
 Scores = Mapping[str, float]
@@ -40,7 +40,7 @@ _LEAF = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LearningRows:
     """n rows to learn from, or to predict."""
 
     features: Floats
@@ -52,12 +52,14 @@ class Rows:
         return len(self.target)
 
 
-def learned_scores(training: Rows, test: Rows, classes: int | None, seed: int) -> dict[str, Scores]:
+def learned_scores(
+    training: LearningRows, test: LearningRows, classes: int | None, seed: int
+) -> dict[str, Scores]:
     """For each model, by name, how well it predicts the test rows.
 
     ``classes`` is how many there are, or None where numbers are predicted.
     """
-    training = Rows(_varying(training.features), training.target)
+    training = LearningRows(_varying(training.features), training.target)
     # Several threads on matrices this small cost three times the work, and studies run in parallel.
     with import_module("threadpoolctl").threadpool_limits(1), warnings.catch_warnings():
         # A fit that is nearly done predicts as well as one that is done.
@@ -70,7 +72,7 @@ def learned_scores(training: Rows, test: Rows, classes: int | None, seed: int) -
         }
 
 
-def guessed_scores(training: Rows, test: Rows, classes: int | None) -> Scores:
+def guessed_scores(training: LearningRows, test: LearningRows, classes: int | None) -> Scores:
     """How well it does to say the most frequent class, or the mean, of every row."""
     if classes is None:
         return {R2: _explained(np.full(len(test), training.target.mean()), test.target)}
@@ -99,7 +101,7 @@ def _numeric(seed: int) -> list[tuple[str, Any]]:
     return [("linear regression", Ridge()), ("random forest", forest)]
 
 
-def _class_scores(model: Any, training: Rows, test: Rows, classes: int) -> Scores:
+def _class_scores(model: Any, training: LearningRows, test: LearningRows, classes: int) -> Scores:
     if len(np.unique(training.target)) < 2:  # nothing to learn
         return guessed_scores(training, test, classes)
     model.fit(training.features, training.target)
@@ -119,7 +121,7 @@ def _area(chances: Floats, target: NDArray[Any]) -> float:
     return float(np.mean(areas)) if areas else 0.5
 
 
-def _number_scores(model: Any, training: Rows, test: Rows) -> Scores:
+def _number_scores(model: Any, training: LearningRows, test: LearningRows) -> Scores:
     model.fit(training.features, training.target)
     return {R2: _explained(model.predict(test.features), test.target)}
 

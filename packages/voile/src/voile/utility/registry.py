@@ -26,7 +26,7 @@ MEASURES: Registry[Measure] = Registry(
         "pair-divergence": "voile.utility.marginals:PairDivergence",
         "correlation-distance": "voile.utility.correlation:CorrelationDistance",
         "table-divergence": "voile.utility.table_divergence:TableDivergence",
-        "query-error": "voile.utility.aggregate_queries:QueryError",
+        "query-error": "voile.utility.aggregate_queries:RelativeQueryError",
         "machine-learning": "voile.utility.learning:MachineLearning",
         "trips": "voile.utility.trips:TripErrors",
     },

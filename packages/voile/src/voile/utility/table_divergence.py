@@ -34,7 +34,7 @@ from typing import Any, ClassVar
 from voile.models.divergence import SMOOTHING, DivergenceSums
 from voile.table.arrays import Frame, frame_of
 from voile.table.pairing import paired_counts, rows_of
-from voile.utility.covering import Covering, coverings
+from voile.utility.covering import ColumnCovering, coverings
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
 from voile_base.errors import InputError
@@ -158,7 +158,7 @@ class TableDivergence:
         )
 
 
-def _rows(columns: Mapping[str, Covering]) -> tuple[Frame, Frame]:
+def _rows(columns: Mapping[str, ColumnCovering]) -> tuple[Frame, Frame]:
     """The rows of the original and of the release, each value as its index in the original."""
     original = {name: covering.own for name, covering in columns.items()}
     released = {

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from voile.attack.trajectory.adversaries import Finding, RoadAdversary, share_right
-from voile.attack.trajectory.knowing import Seen
+from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
+from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.on_release import Limits, TripsOutcome, follow_trips
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile.attack.trajectory.strongest import Tried, attempts, doubts, strongest_of
@@ -98,11 +98,11 @@ def test_between_two_reports_both_count_by_the_way_with_all_that_they_believe() 
     some = FollowedReports.of(sighted(TRACKS[0], 0, 30), stays=False)
     two = FollowedReports(some.sighted.chosen(np.array([0, 1])), np.array([0.0, 0.1, 0.5, 1.0]))
     belief = sparse.csr_array(np.array([[0.55, 0.45, 0.0], [0.0, 0.45, 0.55]]))
-    found = Finding(np.zeros((2, 2)), np.array([0, 2]), 0.0, belief=belief)
+    found = RoadEstimate(np.zeros((2, 2)), np.array([0, 2]), 0.0, belief=belief)
     assert found.for_all(two).road.tolist() == [0, 0, 1, 2]
     other = sparse.csr_array(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]))
-    sure = Finding(np.ones((2, 2)), np.array([2, 2]), 1.0, belief=other)
-    pooled = Finding.of_several([(found, two), (sure, two)])
+    sure = RoadEstimate(np.ones((2, 2)), np.array([2, 2]), 1.0, belief=other)
+    pooled = RoadEstimate.of_several([(found, two), (sure, two)])
     assert pooled.road.tolist() == [2, 2, 2, 2]
     assert pooled.position.tolist() == [[0.5, 0.5]] * 4
     assert pooled.seconds == 1.0
@@ -118,9 +118,9 @@ def test_of_positions_that_are_held_the_fixes_are_followed() -> None:
         assert (some.sighted.driven == fixes.sighted.driven).all()
 
 
-def seen_of(track: Floats, one: Sighted, judge: RoadAdversary) -> Seen:
+def seen_of(track: Floats, one: Sighted, judge: RoadAdversary) -> TrackedTrip:
     """A trip with its true roads."""
-    return Seen("A", track, judge.match(one.time, track).road, one, 0.0)
+    return TrackedTrip("A", track, judge.match(one.time, track).road, one, 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -163,11 +163,11 @@ def test_ways_are_chosen_by_the_other_half_of_the_trips() -> None:
     """A way that is right by chance on even trips alone does not count for them."""
     track = np.zeros((4, 2))
     one = Sighted(np.arange(4) * 30.0, track, np.ones(4))
-    seen = [Seen(f"{i}", track, np.zeros(4, dtype=np.int64), one, 0.0) for i in range(8)]
+    seen = [TrackedTrip(f"{i}", track, np.zeros(4, dtype=np.int64), one, 0.0) for i in range(8)]
 
-    def finding(right: int) -> Finding:
+    def finding(right: int) -> RoadEstimate:
         road = np.array([0] * right + [9] * (4 - right))
-        return Finding(track, road, 1.0)
+        return RoadEstimate(track, road, 1.0)
 
     def tried_of(one: int, other: int) -> Tried:
         found = {"every 10 s": finding(one), "every 30 s": finding(other)}
@@ -187,12 +187,12 @@ def test_who_errs_more_than_he_expects_or_more_than_what_is_shown_is_doubted() -
     """Twice his expected squared error, or .9 of the displacement; below both nothing is said."""
     track = np.zeros((10, 2))
     one = Sighted(np.arange(10.0), track, np.ones(10))
-    seen = [Seen("A", track, np.zeros(10, dtype=np.int64), one, 0.0)]
+    seen = [TrackedTrip("A", track, np.zeros(10, dtype=np.int64), one, 0.0)]
 
-    def off(metres: float, spread: float | None = None) -> list[Finding]:
+    def off(metres: float, spread: float | None = None) -> list[RoadEstimate]:
         place = track + np.array([metres, 0.0])
         expects = None if spread is None else np.full(10, spread)
-        return [Finding(place, np.zeros(10, dtype=np.int64), 0.0, expects)]
+        return [RoadEstimate(place, np.zeros(10, dtype=np.int64), 0.0, expects)]
 
     shown = off(400.0)
     assert not list(doubts(seen, off(300.0, 230.0), shown))

@@ -17,10 +17,10 @@ import voile.attack.trajectory.reach
 from voile.attack.trajectory.adversaries import RoadAdversary, share_right
 from voile.attack.trajectory.distributions import (
     Distances,
+    FieldBelief,
     LaplaceNoise,
     ReceiverError,
     Remembering,
-    Staying,
     Turning,
 )
 from voile.attack.trajectory.driven import Driven
@@ -235,7 +235,7 @@ def laws(states: RoadStates) -> dict[str, tuple[Any, Any]]:
         ),
         "remembering": (Remembering(middle, shown, scale, kept), remembering),
         "staying": (
-            Staying(middle, shown, mean, deviation, fresh, kept, 800.0, blur),
+            FieldBelief(middle, shown, mean, deviation, fresh, kept, 800.0, blur),
             staying,
         ),
         "distances": (Distances(middle, places, ways, epsilon), pooled),
@@ -359,7 +359,7 @@ def test_noise_that_stays_finds_a_truck_that_stood_where_the_next_report_cannot_
     deviation = np.full(5, 300.0)
     deviation[2] = 0.0
     shown = states.middle[[2, 2]] + np.array([[0.0, 0.0], [0.0, 400.0]])
-    law = Staying(
+    law = FieldBelief(
         states.middle, shown, np.zeros((5, 2)), deviation, np.full(2, 30.0**2), np.zeros(2), 800.0
     )
     reach = states.reach(200.0)

@@ -11,7 +11,7 @@ from voile.attack.trajectory.on_release import Limits, follow_trips, noise_of
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField, PlanarLaplace
-from voile_geo.roads.building import Chain, NetworkBuilder
+from voile_geo.roads.building import NetworkBuilder, RoadChain
 from voile_geo.roads.driving import Ways
 from voile_geo.roads.network import RoadNetwork
 from voile_geo.roads.reading import read_roads
@@ -149,9 +149,9 @@ def motorway(sign: str | None = None) -> RoadNetwork:
     return builder.build("a motorway")
 
 
-def _chain(line: list[tuple[float, float]], ways: Ways, sign: str | None) -> Chain:
+def _chain(line: list[tuple[float, float]], ways: Ways, sign: str | None) -> RoadChain:
     latitude, longitude = zip(*line, strict=True)
-    return Chain(tuple(line), latitude, longitude, ways, None, sign)
+    return RoadChain(tuple(line), latitude, longitude, ways, None, sign)
 
 
 def on_motorway(speed: float = 36.0, trips: int = 4, reports: int = 20) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from voile.attack.trajectory.speeds import IMPOSSIBLE, OWN, SIGNED, fastest_of, own_speed
-from voile_geo.roads.building import Chain, NetworkBuilder
+from voile_geo.roads.building import NetworkBuilder, RoadChain
 from voile_geo.roads.nearest import NearbyRoads
 from voile_geo.roads.network import RoadNetwork
 
@@ -47,7 +47,7 @@ def two_roads() -> RoadNetwork:
     builder = NetworkBuilder()
     for latitude, sign in ((0.0, "50"), (0.1, "130")):
         ends = ((latitude, -0.05), (latitude, 0.05))
-        builder.add(Chain(ends, (latitude, latitude), (-0.05, 0.05), "both", None, sign))
+        builder.add(RoadChain(ends, (latitude, latitude), (-0.05, 0.05), "both", None, sign))
     return builder.build("a map")
 
 

@@ -18,16 +18,16 @@ import pyarrow as pa
 from pydantic import Field
 
 from voile.disclosure.covering import Covered, labels_covered, near_covered
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.exact import AsItReads, Exact
-from voile.disclosure.known import Cells, CheckedCells, Domain, Known
-from voile.disclosure.perturbed import Near
+from voile.disclosure.known import CheckedCells, DistinctCells, Domain, Known
+from voile.disclosure.perturbed import NearEvidence
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.publisher import SingleRelease
 from voile.release.claims import Claim
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
-from voile.release.published import Published
+from voile.release.published import PublicRelease
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.table.decisions import GroupColumn, Grouping, Treatment
 from voile.table.private import PrivateTable
@@ -58,11 +58,11 @@ class Averages(AsItReads):
         """See ``covered``."""
         return "the widest range of a group"
 
-    def evidence(self, known: Known, cells: Cells) -> Near:
+    def evidence(self, known: Known, cells: DistinctCells) -> NearEvidence:
         """A number is about a quarter of the widest range from its mean."""
-        return Near(known.numbers, cells.numbers(cells.name), self.spread / 4)
+        return NearEvidence(known.numbers, cells.numbers(cells.name), self.spread / 4)
 
-    def covered(self, domain: Domain, cells: Cells) -> Covered:
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A mean stands for the nearest value, and is as wide as the widest group."""
         covered = labels_covered(domain, cells, super().evidence(domain.known, cells), level=0)
         return near_covered(domain, covered, cells.numbers(cells.name), self.spread)
@@ -81,7 +81,7 @@ class AveragedRows(Claim):
     k: Annotated[int, Field(ge=2)]
     column: str
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Means that fewer rows show."""
         if few := int((published.table.count([self.column]).rows < self.k).sum()):
             yield f"{few} means of column {self.column!r} are of fewer than {self.k} rows"
@@ -149,7 +149,7 @@ class NeighbourMeans(SingleRelease):
             method={"name": "neighbour-means", "k": self.k},
             disclosure=Disclosure(
                 columns={**kept, column: averages},
-                groups=Groups(column="group", made="clusters", by=(column,)),
+                groups=GroupNumbering(column="group", made="clusters", by=(column,)),
             ),
             guarantee=Guarantee(
                 (AveragedRows(k=self.k, column=column),), f"each mean is of {self.k} rows or more"

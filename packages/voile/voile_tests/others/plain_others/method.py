@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.exact import Exact
 from voile.disclosure.permuted import Permuted
 from voile.publish.capabilities import Capabilities
@@ -19,7 +19,7 @@ from voile.publish.publisher import SingleRelease
 from voile.release.claims import Claim
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
-from voile.release.published import Published
+from voile.release.published import PublicRelease
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.table.decisions import Grouping, PermutedColumn, Treatment
 from voile.table.private import PrivateTable
@@ -31,7 +31,7 @@ class Mixed(Claim):
 
     kind: Literal["mixed"] = "mixed"
 
-    def breaches(self, published: Published) -> Iterator[str]:
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Nothing but that something is permuted."""
         if not published.disclosure.permuted:
             yield "nothing is mixed"
@@ -66,7 +66,7 @@ class Mixing(SingleRelease):
             method={"name": "mixing"},
             disclosure=Disclosure(
                 columns=columns,
-                groups=Groups(column="group", made="clusters", by=roles.sensitive),
+                groups=GroupNumbering(column="group", made="clusters", by=roles.sensitive),
             ),
             guarantee=Guarantee((Mixed(),), "columns are mixed"),
             roles={

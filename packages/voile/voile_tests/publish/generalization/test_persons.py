@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
@@ -223,7 +223,7 @@ def by_quasi_identifier(
         SOUND,
         table=shown,
         disclosure=Disclosure(
-            columns=columns, groups=Groups(column="group", made="alike", by=("quasi",))
+            columns=columns, groups=GroupNumbering(column="group", made="alike", by=("quasi",))
         ),
     )
     return forged, counts, whose
@@ -357,7 +357,7 @@ def test_the_check_counts_the_persons_of_what_is_published() -> None:
         method=sound.method,
         disclosure=Disclosure(
             columns=exactly(["age", "town", "illness"]),
-            groups=Groups(column="group", made="alike", by=("age", "town")),
+            groups=GroupNumbering(column="group", made="alike", by=("age", "town")),
         ),
         guarantee=sound.guarantee,
         roles={"quasi_identifiers": ("age", "town"), "sensitive": ("illness",)},

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from voile.attack.trajectory.on_release import noise_of
-from voile.disclosure.moved import GaussianField, Moved
+from voile.disclosure.moved import Moved, StatedGaussianField
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.fields import read_secret
 from voile.publish.registry import completed, publisher_for
@@ -69,7 +69,7 @@ def test_a_release_is_sound_and_says_its_law(tmp_path: Path) -> None:
     assert "van" not in again.to_native().columns
     moved = again.disclosure.columns["latitude"]
     assert isinstance(moved, Moved)
-    assert moved.law == GaussianField(
+    assert moved.law == StatedGaussianField(
         share=0.7, length=800, period_days=14, tau=60, shared=0.75, still_metres=STILL
     )
     assert set(moved.law.discloses) == {"standing", "returns", "noise-at-known-places"}

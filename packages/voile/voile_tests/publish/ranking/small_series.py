@@ -18,7 +18,7 @@ import numpy as np
 from voile.models.l_diversity import LDiversity
 from voile.publish.generalization.departures import enough_rows, stayers_to_withhold
 from voile.publish.ranking.decision import CountedTop
-from voile.publish.ranking.lasting import Asked, Classes, decide
+from voile.publish.ranking.lasting import Classes, LastingQuery, decide
 from voile.publish.ranking.scoring import Scoring
 from voile.publish.ranking.searches import search
 from voile.publish.ranking.terms import SearchTerms
@@ -138,7 +138,9 @@ class SmallSeries:
         values = dict(zip(NAMES, counts.values, strict=True))
         criterion = LDiversity("illness", L).criterion(values["illness"], plan)
         key = Randomness.seeded(1).key("ranking")
-        asked = Asked(SearchTerms(K, self.precision, 2 * K), search("auto"), [criterion], key)
+        asked = LastingQuery(
+            SearchTerms(K, self.precision, 2 * K), search("auto"), [criterion], key
+        )
         try:
             made = decide(top, number, Classes(len(state.shown), state.shown), asked, plan)
         except InfeasibleError:

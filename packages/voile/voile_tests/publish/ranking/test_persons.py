@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.ranking.publisher import Ranking
 from voile.publish.ranking.searches import SearchName
@@ -267,7 +267,7 @@ def test_the_check_counts_the_persons_of_what_is_published() -> None:
         method=sound.method,
         disclosure=Disclosure(
             columns=exactly(["math", "reading", "town"]),
-            groups=Groups(column="group", made="alike", by=("math", "reading", "town")),
+            groups=GroupNumbering(column="group", made="alike", by=("math", "reading", "town")),
         ),
         guarantee=sound.guarantee,
         roles={"ranking": ("math", "reading"), "quasi_identifiers": ("town",)},

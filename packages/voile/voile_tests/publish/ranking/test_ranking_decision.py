@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from voile.models.l_diversity import DistinctDiversity
 from voile.publish.ranking.decision import CountedTop, rank, shown_columns
 from voile.publish.ranking.expression import parse
-from voile.publish.ranking.groups import Outcome, group_of
+from voile.publish.ranking.groups import RankingGroup, group_of
 from voile.publish.ranking.measuring import measure
 from voile.publish.ranking.scoring import Scoring
 from voile.publish.ranking.searches import search
@@ -251,7 +251,7 @@ def test_groups_that_show_the_same_are_one():
         chosen = np.zeros(len(remnant), dtype=bool)
         low, high = (left[remnant.values[left, 0] == value] for value in (1, 3))
         chosen[[low[0], high[0]]] = True
-        return Outcome(group_of(remnant, chosen, thresholded=True), proved=False)
+        return RankingGroup(group_of(remnant, chosen, thresholded=True), proved=False)
 
     terms = SearchTerms(2, Fraction(1))
     ranked = rank(top, terms, halves, (), KEY)

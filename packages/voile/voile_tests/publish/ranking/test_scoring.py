@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from voile.publish.ranking.decision import CountedTop
-from voile.publish.ranking.expression import Measure, parse
+from voile.publish.ranking.expression import GrowingFunction, parse
 from voile.publish.ranking.scoring import DECIMALS, Scoring
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import parse_plan
@@ -212,9 +212,9 @@ def test_an_expression_is_read():
     """Weights, divisions, parentheses, quoted names, and a number that shifts all scores."""
     found = parse('2*math + (`reading score` - "time, s" / 4) * 0.5 - -1e1')
     assert found.weights == {
-        Measure("math"): 2,
-        Measure("reading score"): Fraction(1, 2),
-        Measure("time, s"): Fraction(-1, 8),
+        GrowingFunction("math"): 2,
+        GrowingFunction("reading score"): Fraction(1, 2),
+        GrowingFunction("time, s"): Fraction(-1, 8),
     }
     assert found.shift == 10
 
@@ -222,18 +222,18 @@ def test_an_expression_is_read():
 @pytest.mark.parametrize(
     ("text", "weights"),
     [
-        ("a", {Measure("a"): 1}),
-        ("-a", {Measure("a"): -1}),
-        ("a + a*2", {Measure("a"): 3}),
-        ("a / 3", {Measure("a"): Fraction(1, 3)}),
-        ("-a ** 2", {Measure("a", power=2): -1}),
-        ("a^3 + a", {Measure("a", power=3): 1, Measure("a"): 1}),
-        ("sqrt(a) * 2 + ln((b))", {Measure("a", "sqrt"): 2, Measure("b", "ln"): 1}),
-        ("ln + log10(ln)", {Measure("ln"): 1, Measure("ln", "log10"): 1}),
-        ("0.1*größe", {Measure("größe"): Fraction(1, 10)}),
-        ("`class` + `2x` + `a*b`", {Measure(name): 1 for name in ("class", "2x", "a*b")}),
-        ("((((a))))", {Measure("a"): 1}),
-        (".5 * a", {Measure("a"): Fraction(1, 2)}),
+        ("a", {GrowingFunction("a"): 1}),
+        ("-a", {GrowingFunction("a"): -1}),
+        ("a + a*2", {GrowingFunction("a"): 3}),
+        ("a / 3", {GrowingFunction("a"): Fraction(1, 3)}),
+        ("-a ** 2", {GrowingFunction("a", power=2): -1}),
+        ("a^3 + a", {GrowingFunction("a", power=3): 1, GrowingFunction("a"): 1}),
+        ("sqrt(a) * 2 + ln((b))", {GrowingFunction("a", "sqrt"): 2, GrowingFunction("b", "ln"): 1}),
+        ("ln + log10(ln)", {GrowingFunction("ln"): 1, GrowingFunction("ln", "log10"): 1}),
+        ("0.1*größe", {GrowingFunction("größe"): Fraction(1, 10)}),
+        ("`class` + `2x` + `a*b`", {GrowingFunction(name): 1 for name in ("class", "2x", "a*b")}),
+        ("((((a))))", {GrowingFunction("a"): 1}),
+        (".5 * a", {GrowingFunction("a"): Fraction(1, 2)}),
     ],
 )
 def test_what_an_expression_may_hold(text, weights):

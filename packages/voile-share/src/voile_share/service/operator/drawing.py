@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Mark", "Picture", "Seen", "picture"]
+__all__ = ["DrawnTruck", "MapPicture", "Mark", "picture"]
 
 WIDTH, HEIGHT = 960.0, 540.0
 _MARGIN = 40.0
@@ -25,7 +25,7 @@ _NINE_OF_TEN = math.sqrt(2 * math.log(10)) / math.sqrt(math.pi / 2)
 
 
 @dataclass(frozen=True)
-class Seen:
+class DrawnTruck:
     """A truck that is to be drawn."""
 
     latitude: float
@@ -50,7 +50,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Picture:
+class MapPicture:
     """What the page draws."""
 
     marks: Sequence[Mark]
@@ -77,7 +77,7 @@ class _Frame:
         return _MARGIN + x, HEIGHT - _MARGIN - (latitude - self.south) * self.scale
 
 
-def picture(trucks: Sequence[Seen], roads: bytes | None) -> Picture | None:
+def picture(trucks: Sequence[DrawnTruck], roads: bytes | None) -> MapPicture | None:
     """All trucks in one frame; None where there are none.  ``roads``: a ``MapFile``'s body."""
     if not trucks:
         return None
@@ -91,10 +91,10 @@ def picture(trucks: Sequence[Seen], roads: bytes | None) -> Picture | None:
         )
     lines = () if roads is None else tuple(_paths(roads, frame))
     whose = "" if roads is None else _read(roads)[1]
-    return Picture(marks, lines, round(1000 / _METRES * frame.scale, 1), whose)
+    return MapPicture(marks, lines, round(1000 / _METRES * frame.scale, 1), whose)
 
 
-def _frame(trucks: Sequence[Seen]) -> _Frame:
+def _frame(trucks: Sequence[DrawnTruck]) -> _Frame:
     around = max(one.displacement for one in trucks) * _NINE_OF_TEN / _METRES
     souths = [one.latitude + side for one in trucks for side in (-around, around)]
     wests = [one.longitude for one in trucks]

@@ -12,15 +12,15 @@ from typing import Any
 from voile_base.errors import InputError
 from voile_share.ingest import AHEAD_SECONDS
 from voile_share.platform import Platform
-from voile_share.platform.links import Labelled
+from voile_share.platform.links import LabelledLink
 from voile_share.platform.troubles import REMEDIES, trouble_text
 from voile_share.platform.writing import stream_context
 from voile_share.positions import spent_on
 from voile_share.protocol import day_of
-from voile_share.service.operator.drawing import Seen
+from voile_share.service.operator.drawing import DrawnTruck
 from voile_share.store import Company, FleetRow, ParcelRow, TrackingLink
 
-__all__ = ["Fleet", "LinkRow", "Overview", "Row"]
+__all__ = ["LinkRow", "Overview", "Row", "TruckPage"]
 
 PAGE = 200
 """Trucks, parcels or links on a page."""
@@ -40,7 +40,7 @@ class Row:
     """Since the slot of its last report began."""
     spent: float | None
     """Epsilon of this day; None of trucks that hold their keys."""
-    seen: Seen | None
+    seen: DrawnTruck | None
     trouble: str = ""
     """Why nothing is published for what its tracker sends, and what helps."""
 
@@ -65,7 +65,7 @@ class LinkRow:
 
 
 @dataclass(frozen=True)
-class Fleet:
+class TruckPage:
     """A page of trucks."""
 
     rows: Sequence[Row]
@@ -81,12 +81,12 @@ class Overview:
         self._platform = platform
         self._store = store
 
-    def fleet(self, company: str | None, after: int = 0) -> Fleet:
+    def fleet(self, company: str | None, after: int = 0) -> TruckPage:
         """Trucks in the order of their creation."""
         found = self._store.fleet(company, self._platform.clock(), after, PAGE + 1)
         rows = [self._row(one) for one in found[:PAGE]]
         following = rows[-1].truck.number if len(found) > PAGE else None
-        return Fleet(rows, Counter(one.state for one in rows), following)
+        return TruckPage(rows, Counter(one.state for one in rows), following)
 
     def truck(self, company: str | None, number: bytes) -> Row | None:
         """One; None where there is none."""
@@ -112,10 +112,10 @@ class Overview:
         """Numbers of what a truck carries."""
         return [shown_parcel(one.parcel) for one in self._store.parcels(truck)]
 
-    def links_to(self, truck: bytes) -> Sequence[Labelled]:
+    def links_to(self, truck: bytes) -> Sequence[LabelledLink]:
         """Open links that show a truck now."""
         now, links = self._platform.clock(), self._store.links(truck)
-        return [Labelled(one, self._platform.label(one)) for one in links if one.is_open(now)]
+        return [LabelledLink(one, self._platform.label(one)) for one in links if one.is_open(now)]
 
     def links(self, company: str | None, search: str = "") -> tuple[Sequence[LinkRow], bool]:
         """Open links whose label holds some words, the latest of each company first.
@@ -181,12 +181,12 @@ class Overview:
             return None
         return spent_on(state, day_of(int(now)), self._platform.settings.delta)
 
-    def _seen(self, truck: FleetRow, state: str) -> Seen | None:
+    def _seen(self, truck: FleetRow, state: str) -> DrawnTruck | None:
         settings = self._platform.settings
         shown, level = self._platform.shown(truck.truck), settings.operator_level
         if shown is None or level is None:
             return None
-        return Seen(
+        return DrawnTruck(
             shown.latitude,
             shown.longitude,
             settings.displacements[level],

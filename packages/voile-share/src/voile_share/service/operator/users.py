@@ -27,9 +27,9 @@ from voile_share.platform import Vault
 from voile_share.platform.access import AccessError, printable
 from voile_share.platform.rotation import factor_context
 from voile_share.service.operator.journal import Journal
-from voile_share.store import Session, User, UserRole
+from voile_share.store import BrowserSession, User, UserRole
 
-__all__ = ["Admitted", "Users"]
+__all__ = ["NewCredentials", "Users"]
 
 _MOST_NAME = 64
 _PASSWORD = 20
@@ -40,7 +40,7 @@ _ISSUER = "Voile share"
 
 
 @dataclass(frozen=True)
-class Admitted:
+class NewCredentials:
     """What somebody is given to sign in with; shown once."""
 
     user: User
@@ -58,7 +58,7 @@ class Users:
         self._clock = clock
         self.journal = Journal(store, clock)
 
-    def add(self, name: str, role: UserRole, company: str | None, who: str) -> Admitted:
+    def add(self, name: str, role: UserRole, company: str | None, who: str) -> NewCredentials:
         """Let somebody in; raises ``InputError``."""
         try:
             name = printable(name, _MOST_NAME, "name-unfit")
@@ -76,7 +76,7 @@ class Users:
         self.journal.write(who, "user added", f"{name} ({role})", company)
         return admitted
 
-    def reset(self, name: str, who: str) -> Admitted:
+    def reset(self, name: str, who: str) -> NewCredentials:
         """Give another password and second factor, and end all sessions; raises ``InputError``."""
         user = self._user(name)
         admitted = self._admitted(user.name, user.role, user.company)
@@ -102,12 +102,12 @@ class Users:
             raise InputError(msg)
         return user
 
-    def _admitted(self, name: str, role: UserRole, company: str | None) -> Admitted:
+    def _admitted(self, name: str, role: UserRole, company: str | None) -> NewCredentials:
         password = issue("", 0.0)[0][:_PASSWORD]
         secret = Randomness.secure().key("factor").secret[:20]
         sealed = self._vault.seal(factor_context(name), secret)
         user = User(name, company, role, _hasher().hash(password), sealed, self._clock())
-        return Admitted(
+        return NewCredentials(
             user, password, _totp(secret).provisioning_uri(name=name, issuer_name=_ISSUER)
         )
 
@@ -123,7 +123,9 @@ class Users:
         step = self._step(user, code, now) if _matches(user.password, password) else None
         if step is not None:
             token = issue("", 0.0)[0]
-            if self._store.has_entered(name, step, Session(token_hash(token), name, now, now)):
+            if self._store.has_entered(
+                name, step, BrowserSession(token_hash(token), name, now, now)
+            ):
                 self.journal.write(name, "signed in", company=user.company)
                 return token
         self._store.has_failed(name, now + _lock(user.failures + 1))

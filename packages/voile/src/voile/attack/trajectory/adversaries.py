@@ -27,11 +27,11 @@ from scipy import sparse
 from voile.attack.trajectory.distributions import (
     AndKnown,
     Distances,
+    FieldBelief,
     LaplaceNoise,
     NoiseDistribution,
     ReceiverError,
     Remembering,
-    Staying,
     Turning,
 )
 from voile.attack.trajectory.driven import Driven
@@ -46,7 +46,7 @@ from voile_geo.planar.steps import gaussian_scale
 from voile_geo.roads.nearest import NearbyRoads
 from voile_geo.roads.network import Indices, RoadNetwork
 
-__all__ = ["FieldKnown", "Finding", "Known", "RoadAdversary", "share_right"]
+__all__ = ["FieldKnown", "Known", "RoadAdversary", "RoadEstimate", "share_right"]
 
 Known = Mapping[int, tuple[Floats, int | None]]
 """For some reports, the true place (2,) in metres of the plane, and the road if that is known."""
@@ -65,7 +65,7 @@ _BY_WAY = Movement(
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class RoadEstimate:
     """What an adversary makes of n reports."""
 
     position: Floats
@@ -84,12 +84,12 @@ class Finding:
     belief: sparse.csr_array | None = None
     """Shape (n, roads): how likely each road is at each report; None where he does not tell."""
 
-    def for_all(self, some: FollowedReports) -> Finding:
+    def for_all(self, some: FollowedReports) -> RoadEstimate:
         """What was found of some reports of a trip, for all of them."""
         return self.of_several([(self, some)])
 
     @staticmethod
-    def of_several(found: Sequence[tuple[Finding, FollowedReports]]) -> Finding:
+    def of_several(found: Sequence[tuple[RoadEstimate, FollowedReports]]) -> RoadEstimate:
         """What was found of several choices of a trip's reports, all alike, for all reports of it.
 
         Between two reports both count by the way, each with all that it believes.
@@ -180,22 +180,22 @@ class RoadAdversary:
         """The roads around any place."""
         return NearbyRoads(self._roads)
 
-    def as_shown(self, sighted: Sighted) -> Finding:
+    def as_shown(self, sighted: Sighted) -> RoadEstimate:
         """Takes the published positions for true."""
         return self._filtered(lambda: sighted.shown)
 
-    def median(self, sighted: Sighted, window: int = 5) -> Finding:
+    def median(self, sighted: Sighted, window: int = 5) -> RoadEstimate:
         """Filters by medians."""
         return self._filtered(lambda: median_filter(sighted.shown, window))
 
-    def smoother(self, sighted: Sighted, acceleration: float = 1.0) -> Finding:
+    def smoother(self, sighted: Sighted, acceleration: float = 1.0) -> RoadEstimate:
         """Smooths, knowing how strong the noise is."""
         deviation = math.sqrt(3) / sighted.epsilon
         return self._filtered(
             lambda: smoother(sighted.time, sighted.shown, deviation, acceleration)
         )
 
-    def matching(self, sighted: Sighted, every: float = STEP) -> Finding:
+    def matching(self, sighted: Sighted, every: float = STEP) -> RoadEstimate:
         """Matches to the map, taking the noise for planar Laplace drawn afresh.
 
         Of dense reports those are followed that are ``every`` seconds apart at least.
@@ -211,7 +211,7 @@ class RoadAdversary:
         noise: LocationNoise,
         known: Known = MappingProxyType({}),
         every: float = STEP,
-    ) -> Finding:
+    ) -> RoadEstimate:
         """Matches to the map with the true distribution of noise, and what he knows of reports.
 
         Of dense reports those are followed that are ``every`` seconds apart at least.
@@ -221,7 +221,7 @@ class RoadAdversary:
         found = self.follow(some.sighted.time, distribution, some.known(known))
         return found.for_all(some)
 
-    def odometer(self, sighted: Sighted, noise: LocationNoise) -> Finding | None:
+    def odometer(self, sighted: Sighted, noise: LocationNoise) -> RoadEstimate | None:
         """The same by the way that dense reports show; None where they show none."""
         if not isinstance(noise, GaussianField):
             return None
@@ -230,15 +230,15 @@ class RoadAdversary:
         for some in FollowedReports.by_odometer(sighted):
             law = he.distribution(some.sighted, noise)
             found.append((he.follow(some.sighted.time, law), some))
-        return Finding.of_several(found) if found else None
+        return RoadEstimate.of_several(found) if found else None
 
     def colluding(
         self, time: Floats, places: Floats, distances: Floats, epsilon: Floats
-    ) -> Finding:
+    ) -> RoadEstimate:
         """Recipients at m places (m, 2) who pool their noisy distances (n, m)."""
         return self.follow(time, Distances(self.states.middle, places, distances, epsilon))
 
-    def match(self, time: Floats, track: Floats, error: float = _TRACKING_ERROR) -> Finding:
+    def match(self, time: Floats, track: Floats, error: float = _TRACKING_ERROR) -> RoadEstimate:
         """An exact track (n, 2), matched to the map with a receiver's error in metres.
 
         Positions nearer together than ``_MATCHED`` seconds have the roads of those beside them.
@@ -257,7 +257,7 @@ class RoadAdversary:
 
     def follow(
         self, time: Floats, distribution: NoiseDistribution, known: Known = MappingProxyType({})
-    ) -> Finding:
+    ) -> RoadEstimate:
         """The inference with any distribution of noise, and with what he knows of reports."""
         if known:
             distribution = AndKnown(
@@ -270,7 +270,7 @@ class RoadAdversary:
         road = _likeliest(belief)
         seconds = clock.process_time() - started - (self.looking - looked)
         expected = self._expected(posterior, position)
-        return Finding(position, road, seconds, *expected, posterior.lost, belief)
+        return RoadEstimate(position, road, seconds, *expected, posterior.lost, belief)
 
     def _expected(self, posterior: Posterior, position: Floats) -> tuple[Floats, Floats]:
         spread, held = np.empty(len(position)), np.zeros(len(self.states))
@@ -316,7 +316,7 @@ class RoadAdversary:
 
     def staying(
         self, sighted: Sighted, noise: GaussianField, known: FieldKnown | None = None
-    ) -> Staying:
+    ) -> FieldBelief:
         """The distribution of noise that stays with places, of which something may be known.
 
         The reports are those at which the truck moved (``FollowedReports``).
@@ -324,7 +324,7 @@ class RoadAdversary:
         scale = np.array([gaussian_scale(float(e)) for e in sighted.epsilon])
         known = known or FieldKnown.nothing(len(self.states), noise, float(scale[0]))
         driven = sighted.time if sighted.driven is None else sighted.driven
-        return Staying(
+        return FieldBelief(
             self.states.middle,
             sighted.shown,
             known.mean,
@@ -363,10 +363,10 @@ class RoadAdversary:
             return Remembering(middle, shown, scale, kept, blur)
         return LaplaceNoise(middle, shown, epsilon)
 
-    def _filtered(self, estimate: Callable[[], Floats]) -> Finding:
+    def _filtered(self, estimate: Callable[[], Floats]) -> RoadEstimate:
         started = clock.process_time()
         position = estimate()
-        return Finding(position, self.nearest_roads(position), clock.process_time() - started)
+        return RoadEstimate(position, self.nearest_roads(position), clock.process_time() - started)
 
     @staticmethod
     def _beliefs(posterior: Posterior) -> Sequence[tuple[Indices, Floats]]:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.trajectory.adversaries import FieldKnown, Finding, RoadAdversary
+from voile.attack.trajectory.adversaries import FieldKnown, RoadAdversary, RoadEstimate
 from voile.attack.trajectory.reports import STEP, FollowedReports, Sighted
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise
@@ -50,12 +50,12 @@ def follow_convoys(
     trips: Sequence[Sighted],
     vehicles: Sequence[str],
     noise: LocationNoise,
-) -> list[Finding]:
+) -> list[RoadEstimate]:
     """Follow each trip by the mean of all that share its route; alone where none do.
 
     ``vehicles`` says which trips are of one vehicle: their noise has more in common.
     """
-    found: list[Finding | None] = [None] * len(trips)
+    found: list[RoadEstimate | None] = [None] * len(trips)
     for members in convoys(trips, noise):
         if len(members) == 1:
             continue
@@ -204,7 +204,7 @@ def _mean_of(trips: Sequence[Sighted], longest: Sighted) -> Sighted:
 
 def _followed(
     adversary: RoadAdversary, mean: Sighted, noise: LocationNoise, of_vehicle: Sequence[int]
-) -> Finding:
+) -> RoadEstimate:
     """What he finds of the mean of trips, of which each vehicle has so many."""
     count = sum(of_vehicle)
     if not isinstance(noise, GaussianField):
@@ -221,7 +221,7 @@ def _followed(
     return adversary.follow(some.sighted.time, law).for_all(some)
 
 
-def _at_times(finding: Finding, time: Floats, trip: Sighted) -> Finding:
+def _at_times(finding: RoadEstimate, time: Floats, trip: Sighted) -> RoadEstimate:
     """What was found at some times, at those of a trip; the time it took falls to no trip."""
     at = _last_until(time, trip.time - trip.time[0])
     spread = None if finding.spread is None else finding.spread[at]

@@ -4,7 +4,8 @@
                    a road, distances to places
 ``Turning``        planar Laplace radii, whose direction is that of the report before, turned
 ``Remembering``    first-order autoregressive Gaussian noise
-``Staying``        a Gaussian field over places, of which something may be known, and fresh noise
+``FieldBelief``        a Gaussian field over places, of which something may be known, and fresh
+noise
 
 Densities of a report are relative to that of the likeliest piece; what lies below ``FAINT`` of it
 is taken for impossible.
@@ -30,7 +31,7 @@ from voile.attack.trajectory.factors import (
     Factors,
     square,
 )
-from voile.attack.trajectory.states import Lines
+from voile.attack.trajectory.states import RoadLines
 from voile_base.compiled import njit
 from voile_geo.geodesy import Floats
 from voile_geo.planar.angles import wrapped_density
@@ -41,11 +42,11 @@ __all__ = [
     "FAINT",
     "AndKnown",
     "Distances",
+    "FieldBelief",
     "LaplaceNoise",
     "NoiseDistribution",
     "ReceiverError",
     "Remembering",
-    "Staying",
     "Turning",
 ]
 
@@ -107,7 +108,7 @@ class ReceiverError:
     Source: Newson and Krumm (2009), section 4.1: the usual distribution of map matching.
     """
 
-    line: Lines
+    line: RoadLines
     """The straight parts of the pieces."""
     pieces: int
     """How many there are, s."""
@@ -237,7 +238,7 @@ class Remembering:
 
 
 @dataclass(frozen=True, eq=False)
-class Staying:
+class FieldBelief:
     """A Gaussian field over places and fresh noise, of which a report and the one before tell.
 
     What is known of the field beforehand is its mean and its deviation at each piece; how the rest

@@ -7,8 +7,8 @@ what the other trips of the period tell, ``ROUNDS`` times.  Two things tell:
   places is a Gaussian site for each report, its posterior over the prior that it was found with
   (expectation propagation).  The field given the sites of all other trips is a Gaussian process
   posterior; its mean and its deviation at each piece of road enter the distribution of the trip
-  (``distributions.Staying``).  True places that he knows are sites, too, with a receiver's error,
-  and the trip's own ones count for it as well.
+  (``distributions.FieldBelief``).  True places that he knows are sites, too, with a receiver's
+  error, and the trip's own ones count for it as well.
 - **Habits.**  Roads on which the vehicle is believed to have been on other days are likelier for
   it: their traffic counts ``HABIT`` times more for each trip that is believed to be there.
 
@@ -33,9 +33,9 @@ from scipy import linalg, ndimage
 
 from voile.attack.trajectory.adversaries import (
     FieldKnown,
-    Finding,
     Known,
     RoadAdversary,
+    RoadEstimate,
 )
 from voile.attack.trajectory.reports import STEP, FollowedReports, Sighted
 from voile_geo.geodesy import Floats
@@ -111,7 +111,7 @@ def follow_days(
     *,
     rounds: int = ROUNDS,
     habit: float = HABIT,
-) -> list[Finding]:
+) -> list[RoadEstimate]:
     """Follow all trips of one vehicle together; a finding for each."""
     stays = isinstance(noise, GaussianField)
     moves = [FollowedReports.of(day.sighted, stays, STEP) for day in days]
@@ -125,7 +125,7 @@ def follow_days(
 
 def _together(
     adversary: RoadAdversary, days: Sequence[Day], noise: LocationNoise, rounds: int, habit: float
-) -> list[Finding]:
+) -> list[RoadEstimate]:
     """The same of reports that are all followed, and at which trucks never stand."""
     found = [
         adversary.follow(day.sighted.time, adversary.distribution(day.sighted, noise), day.known)
@@ -153,7 +153,7 @@ def _together(
     return found
 
 
-def _share(finding: Finding) -> Floats:
+def _share(finding: RoadEstimate) -> Floats:
     """How surely a trip passed each piece of road, at most 1."""
     assert finding.held is not None
     return np.minimum(finding.held, 1.0)
@@ -169,7 +169,7 @@ class _Learner:
         self._fresh = (1 - noise.share) * self._scale**2
         self._told = [self._known_sites(i) for i in range(len(days))]
 
-    def sites(self, day: int, finding: Finding, known: FieldKnown | None) -> _Sites:
+    def sites(self, day: int, finding: RoadEstimate, known: FieldKnown | None) -> _Sites:
         """What a trip tells: its posterior, over the prior with which it was found."""
         seen, spread = self._days[day].sighted, finding.spread
         assert spread is not None

@@ -14,7 +14,7 @@ Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Priva
 section 5, argues with an adversary who averages; this one knows the mechanism.
 
 Claim: exact for the model (noise that stays with places has a longer memory than its distribution
-here, see ``distributions.Staying``), but for the least likely pieces, which together hold
+here, see ``distributions.FieldBelief``), but for the least likely pieces, which together hold
 ``IGNORED`` of the probability given the reports so far, or given all of them: these are dropped.
 Beside 1e-9 that moved 8 trips of GeoLife by 0.2 m on average, 2.8 m at most, and no road changed.
 A tenth of it may lie on pieces that are never tried, because a bound says that they cannot hold
@@ -40,7 +40,7 @@ import numpy as np
 from voile.attack.trajectory.distributions import NoiseDistribution
 from voile.attack.trajectory.driven import Driven
 from voile.attack.trajectory.factors import ALONE, Factors, most_of_pairs, pair_of
-from voile.attack.trajectory.loops import BIN, Near, carry_backward, carry_forward
+from voile.attack.trajectory.loops import BIN, NearbyPieces, carry_backward, carry_forward
 from voile.attack.trajectory.reach import Reach
 from voile_geo.geodesy import Floats
 from voile_geo.roads.network import Indices, RoadNetwork
@@ -297,10 +297,10 @@ class _Steps:
 
     def _near(
         self, rows: tuple[Any, ...], before: Factors, now: Factors, some: Indices
-    ) -> tuple[Near, tuple[Any, ...], tuple[Any, ...]]:
+    ) -> tuple[NearbyPieces, tuple[Any, ...], tuple[Any, ...]]:
         """Pieces of a report at some places, with what compiled loops need of them and of pairs."""
         pieces, density = now.piece[some], now.density[some]
-        near = Near.of(pieces, rows)
+        near = NearbyPieces.of(pieces, rows)
         noise = near.spread(now.noise[some]) if now.kind != ALONE else now.noise
         arrays = near.arrays(density * self.driven.traffic[pieces], density)
         return near, arrays, pair_of(before, replace(now, noise=noise))

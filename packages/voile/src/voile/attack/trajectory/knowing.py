@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from voile.attack.trajectory.adversaries import Finding, Known, RoadAdversary
+from voile.attack.trajectory.adversaries import Known, RoadAdversary, RoadEstimate
 from voile.attack.trajectory.convoys import follow_convoys
 from voile.attack.trajectory.fleets import Day, follow_days
 from voile.attack.trajectory.reports import Sighted
@@ -30,7 +30,7 @@ from voile_geo.planar.noise import LocationNoise
 from voile_geo.planar.staying import STILL
 from voile_geo.roads.network import Indices, RoadNetwork
 
-__all__ = ["ENDS", "Seen", "TripKnowledge", "findings", "read_places", "vehicles_of"]
+__all__ = ["ENDS", "TrackedTrip", "TripKnowledge", "findings", "read_places", "vehicles_of"]
 
 ENDS = ("start", "destination", "stops")
 _AT = 100.0
@@ -68,7 +68,7 @@ class TripKnowledge:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class TrackedTrip:
     """A trip that is followed; private but for what is sighted of it."""
 
     trip: str
@@ -120,11 +120,11 @@ def vehicles_of(original: Any, trip: str, vehicle: str) -> Mapping[str, str]:
 
 def findings(
     adversary: RoadAdversary,
-    seen: Sequence[Seen],
+    seen: Sequence[TrackedTrip],
     noise: LocationNoise,
     knowledge: TripKnowledge,
     vehicle_of: Mapping[str, str],
-) -> Iterator[tuple[str, list[Finding]]]:
+) -> Iterator[tuple[str, list[RoadEstimate]]]:
     """For each case its name, and what he finds of each trip."""
     for name, ends, places, days in knowledge.cases:
         known = [_known(adversary.roads, one, knowledge, ends, places) for one in seen]
@@ -145,16 +145,16 @@ def findings(
 
 def _together(
     adversary: RoadAdversary,
-    seen: Sequence[Seen],
+    seen: Sequence[TrackedTrip],
     known: Sequence[Known],
     noise: LocationNoise,
     vehicle_of: Mapping[str, str],
-) -> list[Finding]:
+) -> list[RoadEstimate]:
     """All trips of each vehicle at once."""
     groups: dict[str, list[int]] = {}
     for i, one in enumerate(seen):
         groups.setdefault(vehicle_of[one.trip], []).append(i)
-    found: dict[int, Finding] = {}
+    found: dict[int, RoadEstimate] = {}
     for trips in groups.values():
         days = [Day(seen[i].sighted, seen[i].began, known[i]) for i in trips]
         found |= zip(trips, follow_days(adversary, days, noise), strict=True)
@@ -162,7 +162,7 @@ def _together(
 
 
 def _known(
-    roads: RoadNetwork, seen: Seen, knowledge: TripKnowledge, ends: bool, places: bool
+    roads: RoadNetwork, seen: TrackedTrip, knowledge: TripKnowledge, ends: bool, places: bool
 ) -> Known:
     """What he knows of one trip."""
     known: dict[int, tuple[Floats, int | None]] = {}

@@ -3,10 +3,11 @@
 Arguments they share: ``rows`` of ``reach``; ``distribution``, metres that can be driven, how likely
 each distance is by the band of speeds before (bins, v), how likely each band stands (v,), the band
 of each distance (bins,), and the sum of weights from each piece that is believed in (a, v);
-``near``, a ``Near`` as ``Near.arrays`` has it; ``pair`` of ``factors``, whose pieces at this report
-are those of ``near``.  What is believed are pieces, their places among those of the report before,
-and a number for each piece and band.  What comes to or from pieces of ``near`` is held band by
-band, shape (v, m): reached in the order of distance, those of a band stand together.
+``near``, a ``NearbyPieces`` as ``NearbyPieces.arrays`` has it; ``pair`` of ``factors``, whose
+pieces at this report are those of ``near``.  What is believed are pieces, their places among those
+of the report before, and a number for each piece and band.  What comes to or from pieces of
+``near`` is held band by band, shape (v, m): reached in the order of distance, those of a band stand
+together.
 
 Near pieces are listed once for each run that holds what is believed (``_list``), and then taken one
 after another in loops that hardly branch.  Runs have one or two pieces: to go through near runs
@@ -30,14 +31,14 @@ from voile_base.compiled import njit
 from voile_geo.geodesy import Floats
 from voile_geo.roads.network import Indices
 
-__all__ = ["BIN", "Near", "carry_backward", "carry_forward"]
+__all__ = ["BIN", "NearbyPieces", "carry_backward", "carry_forward"]
 
 BIN = 10.0
 """Metres: distances along roads are told apart to this."""
 
 
 @dataclass(frozen=True, eq=False)
-class Near:
+class NearbyPieces:
     """Pieces that a report may be from, in the order of driving, and what lies between them.
 
     Of each run of pieces, m pieces in all from the first to the last that are wanted.
@@ -57,7 +58,7 @@ class Near:
     """Shape (q,): where the q pieces that are wanted stand among the m."""
 
     @classmethod
-    def of(cls, pieces: Indices, rows: tuple[Any, ...]) -> Near:
+    def of(cls, pieces: Indices, rows: tuple[Any, ...]) -> NearbyPieces:
         """Of some pieces, ascending, by the ``rows`` of a reach."""
         run, first, step = rows[:3]
         own = run[pieces]

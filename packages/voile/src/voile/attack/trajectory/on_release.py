@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 
 from voile.attack.outcome import Estimate
-from voile.attack.trajectory.adversaries import Finding, RoadAdversary, share_right
+from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
 from voile.attack.trajectory.inference import Movement
-from voile.attack.trajectory.knowing import Seen, TripKnowledge, findings, vehicles_of
+from voile.attack.trajectory.knowing import TrackedTrip, TripKnowledge, findings, vehicles_of
 from voile.attack.trajectory.reports import Sighted
 from voile.attack.trajectory.selection import counted, selected
 from voile.attack.trajectory.speeds import fastest_of
@@ -61,7 +61,7 @@ from voile_geo.roads.network import RoadNetwork
 __all__ = ["Limits", "TripsOutcome", "Watch", "follow_trips", "noise_of"]
 
 _ON_ROADS = ("map-matching", "informed")
-Watch = Callable[[Seen, Mapping[str, Finding]], None]
+Watch = Callable[[TrackedTrip, Mapping[str, RoadEstimate]], None]
 """Takes a trip, and what each adversary makes of it, by name; private."""
 
 
@@ -212,9 +212,9 @@ def noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
         grid=grid,
     )
     match moved.law:
-        case stating.CorrelatedGaussian(tau=tau):
+        case stating.StatedCorrelatedGaussian(tau=tau):
             return CorrelatedGaussian(zones, tau)
-        case stating.GaussianField() as distribution:
+        case stating.StatedGaussianField() as distribution:
             return GaussianField(
                 zones,
                 distribution.share,
@@ -225,11 +225,11 @@ def noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
             )
         case stating.TurningLaplace(deviation=deviation, start=start):
             return AngleSelection(zones, deviation, start)
-        case stating.PlanarLaplace():
+        case stating.StatedPlanarLaplace():
             return PlanarLaplace(zones)
 
 
-def _radii_of(stated: stating.RoadMap, roads: RoadNetwork | None) -> RoadRadii:
+def _radii_of(stated: stating.StatedRoadMap, roads: RoadNetwork | None) -> RoadRadii:
     """The radii that a release chose by the roads of a map, found anew."""
     if roads is None or roads.digest != stated.digest:
         msg = (
@@ -251,7 +251,9 @@ def _positions(release: Release) -> Moved:
     raise InputError(msg)
 
 
-def _plainly_followed(adversary: RoadAdversary, sighted: Sighted) -> Iterator[tuple[str, Finding]]:
+def _plainly_followed(
+    adversary: RoadAdversary, sighted: Sighted
+) -> Iterator[tuple[str, RoadEstimate]]:
     """Who do not know the mechanism."""
     yield "none", adversary.as_shown(sighted)
     yield "median", adversary.median(sighted)
@@ -281,14 +283,14 @@ def _judge_and_adversary(
 
 def _true_ways(
     judge: RoadAdversary, trips: Sequence[Frame], sighted: Sequence[tuple[Floats, Sighted]]
-) -> tuple[list[Seen], int]:
+) -> tuple[list[TrackedTrip], int]:
     """Trips with their true roads, and at how many reports these are not sure."""
     seen, unsure = [], 0
     for trip, (track, one) in zip(trips, sighted, strict=True):
         truth = judge.match(one.time, track)
         unsure += truth.lost
         began = float(trip["time"].filter(trip["followed"])[0])
-        seen.append(Seen(trip["trip"][0], track, truth.road, one, began))
+        seen.append(TrackedTrip(trip["trip"][0], track, truth.road, one, began))
     return seen, unsure
 
 
@@ -323,7 +325,7 @@ def _supposed(adversary: RoadAdversary) -> Iterator[str]:
 
 
 def _knew(
-    knowledge: TripKnowledge, seen: Sequence[Seen], vehicle_of: Mapping[str, str]
+    knowledge: TripKnowledge, seen: Sequence[TrackedTrip], vehicle_of: Mapping[str, str]
 ) -> Iterator[str]:
     """Of how many trips there was something to know."""
     if knowledge.vehicle is not None:
@@ -362,7 +364,7 @@ def _sighted(trip: Frame, roads: RoadNetwork, zones: ZoneTable) -> tuple[Floats,
 class _Judged:
     """Trips by which findings are judged."""
 
-    seen: Sequence[Seen]
+    seen: Sequence[TrackedTrip]
     beyond: Sequence[int]
     """Of each trip, how many reports lie farther from the one before than adversaries look."""
     cut: int
@@ -370,7 +372,7 @@ class _Judged:
     best: Strongest
 
     def outcome(
-        self, name: str, found: Sequence[Finding], shown: Sequence[Finding]
+        self, name: str, found: Sequence[RoadEstimate], shown: Sequence[RoadEstimate]
     ) -> TripsOutcome:
         """What came of an adversary; ``shown`` takes what is published for true."""
         pairs = list(zip(self.seen, found, strict=True))

@@ -22,14 +22,14 @@ from voile_geo.geodesy import Floats
 from voile_geo.roads.network import Indices, RoadNetwork
 from voile_geo.roads.stretches import Chains, chains_of, stretches
 
-__all__ = ["Lines", "RoadStates"]
+__all__ = ["RoadLines", "RoadStates"]
 
 U_TURN = 60.0
 """Metres that turning round costs."""
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class RoadLines:
     """The q straight parts of pieces of roads."""
 
     ends: Floats
@@ -69,14 +69,14 @@ class _Runs:
         source, target = roads.plane[roads.source[which]], roads.plane[roads.target[which]]
         return np.asarray(source + share * (target - source))
 
-    def lines(self, starts: Floats) -> Lines:
+    def lines(self, starts: Floats) -> RoadLines:
         """The straight parts of pieces that start at some places, ascending."""
         cuts = np.unique(np.concatenate((starts, self.passed)))
         middle = (cuts[:-1] + cuts[1:]) / 2
         edge = self.edges_at(middle)
         ends = self.points(edge, cuts[:-1]), self.points(edge, cuts[1:])
         piece = np.searchsorted(starts, middle, side="right") - 1
-        return Lines(np.concatenate(ends, axis=1), piece)
+        return RoadLines(np.concatenate(ends, axis=1), piece)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class RoadStates:
     """Shape (s,): the directed edge that the middle of each piece lies on."""
     stretch: Indices
     """Shape (e,): the road that each edge of the network is part of, from crossing to crossing."""
-    line: Lines
+    line: RoadLines
     """The straight parts of the pieces, which may bend."""
     layout: Layout
 

@@ -15,14 +15,14 @@ import numpy as np
 
 from voile_geo.geodesy import Floats
 
-__all__ = ["LASTS", "WITHIN", "Stop", "put", "stops_of"]
+__all__ = ["LASTS", "WITHIN", "TruckStop", "put", "stops_of"]
 
 WITHIN, LASTS = 100.0, 300.0
 """Metres, and seconds."""
 
 
 @dataclass(frozen=True, eq=False)
-class Stop:
+class TruckStop:
     """Where and when a truck stands."""
 
     place: Floats
@@ -32,20 +32,20 @@ class Stop:
     last: int
 
 
-def stops_of(time: Floats, place: Floats) -> list[Stop]:
+def stops_of(time: Floats, place: Floats) -> list[TruckStop]:
     """The stops of a track: ``time`` (n,) in seconds, ``place`` (n, 2) in metres."""
     stops, first = [], 0
     while first < len(time):
         apart = np.hypot(*(place[first:] - place[first]).T) > WITHIN
         last = first + (int(np.argmax(apart)) if apart.any() else len(apart)) - 1
         if time[last] - time[first] >= LASTS:
-            stops.append(Stop(place[first : last + 1].mean(axis=0), first, last))
+            stops.append(TruckStop(place[first : last + 1].mean(axis=0), first, last))
             first = last + 1
         else:
             first += 1
     return stops
 
 
-def put(stop: Stop, inferred: Floats) -> Floats:
+def put(stop: TruckStop, inferred: Floats) -> Floats:
     """Where somebody puts a stop who infers (n, 2) of the reports: shape (2,), metres."""
     return np.asarray(inferred[stop.first : stop.last + 1].mean(axis=0))

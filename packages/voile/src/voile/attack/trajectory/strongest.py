@@ -27,8 +27,8 @@ from itertools import combinations
 import numpy as np
 
 from voile.attack.outcome import Estimate
-from voile.attack.trajectory.adversaries import Finding, RoadAdversary, share_right
-from voile.attack.trajectory.knowing import Seen
+from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
+from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.reports import STEP, FollowedReports, Sighted
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise
@@ -56,7 +56,7 @@ _ODOMETER = "by the way driven"
 class Tried:
     """What he finds of a trip in each way."""
 
-    findings: Mapping[str, Finding]
+    findings: Mapping[str, RoadEstimate]
     """One for several ways where they follow the same reports."""
     followed: Mapping[str, int]
     """How many reports each way weighs."""
@@ -69,9 +69,9 @@ def attempts(adversary: RoadAdversary, sighted: Sighted, noise: LocationNoise) -
     stays = isinstance(noise, GaussianField)
     # What is drawn afresh for each report tells something with each, however near it is.
     afresh = not isinstance(noise, GaussianField | CorrelatedGaussian)
-    found: dict[str, Finding] = {}
+    found: dict[str, RoadEstimate] = {}
     followed: dict[str, int] = {}
-    by_reports: dict[int, Finding] = {}
+    by_reports: dict[int, RoadEstimate] = {}
     for every in (*((0.0,) if afresh else ()), *APART):
         name = f"every {every:g} s" if every else "all"
         followed[name] = reports = len(FollowedReports.of(sighted, stays, every).sighted.time)
@@ -87,7 +87,7 @@ def attempts(adversary: RoadAdversary, sighted: Sighted, noise: LocationNoise) -
     return Tried(found, followed, informative)
 
 
-def _lighter(finding: Finding) -> Finding:
+def _lighter(finding: RoadEstimate) -> RoadEstimate:
     """Without what counts for habits alone, and is as large as the map."""
     return replace(finding, held=None, belief=None)
 
@@ -96,7 +96,7 @@ def _lighter(finding: Finding) -> Finding:
 class Strongest:
     """What counts for each of several trips."""
 
-    findings: Sequence[Finding]
+    findings: Sequence[RoadEstimate]
     """With the processor time of all ways."""
     ways: Sequence[str]
     """Of these, which was followed, of each trip."""
@@ -114,7 +114,7 @@ class Strongest:
         )
 
 
-def strongest_of(seen: Sequence[Seen], tried: Sequence[Tried]) -> Strongest:
+def strongest_of(seen: Sequence[TrackedTrip], tried: Sequence[Tried]) -> Strongest:
     """The strongest way for each trip, chosen by the roads that it finds of other trips."""
     names = list(tried[0].findings)
     right = np.array(
@@ -147,7 +147,9 @@ def _outdone(names: Sequence[str], right: Floats) -> Iterator[str]:
             return
 
 
-def _left_out(seen: Sequence[Seen], tried: Sequence[Tried], ways: Sequence[str]) -> Iterator[str]:
+def _left_out(
+    seen: Sequence[TrackedTrip], tried: Sequence[Tried], ways: Sequence[str]
+) -> Iterator[str]:
     """Where most reports that tell something were not weighed."""
     left = sum(
         one.followed[way] < one.informative / 2 for one, way in zip(tried, ways, strict=True)
@@ -158,7 +160,7 @@ def _left_out(seen: Sequence[Seen], tried: Sequence[Tried], ways: Sequence[str])
 
 
 def doubts(
-    seen: Sequence[Seen], findings: Sequence[Finding], shown: Sequence[Finding]
+    seen: Sequence[TrackedTrip], findings: Sequence[RoadEstimate], shown: Sequence[RoadEstimate]
 ) -> Iterator[str]:
     """Why findings on the map are of one who errs; ``shown`` takes what is published for true."""
     true = [one.track for one in seen]

@@ -12,8 +12,8 @@ from typing import Literal
 
 from voile.policy.assumptions import Tick
 from voile.policy.case import Case
-from voile.policy.criteria.base import Criterion, Share
-from voile.policy.ruling import Finding, Ruling, at_most, missing
+from voile.policy.criteria.base import PolicyCriterion, Share
+from voile.policy.ruling import MeasuredFigure, Ruling, at_most, missing
 from voile.study.rates import Rates, rates_of
 from voile.study.record import AttackDocument
 
@@ -26,7 +26,7 @@ _WORDS = {
 }
 
 
-class AttackRate(Criterion):
+class AttackRate(PolicyCriterion):
     """An attack of the study or the audit, by its name, succeeds no more often than this."""
 
     kind: Literal["attack"] = "attack"
@@ -40,7 +40,7 @@ class AttackRate(Criterion):
         asks = f"the attack {self.name} {_WORDS[self.figure].format(most=self.most)}"
         yield at_most(self.kind, asks, self._found(case), float(self.most))
 
-    def _found(self, case: Case) -> Finding | str:
+    def _found(self, case: Case) -> MeasuredFigure | str:
         document = next((one for one in case.attacks if one["attack"] == self.name), None)
         if document is None:
             if reason := case.skipped.get(self.name):
@@ -61,7 +61,7 @@ class AttackRate(Criterion):
                 top = rates.worst if _all_of_them(document, rates) else 1.0
                 found = rates.worst, rates.worst, top
         why = f"of {rates.told_targets or f'{rates.targets:,} targets'}"
-        return Finding(*found, why, notes=(*notes, *document.get("untried", ())))
+        return MeasuredFigure(*found, why, notes=(*notes, *document.get("untried", ())))
 
 
 def _all_of_them(document: AttackDocument, rates: Rates) -> bool:

@@ -13,12 +13,12 @@ from voile.policy.case import Case
 from voile.policy.ruling import Ruling
 from voile_base.values.value import Exact, Value
 
-__all__ = ["Criterion", "Share"]
+__all__ = ["PolicyCriterion", "Share"]
 
 Share = Annotated[Exact, Field(ge=0, le=1)]
 
 
-class Criterion(Value):
+class PolicyCriterion(Value):
     """Something that a policy asks; its fields are its limits."""
 
     kind: str

@@ -18,15 +18,15 @@ from pydantic import Field
 from voile.audit.record import AuditRecord
 from voile.policy.assumptions import Tick
 from voile.policy.case import Case
-from voile.policy.criteria.base import Criterion, Share
-from voile.policy.ruling import Finding, Ruling, at_least, at_most
+from voile.policy.criteria.base import PolicyCriterion, Share
+from voile.policy.ruling import MeasuredFigure, Ruling, at_least, at_most
 from voile.policy.shown import ShownRows
 from voile.release.claims import GroupClaim
 
-__all__ = ["Closeness", "Diversity", "GroupSize"]
+__all__ = ["ClosenessCriterion", "DiversityCriterion", "GroupSize"]
 
 
-class GroupSize(Criterion):
+class GroupSize(PolicyCriterion):
     """At least so many persons show the same in all quasi-identifiers: k."""
 
     kind: Literal["group-size"] = "group-size"
@@ -39,7 +39,7 @@ class GroupSize(Criterion):
         yield at_least(self.kind, asks, _smallest(case), self.least)
 
 
-class Diversity(Criterion):
+class DiversityCriterion(PolicyCriterion):
     """At least so many different sensitive values in each group: distinct l-diversity."""
 
     kind: Literal["diversity"] = "diversity"
@@ -55,7 +55,7 @@ class Diversity(Criterion):
             yield at_least(self.kind, asks, found, self.least)
 
 
-class Closeness(Criterion):
+class ClosenessCriterion(PolicyCriterion):
     """Sensitive values of a group are distributed nearly as in all rows: t-closeness."""
 
     kind: Literal["closeness"] = "closeness"
@@ -71,7 +71,7 @@ class Closeness(Criterion):
             yield at_most(self.kind, asks, found, float(self.most))
 
 
-def _smallest(case: Case) -> Finding | str:
+def _smallest(case: Case) -> MeasuredFigure | str:
     promised = [claim for claim in case.claims if isinstance(claim, GroupClaim)]
     units = next((claim.unit for claim in promised if claim.unit), None)
     if units is None and case.whose == "row":
@@ -84,7 +84,9 @@ def _smallest(case: Case) -> Finding | str:
         for breach in claim.breaches(case.release):
             return f"the release does not hold what it promises: {breach}"
     least = min(claim.k for claim in of_units)
-    return Finding.exactly(least, f"{whose}s, as the release promises: rows do not show whose")
+    return MeasuredFigure.exactly(
+        least, f"{whose}s, as the release promises: rows do not show whose"
+    )
 
 
 def _values(case: Case, claim: GroupClaim, column: str) -> float | None:
@@ -104,7 +106,7 @@ def _distance(case: Case, claim: GroupClaim, column: str) -> float | None:
 
 def _promised(
     case: Case, column: str, figure: Callable[[Case, GroupClaim, str], float | None]
-) -> Finding | str:
+) -> MeasuredFigure | str:
     """What a release promises of a column of persons with several rows; why there is no figure."""
     for claim in case.claims:
         if not isinstance(claim, GroupClaim) or claim.unit is None or case.release is None:
@@ -114,11 +116,11 @@ def _promised(
             for breach in claim.breaches(case.release):
                 return f"the release does not hold what it promises: {breach}"
             why = f"of {column!r} by {claim.unit}s, as the release promises: rows do not show whose"
-            return Finding.exactly(found, why)
+            return MeasuredFigure.exactly(found, why)
     return f"{case.whose}s have several rows, and nothing is promised of {column!r} in their groups"
 
 
-def _of_persons(found: Finding | str, case: Case) -> Finding | str:
+def _of_persons(found: MeasuredFigure | str, case: Case) -> MeasuredFigure | str:
     """The same of persons, where a file of another make has more rows than there are persons."""
     if isinstance(found, str) or not isinstance(case.record, AuditRecord):
         return found
@@ -129,16 +131,16 @@ def _of_persons(found: Finding | str, case: Case) -> Finding | str:
         least = least * persons // rows
     if record.fewest is not None and record.fewest < least:
         why = f"{found.why} has {int(found.value):,}, and {record.repeated:,} rows repeat others"
-        return Finding.exactly(record.fewest, why, of_original=True)
-    return found if rows <= persons else Finding.exactly(least, why)
+        return MeasuredFigure.exactly(record.fewest, why, of_original=True)
+    return found if rows <= persons else MeasuredFigure.exactly(least, why)
 
 
 def _of_columns(
     case: Case,
     column: str | None,
-    measure: Callable[[ShownRows], Callable[[str], Finding | str]],
+    measure: Callable[[ShownRows], Callable[[str], MeasuredFigure | str]],
     promised: Callable[[Case, GroupClaim, str], float | None],
-) -> Iterator[Finding | str]:
+) -> Iterator[MeasuredFigure | str]:
     """A figure of each sensitive column, or of one; why there is none."""
     names = case.rows.sensitive if column is None else (column,)
     if not names:

@@ -29,8 +29,8 @@ from typing import Literal, get_args
 from voile.audit.spellings import ANYTHING, ends_of
 from voile.policy.assumptions import Tick
 from voile.policy.case import Case
-from voile.policy.criteria.base import Criterion
-from voile.policy.ruling import Finding, Ruling, at_most
+from voile.policy.criteria.base import PolicyCriterion
+from voile.policy.ruling import MeasuredFigure, Ruling, at_most
 from voile.recognisers.looks import SAMPLED, ColumnLook
 from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
 from voile.schema.names import fits, named, words_of
@@ -98,7 +98,7 @@ def categories() -> tuple[Category, ...]:
     )
 
 
-class Identifiers(Criterion):
+class Identifiers(PolicyCriterion):
     """None of these categories is found in what is published."""
 
     kind: Literal["identifiers"] = "identifiers"
@@ -120,7 +120,7 @@ class Identifiers(Criterion):
             if wordy and category.letter in "ABC":
                 notes.append(f"free text, to be read by a human: {', '.join(wordy)}")
             why = "; ".join(found) or f"not found in {len(columns)} columns"
-            finding = Finding.exactly(len(found), why, *notes)
+            finding = MeasuredFigure.exactly(len(found), why, *notes)
             yield at_most(self.kind, asks, finding, 0)
 
 

@@ -9,13 +9,13 @@ from pydantic import Field
 
 from voile.policy.assumptions import Tick, ticked
 from voile.policy.case import Case
-from voile.policy.criteria.base import Criterion
+from voile.policy.criteria.base import PolicyCriterion
 from voile.policy.ruling import Ruling
 
-__all__ = ["Assumptions", "Question", "asked"]
+__all__ = ["Assumptions", "QuestionCriterion", "asked"]
 
 
-class Assumptions(Criterion):
+class Assumptions(PolicyCriterion):
     """Each assumption of the promise is ticked by somebody who has made sure of it."""
 
     kind: Literal["assumptions"] = "assumptions"
@@ -32,7 +32,7 @@ class Assumptions(Criterion):
             yield Ruling(self.kind, asks, passed=True, why=why, of_original=False)
 
 
-class Question(Criterion):
+class QuestionCriterion(PolicyCriterion):
     """A human has made sure of this."""
 
     kind: Literal["question"] = "question"

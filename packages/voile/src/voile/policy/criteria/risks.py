@@ -16,8 +16,8 @@ from typing import Literal
 from voile.audit.record import AuditRecord
 from voile.policy.assumptions import Tick
 from voile.policy.case import Case
-from voile.policy.criteria.base import Criterion, Share
-from voile.policy.ruling import Finding, Ruling, at_most
+from voile.policy.criteria.base import PolicyCriterion, Share
+from voile.policy.ruling import MeasuredFigure, Ruling, at_most
 from voile.study.record import EstimateDocument, RiskDocument
 
 __all__ = ["CONTROL_VOID", "ThreeRisks", "excess"]
@@ -28,7 +28,7 @@ CONTROL_VOID = (
 )
 
 
-class ThreeRisks(Criterion):
+class ThreeRisks(PolicyCriterion):
     """A risk of an audit, above the control, or above guessing without one."""
 
     kind: Literal["risk"] = "risk"
@@ -53,7 +53,7 @@ class ThreeRisks(Criterion):
             why = f"{self.name} was not counted: {why}"
             yield at_most(self.kind, asks, why, float(self.most))
 
-    def _found(self, risk: RiskDocument) -> Finding | str:
+    def _found(self, risk: RiskDocument) -> MeasuredFigure | str:
         beside = risk["control"] or risk["guess"]
         if risk["control"] is None and self.control:
             return (
@@ -66,7 +66,7 @@ class ThreeRisks(Criterion):
         what = "control" if risk["control"] else "guessing"
         rates = f"{100 * (risk['main']['value'] or 0):.3g}% against {what} "
         rates += f"{100 * (beside['value'] or 0):.3g}%"
-        return Finding(*figures, f"{risk['of']}: {rates}", notes=tuple(risk["notes"]))
+        return MeasuredFigure(*figures, f"{risk['of']}: {rates}", notes=tuple(risk["notes"]))
 
 
 def excess(main: EstimateDocument, beside: EstimateDocument) -> tuple[float, float, float] | None:

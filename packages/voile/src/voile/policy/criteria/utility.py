@@ -9,14 +9,14 @@ from pydantic import model_validator
 
 from voile.policy.assumptions import Tick
 from voile.policy.case import Case
-from voile.policy.criteria.base import Criterion
-from voile.policy.ruling import Finding, Ruling, at_least, at_most, missing
+from voile.policy.criteria.base import PolicyCriterion
+from voile.policy.ruling import MeasuredFigure, Ruling, at_least, at_most, missing
 from voile_base.values.value import Exact
 
 __all__ = ["Utility"]
 
 
-class Utility(Criterion):
+class Utility(PolicyCriterion):
     """A measure, by its name, is not worse than this: at least, or at most."""
 
     kind: Literal["utility"] = "utility"
@@ -42,7 +42,7 @@ class Utility(Criterion):
             asks = f"the measure {self.measure} is at most {self.most}"
             yield at_most(self.kind, asks, found, float(self.most))
 
-    def _found(self, case: Case) -> Finding | str:
+    def _found(self, case: Case) -> MeasuredFigure | str:
         one = next((each for each in case.measures if each["measure"] == self.measure), None)
         if one is None:
             if reason := case.skipped.get(self.measure):
@@ -52,4 +52,6 @@ class Utility(Criterion):
         if one["value"] is None:
             return f"the measure {self.measure} has no value: it is null"
         note = "the record has no interval of a measure"
-        return Finding.exactly(one["value"], one["meaning"].rstrip("."), note, of_original=True)
+        return MeasuredFigure.exactly(
+            one["value"], one["meaning"].rstrip("."), note, of_original=True
+        )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.dp.events import PrivacyEvent
 from voile.dp.sampling import smallest_k
 from voile.models.k_anonymity import KAnonymity as SharedByK
@@ -28,7 +28,7 @@ from voile.publish.generalization.lattice import Lattice
 from voile.publish.generalization.problem import Problem, Solution
 from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
 from voile.publish.shown import recoded, shown_roles
-from voile.release.claims import KAnonymity, SampledGeneralization
+from voile.release.claims import KAnonymityClaim, SampledGeneralization
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
@@ -138,7 +138,7 @@ class _Terms:
             "with beta = 1 every row is taken, as in the paper's experiments, where the table is a "
             "sample already"
         )
-        claim = KAnonymity(k=k, suppression_limit=Decimal(1))
+        claim = KAnonymityClaim(k=k, suppression_limit=Decimal(1))
         return Guarantee((claim,), statement, (self.contribution.assumed,))
 
     @property
@@ -270,7 +270,7 @@ class DPGeneralization(SingleRelease):
         problem = Problem(counts, hierarchies_of(table.plan, counts), (), suppressible=0)
         node = NodeChoice.of(problem, self._choice_terms(terms)).draw(randomness.key("node"))
         solution = groups_at(replace(problem, counts=sampled, criteria=(SharedByK(self.k),)), node)
-        found = Outcome(terms, node, solution, sampled, sample)
+        found = SampledRelease(terms, node, solution, sampled, sample)
         publication = self._publication(taking_part, price, randomness, found)
         return contribution.told(publication, table.rows)
 
@@ -324,7 +324,7 @@ class DPGeneralization(SingleRelease):
         return split_budget(self._sampling, epsilon, choice, delta)
 
     def _publication(
-        self, table: PrivateTable, price: Price, randomness: Randomness, found: Outcome
+        self, table: PrivateTable, price: Price, randomness: Randomness, found: SampledRelease
     ) -> Publication:
         groups = Grouping.of_counts(found.sampled, found.solution.group)
         shown = table.apply(Treatment(found.solution.columns, groups), randomness)
@@ -335,7 +335,7 @@ class DPGeneralization(SingleRelease):
             method=self._method(found),
             disclosure=Disclosure(
                 columns=recoded(found.solution.columns, found.solution.levels),
-                groups=Groups(column=GROUP, made="alike", by=table.plan.roles.published),
+                groups=GroupNumbering(column=GROUP, made="alike", by=table.plan.roles.published),
                 sampled=None if found.terms.whole else self._beta,
             ),
             guarantee=found.terms.guarantee,
@@ -362,7 +362,7 @@ class DPGeneralization(SingleRelease):
             carried=KeptRows.of(table.left_out(groups, found.sample)) if carried else None,
         )
 
-    def _method(self, found: Outcome) -> Mapping[str, Any]:
+    def _method(self, found: SampledRelease) -> Mapping[str, Any]:
         return {
             "name": _NAME,
             "k": self.k,
@@ -375,7 +375,7 @@ class DPGeneralization(SingleRelease):
             "decision": {"levels": found.solution.levels},
         }
 
-    def _notices(self, found: Outcome, rows: int) -> Iterator[str]:
+    def _notices(self, found: SampledRelease, rows: int) -> Iterator[str]:
         terms = found.terms
         if not len(found.solution.columns[0].codes):
             yield terms.nothing_shown
@@ -392,7 +392,7 @@ class DPGeneralization(SingleRelease):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SampledRelease:
     """What was decided."""
 
     terms: _Terms

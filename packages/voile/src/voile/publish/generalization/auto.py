@@ -9,8 +9,8 @@ whose stated loss is less; of equals the full domain, whose rows all read alike.
   that the objective "precision" is asked of the full domain alone.
 
 Claim: the answer is valid, and None only where neither kind has one that was found.  It depends on
-the counted rows alone: effort is counted (``search``), never timed.  ``Choice.bound`` is at most
-the loss of every generalization of either kind, and of any other (``least_loss``).
+the counted rows alone: effort is counted (``search``), never timed.  ``AlgorithmChoice.bound`` is
+at most the loss of every generalization of either kind, and of any other (``least_loss``).
 
 The bound.  ``least_loss`` bounds an objective from below for all divisions of the rows into valid
 groups whose cells cover the values of their rows: levels for all rows alike, intervals, nodes of a
@@ -45,7 +45,7 @@ from voile.publish.generalization.flash import flash
 from voile.publish.generalization.lattice import Lattice
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.objective import ObjectiveName
-from voile.publish.generalization.problem import Choice, Problem, Solution
+from voile.publish.generalization.problem import AlgorithmChoice, Problem, Solution
 from voile.publish.generalization.regions import (
     domain_scale,
     is_ordered,
@@ -81,7 +81,7 @@ def auto(
     if "mondrian" not in found and found[best].bound > bound:
         bound = found[best].bound
     losses = {name: solution.loss for name, solution in found.items()}
-    return replace(found[best], choice=Choice(best, losses, min(bound, found[best].loss)))
+    return replace(found[best], choice=AlgorithmChoice(best, losses, min(bound, found[best].loss)))
 
 
 def _full_domain(

@@ -35,7 +35,7 @@ from voile.publish.generalization.axes import Cover, cover
 from voile_base.compiled import njit, register_jitable
 from voile_base.errors import PlanError
 
-__all__ = ["MAXIMUM_STATES", "Division", "best_intervals"]
+__all__ = ["MAXIMUM_STATES", "IntervalDivision", "best_intervals"]
 
 MAXIMUM_STATES = 50_000_000
 """Largest product of values and suppressible rows."""
@@ -45,7 +45,7 @@ _NONE, _SUPPRESSED = -1, -2
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class IntervalDivision:
     """Intervals of q values."""
 
     interval: NDArray[np.int64]
@@ -70,7 +70,7 @@ def best_intervals(
     allowed: NDArray[np.bool_] | None,
     suppressible: int,
     by_size: bool,
-) -> Division | None:
+) -> IntervalDivision | None:
     """The best division; None where there is none that publishes a row.
 
     ``rows`` (q,): rows of each value; ``allowed`` (q, q + 1): which intervals [start, stop) are
@@ -83,10 +83,10 @@ def best_intervals(
     if most:
         free, examined = _divide(rows, axis, k, valid, single, -1, by_size)
         if rows[free < 0].sum() <= most:
-            return Division(free, examined) if (free >= 0).any() else None
+            return IntervalDivision(free, examined) if (free >= 0).any() else None
         _check_affordable(len(rows), most)
     found, examined = _divide(rows, axis, k, valid, single, most, by_size)
-    return Division(found, examined) if (found >= 0).any() else None
+    return IntervalDivision(found, examined) if (found >= 0).any() else None
 
 
 def _check_affordable(values: int, suppressible: int) -> None:

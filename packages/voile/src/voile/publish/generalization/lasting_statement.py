@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from voile.models.l_diversity import LDiversity
 from voile.publish.generalization.statement import assumptions
 from voile.publish.generalization.terms import Demands, Diversity
-from voile.release.claims import KAnonymity
+from voile.release.claims import KAnonymityClaim
 from voile.release.history import SeriesTerms
 from voile.release.release import Guarantee
 from voile.table.private import PrivateTable
@@ -71,7 +71,7 @@ def lasting_guarantee(k: int, demands: Demands, series: str) -> Guarantee:
         f"left, is left with rows of at least {k} people{_of_what_is_left(demands)}, those who "
         "left included"
     )
-    claim = KAnonymity(k=k, suppression_limit=Decimal(1), **demands.claims())
+    claim = KAnonymityClaim(k=k, suppression_limit=Decimal(1), **demands.claims())
     implied = ("no other published data", "nobody reasons backwards")
     unasked = [one for one in assumptions(demands) if not one.startswith(implied)]
     return Guarantee(

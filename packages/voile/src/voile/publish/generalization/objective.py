@@ -154,7 +154,7 @@ class ProductOfLosses:
         return max(0.0, (lost - least) / (self._rows - least)) if least < self._rows else 0.0
 
 
-class Precision:
+class PrecisionObjective:
     """The mean share of the hierarchies that was climbed; see above."""
 
     def __init__(self, columns: Sequence[ColumnLevels]) -> None:
@@ -177,7 +177,7 @@ class Precision:
         return summed / len(climbed)
 
 
-class Discernibility:
+class DiscernibilityObjective:
     """How many rows each row looks like, summed; see above."""
 
     def loss(self, groups: NodeGroups) -> float:
@@ -194,7 +194,7 @@ class Discernibility:
         return np.zeros(lattice.size)
 
 
-class AverageClassSize:
+class AverageClassSizeObjective:
     """Rows over groups; see above."""
 
     def loss(self, groups: NodeGroups) -> float:
@@ -217,8 +217,8 @@ def objective_of(name: ObjectiveName, columns: Sequence[ColumnLevels]) -> Object
         case "loss":
             return ProductOfLosses(columns)
         case "precision":
-            return Precision(columns)
+            return PrecisionObjective(columns)
         case "discernibility":
-            return Discernibility()
+            return DiscernibilityObjective()
         case "average-class-size":
-            return AverageClassSize()
+            return AverageClassSizeObjective()

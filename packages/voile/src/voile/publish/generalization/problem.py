@@ -21,7 +21,7 @@ from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.table.decisions import RecodedColumn
 from voile.table.summaries import CombinationCounts
 
-__all__ = ["Choice", "Problem", "Solution"]
+__all__ = ["AlgorithmChoice", "Problem", "Solution"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Choice:
+class AlgorithmChoice:
     """Which of several algorithms made a solution, and how good it is."""
 
     algorithm: str
@@ -147,5 +147,5 @@ class Solution:
     """At most the loss of every solution of its kind."""
     counts: CombinationCounts | None = None
     """Whose combinations have groups, where rows were rolled up; None: the problem's."""
-    choice: Choice | None = None
+    choice: AlgorithmChoice | None = None
     """Where several algorithms were asked."""

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.generalization.departures import settled
@@ -461,5 +461,5 @@ def _disclosure(
                 spans[hierarchy.column] = "set"
     return Disclosure(
         columns=exactly(roles.published) | recoded(solution.columns, solution.levels, spans),
-        groups=Groups(column=GROUP, made="alike", by=roles.quasi_identifiers),
+        groups=GroupNumbering(column=GROUP, made="alike", by=roles.quasi_identifiers),
     )

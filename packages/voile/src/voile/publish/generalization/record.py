@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 
 from voile.publish.generalization.objective import ObjectiveName
-from voile.publish.generalization.problem import Choice, Solution
+from voile.publish.generalization.problem import AlgorithmChoice, Solution
 from voile.release.release import PrivateRecord, Release
 from voile.table.private import PrivateTable
 
@@ -69,7 +69,7 @@ def _told(loss: float) -> str:
     return format(Decimal(repr(loss)), "f")
 
 
-def _chosen(choice: Choice | None) -> str:
+def _chosen(choice: AlgorithmChoice | None) -> str:
     """Which algorithm was taken, and how far it is from the best, for the custodian."""
     if choice is None:
         return ""

@@ -77,7 +77,7 @@ def guarantee(k: int, demands: Demands, limit: Decimal, protected: Protected) ->
         f"{k}-anonymous: every published row shares its published quasi-identifiers with {hidden}"
         f"{demands.words_of(protected)}"
     )
-    claim = claims.KAnonymity(
+    claim = claims.KAnonymityClaim(
         k=k, suppression_limit=limit or None, unit=stated_unit(protected), **demands.claims()
     )
     assumes = assumptions(demands, protected)

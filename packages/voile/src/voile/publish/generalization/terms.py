@@ -55,9 +55,9 @@ class Diversity:
         """The criterion for one sensitive column."""
         return LDiversity(column, self.value, self.kind, self.c)
 
-    def claim(self, columns: Sequence[str]) -> claims.Diversity:
+    def claim(self, columns: Sequence[str]) -> claims.StatedDiversity:
         """The same as a release claims it of these columns."""
-        return claims.Diversity(
+        return claims.StatedDiversity(
             value=exact_decimal(self.value),
             kind=self.kind,
             c=None if self.c is None else exact_decimal(self.c),
@@ -80,9 +80,9 @@ class Closeness:
         """The criterion for one sensitive column."""
         return TCloseness(column, self.value, self.distance)
 
-    def claim(self, columns: Sequence[str]) -> claims.Closeness:
+    def claim(self, columns: Sequence[str]) -> claims.StatedCloseness:
         """The same as a release claims it of these columns."""
-        return claims.Closeness(
+        return claims.StatedCloseness(
             value=exact_decimal(self.value), kind=self.distance, columns=tuple(columns)
         )
 

@@ -36,17 +36,17 @@ not 0 (``start = "zero"``); distances on the ellipsoid.
 """
 
 from voile.publish.geo_indistinguishability.mechanisms import (
-    AngleSelection,
-    CorrelatedGaussian,
-    PlanarLaplace,
+    AngleSelectionMechanism,
+    CorrelatedGaussianMechanism,
+    PlanarLaplaceMechanism,
     RemainingDistance,
 )
 from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
 
 __all__ = [
-    "AngleSelection",
-    "CorrelatedGaussian",
+    "AngleSelectionMechanism",
+    "CorrelatedGaussianMechanism",
     "GeoIndistinguishability",
-    "PlanarLaplace",
+    "PlanarLaplaceMechanism",
     "RemainingDistance",
 ]

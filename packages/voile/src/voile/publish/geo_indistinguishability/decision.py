@@ -16,7 +16,7 @@ from voile_geo.planar.noise import LocationNoise
 from voile_geo.planar.radius import corrected_epsilon
 from voile_geo.planar.zones import Zones
 
-__all__ = ["DECIMALS", "FARTHEST_LATITUDE", "GRID", "Drawn", "lowered"]
+__all__ = ["DECIMALS", "FARTHEST_LATITUDE", "GRID", "DrawnMechanism", "lowered"]
 
 DECIMALS = 6
 """Of published degrees: 0.11 m.  A finer grid would cost 13 % of an epsilon of 0.0001 (eq. 3)."""
@@ -32,7 +32,7 @@ _ROOM = 1.2
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnMechanism:
     """A mechanism as it is drawn."""
 
     noise: LocationNoise

@@ -15,8 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
-from voile.disclosure.moved import RoadMap
-from voile.publish.geo_indistinguishability.decision import Drawn, lowered
+from voile.disclosure.moved import StatedRoadMap
+from voile.publish.geo_indistinguishability.decision import DrawnMechanism, lowered
 from voile.publish.geo_indistinguishability.fields import WAY_HIDDEN, FieldTerms, read_secret
 from voile.publish.geo_indistinguishability.mapped import MappedRadii, read_radii
 from voile.publish.geo_indistinguishability.parameters import (
@@ -28,7 +28,11 @@ from voile.publish.geo_indistinguishability.parameters import (
     Share,
     ZonesBy,
 )
-from voile.publish.geo_indistinguishability.promise import WAY_SHOWN, Costliest, Promise
+from voile.publish.geo_indistinguishability.promise import (
+    WAY_SHOWN,
+    CostliestPublishedTrip,
+    Promise,
+)
 from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.showing import road_map
 from voile.release.trip_sums import Busiest
@@ -43,10 +47,10 @@ from voile_geo.planar.pricing import TripPrice
 from voile_geo.planar.zones import Zones
 
 __all__ = [
-    "AngleSelection",
-    "CorrelatedGaussian",
-    "GaussianField",
-    "PlanarLaplace",
+    "AngleSelectionMechanism",
+    "CorrelatedGaussianMechanism",
+    "GaussianFieldMechanism",
+    "PlanarLaplaceMechanism",
     "RemainingDistance",
 ]
 
@@ -138,7 +142,7 @@ class _ByZones(GeoIndistinguishability):
         return read_radii(self.roads, self.roads_nodes, self._within, self._radius_bounds)
 
     @property
-    def _map(self) -> RoadMap | None:
+    def _map(self) -> StatedRoadMap | None:
         found = self._mapped
         if found is None:
             return None
@@ -158,7 +162,7 @@ class _ByZones(GeoIndistinguishability):
 
 @_mechanism
 @dataclass(frozen=True, kw_only=True)
-class CorrelatedGaussian(_ByZones):
+class CorrelatedGaussianMechanism(_ByZones):
     """Gaussian noise that follows the trip; see the package."""
 
     mechanism: Literal["correlated-gaussian"] = "correlated-gaussian"
@@ -169,8 +173,8 @@ class CorrelatedGaussian(_ByZones):
 
     _one_at_a_time: ClassVar[bool] = True
 
-    def _draw(self, zones: Zones) -> Drawn:
-        return Drawn(planar.CorrelatedGaussian(zones, self.tau), 1.0)
+    def _draw(self, zones: Zones) -> DrawnMechanism:
+        return DrawnMechanism(planar.CorrelatedGaussian(zones, self.tau), 1.0)
 
     @property
     def _price(self) -> TripPrice:
@@ -183,7 +187,7 @@ class CorrelatedGaussian(_ByZones):
 
 @_mechanism
 @dataclass(frozen=True, kw_only=True)
-class GaussianField(GeoIndistinguishability):
+class GaussianFieldMechanism(GeoIndistinguishability):
     """Gaussian noise of which a share stays with the place, for a vehicle and a period.
 
     See ``fields`` for the secret behind it.
@@ -243,8 +247,8 @@ class GaussianField(GeoIndistinguishability):
     def _field(self) -> FieldTerms:
         return FieldTerms(self.stays, self.length, self.period, self.shared)
 
-    def _draw(self, zones: Zones) -> Drawn:
-        return Drawn(self._field.noise(zones, self.tau), 1.0)
+    def _draw(self, zones: Zones) -> DrawnMechanism:
+        return DrawnMechanism(self._field.noise(zones, self.tau), 1.0)
 
     def _fields(self) -> Randomness | None:
         return None if self.secret is None else read_secret(self.secret)
@@ -270,7 +274,7 @@ class GaussianField(GeoIndistinguishability):
         # Where a secret lies is nobody's business.
         yield from (given for given in super()._given() if given[0] != "secret")
 
-    def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
+    def _notices(self, costliest: CostliestPublishedTrip, busiest: Busiest | None) -> Iterator[str]:
         yield from super()._notices(costliest, busiest)
         yield from self._field.notices(self.secret is not None)
         if self._promise.way_driven:
@@ -279,21 +283,21 @@ class GaussianField(GeoIndistinguishability):
 
 @_mechanism
 @dataclass(frozen=True, kw_only=True)
-class PlanarLaplace(_ByZones):
+class PlanarLaplaceMechanism(_ByZones):
     """Independent planar Laplace noise, on a grid."""
 
     mechanism: Literal["planar-laplace"] = "planar-laplace"
 
     _composes: ClassVar[Noise | None] = "planar-laplace"
 
-    def _draw(self, zones: Zones) -> Drawn:
+    def _draw(self, zones: Zones) -> DrawnMechanism:
         smaller, factor = lowered(zones)
-        return Drawn(planar.PlanarLaplace(smaller), factor)
+        return DrawnMechanism(planar.PlanarLaplace(smaller), factor)
 
 
 @_mechanism
 @dataclass(frozen=True, kw_only=True)
-class AngleSelection(_ByZones):
+class AngleSelectionMechanism(_ByZones):
     """Planar Laplace radii in directions that turn little from report to report, as in the seed."""
 
     mechanism: Literal["angle-selection"] = "angle-selection"
@@ -311,9 +315,9 @@ class AngleSelection(_ByZones):
         spread = 2 * math.pi if self.spread is None else self.spread
         return turn_deviation(self.epsilon_angle, self.delta_angle, spread)
 
-    def _draw(self, zones: Zones) -> Drawn:
+    def _draw(self, zones: Zones) -> DrawnMechanism:
         smaller, factor = lowered(zones)
-        return Drawn(planar.AngleSelection(smaller, self._deviation, self.start), factor)
+        return DrawnMechanism(planar.AngleSelection(smaller, self._deviation, self.start), factor)
 
     @property
     def _price(self) -> TripPrice:
@@ -329,7 +333,7 @@ class AngleSelection(_ByZones):
     def _decision(self) -> dict[str, Any]:
         return {**super()._decision, "deviation": self._deviation}
 
-    def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
+    def _notices(self, costliest: CostliestPublishedTrip, busiest: Busiest | None) -> Iterator[str]:
         yield from super()._notices(costliest, busiest)
         yield (
             "angle-selection protects single reports, not trajectories; where directions hardly "
@@ -354,8 +358,8 @@ class RemainingDistance(GeoIndistinguishability):
     def _zones(self) -> Zones:
         return Zones(levels=(self.epsilon,))
 
-    def _draw(self, zones: Zones) -> Drawn:
-        return Drawn(planar.PlanarLaplace(zones), 1.0)
+    def _draw(self, zones: Zones) -> DrawnMechanism:
+        return DrawnMechanism(planar.PlanarLaplace(zones), 1.0)
 
     @property
     def _decision(self) -> dict[str, Any]:

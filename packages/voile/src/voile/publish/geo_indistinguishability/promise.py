@@ -27,7 +27,7 @@ from voile_geo.planar.staying import STILL
 from voile_geo.planar.steps import gaussian_scale
 from voile_geo.planar.zones import Zones
 
-__all__ = ["WAY_SHOWN", "Costliest", "Promise", "guarantee"]
+__all__ = ["WAY_SHOWN", "CostliestPublishedTrip", "Promise", "guarantee"]
 
 _COMMON = (
     "trips, times and the number of reports are public, and tell nothing about places; reports of "
@@ -61,7 +61,7 @@ _ROUNDED = "noise is drawn in double precision and rounded afterwards"
 
 
 @dataclass(frozen=True)
-class Costliest:
+class CostliestPublishedTrip:
     """The published trip that cost most; everybody can compute it from the release."""
 
     reports: int
@@ -117,7 +117,9 @@ class Promise:
         return self.zones.by == "true" and self.zones.epsilons().size > 1
 
 
-def guarantee(promise: Promise, costliest: Costliest, busiest: Busiest | None = None) -> Guarantee:
+def guarantee(
+    promise: Promise, costliest: CostliestPublishedTrip, busiest: Busiest | None = None
+) -> Guarantee:
     """The guarantee of a release; ``busiest`` is the vehicle that spends most, if any is named."""
     parameters = _parameters(promise)
     if promise.unprotected:
@@ -129,9 +131,11 @@ def guarantee(promise: Promise, costliest: Costliest, busiest: Busiest | None = 
         unbounded = claims.WithinZones(**parameters, trajectory=False)
         return Guarantee((unbounded,), statement, _assumes(promise))
     of_vehicle = "" if busiest is None else f". {_vehicle(promise, busiest)}"
-    most = costliest if busiest is None else Costliest(busiest.reports, busiest.epsilon)
+    most = (
+        costliest if busiest is None else CostliestPublishedTrip(busiest.reports, busiest.epsilon)
+    )
     statement = f"{_report(promise)}. {_trip(promise, costliest)}{of_vehicle}{_warning(most)}"
-    claim = claims.GeoIndistinguishability(
+    claim = claims.GeoIndistinguishabilityClaim(
         **parameters,
         trajectory=promise.mechanism != "angle-selection",
         costliest_trip=claims.Costliest(reports=costliest.reports, epsilon=costliest.stated),
@@ -240,7 +244,7 @@ def _staying(field: FieldTerms) -> str:
     )
 
 
-def _trip(promise: Promise, costliest: Costliest) -> str:
+def _trip(promise: Promise, costliest: CostliestPublishedTrip) -> str:
     """What holds for all reports of a trip."""
     many = f"{costliest.reports:,} {_reports(promise, costliest.reports)}"
     spent = f"{costliest.epsilon:.4g}"
@@ -313,7 +317,7 @@ def _reports(promise: Promise, count: int) -> str:
     )
 
 
-def _warning(costliest: Costliest) -> str:
+def _warning(costliest: CostliestPublishedTrip) -> str:
     """That a promise is none, where it is so."""
     if not costliest.protects_nothing:
         return ""

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.moved import RoadMap
+from voile.disclosure.moved import StatedRoadMap
 from voile.publish.capabilities import Capabilities
-from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn
+from voile.publish.geo_indistinguishability.decision import DECIMALS, DrawnMechanism
 from voile.publish.geo_indistinguishability.parameters import (
     Mechanism,
     Metres,
@@ -24,7 +24,11 @@ from voile.publish.geo_indistinguishability.parameters import (
     TripIds,
     check_together,
 )
-from voile.publish.geo_indistinguishability.promise import Costliest, Promise, guarantee
+from voile.publish.geo_indistinguishability.promise import (
+    CostliestPublishedTrip,
+    Promise,
+    guarantee,
+)
 from voile.publish.geo_indistinguishability.showing import Showing, roles_of
 from voile.publish.geo_indistinguishability.telling import (
     costliest_of,
@@ -257,16 +261,16 @@ class GeoIndistinguishability(SingleRelease):
         raise NotImplementedError
 
     @property
-    def _map(self) -> RoadMap | None:
+    def _map(self) -> StatedRoadMap | None:
         """The map that says the radii, if one does."""
         return None
 
-    def _draw(self, zones: Zones) -> Drawn:
+    def _draw(self, zones: Zones) -> DrawnMechanism:
         """The noise for zones; raises ``InfeasibleError`` where it cannot be drawn."""
         raise NotImplementedError
 
     @cached_property
-    def _drawn(self) -> Drawn:
+    def _drawn(self) -> DrawnMechanism:
         return self._draw(self._zones)
 
     @property
@@ -369,7 +373,7 @@ class GeoIndistinguishability(SingleRelease):
         self,
         table: PrivateTable,
         moved: Relocated,
-        costliest: Costliest,
+        costliest: CostliestPublishedTrip,
         busiest: Busiest | None,
     ) -> PrivateRecord:
         trips = len(moved.trips.reports)
@@ -392,10 +396,10 @@ class GeoIndistinguishability(SingleRelease):
     def _displacement(self) -> str:
         return displacement_told(self._zones)
 
-    def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
+    def _notices(self, costliest: CostliestPublishedTrip, busiest: Busiest | None) -> Iterator[str]:
         whose = "trip" if busiest is None else "fleet" if busiest.of_fleet else "vehicle"
         if busiest is not None:
-            costliest = Costliest(busiest.reports, busiest.epsilon)
+            costliest = CostliestPublishedTrip(busiest.reports, busiest.epsilon)
         if self._promise.unprotected:
             yield (
                 'zones_by = "true" chooses the noise by the true position, as in the source: '

@@ -10,19 +10,19 @@ from typing import Literal
 from voile.disclosure.disclosure import Disclosure, Shown
 from voile.disclosure.exact import Exact
 from voile.disclosure.moved import (
-    CorrelatedGaussian,
     Distribution,
-    GaussianField,
     Moved,
-    PlanarLaplace,
     PlanarZones,
     Remaining,
-    RoadMap,
+    StatedCorrelatedGaussian,
+    StatedGaussianField,
+    StatedPlanarLaplace,
+    StatedRoadMap,
     TurningLaplace,
 )
 from voile.disclosure.numbered import Numbered
 from voile.disclosure.withheld import Withheld
-from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn
+from voile.publish.geo_indistinguishability.decision import DECIMALS, DrawnMechanism
 from voile.publish.geo_indistinguishability.mapped import MappedRadii
 from voile.publish.shown import exactly, shown_roles
 from voile.schema.plan import Plan
@@ -42,10 +42,10 @@ _COORDINATES: tuple[Coordinate, ...] = ("latitude", "longitude")
 class Showing:
     """What is published of trips, besides what their columns hold; all of it is public."""
 
-    drawn: Drawn
+    drawn: DrawnMechanism
     zones: Zones
     """With the epsilons that are promised."""
-    map: RoadMap | None
+    map: StatedRoadMap | None
     destination: tuple[float, float] | None
     remaining: bool
     """Whether distances take the place of positions."""
@@ -82,7 +82,7 @@ class Showing:
     @property
     def _law(self) -> Distribution:
         law = _distribution(self.drawn.noise)
-        if self.way_driven and isinstance(law, GaussianField):
+        if self.way_driven and isinstance(law, StatedGaussianField):
             return law.model_copy(update={"discloses": (*law.discloses, "way-driven")})
         return law
 
@@ -100,10 +100,12 @@ class Showing:
         )
 
 
-def road_map(name: str, mapped: MappedRadii, within: int, bounds: tuple[float, float]) -> RoadMap:
+def road_map(
+    name: str, mapped: MappedRadii, within: int, bounds: tuple[float, float]
+) -> StatedRoadMap:
     """The map that says the radii, without the folder of the custodian that it lies in."""
     rows, columns = mapped.found.grid.cells.shape
-    return RoadMap(
+    return StatedRoadMap(
         name=Path(name).name,
         digest=mapped.digest,
         within=within,
@@ -116,9 +118,9 @@ def road_map(name: str, mapped: MappedRadii, within: int, bounds: tuple[float, f
 def _distribution(noise: planar.LocationNoise) -> Distribution:
     match noise:
         case planar.CorrelatedGaussian():
-            return CorrelatedGaussian(tau=noise.tau)
+            return StatedCorrelatedGaussian(tau=noise.tau)
         case planar.GaussianField():
-            return GaussianField(
+            return StatedGaussianField(
                 share=noise.share,
                 shared=noise.shared,
                 length=noise.length,
@@ -128,7 +130,7 @@ def _distribution(noise: planar.LocationNoise) -> Distribution:
             )
         case planar.AngleSelection():
             return TurningLaplace(deviation=noise.deviation, start=noise.start)
-    return PlanarLaplace()
+    return StatedPlanarLaplace()
 
 
 def roles_of(table: PrivateTable, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:

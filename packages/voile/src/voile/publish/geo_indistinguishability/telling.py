@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from voile.publish.geo_indistinguishability.promise import Costliest
+from voile.publish.geo_indistinguishability.promise import CostliestPublishedTrip
 from voile.table.decisions import Relocated, TripAccounts
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
@@ -24,11 +24,11 @@ __all__ = [
 
 def costliest_of(
     trips: TripAccounts, delta: float, distribution: LossDistribution | None
-) -> Costliest:
+) -> CostliestPublishedTrip:
     """The trip of the largest epsilon; private until the release appears, public afterwards."""
     alike = {distribution: trips.alike} if distribution else {}
     most, epsilon = largest_epsilon(trips.epsilon, trips.squared_mu, delta, alike)
-    return Costliest(int(trips.reports[most]), epsilon)
+    return CostliestPublishedTrip(int(trips.reports[most]), epsilon)
 
 
 def protects_nothing(whose: str, epsilon: float, distance: float) -> str:

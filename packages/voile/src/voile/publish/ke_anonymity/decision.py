@@ -46,14 +46,14 @@ from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.decisions import BlockAssignment
 from voile.table.summaries import ValueCounts
 
-__all__ = ["Decision", "Search", "Terms", "decide"]
+__all__ = ["Decision", "KETerms", "Search", "decide"]
 
 Search = Literal["full-cover", "exact", "sealed-batches", "narrow-batches", "lemma-1", "figure-13"]
 _SEALED = ("sealed-batches", "narrow-batches")
 
 
 @dataclass(frozen=True)
-class Terms:
+class KETerms:
     """What a decision must achieve."""
 
     k: int
@@ -112,7 +112,7 @@ class Decision:
 def decide(
     counts: ValueCounts,
     versions: tuple[Version, ...],
-    terms: Terms,
+    terms: KETerms,
     refused: Refused = NONE_REFUSED,
 ) -> Decision | None:
     """The cheapest safe blocks, or None where no release is safe.
@@ -144,7 +144,7 @@ def _cut(
     values: ExactNumbers,
     rows: NDArray[np.int64],
     versions: tuple[Version, ...],
-    terms: Terms,
+    terms: KETerms,
     e: int,
 ) -> Decision | None:
     """The cheapest safe blocks, where fresh rows wait if and only if nothing else is safe."""
@@ -173,7 +173,7 @@ def _sealed(
     values: ExactNumbers,
     rows: NDArray[np.int64],
     versions: tuple[Version, ...],
-    terms: Terms,
+    terms: KETerms,
     e: int,
 ) -> Decision | None:
     """Old blocks as they are, and the best of the fresh rows, (d,) by value, beside them."""

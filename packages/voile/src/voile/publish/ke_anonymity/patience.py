@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from voile.models.waiting import GROWTH
-from voile.publish.ke_anonymity.decision import Decision, Terms
+from voile.publish.ke_anonymity.decision import Decision, KETerms
 from voile.release.history import SeriesTerms
 from voile_base.errors import RefusedError
 
@@ -22,7 +22,7 @@ Smaller batches are refused more often: of weekly and fortnightly payments of tw
 ``benchmarks.waiting``) none was refused twice, and rows wait hardly longer than in batches of k."""
 
 
-def held_back(rows: int, aside: int, decision: Decision, terms: Terms) -> Iterator[str]:
+def held_back(rows: int, aside: int, decision: Decision, terms: KETerms) -> Iterator[str]:
     """Notices about rows that wait, and about rows that are set aside."""
     if rows:
         yield f"{_rows(rows)} held back: {_why(decision, terms)}"
@@ -34,7 +34,7 @@ def held_back(rows: int, aside: int, decision: Decision, terms: Terms) -> Iterat
         )
 
 
-def _why(decision: Decision, terms: Terms) -> str:
+def _why(decision: Decision, terms: KETerms) -> str:
     alike = (
         f"do not number {terms.k} distinct values with a range of {terms.e:f}, and comparing this "
         "release with earlier ones would single them out. "

@@ -49,10 +49,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.publish.ke_anonymity.cuts import best_cuts, blocks_of
-from voile.publish.ke_anonymity.decision import Decision, Terms, decide
+from voile.publish.ke_anonymity.decision import Decision, KETerms, decide
 from voile.publish.ke_anonymity.statement import guarantee
 from voile.publish.protected import assumed_of_units, known_rows, stated_unit
-from voile.release.claims import KEAnonymity
+from voile.release.claims import KEAnonymityClaim
 from voile.release.release import Guarantee
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of, unscaled
 from voile.schema.roles import Protected
@@ -117,7 +117,7 @@ def units_of_values(table: PrivateTable, counts: ValueCounts) -> UnitCounts | No
     return None if counts.of is None else table.units_of(counts.of)
 
 
-def decide_of_persons(counts: ValueCounts, units: UnitCounts, terms: Terms) -> Decision | None:
+def decide_of_persons(counts: ValueCounts, units: UnitCounts, terms: KETerms) -> Decision | None:
     """The best blocks of a single release, or None where not even all rows make one."""
     # Blocks that are valid are valid at k = 2 of rows; what is decided beside them is the same.
     of_rows = decide(counts, (), replace(terms, k=2, e=Decimal(0)))
@@ -135,11 +135,11 @@ def decide_of_persons(counts: ValueCounts, units: UnitCounts, terms: Terms) -> D
     return replace(of_rows, values=values, ranges=ranges, batch=batch)
 
 
-def guarantee_of_persons(column: str, terms: Terms, protected: Protected) -> Guarantee:
+def guarantee_of_persons(column: str, terms: KETerms, protected: Protected) -> Guarantee:
     """What a single release promises of persons or households."""
     of_rows = guarantee(column, terms, None, 0)
     (claim,) = of_rows.claims
-    assert isinstance(claim, KEAnonymity)
+    assert isinstance(claim, KEAnonymityClaim)
     k, e = terms.k, format(terms.e, "f")
     statement = (
         f"({k}, {e})-anonymous: within each group, at least {k} different values of {column!r} are "
@@ -154,7 +154,7 @@ def guarantee_of_persons(column: str, terms: Terms, protected: Protected) -> Gua
 
 
 def infeasible_of_persons(
-    column: str, values: ExactNumbers, units: UnitCounts, terms: Terms, protected: Protected
+    column: str, values: ExactNumbers, units: UnitCounts, terms: KETerms, protected: Protected
 ) -> InfeasibleError:
     """Not even all rows make a valid block; says what would."""
     holders = Holders.of(units, units.units)

@@ -42,12 +42,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.permuted import Permuted
 from voile.models.waiting import Refused
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.ke_anonymity.as_printed import AS_PRINTED
-from voile.publish.ke_anonymity.decision import Decision, Search, Terms, decide
+from voile.publish.ke_anonymity.decision import Decision, KETerms, Search, decide
 from voile.publish.ke_anonymity.full_cover import Adversary
 from voile.publish.ke_anonymity.patience import (
     BATCH_OF_K,
@@ -210,7 +210,7 @@ class KEAnonymity:
     def get_ready(self) -> None:
         """Load the compiled decisions, half a second that can pass while a table is read."""
         two = ExactNumbers.of([0, 1])
-        decide(ValueCounts(two, np.ones((2, 1), dtype=np.int64)), (), Terms(2, Decimal(0)))
+        decide(ValueCounts(two, np.ones((2, 1), dtype=np.int64)), (), KETerms(2, Decimal(0)))
 
     def prepare(
         self,
@@ -299,8 +299,8 @@ class KEAnonymity:
         return self.series is not None and self.adversary == "union"
 
     @property
-    def _terms(self) -> Terms:
-        return Terms(self.k, self._e, self.adversary, self._search, self._batch)
+    def _terms(self) -> KETerms:
+        return KETerms(self.k, self._e, self.adversary, self._search, self._batch)
 
     @property
     def _batch(self) -> int | None:
@@ -401,7 +401,9 @@ class KEAnonymity:
 def _disclosure(table: PrivateTable, sensitive: str) -> Disclosure:
     """All columns as they are, but the sensitive one, which is permuted within blocks."""
     columns = exactly(table.plan.roles.published) | {sensitive: Permuted()}
-    return Disclosure(columns=columns, groups=Groups(column=GROUP, made="blocks", by=(sensitive,)))
+    return Disclosure(
+        columns=columns, groups=GroupNumbering(column=GROUP, made="blocks", by=(sensitive,))
+    )
 
 
 def _kept(decision: Decision) -> Held:

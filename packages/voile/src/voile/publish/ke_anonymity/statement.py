@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from voile.publish.ke_anonymity.as_printed import AS_PRINTED
-from voile.publish.ke_anonymity.decision import Terms
+from voile.publish.ke_anonymity.decision import KETerms
 from voile.publish.ke_anonymity.static import largest_feasible
-from voile.release.claims import KEAnonymity
+from voile.release.claims import KEAnonymityClaim
 from voile.release.release import Guarantee
 from voile.schema.numbers import ExactNumbers, unscaled
 from voile.table.summaries import ValueCounts
@@ -50,7 +50,7 @@ _PRINTED = {
 }
 
 
-def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Guarantee:
+def guarantee(column: str, terms: KETerms, series: str | None, earlier: int) -> Guarantee:
     """What a release promises, ``earlier`` releases of its series having gone before."""
     statement = (
         f"({terms.k}, {terms.e:f})-anonymous: within each group, the values of {column!r} number "
@@ -60,7 +60,9 @@ def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Gu
     assumes: tuple[str, ...] = _ASSUMPTIONS
     if terms.search in AS_PRINTED:
         statement += f"; {_PRINTED[terms.search]}"
-        return Guarantee((KEAnonymity(k=terms.k, e=terms.e, adversary=None),), statement, assumes)
+        return Guarantee(
+            (KEAnonymityClaim(k=terms.k, e=terms.e, adversary=None),), statement, assumes
+        )
     if series and earlier:
         releases = "release" if earlier == 1 else f"{earlier} releases"
         statement += (
@@ -69,11 +71,11 @@ def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Gu
         )
     if series:
         assumes += _assumed_of_series(terms, earlier)
-    claim = KEAnonymity(k=terms.k, e=terms.e, adversary=terms.adversary if series else None)
+    claim = KEAnonymityClaim(k=terms.k, e=terms.e, adversary=terms.adversary if series else None)
     return Guarantee((claim,), statement, assumes)
 
 
-def _assumed_of_series(terms: Terms, earlier: int) -> tuple[str, ...]:
+def _assumed_of_series(terms: KETerms, earlier: int) -> tuple[str, ...]:
     """What the promise of a series takes for granted besides; see ``models.waiting``."""
     if terms.batch is not None:
         return (_DAYS, _BEGINNING)
@@ -81,7 +83,7 @@ def _assumed_of_series(terms: Terms, earlier: int) -> tuple[str, ...]:
     return (*borders, _HELD[terms.adversary]) if earlier else ()
 
 
-def infeasible_first(column: str, counts: ValueCounts, terms: Terms) -> InfeasibleError:
+def infeasible_first(column: str, counts: ValueCounts, terms: KETerms) -> InfeasibleError:
     """No release of this table exists, and none of a series that begins with it."""
     rows = int(counts.rows.sum())
     if terms.batch is not None and rows < terms.batch:
@@ -93,7 +95,7 @@ def infeasible_first(column: str, counts: ValueCounts, terms: Terms) -> Infeasib
     return infeasible_single(column, counts.values, terms)
 
 
-def infeasible_single(column: str, values: ExactNumbers, terms: Terms) -> InfeasibleError:
+def infeasible_single(column: str, values: ExactNumbers, terms: KETerms) -> InfeasibleError:
     """No release of this table exists; says what would do."""
     feasible = largest_feasible(values.units)
     if feasible is None:
@@ -107,7 +109,7 @@ def infeasible_single(column: str, values: ExactNumbers, terms: Terms) -> Infeas
     )
 
 
-def infeasible_next(terms: Terms) -> InfeasibleError:
+def infeasible_next(terms: KETerms) -> InfeasibleError:
     """No safe next release of a series exists; says what would help."""
     return InfeasibleError(
         "no safe release exists: some group would give away fresh rows when compared with a group "

@@ -35,7 +35,7 @@ from voile.publish.m_shuffle.sensitive import Labels
 from voile.table.summaries import CombinationCounts, GroupCounts
 from voile_base.errors import InfeasibleError
 
-__all__ = ["Choice", "Division", "Limits", "Probability", "choose", "log_probability"]
+__all__ = ["Division", "Probability", "ShuffleChoice", "ShuffleLimits", "choose", "log_probability"]
 
 Probability = Literal["arrangements", "paper"]
 """What counts as a guess: one of the distinct arrangements, or the seed's (1/n)^n a column."""
@@ -54,7 +54,7 @@ class Division:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ShuffleChoice:
     """Clusters, and what is permuted within them."""
 
     division: Division
@@ -70,7 +70,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ShuffleLimits:
     """What the automatic choice must keep to."""
 
     divergence: float
@@ -94,8 +94,8 @@ def choose(
     together: CombinationCounts,
     divisions: Sequence[Labels],
     rule: Rule,
-    limits: Limits,
-) -> Choice:
+    limits: ShuffleLimits,
+) -> ShuffleChoice:
     """The choice of fewest columns, then fewest clusters.
 
     ``columns`` are counted by combination of sensitive values; ``together`` counts all columns;
@@ -150,7 +150,7 @@ class _Search:
 
     columns: Sequence[GroupCounts]
     together: CombinationCounts
-    limits: Limits
+    limits: ShuffleLimits
     divisions: Sequence[_Division]
     """Fewest clusters first; those in which some column is weakly tied."""
     _kept: dict[frozenset[str], float] = field(default_factory=dict)
@@ -162,7 +162,7 @@ class _Search:
         together: CombinationCounts,
         labels: Sequence[Labels],
         rule: Rule,
-        limits: Limits,
+        limits: ShuffleLimits,
     ) -> _Search:
         """Measure all divisions."""
         weighed = [counts.weighed for counts in columns]
@@ -220,11 +220,11 @@ class _Search:
                 self._kept[names] = entropy(kept, units.whole)
         return self._kept[names]
 
-    def choice(self, candidate: _Candidate) -> Choice:
+    def choice(self, candidate: _Candidate) -> ShuffleChoice:
         """What is chosen, with all quasi-identifiers as they are counted in its clusters."""
         division, names = candidate.division, candidate.names
         merged = (ClusteredColumn.merged(counts, division.labels) for counts in self.columns)
-        return Choice(
+        return ShuffleChoice(
             division=Division(division.labels, division.clusters, tuple(merged)),
             kinds=division.kinds,
             permuted=tuple(counts.column for counts in self.columns if counts.column in names),

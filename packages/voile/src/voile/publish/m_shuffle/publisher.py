@@ -12,17 +12,17 @@ import numpy as np
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.permuted import Permuted
 from voile.models.hypergeometric import chance_information
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.m_shuffle.clustering import Clustering, Start, clustering_of, fixed_ranges
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule, RuleName, weakest
 from voile.publish.m_shuffle.decision import (
-    Choice,
     Division,
-    Limits,
     Probability,
+    ShuffleChoice,
+    ShuffleLimits,
     choose,
     log_probability,
 )
@@ -280,7 +280,7 @@ class MShuffle(SingleRelease):
             method={**self._parameters(), "decision": decision},
             disclosure=Disclosure(
                 columns=exactly(roles.published) | dict.fromkeys(choice.permuted, Permuted()),
-                groups=Groups(column=GROUP, made="clusters", by=roles.sensitive),
+                groups=GroupNumbering(column=GROUP, made="clusters", by=roles.sensitive),
             ),
             guarantee=guarantee(
                 roles,
@@ -371,13 +371,13 @@ class MShuffle(SingleRelease):
 
     def _choice(
         self, table: PrivateTable, values: SensitiveValues, clustering: Clustering
-    ) -> Choice:
+    ) -> ShuffleChoice:
         roles, sensitive = table.plan.roles, values.counts
         names = roles.quasi_identifiers
         if self.max_divergence is not None and self.max_log_probability is not None:
             each = np.arange(len(sensitive.rows))  # by combination, for any clusters of these
             counts = table.count_in_groups(Grouping.of_counts(sensitive, each), names)
-            limits = Limits(
+            limits = ShuffleLimits(
                 float(self.max_divergence), float(self.max_log_probability), self.probability
             )
             together = table.count_combinations(roles.published)
@@ -395,7 +395,7 @@ class MShuffle(SingleRelease):
         weighed = tuple(ClusteredColumn.of(column.weighed) for column in counts)
         chosen = self._permuted(weighed)
         permuted = [column for column in weighed if column.name in chosen]
-        return Choice(
+        return ShuffleChoice(
             division=Division(labels, int(labels.max()) + 1, columns),
             kinds={column.name: self._rule.kind(column) for column in weighed},
             permuted=tuple(column.name for column in permuted),
@@ -427,7 +427,7 @@ class MShuffle(SingleRelease):
                 given[field.name] = _plain(value)
         return given
 
-    def _private(self, table: PrivateTable, choice: Choice) -> PrivateRecord:
+    def _private(self, table: PrivateTable, choice: ShuffleChoice) -> PrivateRecord:
         clusters = choice.division.clusters
         decision: dict[str, Any] = {
             "clusters": clusters,

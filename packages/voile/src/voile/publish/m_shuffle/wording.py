@@ -13,7 +13,7 @@ import numpy as np
 
 from voile.models.permutation import whole_column_log_probability
 from voile.publish.m_shuffle.columns import ClusteredColumn
-from voile.publish.m_shuffle.decision import Choice, Division
+from voile.publish.m_shuffle.decision import Division, ShuffleChoice
 from voile.publish.m_shuffle.sensitive import Labels, SensitiveValues
 from voile.publish.protected import assumed_of_units, stated_unit
 from voile.release.claims import PermutationWithinClusters
@@ -39,7 +39,7 @@ _CHOSEN = (
 
 def guarantee(
     roles: Roles,
-    choice: Choice,
+    choice: ShuffleChoice,
     permuted: Sequence[ClusteredColumn],
     sizes: Sequence[int],
     *,
@@ -99,7 +99,7 @@ def _known_rows(protected: Protected) -> str:
     )
 
 
-def _permuted(roles: Roles, choice: Choice, arrangements: float) -> str:
+def _permuted(roles: Roles, choice: ShuffleChoice, arrangements: float) -> str:
     """What was done, and how likely each outcome is."""
     clusters = choice.division.clusters
     were = "were each permuted" if len(choice.permuted) > 1 else "were permuted"
@@ -115,7 +115,7 @@ def _permuted(roles: Roles, choice: Choice, arrangements: float) -> str:
     )
 
 
-def _what_remains(roles: Roles, choice: Choice) -> str:
+def _what_remains(roles: Roles, choice: ShuffleChoice) -> str:
     """What an adversary who knows all columns that stay still learns."""
     stays = [name for name in roles.quasi_identifiers if name not in choice.permuted]
     found = (
@@ -137,7 +137,7 @@ def named(columns: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def published_decision(values: SensitiveValues, choice: Choice, rows: int) -> dict[str, Any]:
+def published_decision(values: SensitiveValues, choice: ShuffleChoice, rows: int) -> dict[str, Any]:
     """What the release shows of the choice anyway: it is all computed from counts in clusters."""
     columns, kinds, permuted = choice.division.columns, choice.kinds, choice.permuted
     return {
@@ -151,7 +151,7 @@ def published_decision(values: SensitiveValues, choice: Choice, rows: int) -> di
     }
 
 
-def notices(choice: Choice) -> Iterator[str]:
+def notices(choice: ShuffleChoice) -> Iterator[str]:
     """What a custodian should know about the choice."""
     clusters = choice.division.clusters
     for column in choice.division.columns:

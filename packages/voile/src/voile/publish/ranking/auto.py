@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from voile.publish.ranking.boxes import bits_of
 from voile.publish.ranking.exact import exact_from
-from voile.publish.ranking.groups import Group, Outcome
+from voile.publish.ranking.groups import Group, RankingGroup
 from voile.publish.ranking.growing import GrowingExchange
 from voile.publish.ranking.peeling import PeelingLift, deletion, peeling_ratio
 from voile.publish.ranking.remnant import Remnant
@@ -38,7 +38,7 @@ _IMPROVING = 64
 """Improving a group that was found may take this part of the work of finding one."""
 
 
-def auto(remnant: Remnant, terms: SearchTerms, key: Key) -> Outcome:
+def auto(remnant: Remnant, terms: SearchTerms, key: Key) -> RankingGroup:
     """The best group that heuristics and exact search find, and whether there is no better."""
     peeled = [
         search(remnant, terms, key).group for search in (peeling_ratio, PeelingLift(), deletion)

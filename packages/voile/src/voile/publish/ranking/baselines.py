@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.ranking.groups import Group, Outcome, group_of
+from voile.publish.ranking.groups import Group, RankingGroup, group_of
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.terms import SearchTerms
 from voile_base.randomness import Key
@@ -36,13 +36,13 @@ from voile_base.randomness import Key
 __all__ = ["box_around", "mondrian", "mondrian_boxes", "perfect_precision", "perfect_recall"]
 
 
-def perfect_recall(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+def perfect_recall(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     """The box around all top rows searched from, if it is feasible."""
     group = box_around(remnant, np.flatnonzero(remnant.targets(terms.batch)))
     return _best(terms, [group])
 
 
-def perfect_precision(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+def perfect_precision(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     """The same box above its least score; see the module on what that gives away."""
     targets = np.flatnonzero(remnant.targets(terms.batch))
     inside = _inside(remnant, targets)
@@ -50,7 +50,7 @@ def perfect_precision(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcom
     return _best(terms, [group_of(remnant, inside, thresholded=True)])
 
 
-def mondrian(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+def mondrian(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     """Of Mondrian's boxes of the top rows the feasible one with most of them."""
     return _best(terms, mondrian_boxes(remnant, terms))
 
@@ -91,7 +91,7 @@ def _cut(
     return [part]
 
 
-def _best(terms: SearchTerms, groups: list[Group]) -> Outcome:
+def _best(terms: SearchTerms, groups: list[Group]) -> RankingGroup:
     feasible = [group for group in groups if group.is_feasible(terms)]
     best = max(feasible, key=lambda group: group.published_tops, default=None)
-    return Outcome(best, proved=False)
+    return RankingGroup(best, proved=False)

@@ -29,9 +29,9 @@ from voile_base.errors import PlanError
 
 __all__ = [
     "Bits",
+    "BoxQuestion",
+    "BoxTally",
     "Field",
-    "Question",
-    "Tally",
     "bits_of",
     "content",
     "count",
@@ -68,7 +68,7 @@ class Field(NamedTuple):
     """(words,): the top rows."""
 
 
-class Question(NamedTuple):
+class BoxQuestion(NamedTuple):
     """A field, the rows that may still be published, and what a group must satisfy."""
 
     field: Field
@@ -85,7 +85,7 @@ class Question(NamedTuple):
     """(persons + 1,): when each was last counted, and then how often it was counted."""
 
 
-class Tally(NamedTuple):
+class BoxTally(NamedTuple):
     """What lies in a box."""
 
     targets: int
@@ -238,7 +238,7 @@ def tally(question: Any, rows: Any) -> Any:
     persons = members
     if len(question.unit) > 0 and members >= question.k:
         persons = count_persons(question, rows)
-    return Tally(
+    return BoxTally(
         count(question.targets, rows),
         count(question.field.top, rows),
         count(rows, rows),

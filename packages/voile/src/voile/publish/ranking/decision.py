@@ -25,7 +25,7 @@ from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.units import GroupedUnits
 from voile.publish.generalization.regions import regions
 from voile.publish.ranking.groups import Group, Search, publish_groups
-from voile.publish.ranking.groups import Groups as Found
+from voile.publish.ranking.groups import RankedBoxes as Found
 from voile.publish.ranking.ordered import range_names
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.scoring import Scoring

@@ -7,8 +7,8 @@ the one found first, which no order of the rows changes.
 Source: none; the thesis ("K-ARQ", POSTECH 2011) has only heuristics, so a user cannot know whether
 a failure means "impossible".
 
-Claim, where the search ends within its limits (``Outcome.proved``): with ``beyond_top`` no box that
-any fresh rows of the remnant span is feasible and holds more of these rows; without it, no box
+Claim, where the search ends within its limits (``RankingGroup.proved``): with ``beyond_top`` no box
+that any fresh rows of the remnant span is feasible and holds more of these rows; without it, no box
 that these top rows span.  Rows outside the remnant's box are never taken in.
 
 Algorithm: depth first over boxes around top rows, branch and bound.
@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from voile.publish.ranking.boxes import (
     Bits,
-    Question,
+    BoxQuestion,
     content,
     count,
     is_feasible,
@@ -53,7 +53,7 @@ from voile.publish.ranking.boxes import (
     tally,
     tighten,
 )
-from voile.publish.ranking.groups import Outcome
+from voile.publish.ranking.groups import RankingGroup
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.terms import SearchTerms
 from voile.publish.ranking.unpacking import outcome_of
@@ -94,12 +94,12 @@ class _Tree(NamedTuple):
     """(1,): boxes that may still be looked at."""
 
 
-def exact(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+def exact(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     """The feasible group with most top rows; within ``terms.work`` and ``terms.seconds``."""
     return exact_from(remnant, terms, None)
 
 
-def exact_from(remnant: Remnant, terms: SearchTerms, known: Bits | None) -> Outcome:
+def exact_from(remnant: Remnant, terms: SearchTerms, known: Bits | None) -> RankingGroup:
     """As ``exact``; ``known`` are the rows of a feasible box, which only a better one replaces."""
     question = remnant.question(terms)
     limit = _Limit(terms)
@@ -120,7 +120,7 @@ class _Limit:
         self._work = terms.work
         self._end = None if terms.seconds is None else monotonic() + terms.seconds
 
-    def explore(self, question: Question, tree: _Tree, *, beyond_top: bool) -> bool:
+    def explore(self, question: BoxQuestion, tree: _Tree, *, beyond_top: bool) -> bool:
         """Search on; True where the search ended within the limit."""
         tree.work[0] = before = self._work - self.spent
         while tree.level[0] >= 0 and tree.work[0] > 0:
@@ -131,7 +131,7 @@ class _Limit:
         return bool(tree.level[0] < 0)
 
 
-def _planted(question: Question, known: Bits | None) -> _Tree:
+def _planted(question: BoxQuestion, known: Bits | None) -> _Tree:
     """A search that has not begun."""
     sides, tops = question.field.order.shape
     levels = tops + 1
@@ -157,7 +157,7 @@ def _planted(question: Question, known: Bits | None) -> _Tree:
 
 
 @njit(cache=True, nogil=True)
-def _explore(question: Question, tree: _Tree, beyond_top: bool) -> None:
+def _explore(question: BoxQuestion, tree: _Tree, beyond_top: bool) -> None:
     """Go on with the search until it ends or this slice of work is used up."""
     rows = np.empty_like(tree.found)
     level = tree.level[0]
@@ -193,7 +193,7 @@ def _branch(field: Any, tree: _Tree, level: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _look(question: Question, tree: _Tree, level: int, beyond_top: bool, rows: Any) -> int:
+def _look(question: BoxQuestion, tree: _Tree, level: int, beyond_top: bool, rows: Any) -> int:
     """Settle a box, or find its branches: returns how many."""
     if not _reaches(question.field, tree, level):
         return 0

@@ -24,7 +24,7 @@ from typing import NoReturn
 
 from voile_base.errors import PlanError, nearest
 
-__all__ = ["FUNCTIONS", "Expression", "Measure", "parse"]
+__all__ = ["FUNCTIONS", "Expression", "GrowingFunction", "parse"]
 
 FUNCTIONS = ("sqrt", "ln", "log10")
 _LONGEST = 10_000
@@ -44,7 +44,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Measure:
+class GrowingFunction:
     """A growing function of one column: the column itself, a root, a logarithm or a power."""
 
     column: str
@@ -63,7 +63,7 @@ class Measure:
 class Expression:
     """A sum of weighted measures, and a number that shifts it."""
 
-    weights: Mapping[Measure, Fraction] = field(default_factory=dict)
+    weights: Mapping[GrowingFunction, Fraction] = field(default_factory=dict)
     shift: Fraction = Fraction(0)
 
     def plus(self, other: Expression) -> Expression:
@@ -83,7 +83,9 @@ class Expression:
         if self.shift or len(self.weights) != 1:
             return None
         ((measure, weight),) = self.weights.items()
-        return measure.column if measure == Measure(measure.column) and weight == 1 else None
+        return (
+            measure.column if measure == GrowingFunction(measure.column) and weight == 1 else None
+        )
 
 
 def parse(text: str) -> Expression:
@@ -190,7 +192,7 @@ class _Reader:
         kind, power = self._left.pop()
         if base.column is None or kind != "number" or not re.fullmatch("[1-9]", power):
             _refuse(f"a power is that of one column, from 1 to {_HIGHEST_POWER}")
-        return _one(Measure(base.column, power=int(power)))
+        return _one(GrowingFunction(base.column, power=int(power)))
 
     def _atom(self) -> Expression:
         kind, value = self._left.pop()
@@ -198,11 +200,11 @@ class _Reader:
             case "number":
                 return Expression(shift=Fraction(value))
             case "column":
-                return _one(Measure(value))
+                return _one(GrowingFunction(value))
             case "word" if self.value == "(":
                 return self._function(value)
             case "word":
-                return _one(Measure(value))
+                return _one(GrowingFunction(value))
         if value != "(":
             _refuse(f"{value!r} stands where a number or a column should")
         return self._inside()
@@ -214,7 +216,7 @@ class _Reader:
         inside = self._inside()
         if inside.column is None:
             _refuse(f"{name} is that of one column")
-        return _one(Measure(inside.column, function=name))
+        return _one(GrowingFunction(inside.column, function=name))
 
     def _inside(self) -> Expression:
         """What stands in parentheses, the first of which has been read."""
@@ -230,7 +232,7 @@ class _Reader:
         return None
 
 
-def _one(measure: Measure) -> Expression:
+def _one(measure: GrowingFunction) -> Expression:
     return Expression({measure: Fraction(1)})
 
 

@@ -30,7 +30,7 @@ from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.terms import SearchTerms
 from voile_base.randomness import Key
 
-__all__ = ["Group", "Groups", "Outcome", "Search", "group_of", "publish_groups"]
+__all__ = ["Group", "RankedBoxes", "RankingGroup", "Search", "group_of", "publish_groups"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RankingGroup:
     """A group, or none; and whether the search knows that there is no better answer."""
 
     group: Group | None
@@ -87,12 +87,12 @@ class Outcome:
 _PART_OF_WORK = 64
 """An attempt from a part of the top rows that are left may take this part of the work."""
 
-Search = Callable[[Remnant, SearchTerms, Key], Outcome]
+Search = Callable[[Remnant, SearchTerms, Key], RankingGroup]
 """Looks for one group."""
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class RankedBoxes:
     """All groups of a ranking, in the order in which they were found."""
 
     groups: tuple[Group, ...]
@@ -111,7 +111,7 @@ class Groups:
         return Fraction(self.published, self.tops)
 
 
-def publish_groups(remnant: Remnant, terms: SearchTerms, search: Search, key: Key) -> Groups:
+def publish_groups(remnant: Remnant, terms: SearchTerms, search: Search, key: Key) -> RankedBoxes:
     """Search for groups until no top row is left or no group is found."""
     groups: list[Group] = []
     while (left := int(remnant.fresh[: remnant.tops].sum())) > 0:
@@ -124,10 +124,12 @@ def publish_groups(remnant: Remnant, terms: SearchTerms, search: Search, key: Ke
         remnant = remnant.published(outcome.group.members)
     else:
         stop = "used up"
-    return Groups(tuple(groups), remnant.tops, remnant.tops - left, stop, remnant)
+    return RankedBoxes(tuple(groups), remnant.tops, remnant.tops - left, stop, remnant)
 
 
-def _round(remnant: Remnant, terms: SearchTerms, search: Search, key: Key, left: int) -> Outcome:
+def _round(
+    remnant: Remnant, terms: SearchTerms, search: Search, key: Key, left: int
+) -> RankingGroup:
     batch = left if terms.batch is None else min(terms.batch, left)
     while batch < left:
         part = replace(terms, batch=batch, work=max(1, terms.work // _PART_OF_WORK))

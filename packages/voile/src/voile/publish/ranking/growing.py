@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.publish.ranking.boxes import (
-    Question,
+    BoxQuestion,
     content,
     count,
     has,
@@ -42,7 +42,7 @@ from voile.publish.ranking.boxes import (
     tally,
     tighten,
 )
-from voile.publish.ranking.groups import Outcome
+from voile.publish.ranking.groups import RankingGroup
 from voile.publish.ranking.insertion import begin, grow
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.terms import SearchTerms, require
@@ -53,7 +53,7 @@ from voile_base.randomness import Key
 __all__ = ["GrowingExchange", "growing"]
 
 
-def growing(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+def growing(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     """Grow from each top row by the greatest gain in top rows minus others."""
     question = remnant.question(terms)
     rows = np.zeros(len(question.field.top), dtype=np.uint64)
@@ -77,7 +77,7 @@ class GrowingExchange:
         require(self.iterations >= 1, "iterations", "at least 1")
         require(min(self.exchange) >= 1, "exchange", "two whole numbers, at least 1")
 
-    def __call__(self, remnant: Remnant, terms: SearchTerms, key: Key) -> Outcome:
+    def __call__(self, remnant: Remnant, terms: SearchTerms, key: Key) -> RankingGroup:
         """Look for a feasible box."""
         question = remnant.question(terms)
         rows = np.zeros(len(question.field.top), dtype=np.uint64)
@@ -90,7 +90,7 @@ class GrowingExchange:
 
 
 @njit(cache=True, nogil=True)
-def _grow_each(question: Question, best: Any) -> bool:
+def _grow_each(question: BoxQuestion, best: Any) -> bool:
     sides, tops = question.field.order.shape
     rows = np.empty_like(best)
     barred = np.zeros_like(question.targets)
@@ -112,7 +112,7 @@ def _grow_each(question: Question, best: Any) -> bool:
 
 @njit(cache=True, nogil=True)
 def _grow_at_random(
-    question: Question,
+    question: BoxQuestion,
     slack: float,
     words: NDArray[np.uint64],
     exchange: tuple[int, int],
@@ -141,7 +141,7 @@ def _grow_at_random(
 
 
 @njit(cache=True, nogil=True)
-def _rating(question: Question, rows: Any) -> Any:
+def _rating(question: BoxQuestion, rows: Any) -> Any:
     """How good a box is: (1, targets) if feasible; (0, - lack of top rows); (-1, 0) below k."""
     here = tally(question, rows)
     if here.persons < question.k:
@@ -154,7 +154,7 @@ def _rating(question: Question, rows: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _exchange(question: Question, exchange: tuple[int, int], edge: Any, rows: Any) -> bool:
+def _exchange(question: BoxQuestion, exchange: tuple[int, int], edge: Any, rows: Any) -> bool:
     """Take the first better box that an exchange leads to; False where there is none."""
     field = question.field
     now = _rating(question, rows)
@@ -187,7 +187,9 @@ def _exchange(question: Question, exchange: tuple[int, int], edge: Any, rows: An
 
 
 @njit(cache=True, nogil=True)
-def _replenish(question: Question, most: int, now: Any, barred: Any, edge: Any, rows: Any) -> bool:
+def _replenish(
+    question: BoxQuestion, most: int, now: Any, barred: Any, edge: Any, rows: Any
+) -> bool:
     """Take in up to ``most`` rows until the box is better than ``now``."""
     content(question.field, edge, rows)
     for _ in range(most):

@@ -26,8 +26,16 @@ from typing import Any
 
 import numpy as np
 
-from voile.publish.ranking.boxes import Question, content, has, is_feasible, is_precise, put, tally
-from voile.publish.ranking.groups import Outcome
+from voile.publish.ranking.boxes import (
+    BoxQuestion,
+    content,
+    has,
+    is_feasible,
+    is_precise,
+    put,
+    tally,
+)
+from voile.publish.ranking.groups import RankingGroup
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.terms import SearchTerms
 from voile.publish.ranking.unpacking import outcome_of
@@ -37,7 +45,7 @@ from voile_base.randomness import Key
 __all__ = ["begin", "grow", "insertion"]
 
 
-def insertion(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+def insertion(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     """Grow from the best top row by the greatest gain in top rows minus others."""
     question = remnant.question(terms)
     rows = np.zeros(len(question.field.top), dtype=np.uint64)
@@ -46,7 +54,7 @@ def insertion(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
 
 
 @njit(cache=True, nogil=True)
-def _insert(question: Question, rows: Any) -> bool:
+def _insert(question: BoxQuestion, rows: Any) -> bool:
     sides, tops = question.field.order.shape
     barred = np.zeros_like(question.targets)
     edge = np.empty(sides, dtype=np.int64)
@@ -62,7 +70,7 @@ def _insert(question: Question, rows: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def begin(question: Question, start: int, edge: Any, rows: Any) -> None:
+def begin(question: BoxQuestion, start: int, edge: Any, rows: Any) -> None:
     """The box around one top row."""
     put(question.field.rank[:, start], edge)
     content(question.field, edge, rows)
@@ -70,7 +78,7 @@ def begin(question: Question, start: int, edge: Any, rows: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def grow(
-    question: Question,
+    question: BoxQuestion,
     barred: Any,
     slack: float,
     word: np.uint64,

@@ -75,11 +75,11 @@ from voile.table.membership import ASIDE, FRESH, Members, ShownText
 from voile_base.errors import InfeasibleError
 from voile_base.randomness import Key
 
-__all__ = ["Asked", "Classes", "Decision", "LastingBoxes", "decide", "lasting_boxes"]
+__all__ = ["Classes", "LastingBoxes", "LastingDecision", "LastingQuery", "decide", "lasting_boxes"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class LastingQuery:
     """What new boxes are asked for, and how they are searched."""
 
     terms: SearchTerms
@@ -122,7 +122,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class LastingDecision:
     """What becomes of the g counted combinations, of which some are of earlier classes."""
 
     ranked: Ranked
@@ -139,9 +139,9 @@ def decide(
     top: CountedTop,
     number: NDArray[np.int64],
     before: Classes,
-    asked: Asked,
+    asked: LastingQuery,
     plan: Plan,
-) -> Decision:
+) -> LastingDecision:
     """Find boxes for new rows, and see which others are precise.
 
     ``top`` counts all rows of the table, and ``number`` (g,) is the class of each combination.
@@ -162,11 +162,11 @@ def decide(
     for place, one in enumerate(again, len(ranked.kept)):
         group[number == one] = place
     new = list(_told(top, ranked, plan)) if ranked.kept else []
-    return Decision(replace(ranked, group=group), of_class, new, again)
+    return LastingDecision(replace(ranked, group=group), of_class, new, again)
 
 
 def lasting_boxes(
-    members: Members, top: CountedTop, number: NDArray[np.int64], asked: Asked, plan: Plan
+    members: Members, top: CountedTop, number: NDArray[np.int64], asked: LastingQuery, plan: Plan
 ) -> LastingBoxes:
     """Decide on the boxes of new rows, and on which others are shown; see ``decide``."""
     counts = top.counts

@@ -54,7 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.publish.ranking.boxes import (
-    Question,
+    BoxQuestion,
     content,
     count,
     has,
@@ -63,7 +63,7 @@ from voile.publish.ranking.boxes import (
     tally,
     tighten,
 )
-from voile.publish.ranking.groups import Outcome
+from voile.publish.ranking.groups import RankingGroup
 from voile.publish.ranking.peeling import deleted
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.terms import SearchTerms, require
@@ -116,7 +116,7 @@ class Grasp(_Neighbourhood):
         super().__post_init__()
         require(min(self.exchange) >= 1, "exchange", "two whole numbers, at least 1")
 
-    def __call__(self, remnant: Remnant, terms: SearchTerms, key: Key) -> Outcome:
+    def __call__(self, remnant: Remnant, terms: SearchTerms, key: Key) -> RankingGroup:
         """Look for a feasible box."""
         question = remnant.question(terms)
         rows = np.zeros(len(question.field.top), dtype=np.uint64)
@@ -142,7 +142,7 @@ class Theta(_Neighbourhood):
         require(0 <= self.theta <= 1, "theta", "from 0 to 1")
         require(min(self.exchange) >= 1, "exchange", "two whole numbers, at least 1")
 
-    def __call__(self, remnant: Remnant, terms: SearchTerms, key: Key) -> Outcome:
+    def __call__(self, remnant: Remnant, terms: SearchTerms, key: Key) -> RankingGroup:
         """Look for a feasible box."""
         return _drawn(remnant, terms, key, self, self.exchange)
 
@@ -160,7 +160,7 @@ class ThetaRapid(_Neighbourhood):
         super().__post_init__()
         require(0 <= self.theta <= 1, "theta", "from 0 to 1")
 
-    def __call__(self, remnant: Remnant, terms: SearchTerms, key: Key) -> Outcome:
+    def __call__(self, remnant: Remnant, terms: SearchTerms, key: Key) -> RankingGroup:
         """Look for a feasible box."""
         return _drawn(remnant, terms, key, self, None)
 
@@ -187,7 +187,7 @@ def _drawn(
     key: Key,
     search: Theta | ThetaRapid,
     exchange: tuple[int, int] | None,
-) -> Outcome:
+) -> RankingGroup:
     question = remnant.question(terms)
     chosen, rows = deleted(question)
     words = _words(remnant, key, search.iterations)
@@ -198,7 +198,7 @@ def _drawn(
 
 @njit(cache=True, nogil=True)
 def _theta(
-    question: Question, theta: float, words: Any, allowed: Any, chosen: Any, rows: Any
+    question: BoxQuestion, theta: float, words: Any, allowed: Any, chosen: Any, rows: Any
 ) -> bool:
     """Draw neighbour after neighbour; ``chosen`` (top words,) is where Deletion stands."""
     if _is_found(question, chosen, rows):
@@ -220,7 +220,7 @@ def _theta(
 
 
 @njit(cache=True, nogil=True)
-def _grasp(question: Question, alpha: int, words: Any, allowed: Any, rows: Any) -> bool:
+def _grasp(question: BoxQuestion, alpha: int, words: Any, allowed: Any, rows: Any) -> bool:
     chosen = np.empty_like(question.targets)
     for iteration in range(len(words)):
         _construct(question, alpha, words[iteration], allowed, chosen, rows)
@@ -241,7 +241,7 @@ def _grasp(question: Question, alpha: int, words: Any, allowed: Any, rows: Any) 
 
 @njit(cache=True, nogil=True)
 def _construct(
-    question: Question, alpha: int, words: Any, allowed: Any, chosen: Any, rows: Any
+    question: BoxQuestion, alpha: int, words: Any, allowed: Any, chosen: Any, rows: Any
 ) -> None:
     """Draw rows from the best ``alpha`` until the box holds k, or all are taken."""
     tops = question.field.order.shape[1]
@@ -274,7 +274,7 @@ _NEVER = -(1 << 62)
 
 
 @njit(cache=True, nogil=True)
-def _fill(question: Question, allowed: Any, rows: Any, chosen: Any) -> None:
+def _fill(question: BoxQuestion, allowed: Any, rows: Any, chosen: Any) -> None:
     """Take the top rows in the box into the set, where sets are read so."""
     if allowed[4]:
         for word in range(len(chosen)):
@@ -282,7 +282,7 @@ def _fill(question: Question, allowed: Any, rows: Any, chosen: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _box(question: Question, chosen: Any, rows: Any) -> None:
+def _box(question: BoxQuestion, chosen: Any, rows: Any) -> None:
     """The rows in the box around a set that is not empty."""
     edge = np.zeros(len(question.field.order), dtype=np.int64)
     tighten(question.field, chosen, edge)
@@ -290,7 +290,7 @@ def _box(question: Question, chosen: Any, rows: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _is_found(question: Question, chosen: Any, rows: Any) -> bool:
+def _is_found(question: BoxQuestion, chosen: Any, rows: Any) -> bool:
     """Whether the box around a set is feasible; its rows are left in ``rows``."""
     if count(chosen, chosen) == 0:
         return False
@@ -299,14 +299,14 @@ def _is_found(question: Question, chosen: Any, rows: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _precision(question: Question, here: Any) -> float:
+def _precision(question: BoxQuestion, here: Any) -> float:
     """The share of top rows among all rows of a box, or among its members if that is less."""
     own = here.fresh_tops / here.members if here.members else 0.0
     return float(min(here.tops / here.total, own))
 
 
 @njit(cache=True, nogil=True)
-def _moves(question: Question, chosen: Any, allowed: Any) -> Any:
+def _moves(question: BoxQuestion, chosen: Any, allowed: Any) -> Any:
     """What may leave, shape (a, m), what may enter, shape (b, n), and how many candidates that is.
 
     None where there are no candidates, or more than the work left; takes their number off it.
@@ -385,7 +385,7 @@ def _move(
 
 @njit(cache=True, nogil=True)
 def _precisions(
-    question: Question, chosen: Any, allowed: Any, leaving: Any, entering: Any, number: int
+    question: BoxQuestion, chosen: Any, allowed: Any, leaving: Any, entering: Any, number: int
 ) -> NDArray[np.float64]:
     """The precision of each candidate; -1 where it holds no row, or fewer than it must."""
     precision = np.full(number, -1.0)

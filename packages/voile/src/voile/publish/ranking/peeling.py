@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.publish.ranking.boxes import (
-    Question,
+    BoxQuestion,
     content,
     count,
     is_feasible,
@@ -51,7 +51,7 @@ from voile.publish.ranking.boxes import (
     tally,
     tighten,
 )
-from voile.publish.ranking.groups import Outcome
+from voile.publish.ranking.groups import RankingGroup
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.terms import SearchTerms, require
 from voile.publish.ranking.unpacking import outcome_of
@@ -63,7 +63,7 @@ __all__ = ["PeelingLift", "deleted", "deletion", "peel", "peeling_ratio"]
 _DELETION, _LIFT, _RATIO = 0, 1, 2
 
 
-def deletion(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+def deletion(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     """Peel by the greatest gain in top rows minus others."""
     return _outcome(remnant, terms, _DELETION)
 
@@ -78,24 +78,24 @@ class PeelingLift:
     def __post_init__(self) -> None:
         require(0 < self.lift <= 1, "lift", "above 0 and at most 1")
 
-    def __call__(self, remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+    def __call__(self, remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
         """Look for a feasible box."""
         return _outcome(remnant, terms, _LIFT, float(self.lift))
 
 
-def peeling_ratio(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+def peeling_ratio(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     """Peel by the greatest lift for each top row given up."""
     return _outcome(remnant, terms, _RATIO)
 
 
-def _outcome(remnant: Remnant, terms: SearchTerms, rule: int, lift: float = 0.0) -> Outcome:
+def _outcome(remnant: Remnant, terms: SearchTerms, rule: int, lift: float = 0.0) -> RankingGroup:
     question = remnant.question(terms)
     rows = np.empty(len(question.field.top), dtype=np.uint64)
     found = peel(question, rule, lift, question.targets.copy(), rows)
     return outcome_of(remnant, rows if found else None)
 
 
-def deleted(question: Question) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def deleted(question: BoxQuestion) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The top rows that Deletion ends with, be their box feasible or not, and room for its rows."""
     chosen = question.targets.copy()
     rows = np.empty(len(question.field.top), dtype=np.uint64)
@@ -104,7 +104,7 @@ def deleted(question: Question) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 
 @njit(cache=True, nogil=True)
-def peel(question: Question, rule: int, lift: float, chosen: Any, rows: Any) -> bool:
+def peel(question: BoxQuestion, rule: int, lift: float, chosen: Any, rows: Any) -> bool:
     """Peel the box around ``chosen`` until it is feasible.
 
     The top rows that are left stand in ``chosen`` (top words,), the rows of their box in ``rows``.

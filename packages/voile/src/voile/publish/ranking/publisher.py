@@ -50,7 +50,7 @@ from voile.publish.ranking.decision import CountedTop, Ranked, rank, shown_colum
 from voile.publish.ranking.expression import parse
 from voile.publish.ranking.following import follow
 from voile.publish.ranking.groups import Search
-from voile.publish.ranking.lasting import Asked, lasting_boxes
+from voile.publish.ranking.lasting import LastingQuery, lasting_boxes
 from voile.publish.ranking.local_search import Candidates, Elements
 from voile.publish.ranking.measuring import measure
 from voile.publish.ranking.record import disclosure, document, exact_json, texts_of
@@ -58,7 +58,7 @@ from voile.publish.ranking.remnant import Remnant, Ties
 from voile.publish.ranking.scoring import Scoring
 from voile.publish.ranking.searches import LIMITED, PARAMETERS, SearchName, search
 from voile.publish.ranking.statement import (
-    Promise,
+    RankingPromise,
     nothing_found,
     refuse_of_series,
     told_of_boxes,
@@ -275,7 +275,7 @@ class Ranking(SingleRelease):
         draw = randomness.key("departures", self.series, str(number))
         tops = self._best(table.read(), scoring).tops
         found = follow(table, tops, history, scoring, demands, draw)
-        asked = Asked(terms, self._search(), found.criteria, randomness.key(_NAME))
+        asked = LastingQuery(terms, self._search(), found.criteria, randomness.key(_NAME))
         made = lasting_boxes(found.members, found.top, found.number, asked, plan)
         latest, counts = history.latest, found.top.counts
         check_departures(latest.blocks if latest else None, made.blocks, self.k)
@@ -311,8 +311,8 @@ class Ranking(SingleRelease):
         )
         return Publication(release, private, history.appended(version))
 
-    def _promise(self, plan: Plan, terms: SearchTerms, demands: Demands) -> Promise:
-        return Promise(
+    def _promise(self, plan: Plan, terms: SearchTerms, demands: Demands) -> RankingPromise:
+        return RankingPromise(
             terms,
             self.top,
             self.ties,

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.publish.generalization.regions import is_ordered
 from voile.publish.ranking.measuring import MeasuredGroup
 from voile.publish.shown import Spans, exactly, recoded
@@ -33,7 +33,7 @@ def disclosure(plan: Plan, counts: CombinationCounts, shown: Sequence[RecodedCol
     by = (*plan.roles.quasi_identifiers, *plan.roles.ranking)
     return Disclosure(
         columns=exactly(plan.roles.published) | recoded(shown, None, spans),
-        groups=Groups(column=GROUP, made="alike", by=by),
+        groups=GroupNumbering(column=GROUP, made="alike", by=by),
     )
 
 

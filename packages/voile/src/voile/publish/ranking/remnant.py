@@ -20,7 +20,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.ranking.boxes import Field, Question, bits_of, field_of
+from voile.publish.ranking.boxes import BoxQuestion, Field, bits_of, field_of
 from voile.publish.ranking.terms import SearchTerms
 from voile_base.errors import PlanError
 
@@ -136,9 +136,9 @@ class Remnant:
         )
         return chosen
 
-    def question(self, terms: SearchTerms) -> Question:
+    def question(self, terms: SearchTerms) -> BoxQuestion:
         """What compiled searches are asked."""
-        return Question(
+        return BoxQuestion(
             self.field,
             bits_of(self.targets(terms.batch)),
             bits_of(self.fresh),

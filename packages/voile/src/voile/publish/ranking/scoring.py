@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.ranking.expression import Expression, Measure
+from voile.publish.ranking.expression import Expression, GrowingFunction
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.private import PrivateTable
@@ -67,7 +67,7 @@ class Scoring:
         given = dict.fromkeys(columns, Decimal(1)) if weights is None else weights
         _require_same(given, columns)
         signed = {
-            Measure(column): Fraction(given[column]) * (-1 if _lower(plan, column) else 1)
+            GrowingFunction(column): Fraction(given[column]) * (-1 if _lower(plan, column) else 1)
             for column in columns
         }
         return cls(Expression(signed))
@@ -141,7 +141,7 @@ class Scoring:
                 error += abs(float(weight)) * own
         return error * (1 + _ROUNDING)
 
-    def _terms(self, column: str) -> Iterator[tuple[Measure, Fraction]]:
+    def _terms(self, column: str) -> Iterator[tuple[GrowingFunction, Fraction]]:
         weights = self.expression.weights.items()
         return ((measure, weight) for measure, weight in weights if measure.column == column)
 
@@ -185,7 +185,7 @@ def _lower(plan: Plan, column: str) -> bool:
     return plan.columns.get(column, ColumnPlan()).better == "lower"
 
 
-def _exact(values: ExactNumbers, measure: Measure, weight: Fraction) -> ValueScores:
+def _exact(values: ExactNumbers, measure: GrowingFunction, weight: Fraction) -> ValueScores:
     """A term of each value."""
     least = int(values.units.min(initial=1))
     if measure.function:
@@ -226,7 +226,7 @@ def _sum(units: list[NDArray[Any]]) -> NDArray[Any]:
     return total
 
 
-def _near(values: Floats, measure: Measure) -> Floats:
+def _near(values: Floats, measure: GrowingFunction) -> Floats:
     """A measure of each value, NaN where it has none."""
     if measure.function:
         return _FUNCTIONS[measure.function].near(values)
@@ -240,7 +240,7 @@ def _weighted(values: Floats, weight: Fraction) -> Floats:
     return values if weight == 1 else values * float(weight)
 
 
-def _propagated(measure: Measure, largest: float, relative: float) -> float:
+def _propagated(measure: GrowingFunction, largest: float, relative: float) -> float:
     """By how much a measure of a double differs from that of the number that it stands for."""
     rounding = 10.0**-DECIMALS
     match measure.function:
@@ -252,7 +252,7 @@ def _propagated(measure: Measure, largest: float, relative: float) -> float:
             return -log1p(-relative) + rounding
 
 
-def _refuse(measure: Measure, must: str, wrong: NDArray[np.bool_]) -> NoReturn:
+def _refuse(measure: GrowingFunction, must: str, wrong: NDArray[np.bool_]) -> NoReturn:
     count = int(np.count_nonzero(wrong))
     msg = (
         f"by: {measure} is for values {must}, and {count} different values of the column are not; "

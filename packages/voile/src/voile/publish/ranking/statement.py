@@ -15,10 +15,10 @@ from voile.publish.generalization.lasting_statement import (
 )
 from voile.publish.generalization.terms import Demands, Diversity
 from voile.publish.protected import assumed_of_units, known_rows, stated_unit
-from voile.publish.ranking.groups import Groups
+from voile.publish.ranking.groups import RankedBoxes
 from voile.publish.ranking.remnant import Ties
 from voile.publish.ranking.terms import SearchTerms
-from voile.release.claims import Ranking
+from voile.release.claims import RankingClaim
 from voile.release.release import Guarantee
 from voile.schema.persons import others_told, units_told
 from voile.schema.roles import Protected
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # deciding takes compiled code
     from voile.publish.ranking.decision import Ranked
     from voile.publish.ranking.lasting import LastingBoxes
 
-__all__ = ["Promise", "nothing_found", "refuse_of_series", "told_of_boxes", "told_of_search"]
+__all__ = ["RankingPromise", "nothing_found", "refuse_of_series", "told_of_boxes", "told_of_search"]
 
 _ASSUMES = (
     "what anybody knows of a person beforehand stands in the quasi-identifiers and ranking "
@@ -59,7 +59,7 @@ _THRESHOLD = (
 
 
 @dataclass(frozen=True)
-class Promise:
+class RankingPromise:
     """What a ranking was asked for."""
 
     terms: SearchTerms
@@ -123,8 +123,8 @@ class Promise:
             f"with rows of at least {self.terms.k} people{diverse * bool(self.demands.words)}"
         )
 
-    def _claim(self) -> Ranking:
-        return Ranking(
+    def _claim(self) -> RankingClaim:
+        return RankingClaim(
             k=self.terms.k,
             precision=float(self.terms.precision),
             top=self.top,
@@ -202,7 +202,7 @@ def refuse_of_series(
 
 
 def nothing_found(
-    found: Groups, terms: SearchTerms, search: str, protected: Protected
+    found: RankedBoxes, terms: SearchTerms, search: str, protected: Protected
 ) -> InfeasibleError:
     """No group was found; says whether none exists."""
     share = f"{float(terms.precision):.6g}"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.publish.ranking.boxes import Bits
-from voile.publish.ranking.groups import Outcome, group_of
+from voile.publish.ranking.groups import RankingGroup, group_of
 from voile.publish.ranking.remnant import Remnant
 
 __all__ = ["outcome_of", "rows_of"]
@@ -20,7 +20,7 @@ def rows_of(bits: Bits, n: int) -> NDArray[np.bool_]:
 
 def outcome_of(
     remnant: Remnant, rows: Bits | None, *, proved: bool = False, examined: int = 0
-) -> Outcome:
+) -> RankingGroup:
     """What a search found, as its caller reads it."""
     group = None if rows is None else group_of(remnant, rows_of(rows, len(remnant)))
-    return Outcome(group, proved, examined)
+    return RankingGroup(group, proved, examined)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Evidence, Labels
-from voile.disclosure.shuffled import Permuted, group_counts
+from voile.disclosure.shuffled import PermutedEvidence, group_counts
 from voile.release.reading.rows import (
     People,
     PublishedRows,
@@ -129,7 +129,7 @@ def shares_of(
     return distinct_values(values.values), sparse.csr_array(normal)
 
 
-def _permuted(published: PublishedRows, view: ColumnView, place: Codes) -> Permuted:
+def _permuted(published: PublishedRows, view: ColumnView, place: Codes) -> PermutedEvidence:
     """The evidence in a column that was permuted within groups; ``place`` as in ``Sightings``."""
     known = view.known
     groups, count = published.groups()
@@ -141,7 +141,7 @@ def _permuted(published: PublishedRows, view: ColumnView, place: Codes) -> Permu
     group = np.empty(len(view.cells.rows), dtype=np.int64)
     group[place] = groups
     counts = group_counts((value, distinct.height), (groups, count))
-    return Permuted.of(codes, group, each.evidence(), counts)
+    return PermutedEvidence.of(codes, group, each.evidence(), counts)
 
 
 def _folded(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:

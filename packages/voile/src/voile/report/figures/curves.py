@@ -25,7 +25,7 @@ from voile.report.words import Share, clipped, number, percent, printable, width
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Field
 
-__all__ = ["Line", "Panel", "Parameter", "draw_curves", "draw_key"]
+__all__ = ["CurveParameter", "Line", "Panel", "draw_curves", "draw_key"]
 
 _WIDTH = 340.0
 _HEIGHT = 216.0
@@ -39,7 +39,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (7, 2, 1, 2)))
 
 
 @dataclass(frozen=True)
-class Parameter:
+class CurveParameter:
     """What lies along the axis: numbers, or settings that have no distance from each other."""
 
     name: str
@@ -93,7 +93,7 @@ class Panel:
         return guesses[0] if same else None
 
 
-def draw_curves(panel: Panel, parameter: Parameter, most: int) -> Chart:
+def draw_curves(panel: Panel, parameter: CurveParameter, most: int) -> Chart:
     """The chart of at least one line with at least one point; lines beyond ``most`` are left out.
 
     The table holds them all.
@@ -183,7 +183,7 @@ def _upright(axes: Field, panel: Panel, values: Sequence[float]) -> None:
         number_axis(axes, vertical=True)
 
 
-def _along(axes: Field, parameter: Parameter) -> None:
+def _along(axes: Field, parameter: CurveParameter) -> None:
     positions = parameter.positions()
     if parameter.logarithmic:
         axes.set_xscale("log")
@@ -207,7 +207,7 @@ def _along(axes: Field, parameter: Parameter) -> None:
     axes.set_xlabel(clipped(parameter.name, _WIDTH - 80, SMALL), labelpad=6)
 
 
-def _words(panel: Panel, parameter: Parameter) -> Words:
+def _words(panel: Panel, parameter: CurveParameter) -> Words:
     said = percent if panel.rates else number
     sentences = [_course(line, parameter, said) for line in panel.lines[:_SPOKEN]]
     if len(panel.lines) > _SPOKEN:
@@ -236,7 +236,7 @@ def _words(panel: Panel, parameter: Parameter) -> Words:
     return Words(panel.name, panel.title, " ".join(sentences), heads, tuple(rows))
 
 
-def _course(line: Line, parameter: Parameter, said: Any) -> str:
+def _course(line: Line, parameter: CurveParameter, said: Any) -> str:
     head = f"{line.name}: " if line.name else ""
     course = (f"{said(value)} at {parameter.labels[index]}" for index, value in line.points)
     return f"{head}{', '.join(course)}."

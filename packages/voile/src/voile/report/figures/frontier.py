@@ -26,9 +26,9 @@ from voile.report.figures.canvas import (
     sheet,
 )
 from voile.report.words import Share, clipped, counted, listed, number, percent, width_of
-from voile.study.frontier import Risk
+from voile.study.frontier import FrontierRisk
 
-__all__ = ["Axes", "Placed", "draw_frontier", "place_labels"]
+__all__ = ["FrontierAxes", "Placed", "draw_frontier", "place_labels"]
 
 _WIDTH = 640.0
 _HEIGHT = 440.0
@@ -73,13 +73,13 @@ class Placed:
     """Other releases on the frontier whose risk cannot be told from this one's."""
 
     @property
-    def as_risk(self) -> Risk:
+    def as_risk(self) -> FrontierRisk:
         """The risk with its interval."""
-        return Risk(self.risk, self.low, self.high)
+        return FrontierRisk(self.risk, self.low, self.high)
 
 
 @dataclass(frozen=True)
-class Axes:
+class FrontierAxes:
     """What the axes measure."""
 
     risk: str
@@ -88,7 +88,9 @@ class Axes:
     """Of the measure on the upright axis."""
 
 
-def draw_frontier(name: str, title: str, axes_named: Axes, points: Sequence[Placed]) -> Chart:
+def draw_frontier(
+    name: str, title: str, axes_named: FrontierAxes, points: Sequence[Placed]
+) -> Chart:
     """The chart of at least one release; names stand where there is room, the frontier's first."""
     margins = Margins(left=66, right=16, top=34, bottom=50)
     ordered = sorted(points, key=lambda point: (not point.best, point.risk, point.loss))
@@ -157,7 +159,9 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     return low - 0.08 * reach, high + 0.08 * reach
 
 
-def _words(name: str, title: str, axes: Axes, points: Sequence[Placed], logarithmic: bool) -> Words:
+def _words(
+    name: str, title: str, axes: FrontierAxes, points: Sequence[Placed], logarithmic: bool
+) -> Words:
     best = sorted((point for point in points if point.best), key=lambda point: point.risk)
     said = f"{counted(len(points), 'release')}; {len(best):,} of them on the frontier"
     if best:

@@ -29,7 +29,7 @@ from voile.report.words import Share, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Rate", "draw_rates"]
+__all__ = ["SuccessRate", "draw_rates"]
 
 
 _OFTEN = 0.05
@@ -37,7 +37,7 @@ _OFTEN = 0.05
 
 
 @dataclass(frozen=True)
-class Rate:
+class SuccessRate:
     """The success of one attack; all numbers are between 0 and 1."""
 
     name: str
@@ -51,7 +51,7 @@ class Rate:
     """Whether successes were counted; else they are what the adversary believes."""
 
 
-def draw_rates(name: str, title: str, rates: Sequence[Rate]) -> Chart:
+def draw_rates(name: str, title: str, rates: Sequence[SuccessRate]) -> Chart:
     """The chart of at least one attack, in the given order from the top."""
     often = [rate for rate in rates if rate.baseline >= _OFTEN]
     rarely = [rate for rate in rates if rate.baseline < _OFTEN]
@@ -72,7 +72,7 @@ def draw_rates(name: str, title: str, rates: Sequence[Rate]) -> Chart:
         return finished(figure, _words(name, title, rates, logarithmic))
 
 
-def _draw_field(axes: Axes, rates: Sequence[Rate]) -> bool:
+def _draw_field(axes: Axes, rates: Sequence[SuccessRate]) -> bool:
     """Attacks on an axis of their own; true where it is logarithmic."""
     # Lower ends of intervals may be very small, and stretch the axis only where they are 0.
     ends = [end for rate in rates for end in (rate.value, rate.baseline, rate.high)]
@@ -83,7 +83,7 @@ def _draw_field(axes: Axes, rates: Sequence[Rate]) -> bool:
     return logarithmic
 
 
-def _mark(axes: Axes, line: float, rate: Rate) -> None:
+def _mark(axes: Axes, line: float, rate: SuccessRate) -> None:
     """Guessing, the success and its interval, at the height ``line``."""
     low, value, high, guess = at_least((rate.low, rate.value, rate.high, rate.baseline), axes)
     over: dict[str, Any] = {"clip_on": False, "markeredgewidth": 1.8}
@@ -97,13 +97,13 @@ def _mark(axes: Axes, line: float, rate: Rate) -> None:
     axes.plot([value], [line], "o", color=Ink.AFTER, markersize=9, mfc=fill, **over)
 
 
-def _interval(rate: Rate) -> str:
+def _interval(rate: SuccessRate) -> str:
     if rate.low == rate.high:
         return "counted in closed form, no interval"
     return f"95 % interval {percent(rate.low)} to {percent(rate.high)}"
 
 
-def _words(name: str, title: str, rates: Sequence[Rate], logarithmic: bool) -> Words:
+def _words(name: str, title: str, rates: Sequence[SuccessRate], logarithmic: bool) -> Words:
     sentences = [
         f"{rate.name}: {'succeeds' if rate.counted else 'is believed to succeed'} for "
         f"{percent(rate.value)} of {rate.targets} ({_interval(rate)}), guessing for "

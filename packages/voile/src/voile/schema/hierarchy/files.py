@@ -17,7 +17,7 @@ from pathlib import Path
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile_base.errors import PlanError
 
-__all__ = ["Line", "read_lines", "read_taxonomy"]
+__all__ = ["HierarchyLine", "read_lines", "read_taxonomy"]
 
 _SEPARATORS = (";", "\t", ",", "|")
 _ONE_FIELD = (
@@ -27,7 +27,7 @@ _ONE_FIELD = (
 
 
 @dataclass(frozen=True)
-class Line:
+class HierarchyLine:
     """One line of the file: its number, from 1, and its fields, at least two."""
 
     number: int
@@ -38,7 +38,7 @@ class Line:
 class _Reading:
     """The lines as one separator splits them, up to the last that it can split."""
 
-    lines: list[Line]
+    lines: list[HierarchyLine]
     last: int
     fault: str | None = None
 
@@ -61,7 +61,7 @@ def read_taxonomy(path: Path) -> Taxonomy:
     return Taxonomy(tuple(line.fields for line in lines), str(path))
 
 
-def read_lines(path: Path) -> list[Line]:
+def read_lines(path: Path) -> list[HierarchyLine]:
     """The lines of a file, at least one; raises ``PlanError``, also for a repeated value."""
     text = _read_text(path)
     readings = [_split(text, separator) for separator in _SEPARATORS]
@@ -102,19 +102,19 @@ def _read_text(path: Path) -> str:
 
 def _split(text: str, separator: str) -> _Reading:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    lines: list[Line] = []
+    lines: list[HierarchyLine] = []
     try:
         for fields in reader:
             if len(fields) == 1:
                 return _Reading(lines, reader.line_num, _ONE_FIELD)
             if fields:
-                lines.append(Line(reader.line_num, tuple(fields)))
+                lines.append(HierarchyLine(reader.line_num, tuple(fields)))
     except csv.Error as error:
         return _Reading(lines, reader.line_num, f"cannot be split into fields: {error}")
     return _Reading(lines, reader.line_num)
 
 
-def _require_distinct(path: Path, lines: Sequence[Line]) -> None:
+def _require_distinct(path: Path, lines: Sequence[HierarchyLine]) -> None:
     first: dict[str, int] = {}
     for line in lines:
         value, *groups = line.fields
