@@ -68,7 +68,7 @@ def test_a_backup_of_a_running_service_goes_on_from_where_it_was(backed, tmp_pat
     again = tmp_path / "again"
     restore(file, again, tmp_path / "recovery.key")
     found = check(again, Configuration.read(again))
-    assert (found.trucks, found.sealed) == (1, 6)
+    assert (found.trucks, found.sealed) == (1, 7)
     assert {one.name for one in again.iterdir()} == {
         "share.toml", "vault.key", "share.db", "recovery.pub"
     }  # fmt: skip
@@ -142,7 +142,7 @@ def test_a_rotation_within_a_backup_leaves_it_whole(backed, tmp_path, monkeypatc
     monkeypatch.setattr(backups, "_members", rotated)
     file = made(tmp_path)
     restore(file, tmp_path / "again", tmp_path / "recovery.key")
-    assert check(tmp_path / "again", Configuration.read(tmp_path / "again")).sealed == 6
+    assert check(tmp_path / "again", Configuration.read(tmp_path / "again")).sealed == 7
 
 
 def test_a_store_moves_to_postgresql_and_back(backed, tmp_path, empty):
