@@ -143,7 +143,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_library_is_an_extra(folder, monkeypatch):
     """Without it a service that has a broker does not start, and says what to install."""
     monkeypatch.setitem(sys.modules, "paho.mqtt.client", None)
-    with pytest.raises(InputError, match=r"pip install 'voile\[mqtt\]'"):
+    with pytest.raises(InputError, match=r"pip install 'voile-share\[mqtt\]'"):
         serve(folder)
 
 
