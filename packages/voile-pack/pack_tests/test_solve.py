@@ -223,13 +223,13 @@ def test_hard_instances_are_proved(shared_data, name):
     require_valid(outcome.packing, instance)
 
 
-@pytest.mark.parametrize("name", ["716", pytest.param("359", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_bin_more_than_the_programme_asks_for_is_proved_in_whole_numbers(
-    shared_data, monkeypatch, name
+    shared_data, monkeypatch
 ):
     """Prices that no pattern exceeds by a table of all capacities, and no help of CP-SAT."""
     pytest.importorskip("ortools")
-    instance = dict(_read(shared_data / "bin-packing", "hard28"))[f"Hard28_BPP{name}"]
+    instance = dict(_read(shared_data / "bin-packing", "hard28"))["Hard28_BPP359"]
     demand = Demand.of(instance)
     first = relax(demand, ENOUGH.start())
     assert first is not None
