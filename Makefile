@@ -14,7 +14,7 @@ ROOMS := $(foreach room,$(ROOM),$(or $(wildcard packages/$(room) packages/*/*_te
 # Tests start hundreds of processes; with this variable each of them compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test slow decisions check lint types walls mutants bench docs clean
+.PHONY: demo test slow alone decisions check lint types walls mutants bench docs clean
 
 demo: .venv/installed          ## publish the example table twice, query it, attack it
 	$(BIN)/voile demo
@@ -24,6 +24,20 @@ test: .venv/developer          ## the tests, in a few minutes on two cores
 
 slow: .venv/developer          ## the exhaustive and the long tests, and properties on more examples
 	$(BIN)/pytest -q -n 2 -m "slow or hypothesis" --hypothesis-profile long $(ROOMS)
+
+# What each distribution needs of the others.
+NEEDS_voile-geo := voile-base
+NEEDS_voile-share := voile-base voile-geo
+NEEDS_voile := voile-base voile-geo
+NEEDS_voile-pack := voile-base voile-geo voile
+NEEDS_voile-studio := voile-base voile-geo voile
+
+alone:                         ## the tests of one distribution, with nothing else installed: ROOM=voile-share
+	$(if $(ROOM),,$(error say which distribution: make alone ROOM=voile-share))
+	test -d .alone/$(ROOM) || $(PYTHON) -m venv .alone/$(ROOM)
+	.alone/$(ROOM)/bin/python -m pip install -q --disable-pip-version-check \
+	    $(foreach one,$(NEEDS_$(ROOM)) voile-testing,-e packages/$(one)) -e 'packages/$(ROOM)[test]'
+	cd packages/$(ROOM) && ../../.alone/$(ROOM)/bin/pytest -q -n 2 -m "not slow"
 
 decisions: .venv/developer     ## generalization on all small tables of persons, every way: 15 minutes
 	EVERY_WAY=1 $(BIN)/pytest -q -n 2 packages/voile/voile_tests/publish/generalization/test_small_tables.py
@@ -74,4 +88,4 @@ define install
 endef
 
 clean:
-	rm -rf .venv .mutants build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .alone .mutants build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
