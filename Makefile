@@ -39,8 +39,9 @@ alone:                         ## the tests of one distribution, with nothing el
 	    $(foreach one,$(NEEDS_$(ROOM)) voile-testing,-e packages/$(one)) -e 'packages/$(ROOM)[test]'
 	cd packages/$(ROOM) && ../../.alone/$(ROOM)/bin/pytest -q -n 2 -m "not slow"
 
-decisions: .venv/developer     ## generalization on all small tables of persons, every way: 15 minutes
-	EVERY_WAY=1 $(BIN)/pytest -q -n 2 packages/voile/voile_tests/publish/generalization/test_small_tables.py
+decisions: .venv/developer     ## all small tables of persons and all small systems of cells, every way: 40 minutes
+	EVERY_WAY=1 $(BIN)/pytest -q -n 2 packages/voile/voile_tests/publish/generalization/test_small_tables.py \
+	    packages/voile/voile_tests/tabular/test_brute_force.py
 
 check: lint types walls slow test   ## what CI runs
 

@@ -17,6 +17,7 @@ import functools
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 __all__ = ["njit", "pays", "pays_by_now", "register_jitable", "uncompiled"]
@@ -135,17 +136,25 @@ def _load_without_linear_algebra() -> None:
 
 
 def _as_the_disk_allows(cache: Any) -> Any:
-    """The cache, for which what cannot be read is not there, and what cannot be written is lost."""
-    for name in ("load_overload", "save_overload"):
-        setattr(cache, name, _forgiving(getattr(cache, name)))
-    return cache
+    """The cache, for which what cannot be read is not there, and what cannot be written is lost.
 
+    What an earlier version has kept may name classes that are no more; it is thrown away.
+    """
+    load, save = cache.load_overload, cache.save_overload
 
-def _forgiving(method: Callable[..., Any]) -> Callable[..., Any]:
-    def forgiving(*arguments: Any) -> Any:
+    def load_overload(*arguments: Any) -> Any:
         try:
-            return method(*arguments)
+            return load(*arguments)
         except OSError:
             return None
+        except (AttributeError, EOFError, ImportError, UnpicklingError):
+            with contextlib.suppress(OSError):
+                cache.flush()
+            return None
 
-    return forgiving
+    def save_overload(*arguments: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(*arguments)
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload
+    return cache

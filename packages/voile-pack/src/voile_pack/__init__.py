@@ -14,16 +14,33 @@
 - ``or_tools``           Google OR-Tools, and its plain model
 """
 
-from voile_pack.instance import (
-    Instance,
-    Packing,
-    PackingReport,
-    PackingResult,
-    Progress,
-    require_valid,
-)
-from voile_pack.solve import SOLVERS, Solver, solve
-from voile_pack.stop import Stop
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from voile_pack.instance import (
+        Instance,
+        Packing,
+        PackingReport,
+        PackingResult,
+        Progress,
+        require_valid,
+    )
+    from voile_pack.solve import SOLVERS, Solver, solve
+    from voile_pack.stop import Stop
+
+_HOMES = {
+    "SOLVERS": "solve",
+    "Instance": "instance",
+    "Packing": "instance",
+    "PackingReport": "instance",
+    "PackingResult": "instance",
+    "Progress": "instance",
+    "Solver": "solve",
+    "Stop": "stop",
+    "require_valid": "instance",
+    "solve": "solve",
+}
 
 __all__ = [
     "SOLVERS",
@@ -37,3 +54,11 @@ __all__ = [
     "require_valid",
     "solve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: the command's help needs none of them."""
+    if name not in _HOMES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -141,5 +141,5 @@ def test_wrong_calls_name_the_option(folders):
     assert "--e" in done.stderr
     with pytest.raises(InputError, match="--against"):
         run(folders / "new", "--plan", "plan.toml")
-    with pytest.raises(InputError, match="there is no such release folder"):
+    with pytest.raises(InputError, match="there is no such file or folder"):
         run(folders / "new", "--previous", folders / "older")

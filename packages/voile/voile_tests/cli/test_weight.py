@@ -42,7 +42,7 @@ HEAVY = (
     "voile.query",
     "voile.report",
     "voile_share",
-    "voile_pack",
+    "voile_pack.instance",
     "voile_geo.roads",
     "voile_geo.planar.noise",
 )

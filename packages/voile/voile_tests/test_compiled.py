@@ -65,6 +65,26 @@ def test_a_disk_that_takes_nothing_is_no_obstacle(monkeypatch, step):
     assert incremented(1) == 2
 
 
+def test_what_an_earlier_version_kept_is_thrown_away(monkeypatch):
+    """A class that is no more cannot be read back: the loop is compiled, and kept anew."""
+    from numba.core.caching import IndexDataCacheFile  # noqa: PLC0415 - what is tested loads it
+
+    thrown_away = []
+
+    def stale(*arguments):
+        raise AttributeError("Can't get attribute 'Question'")
+
+    monkeypatch.setattr(IndexDataCacheFile, "load", stale)
+    monkeypatch.setattr(IndexDataCacheFile, "flush", thrown_away.append)
+
+    @njit(cache=True)
+    def doubled(number):
+        return 2 * number
+
+    assert doubled(1) == 2
+    assert thrown_away
+
+
 @pytest.mark.slow
 def test_a_folder_of_somebody_else_is_no_obstacle(tmp_path):
     """Where machine code cannot be kept at all, calls still work."""
