@@ -74,8 +74,11 @@ def test_what_an_earlier_version_kept_is_thrown_away(monkeypatch):
     def stale(*arguments):
         raise AttributeError("Can't get attribute 'Question'")
 
+    def flush(cache):
+        thrown_away.append(cache)
+
     monkeypatch.setattr(IndexDataCacheFile, "load", stale)
-    monkeypatch.setattr(IndexDataCacheFile, "flush", thrown_away.append)
+    monkeypatch.setattr(IndexDataCacheFile, "flush", flush)
 
     @njit(cache=True)
     def doubled(number):
