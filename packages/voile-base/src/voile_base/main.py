@@ -146,13 +146,30 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except BaseException as error:  # panics of compiled libraries are no ``Exception``
         if os.environ.get("VOILE_TRACEBACK"):
             raise
-        if says_out_of_memory(error):
-            click.echo(f"voile: {OutOfMemoryError()}. Nothing was published", err=True)
-            status = OutOfMemoryError.exit_status
-        else:
-            click.echo(_fault(error), err=True)
-            status = _FAULT
+        status = _said(error, sys.argv[1:] if arguments is None else arguments)
     sys.exit(status)
+
+
+def _said(error: BaseException, arguments: Sequence[str]) -> int:
+    """Say what no error of ours has said, and give the exit status."""
+    if missing := _missing(error, arguments):
+        click.echo(f"voile: {missing}. Nothing was published", err=True)
+        return InputError.exit_status
+    if says_out_of_memory(error):
+        click.echo(f"voile: {OutOfMemoryError()}. Nothing was published", err=True)
+        return OutOfMemoryError.exit_status
+    click.echo(_fault(error), err=True)
+    return _FAULT
+
+
+def _missing(error: BaseException, arguments: Sequence[str]) -> str:
+    """What to install where a library is absent, which the distribution of a command brings."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    command = next((one for one in arguments if one in _COMMANDS), None)
+    if not name or name.startswith("voile") or command is None:
+        return ""
+    package = _COMMANDS[command][0].partition(".")[0].replace("_", "-")
+    return f"`voile {command}` needs {name}, which is not installed: pip install {package}"
 
 
 def _set_up() -> None:
