@@ -177,4 +177,6 @@ def _publish(checkout: Path, source: Path, out: Path) -> list[str]:
     voile = [sys.executable, "-c", "from voile_base.main import main; main()"]
     plan = source.with_name("plan.toml")
     arguments = ["publish", f"{source}", "--plan", f"{plan}", "--out", f"{out}", "--json"]
-    return ["/usr/bin/env", f"PYTHONPATH={checkout / 'src'}", *voile, *arguments]
+    sources = [*checkout.glob("packages/*/src"), checkout / "src"]
+    path = os.pathsep.join(map(str, sources))
+    return ["/usr/bin/env", f"PYTHONPATH={path}", *voile, *arguments]

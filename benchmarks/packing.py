@@ -16,8 +16,9 @@ import numpy as np
 from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import seconds_text
-from voile_pack import Instance, PackingReport, Stop, or_tools, solve
+from voile_pack import Instance, PackingReport, Stop, or_tools
 from voile_pack.heuristics import first_fit_decreasing
+from voile_pack.solve import solve
 
 __all__ = ["run"]
 

@@ -19,8 +19,9 @@ from benchmarks.parcel_results import Results, Run
 from benchmarks.record import Measurement, Table
 from benchmarks.timing import seconds_text
 from voile_base.errors import InfeasibleError
-from voile_pack import Instance, Stop, solve
+from voile_pack import Instance, Stop
 from voile_pack.parcels import Use
+from voile_pack.solve import solve
 
 __all__ = ["FIGURES_OF", "run", "runs_of"]
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from pack_tests.brute_force import best_value, fewest_bins
 from voile_base.errors import InputError
-from voile_pack import Instance, Packing, Stop, or_tools, require_valid, solve
+from voile_pack import Instance, Packing, Stop, or_tools, require_valid
 from voile_pack.branching import PatternVerdict
 from voile_pack.column_generation import corners, finish, mean_of, relax
 from voile_pack.patterns import Demand
+from voile_pack.solve import solve
 from voile_pack.tight_patterns import CLOSE, decide
 from voile_testing.examples import examples
 

@@ -26,33 +26,26 @@ if TYPE_CHECKING:
         Progress,
         require_valid,
     )
-    from voile_pack.solve import SOLVERS, Solver, solve
     from voile_pack.stop import Stop
 
 _HOMES = {
-    "SOLVERS": "solve",
     "Instance": "instance",
     "Packing": "instance",
     "PackingReport": "instance",
     "PackingResult": "instance",
     "Progress": "instance",
-    "Solver": "solve",
     "Stop": "stop",
     "require_valid": "instance",
-    "solve": "solve",
 }
 
 __all__ = [
-    "SOLVERS",
     "Instance",
     "Packing",
     "PackingReport",
     "PackingResult",
     "Progress",
-    "Solver",
     "Stop",
     "require_valid",
-    "solve",
 ]
 
 
