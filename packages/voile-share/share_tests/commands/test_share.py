@@ -100,7 +100,7 @@ def test_the_defaults_that_are_shown_are_the_defaults(folder):
     without = ("url", "budget", "region")
     shown = [re.sub(r"^# (\w+ *= )", r"\1", line) for line in whole.splitlines()]
     text = "\n".join(line for line in shown if line.partition(" ")[0] not in without)
-    assert len(tomllib.loads(text)["platform"]) == 13
+    assert len(tomllib.loads(text)["platform"]) == 14
     before = Configuration.read(folder)
     (folder / "share.toml").write_text(text)
     after = Configuration.read(folder)
@@ -109,6 +109,7 @@ def test_the_defaults_that_are_shown_are_the_defaults(folder):
         "slot_seconds",
         "mechanism",
         "tau",
+        "shared",
         "stays",
         "period_days",
         "distance",
