@@ -44,7 +44,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, use, extra: s
     """The error says which extra to install."""
     for name in HEAVY:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(InputError, match=rf"pip install 'voile\[{extra}\]'"):
+    with pytest.raises(InputError, match=rf"pip install 'voile-share\[{extra}\]'"):
         use()
 
 

@@ -169,5 +169,5 @@ def test_a_file_changes_nothing_for_others() -> None:
 def test_without_the_library_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """The extra is named."""
     monkeypatch.setitem(sys.modules, "gpxpy", None)
-    with pytest.raises(InputError, match=r"voile\[gps\]"):
+    with pytest.raises(InputError, match=r"voile-share"):
         decode_gpx(GARMIN.encode(), FILE)

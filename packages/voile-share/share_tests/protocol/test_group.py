@@ -203,7 +203,7 @@ def test_without_pynacl_one_is_told_what_to_install(monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(group, "import_module", absent)
-    with pytest.raises(InputError, match=r"pip install 'voile\[share\]'"):
+    with pytest.raises(InputError, match=r"pip install voile-share"):
         group.multiple_of_base(little(5))
     monkeypatch.undo()
     assert group.multiple_of_base(little(5))

@@ -63,5 +63,5 @@ def needed(module: str, extra: str = "chain") -> Any:
     try:
         return import_module(module)
     except ImportError:
-        msg = f"a chain needs {module.partition('.')[0]}: pip install 'voile[{extra}]'"
+        msg = f"a chain needs {module.partition('.')[0]}: pip install 'voile-share[{extra}]'"
         raise InputError(msg) from None
