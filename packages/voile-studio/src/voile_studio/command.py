@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import click
 
 from voile_base.errors import InputError
-from voile_base.extras import extra
 from voile_base.terminal import say
 
 if TYPE_CHECKING:
@@ -59,12 +58,12 @@ def studio_command(
     is uploaded: it listens on this machine only, lets in the browser that it opens and no other,
     and reads files in one folder. A project folder beside the table holds plan, tries and releases.
     """
-    with extra("voile-studio", "Studio"):
-        import uvicorn  # noqa: PLC0415 - of the extra
+    import uvicorn  # noqa: PLC0415 - slow to load
 
-        from voile_studio.places import Start  # noqa: PLC0415
-        from voile_studio.project import project_of  # noqa: PLC0415
-        from voile_studio.server import application  # noqa: PLC0415
+    from voile_studio.places import Start  # noqa: PLC0415
+    from voile_studio.project import project_of  # noqa: PLC0415
+    from voile_studio.server import application  # noqa: PLC0415
+
     start = Start(_folder(file, folder))
     project = None
     if file is not None:
