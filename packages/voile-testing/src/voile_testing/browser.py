@@ -90,6 +90,7 @@ class Typist:
         """Press Tab until something has the focus, which is always in sight."""
         target = self.page.locator(what).first
         target.wait_for()
+        self.page.wait_for_load_state()  # its style sheet draws the focus
         for _ in range(MOST_STOPS):
             self.press("Shift+Tab" if back else "Tab")
             seen = self.page.evaluate(SEEN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -280,7 +281,8 @@ def test_no_display_is_asked_for():
         "from voile.report.html import render_study; render_study(record()); "
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    path = os.pathsep.join(sys.path)
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": path})
 
 
 @pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])

@@ -343,12 +343,12 @@ import sys
 from pathlib import Path
 from voile_tests.study.instruments import Marks, Standard
 from voile_tests.study.test_grid import compare
-from voile.study.evidence import Terms
+from voile.study.evidence import EvidenceTerms
 from voile.study.points import PointTerms
 
 desk = Path(sys.argv[1])
 stuck = Standard((Marks(folder=desk / "marks", stuck_after=4),))
-compare(desk, shared=PointTerms(1, Terms(), stuck), jobs=2)
+compare(desk, shared=PointTerms(1, EvidenceTerms(), stuck), jobs=2)
 """
 
 

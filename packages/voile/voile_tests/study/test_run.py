@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -217,3 +219,23 @@ def test_single_release_with_a_publisher():
     assert as_polars(release.to_native()).equals(as_polars(corridor.to_native()))
     with pytest.raises(PlanError, match="needs a ledger"):
         voile.KEAnonymity(k=2, e=100, series="s").publish(table)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *(pl.Float32, pl.Float64, pl.Int8, pl.UInt64, pl.Boolean, pl.Date, pl.Time, pl.Duration),
+        *(pl.Datetime("us"), pl.Datetime("us", "Europe/Berlin"), pl.Categorical),
+    ],
+    ids=str,
+)
+def test_columns_of_every_type_are_published_and_described(dtype, tmp_path):
+    """What ``release.json`` says of a column's type is read again, whatever the type."""
+    shown = pl.Series(["a" if dtype is pl.Categorical else 0] * 12).cast(dtype)
+    plan = voile.Plan(roles=replace(PLAN.roles, keep=("shown",)), method=PLAN.method)
+    frame = pl.DataFrame(COLUMNS).with_columns(shown=shown)
+    make_release(frame, plan, tmp_path / "out", seed=5, file_format="parquet")
+    document = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert document["types"].keys() == {"group", "age", "city", "salary", "shown"}
+    again = voile.read_release(tmp_path / "out").to_native()
+    assert again["shown"].to_list() == shown.to_list()

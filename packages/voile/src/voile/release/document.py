@@ -85,7 +85,8 @@ class ReleaseDocument(Disclosure):
     publishable: bool
     release_id: Annotated[str, Field(min_length=1)]
     roles: Mapping[str, Several[str]]
-    types: Mapping[str, Kind]
+    types: Mapping[str, Kind | Literal["single"]]
+    """Of the values of each column; ``single`` stands for decimals of 32 bits."""
     accept_questions: Literal[True] | None = None
     open_questions: Annotated[int, Field(ge=1)] | None = None
     data_set: Annotated[str, Field(min_length=1)] | None = None
