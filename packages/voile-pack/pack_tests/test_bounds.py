@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from pack_tests.brute_force import fewest_bins
 from voile_pack import Instance, require_valid
-from voile_pack.bounds import _functions, lower_bound
-from voile_pack.heuristics import decreasing
-from voile_pack.reduction import reduce
+from voile_pack.heuristics import _functions, decreasing, lower_bound, reduce
 
 small = st.lists(st.integers(1, 20), max_size=9)
 

@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 from pack_tests.brute_force import best_value, fewest_bins
 from pack_tests.demands import all_patterns, demand_of
 from voile_pack import Stop, require_valid
-from voile_pack.branching import choose_patterns
 from voile_pack.column_generation import corners, finish, mean_of, relax
-from voile_pack.diving import dive_to_part
 from voile_pack.instance import Packing
-from voile_pack.patterns import Prices
-from voile_pack.tight_patterns import PART, choose_of_part, tight_patterns
+from voile_pack.patterns import PART, Prices, choose_of_part, choose_patterns, tight_patterns
+from voile_pack.solve import dive_to_part
 from voile_testing.examples import examples
 
 pytest.importorskip("ortools")
@@ -63,7 +61,7 @@ def test_a_search_that_is_cut_off_claims_nothing():
 
 def test_multipliers_beyond_64_bits_prove_nothing(monkeypatch):
     """Sums that could wrap around are no proof, even of what is true."""
-    monkeypatch.setattr("voile_pack.branching.UNIT", 2**59)
+    monkeypatch.setattr("voile_pack.patterns.UNIT", 2**59)
     demand = demand_of([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
     verdict = choose_patterns(demand, all_patterns(demand), 4, 50, ENOUGH.start())
     assert verdict.patterns is None

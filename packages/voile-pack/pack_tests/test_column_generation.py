@@ -9,11 +9,10 @@ from scipy.optimize import linprog
 from pack_tests.brute_force import best_value, fewest_bins
 from pack_tests.demands import all_patterns, demand_of
 from voile_pack import Stop, require_valid
-from voile_pack.column_generation import relax
-from voile_pack.diving import dive
+from voile_pack.column_generation import SCALE, best_pattern, relax
 from voile_pack.instance import Packing
-from voile_pack.knapsack import SCALE, best_pattern
 from voile_pack.patterns import Prices
+from voile_pack.solve import dive
 from voile_testing.examples import examples
 
 ENOUGH = Stop.by_work(60)

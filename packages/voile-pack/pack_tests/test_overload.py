@@ -14,9 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_pack.distributions import Distributions
-from voile_pack.overload import overload_bound, overload_bounds
-from voile_pack.posterior import NoisyCluster, NoisyValues, PublishedNoise, distributions_given
+from voile_pack.distributions import (
+    Distributions,
+    NoisyCluster,
+    NoisyValues,
+    PublishedNoise,
+    distributions_given,
+)
+from voile_pack.robust import overload_bound, overload_bounds
 from voile_testing.examples import examples
 
 SAMPLE = 200_000

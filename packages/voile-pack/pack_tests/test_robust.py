@@ -10,10 +10,9 @@ import pytest
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import InputError
 from voile_pack.distributions import Distributions
-from voile_pack.overload import overload_bound, overload_bounds
+from voile_pack.instance import Stop
 from voile_pack.parcels import Limit, ParcelMeasure, Use, plan
-from voile_pack.robust import solve_robust
-from voile_pack.stop import Stop
+from voile_pack.robust import overload_bound, overload_bounds, solve_robust
 
 
 def noisy(values, scale, most=1000.0) -> Distributions:

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from pack_tests.brute_force import best_value, fewest_bins
 from voile_base.errors import InputError
 from voile_pack import Instance, Packing, Stop, or_tools, require_valid
-from voile_pack.branching import PatternVerdict
 from voile_pack.column_generation import corners, finish, mean_of, relax
-from voile_pack.patterns import Demand
+from voile_pack.patterns import CLOSE, Demand, PatternVerdict, decide
 from voile_pack.solve import solve
-from voile_pack.tight_patterns import CLOSE, decide
 from voile_testing.examples import examples
 
 ENOUGH = Stop.by_work(60)
@@ -241,7 +239,7 @@ def test_a_bin_more_than_the_programme_asks_for_is_proved_in_whole_numbers(
         lists = demand.weights.tolist(), demand.counts.tolist(), prices.prices.tolist()
         assert best_value(*lists, demand.capacity) <= prices.pattern_at_most
     monkeypatch.setattr(
-        "voile_pack.tight_patterns._prove", lambda *_: PatternVerdict(None, impossible=False)
+        "voile_pack.patterns._prove", lambda *_: PatternVerdict(None, impossible=False)
     )
     verdict = decide(demand, filters, 75, CLOSE, ENOUGH.start())
     assert verdict.patterns is None

@@ -11,9 +11,9 @@ from voile_base.errors import InputError
 from voile_pack import Instance, Stop
 from voile_pack.distributions import Distributions
 from voile_pack.geometry import BoxInstance, solve_boxes
+from voile_pack.instance import OPERATIONS
 from voile_pack.robust import solve_robust
 from voile_pack.solve import solve
-from voile_pack.stop import OPERATIONS
 from voile_pack.vector import VectorInstance, solve_vectors
 
 

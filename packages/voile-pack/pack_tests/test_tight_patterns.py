@@ -14,8 +14,7 @@ from pack_tests.demands import demand_of
 from voile_pack import Stop, require_valid
 from voile_pack.column_generation import relax
 from voile_pack.instance import Packing
-from voile_pack.patterns import Prices
-from voile_pack.tight_patterns import LONG, SHORT, decide, tight_patterns
+from voile_pack.patterns import LONG, SHORT, Prices, decide, tight_patterns
 from voile_testing.examples import examples
 
 ENOUGH = Stop.by_work(60)

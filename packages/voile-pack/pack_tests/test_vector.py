@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_pack.instance import Packing
-from voile_pack.stop import Stop
+from voile_pack.instance import Packing, Stop
 from voile_pack.vector import (
     VectorInstance,
     coarse_bound,

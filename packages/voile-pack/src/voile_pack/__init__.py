@@ -1,16 +1,11 @@
 """Bin packing: instances, bounds and solvers.
 
-- ``instance``           items and bins, packings and their check
-- ``stop``               limits in seconds and in work
+- ``instance``           items and bins, packings and their check; limits in seconds and in work
 - ``solve``              the methods below in their order, until the optimum is proved
-- ``reduction``          bins that are fixed at once
-- ``bounds``             lower bounds by dual feasible functions
-- ``heuristics``         first fit and best fit
+- ``heuristics``         bins that are fixed at once, lower bounds, first fit and best fit
 - ``local_search``       exchanges of items between bins and spare items
-- ``patterns``           items by weight, and what one bin holds
 - ``column_generation``  the linear programme over patterns, and the best one for given prices
-- ``diving``             from its fractions to a packing
-- ``tight_patterns``     the patterns that a given number of bins allows, by constraint programming
+- ``patterns``           what one bin holds, and which patterns a given number of bins allows
 - ``or_tools``           Google OR-Tools, and its plain model
 """
 
@@ -24,9 +19,9 @@ if TYPE_CHECKING:
         PackingReport,
         PackingResult,
         Progress,
+        Stop,
         require_valid,
     )
-    from voile_pack.stop import Stop
 
 _HOMES = {
     "Instance": "instance",
@@ -34,7 +29,7 @@ _HOMES = {
     "PackingReport": "instance",
     "PackingResult": "instance",
     "Progress": "instance",
-    "Stop": "stop",
+    "Stop": "instance",
     "require_valid": "instance",
 }
 

@@ -29,19 +29,16 @@ if TYPE_CHECKING:
     from voile.schema.numbers import ExactNumbers
     from voile.table import columns as table_columns
     from voile.table.columns import NumberColumns
-    from voile_pack import drawing, packer, parcels, posterior
-    from voile_pack import packed as cli_packed
-    from voile_pack import stop as packing_stop
+    from voile_pack import distributions, drawing, instance, packer, parcels
     from voile_pack.instance import PackingReport
     from voile_pack.packer import Packed, Task
 else:
     np = on_demand("numpy")
-    cli_packed = on_demand("voile_pack.packed")
     drawing = on_demand("voile_pack.drawing")
     packer = on_demand("voile_pack.packer")
     parcels = on_demand("voile_pack.parcels")
-    posterior = on_demand("voile_pack.posterior")
-    packing_stop = on_demand("voile_pack.stop")
+    distributions = on_demand("voile_pack.distributions")
+    instance = on_demand("voile_pack.instance")
     stored = on_demand("voile.release.stored")
     table_columns = on_demand("voile.table.columns")
 
@@ -107,7 +104,7 @@ class _Input:
     """The numbers of the parcels, and where they come from."""
 
     numbers: NumberColumns
-    origin: cli_packed.Origin
+    origin: packer.Origin
     disclosure: Disclosure | None
     """What a release says of its columns; None for a private table."""
 
@@ -241,13 +238,13 @@ def pack_command(  # noqa: PLR0913 - one parameter for each option
             stage("writing")
             with appearing(list(files)) as hidden:
                 for file in hidden:
-                    cli_packed.write_packed(file, given.origin, packed)
+                    packer.write_packed(file, given.origin, packed)
     done = f"written: {', '.join(map(str, files))}" if files else "the parcels were packed"
     with telling_what_is_done(done):
         if as_json:
-            print_json(cli_packed.document_of(given.origin, packed))
+            print_json(packer.document_of(given.origin, packed))
         else:
-            cli_packed.show_packed(given.origin, packed)
+            packer.show_packed(given.origin, packed)
         for notice in (*given.numbers.notes, *packed.notices):
             say(f"voile: {notice}.")
         for place in files:
@@ -289,7 +286,7 @@ def _new_files(out: str | None, picture: str | None) -> list[Path]:
     if out is not None:
         files.append(check_new_file(out, _TABLES))
     if picture is not None:
-        files.append(check_new_file(picture, cli_packed.PICTURES))
+        files.append(check_new_file(picture, packer.PICTURES))
         require_plotting()
     return files
 
@@ -318,7 +315,7 @@ def _read(source: Place, call: _Call) -> _Input:
     kept = np.flatnonzero(~missing)
     if not len(kept):
         raise TableError("every row misses a measure; there is nothing to pack")
-    return _Input(numbers, cli_packed.Origin(private, numbers.rows, kept), disclosure)
+    return _Input(numbers, packer.Origin(private, numbers.rows, kept), disclosure)
 
 
 def _measure(given: _Input, name: str) -> parcels.ParcelMeasure:
@@ -334,7 +331,7 @@ def _measure(given: _Input, name: str) -> parcels.ParcelMeasure:
         value=numbers(name),
         low=numbers(f"{name}.low"),
         high=numbers(f"{name}.high"),
-        noise=posterior.PublishedNoise.of(shown.noise) if shown and shown.noise else None,
+        noise=distributions.PublishedNoise.of(shown.noise) if shown and shown.noise else None,
         rows=given.origin.kept + 1,
     )
 
@@ -354,18 +351,14 @@ def _task(given: _Input, call: _Call) -> packer.Task:
     )
 
 
-def _stop(seconds: float | None, work: float | None) -> packing_stop.Stop:
+def _stop(seconds: float | None, work: float | None) -> instance.Stop:
     """The limits that were given; where none was, that of a packer that is not told one."""
     if work is None:
-        return packing_stop.Stop() if seconds is None else packing_stop.Stop(seconds)
-    return (
-        packing_stop.Stop.by_work(work)
-        if seconds is None
-        else packing_stop.Stop(seconds, work=work)
-    )
+        return instance.Stop() if seconds is None else instance.Stop(seconds)
+    return instance.Stop.by_work(work) if seconds is None else instance.Stop(seconds, work=work)
 
 
-def _pack(task: Task, stop: packing_stop.Stop, solver: str, stage: Callable[[str], None]) -> Packed:
+def _pack(task: Task, stop: instance.Stop, solver: str, stage: Callable[[str], None]) -> Packed:
 
     def report(now: PackingReport) -> None:
         stage(

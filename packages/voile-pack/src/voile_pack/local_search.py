@@ -31,8 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.compiled import njit, register_jitable
-from voile_pack.instance import Instance
-from voile_pack.stop import Deadline
+from voile_pack.instance import Deadline, Instance
 
 __all__ = ["search"]
 

@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.errors import InputError
-from voile_pack.instance import Instance
-from voile_pack.stop import OPERATIONS, Deadline
+from voile_pack.instance import OPERATIONS, Deadline, Instance
 
 __all__ = ["PlainModelAnswer", "constraint_solver", "is_installed", "pack", "solved"]
 

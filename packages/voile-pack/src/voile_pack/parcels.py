@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers, decimals_of, unscaled
 from voile_base.errors import InputError
-from voile_pack.distributions import Distributions
+from voile_pack.distributions import Distributions, NoisyValues, PublishedNoise, distributions_given
 from voile_pack.geometry import Turns, fitting_turns
-from voile_pack.posterior import NoisyValues, PublishedNoise, distributions_given
 
 __all__ = ["Limit", "ParcelMeasure", "Planned", "Use", "distributions_of", "plan", "plan_sides"]
 

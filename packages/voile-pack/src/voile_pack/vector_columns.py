@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.compiled import njit
-from voile_pack.master import Master
+from voile_pack.column_generation import Master
+from voile_pack.instance import Deadline
 from voile_pack.or_tools import constraint_solver, solved
-from voile_pack.stop import Deadline
 
 __all__ = [
     "BinContents",
