@@ -21,7 +21,7 @@ Cost: ten-odd passes over 128 KiB for detection, one vectorized pass over a file
 
 from __future__ import annotations
 
-import csv
+import csv as python_csv
 import io
 import re
 from collections.abc import Iterable, Sequence
@@ -133,13 +133,13 @@ def _quotings(sample: str) -> list[tuple[str | None, str | None]]:
 
 
 def _read(lines: Sequence[str], dialect: Dialect, *, whole: bool) -> _Reading:
-    reader = csv.reader(
+    reader = python_csv.reader(
         lines,
         delimiter=dialect.separator,
         quotechar=dialect.quote,
         escapechar=dialect.escape,
         doublequote=dialect.escape is None,
-        quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
+        quoting=csv.QUOTE_NONE if dialect.quote is None else python_csv.QUOTE_MINIMAL,
         strict=True,
     )
     rows: list[tuple[str, ...]] = []
@@ -150,7 +150,7 @@ def _read(lines: Sequence[str], dialect: Dialect, *, whole: bool) -> _Reading:
                 rows.append(tuple(row))
                 header_lines = header_lines or reader.line_num
         sound = misplaced_quote(["".join(lines).encode()], dialect, whole=whole) is None
-    except csv.Error:
+    except python_csv.Error:
         sound = not whole and reader.line_num >= len(lines)  # the sample ends within a field
     return _Reading(dialect, tuple(rows), header_lines, sound)
 

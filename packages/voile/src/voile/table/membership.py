@@ -33,7 +33,8 @@ from voile.table.protocol import Counted, Engine, Rows
 from voile.table.summaries import KnownRows
 from voile_base.errors import RefusedError
 from voile_base.randomness import Key
-from voile_base.values.expressions import Call, Column, Literal, both
+from voile_base.values.expressions import Call, Column, both
+from voile_base.values.expressions import Literal as Constant
 
 __all__ = ["ABSENT", "ASIDE", "FRESH", "Members", "ShownText", "match_members"]
 
@@ -263,7 +264,7 @@ def _union(one: Rows | None, other: Rows) -> Rows:
 
 
 def _compared(operation: str, number: int, column: str = _GROUP) -> Call:
-    return Call(operation, (Column(column), Literal(number)))
+    return Call(operation, (Column(column), Constant(number)))
 
 
 def _most(marks: Rows) -> int:
