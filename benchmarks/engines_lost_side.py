@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.study.run import make_release
-from voile.table.spark_session import SparkHandle, session_for
+from voile.table.engines.spark.session import SparkHandle, session_for
 from voile_base.errors import VoileError
 
 _SOON = 0.15

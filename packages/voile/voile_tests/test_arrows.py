@@ -14,10 +14,10 @@ ROOT = Path(voile.__file__).parent
 TRIPS = (
     r"attack\.trajectory|cli\.(attack|study)_trips|ledger\.(trips|fleets)|schema\.(trajectory|zones)"
     r"|release\.(trips|trip_sums|fitting|reading\.tracks)|disclosure\.moved|publish\.flows"
-    r"|table\.(flows|gpx|relocating|relocation_notices|trip_accounts)|report\.fleet_page"
+    r"|table\.formats\.gpx|table\.trips\.(accounts|flows|relocating)|report\.fleet_page"
     r"|publish\.geo_indistinguishability|utility\.trips|proposal\.trips|audit\.displacement"
 )
-ENGINES = r"table\.(duckdb|spark)_\w+"
+ENGINES = r"table\.engines\.(duckdb|spark)"
 OTHERS = r"packing|sharing|studio|roads|geodesy|dp\.planar"
 """Not core, and of no interest here."""
 

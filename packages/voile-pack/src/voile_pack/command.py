@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from voile.disclosure.disclosure import Disclosure
     from voile.release import stored
     from voile.schema.numbers import ExactNumbers
-    from voile.table import columns as table_columns
-    from voile.table.columns import NumberColumns
+    from voile.table import opening as table_columns
+    from voile.table.opening import NumberColumns
     from voile_pack import distributions, drawing, instance, packer, parcels
     from voile_pack.instance import PackingReport
     from voile_pack.packer import Packed, Task
@@ -40,7 +40,7 @@ else:
     distributions = on_demand("voile_pack.distributions")
     instance = on_demand("voile_pack.instance")
     stored = on_demand("voile.release.stored")
-    table_columns = on_demand("voile.table.columns")
+    table_columns = on_demand("voile.table.opening")
 
 __all__ = ["pack_command"]
 

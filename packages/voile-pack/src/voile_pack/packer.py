@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.numbers import json_number
-from voile.table.columns import write_columns
+from voile.table.opening import write_columns
 from voile_base.errors import InputError
 from voile_base.terminal import print_table
 from voile_pack.drawing import DrawnMeasure, draw_bins

@@ -36,9 +36,9 @@ from voile.release import folder as release_folder
 from voile.schema.plan import parse_plan
 from voile.study import staging
 from voile.table.engines import AUTO, engine_of
+from voile.table.engines.shared import permute_within_runs
 from voile.table.keeping import KeptRows
 from voile.table.published import PublishedTable
-from voile.table.shuffling import permute_within_runs
 from voile_base.main import main as voile
 from voile_base.randomness import Randomness
 from voile_testing.forked import answer_of, load_for

@@ -174,7 +174,7 @@ def test_a_table_too_large_to_read_is_not_called_corrupt(desk, monkeypatch, erro
         message = desk.publish_fails(2, table, plan=plan)
         assert "memory ran out" in message
         assert "not whole" not in message
-        patch.setattr("voile.table.delimited.csv.read_csv", raising(error))
+        patch.setattr("voile.table.formats.delimited.csv.read_csv", raising(error))
         if isinstance(error, pa.ArrowException | OSError):
             assert "memory ran out" in desk.publish_fails(2, desk / "people.csv", plan=plan)
     desk.publish(table, plan=plan)

@@ -16,9 +16,9 @@ from voile.models.t_closeness import EqualCloseness
 from voile.models.units import GroupedUnits
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.duckdb_engine import DuckDBEngine
+from voile.table.engines.duckdb.engine import DuckDBEngine
+from voile.table.engines.polars.engine import PolarsEngine
 from voile.table.opening import open_frame
-from voile.table.polars_engine import PolarsEngine
 from voile.table.protocol import Engine
 from voile.table.summaries import CombinationCounts
 from voile_tests.models.small_persons import (
@@ -194,7 +194,7 @@ def test_a_group_of_one_person_is_never_valid() -> None:
 @pytest.mark.parametrize("rows", [(1, 2, 3), (999_983, 999_979, 1)])
 def test_weights_of_persons_with_many_rows(rows: tuple[int, ...]) -> None:
     """Weights are exact where they can be, and a millionth off at most where not."""
-    from voile.table.units import UnitCounts, rows_of_units  # noqa: PLC0415 - this test alone
+    from voile.table.summaries import UnitCounts, rows_of_units  # noqa: PLC0415 - this test alone
 
     engine = PolarsEngine()
     people = np.repeat(np.arange(len(rows)), rows)

@@ -20,9 +20,9 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.table.decisions import Grouping, RecodedColumn, Treatment
+from voile.table.engines.polars.engine import PolarsEngine
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_published
-from voile.table.polars_engine import PolarsEngine
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import TableError

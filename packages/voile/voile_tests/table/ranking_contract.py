@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Nulls, Plan
 from voile.schema.roles import Roles
+from voile.table.best_rows import ValueScores
 from voile.table.private import PrivateTable, TopRows
-from voile.table.scores import ValueScores
 from voile_base.errors import TableError
 from voile_tests.table.engine import Engine
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import given, settings
 
-from voile.table.spark_engine import SparkEngine
+from voile.table.engines.spark.engine import SparkEngine
 
 T = TypeVar("T")
 

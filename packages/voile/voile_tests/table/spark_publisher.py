@@ -19,7 +19,7 @@ from pathlib import Path
 
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
-from voile.table.spark_session import SparkHandle
+from voile.table.engines.spark.session import SparkHandle
 
 _SOON = 0.3
 """Seconds: a question is under way then, on a machine of any speed that has many of them."""

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
+from voile.table.engines.polars.engine import PolarsEngine
 from voile.table.opening import open_frame
-from voile.table.polars_engine import PolarsEngine
 from voile.table.protocol import Engine
 from voile_base.randomness import Randomness
 from voile_testing.statistics import FALSE_ALARM, p_value

@@ -12,9 +12,9 @@ import pytest
 
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
+from voile.table.engines.polars.engine import PolarsEngine
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table
-from voile.table.polars_engine import PolarsEngine
 from voile_base.errors import TableError
 
 PLAN = Plan(

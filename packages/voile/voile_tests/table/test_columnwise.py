@@ -5,9 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from voile.table import columnwise
-from voile.table.columnwise import plain, read_compactly
-from voile.table.opening import rows_in_memory
+from voile.table import opening
+from voile.table.opening import plain, read_compactly, rows_in_memory
 from voile_base.errors import TableError
 
 ROWS = "age,town,born,note\n31,Oslo,2001-02-03,\n,Bern,,?\n45,Oslo,1999-12-31,x\n"
@@ -16,7 +15,7 @@ ROWS = "age,town,born,note\n31,Oslo,2001-02-03,\n,Bern,,?\n45,Oslo,1999-12-31,x\
 @pytest.mark.parametrize("size", [1, 20, 1 << 24])
 def test_columns_read_some_at_a_time_are_those_read_at_once(tmp_path, monkeypatch, size):
     """However many columns a pass reads, values, types and what is seen of them are the same."""
-    monkeypatch.setattr(columnwise, "_AT_A_TIME", size)
+    monkeypatch.setattr(opening, "_AT_A_TIME", size)
     path = tmp_path / "people.csv"
     path.write_text(ROWS)
     seen: list[str] = []
@@ -29,7 +28,7 @@ def test_columns_read_some_at_a_time_are_those_read_at_once(tmp_path, monkeypatc
 
 def test_a_broken_file_is_refused_as_if_it_was_read_at_once(tmp_path, monkeypatch):
     """A line with too few fields is named, also where its column would be read later."""
-    monkeypatch.setattr(columnwise, "_AT_A_TIME", 1)
+    monkeypatch.setattr(opening, "_AT_A_TIME", 1)
     path = tmp_path / "people.csv"
     path.write_text("a,b,c\n1,2,3\n4,5\n")
     with pytest.raises(TableError, match="line 3 has 2 fields"):

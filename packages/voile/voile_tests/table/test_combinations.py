@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.table import combinations
-from voile.table.combinations import combine
-from voile.table.frequencies import count_codes
-from voile.table.identity import WORDS, with_words
-from voile.table.polars_engine import unique_words
-from voile.table.polars_rows import PolarsRows
+from voile.table import codes
+from voile.table import codes as table_codes
+from voile.table.codes import combine, count_codes
+from voile.table.engines.polars.engine import unique_words
+from voile.table.engines.polars.rows import PolarsRows
+from voile.table.keeping import WORDS, with_words
 from voile_base import randomness
 from voile_base.randomness import Randomness
 
@@ -34,7 +34,7 @@ def columns_of(rows: list[tuple[int, ...]], distinct: list[int]) -> list[Any]:
     return [(np.array(codes, dtype=np.uint64), d) for codes, d in columns]
 
 
-@given(st.data(), st.sampled_from(SHAPES), st.sampled_from([1, 64, combinations._DENSE]))
+@given(st.data(), st.sampled_from(SHAPES), st.sampled_from([1, 64, codes._DENSE_COMBINATIONS]))
 def test_combinations_are_those_of_tuples(
     data: st.DataObject, distinct: list[int], dense: int
 ) -> None:
@@ -42,7 +42,7 @@ def test_combinations_are_those_of_tuples(
     codes = st.tuples(*(st.sampled_from(sorted({0, d // 2, d - 1})) for d in distinct))
     rows = data.draw(st.lists(codes, min_size=1, max_size=30))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(combinations, "_DENSE", dense)
+        patch.setattr(table_codes, "_DENSE_COMBINATIONS", dense)
         found = combine(columns_of(rows, distinct))
     shown = list(zip(*(column.tolist() for column in found.codes), strict=True))
     assert shown == sorted(set(rows))
@@ -96,7 +96,7 @@ def test_runs_are_combined_like_rows(runs: list[tuple[int, int, int]], in_parts:
     with pytest.MonkeyPatch.context() as patch:
         if in_parts:
             patch.setattr(randomness, "_PART", 7)
-        patch.setattr(combinations, "_RUN", 2)
+        patch.setattr(table_codes, "_RUN", 2)
         found = combine([(rows[:, 0].astype(np.uint8), 3), (rows[:, 1].astype(np.uint8), 2)])
     expected, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     assert np.array_equal(np.column_stack(found.codes), expected)
@@ -107,8 +107,8 @@ def test_runs_are_combined_like_rows(runs: list[tuple[int, int, int]], in_parts:
 def test_a_table_by_groups_is_counted_by_its_runs() -> None:
     """Of a million rows in a thousand runs only the beginnings of runs are sorted or looked up."""
     group = np.repeat(np.arange(1000, dtype=np.uint16), 1000)
-    starts = combinations._runs([group, (group % 7).astype(np.uint8)])
+    starts = codes._runs([group, (group % 7).astype(np.uint8)])
     assert starts is not None
     assert starts.tolist() == list(range(0, 1_000_000, 1000))
     mixed = np.random.default_rng(1).permutation(group)
-    assert combinations._runs([mixed]) is None
+    assert codes._runs([mixed]) is None

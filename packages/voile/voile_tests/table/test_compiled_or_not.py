@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from voile.publish.ke_anonymity import cuts
-from voile.table import frequencies, shuffling, sorting
+from voile.table import codes
+from voile.table.engines import shared
 from voile_base.randomness import Randomness
 
 ROWS = 50_000
@@ -17,29 +18,29 @@ ROWS = 50_000
 
 def _counted(rng: np.random.Generator) -> list[Any]:
     codes = rng.integers(0, 300, ROWS).astype(np.uint16)
-    return [frequencies.count_codes(codes, 310)]
+    return [codes.count_codes(codes, 310)]
 
 
 def _pairs(rng: np.random.Generator) -> list[Any]:
     one, other = rng.integers(0, 200, ROWS).astype(np.uint8), rng.integers(0, 999, ROWS)
-    return [frequencies.count_table(one, other.astype(np.uint16), 999, 200 * 999)]
+    return [codes.count_table(one, other.astype(np.uint16), 999, 200 * 999)]
 
 
 def _words(rng: np.random.Generator) -> list[Any]:
-    return [sorting.sort_words(rng.integers(0, 1 << 40, ROWS, dtype=np.uint64), 40)]
+    return [codes.sort_words(rng.integers(0, 1 << 40, ROWS, dtype=np.uint64), 40)]
 
 
 def _rows_of_words(rng: np.random.Generator) -> list[Any]:
     rows = rng.integers(0, 3, (ROWS, 3), dtype=np.uint64)
     rows[:, 2] = np.arange(ROWS)
     few = rows[:5].copy()
-    return [sorting.sort_word_rows(rows, [2, 2, 0]), sorting.sort_word_rows(few, [0, 0, 0])]
+    return [codes.sort_word_rows(rows, [2, 2, 0]), codes.sort_word_rows(few, [0, 0, 0])]
 
 
 def _permuted(rng: np.random.Generator) -> list[Any]:
     values = rng.integers(0, 9, ROWS)
     sizes = np.array([1, 0, 17, ROWS - 18])
-    shuffling.permute_within_runs(values, sizes, Randomness.seeded(5).key("runs"), 3)
+    shared.permute_within_runs(values, sizes, Randomness.seeded(5).key("runs"), 3)
     return [values]
 
 
@@ -57,7 +58,7 @@ def test_both_ways_give_the_same(
     """To the bit, for tens of thousands of rows."""
     made = []
     for compiled in (True, False):
-        for module in (cuts, frequencies, shuffling, sorting):
+        for module in (cuts, codes, shared):
             monkeypatch.setattr(module, "pays", lambda rows, least, it=compiled: it)
         made.append(work(np.random.default_rng(11)))
     for one, other in zip(*made, strict=True):

@@ -16,9 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from voile.table import delimited, encoding
-from voile.table.delimited import csv_names, read_csv
-from voile.table.dialect import Dialect, detect_dialect, misplaced_quote
+from voile.table.formats import delimited
+from voile.table.formats.delimited import (
+    Dialect,
+    csv_names,
+    detect_dialect,
+    misplaced_quote,
+    read_csv,
+)
 from voile_base.errors import TableError
 
 Write = Callable[[str | bytes], Path]
@@ -241,7 +246,7 @@ def test_characters_that_straddle_blocks_are_whole(
     """Block borders inside characters, quotes and line ends change nothing."""
     content = 'a,b\r\n"Zoë""s Café",1\r\n"10 €\r\n",2\r\n'
     for codec, size in [(c, s) for c in ("utf-8", "utf-16", "cp1252") for s in (1, 2, 3, 5)]:
-        monkeypatch.setattr(encoding, "BLOCK", size)
+        monkeypatch.setattr(delimited, "BLOCK", size)
         assert rows_of(write(content.encode(codec))) == [('Zoë"s Café', 1), ("10 €\r\n", 2)]
 
 

@@ -13,12 +13,13 @@ import pytest
 
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
-from voile.table import duckdb_permuting, duckdb_session
-from voile.table.duckdb_engine import DuckDBEngine, memory_limit
-from voile.table.duckdb_session import DuckDBHandle
+from voile.table.engines.duckdb import rows as duckdb_rows
+from voile.table.engines.duckdb import session
+from voile.table.engines.duckdb.engine import DuckDBEngine, memory_limit
+from voile.table.engines.duckdb.session import DuckDBHandle
+from voile.table.engines.polars.engine import PolarsEngine
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame
-from voile.table.polars_engine import PolarsEngine
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile_base.errors import InputError, OutOfMemoryError, TableError
@@ -243,7 +244,7 @@ def test_few_values_that_stand_often_are_permuted_some_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What is repeated at once does not grow with the rows: whole groups, one at the least."""
-    monkeypatch.setattr(duckdb_permuting, "_AT_ONCE", 100)
+    monkeypatch.setattr(duckdb_rows, "_AT_ONCE", 100)
     rows = {
         "g": [0, 0, 1, 2, 2, 3, 4, 4, 4],
         "v": [7, 8, 7, 7, 9, 8, 1, 2, 3],
@@ -252,7 +253,7 @@ def test_few_values_that_stand_often_are_permuted_some_at_a_time(
     counted = pl.DataFrame(rows).to_arrow()
 
     for size in range(1, 10):
-        found = list(duckdb_permuting._whole_groups(counted.to_batches(size)))
+        found = list(rows._whole_groups(counted.to_batches(size)))
         assert all(len(set(group)) == 1 or sum(counts) <= 100 for group, _, counts in found)
         for place, expected in enumerate(rows.values()):
             assert np.concatenate([np.asarray(part[place]) for part in found]).tolist() == expected
@@ -286,7 +287,7 @@ def test_a_table_that_is_large_for_the_memory_is_made_on_disk(
     spilled.mkdir()
     monkeypatch.setenv("VOILE_DUCKDB_MEMORY", "64MiB")
     for share, on_disk in ((1 / 4, False), (1 / 20, True)):
-        monkeypatch.setattr(duckdb_session, "_LARGE", share)
+        monkeypatch.setattr(session, "_LARGE", share)
         engine = DuckDBEngine(spilled)
         rows = engine.scan(tmp_path / "t.parquet").rows.read().ordered(["t", "x"])
         (folder,) = spilled.iterdir()

@@ -11,11 +11,11 @@ import pytest
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile.table import engines
-from voile.table.duckdb_engine import DuckDBEngine
-from voile.table.duckdb_session import DuckDBHandle
 from voile.table.engines import AUTO, engine_for
+from voile.table.engines.duckdb.engine import DuckDBEngine
+from voile.table.engines.duckdb.session import DuckDBHandle
+from voile.table.engines.polars.engine import PolarsEngine
 from voile.table.opening import open_table
-from voile.table.polars_engine import PolarsEngine
 from voile_base.errors import InputError
 
 PLAN = parse_plan(
@@ -79,7 +79,7 @@ def test_without_duckdb_polars_holds_everything(
         msg = f"{what} needs {name}: pip install 'voile[{extra}]'"
         raise InputError(msg)
 
-    monkeypatch.setattr("voile.table.duckdb_session.library", missing)
+    monkeypatch.setattr("voile.table.engines.duckdb.session.library", missing)
     with pytest.raises(InputError, match=r"pip install 'voile\[duckdb\]'"):
         open_table(table, PLAN, engine=DuckDBEngine(table.parent))
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voile.table.alignment import paired_counts
 from voile.table.opening import published_rows
-from voile.table.pairing import paired_counts
 from voile_base.errors import TableError
 
 SCHEMA = {"age": pl.Int64, "town": pl.String, "weight": pl.Float64}

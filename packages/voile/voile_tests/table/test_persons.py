@@ -17,7 +17,7 @@ from voile.schema.plan import Plan, parse_plan
 from voile.schema.roles import Roles
 from voile.table.decisions import Grouping
 from voile.table.keeping import KeptRows
-from voile.table.occurrences import count_occurrences, count_repeats
+from voile.table.looking import count_occurrences, count_repeats
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile_base.errors import PlanError, TableError
 

@@ -15,16 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.schema.plan import Plan
-from voile.table.dictionary import encode, sort_rows
+from voile.table.codes import encode, sort_rows, sort_word_rows, sort_words
+from voile.table.engines.files import write_batches
+from voile.table.engines.polars.rows import PolarsRows
+from voile.table.engines.shared import permute_within_runs
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame
-from voile.table.polars_rows import PolarsRows
-from voile.table.polars_writing import write_batches
 from voile.table.private import PrivateTable
 from voile.table.protocol import Format
 from voile.table.published import PublishedTable
-from voile.table.shuffling import permute_within_runs
-from voile.table.sorting import sort_word_rows, sort_words
 from voile_base.randomness import Randomness
 from voile_base.values.expressions import Call, Column, Literal
 from voile_tests.table.engine_contract import EngineContract

@@ -25,17 +25,16 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan, parse_plan
 from voile.schema.roles import Roles
 from voile.table import best_rows
-from voile.table.best_rows import Batch, BestRowsQuery, Taker, find_best
+from voile.table.best_rows import Batch, BestRowsQuery, Taker, ValueScores, find_best
+from voile.table.codes import DictionaryColumn
 from voile.table.counting import TableSource
-from voile.table.dictionary import DictionaryColumn
+from voile.table.engines.polars.columns import PolarsColumn
+from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars.rows import PolarsRows
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
-from voile.table.polars_column import PolarsColumn
-from voile.table.polars_engine import PolarsEngine
-from voile.table.polars_rows import PolarsRows
 from voile.table.private import PrivateTable, TopRows
 from voile.table.published import PublishedTable
-from voile.table.scores import ValueScores
 from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Randomness
 from voile_tests.table.ranking_contract import RankingContract, Sum

@@ -15,12 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 from voile.release.manifest import manifest_of
-from voile.table import spark_session, spark_writing
 from voile.table.arrays import array_of
 from voile.table.engines import engine_of
+from voile.table.engines.spark import rows as spark_rows
+from voile.table.engines.spark import session
+from voile.table.engines.spark.engine import SparkEngine
+from voile.table.engines.spark.session import require_installed, require_reachable
 from voile.table.reading import read_frame
-from voile.table.spark_engine import SparkEngine
-from voile.table.spark_session import require_installed, require_reachable
 from voile_base.errors import InputError, TableError
 from voile_base.main import command as voile
 from voile_base.randomness import Randomness
@@ -44,7 +45,7 @@ def test_a_master_that_does_not_answer_is_named(
     master: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At once, before Spark waits for it, and without what else its address holds."""
-    monkeypatch.setattr(spark_session, "_has_java", lambda: True)
+    monkeypatch.setattr(session, "_has_java", lambda: True)
     with pytest.raises(InputError, match=r"127\.0\.0\.1:1/?: nobody answers there") as caught:
         require_reachable(master)
     assert "secret" not in str(caught.value)
@@ -53,7 +54,7 @@ def test_a_master_that_does_not_answer_is_named(
 @pytest.mark.parametrize("master", ["cluster", "http://host:7077", "local[", ""])
 def test_an_address_that_is_none_is_refused(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With examples."""
-    monkeypatch.setattr(spark_session, "_has_java", lambda: True)
+    monkeypatch.setattr(session, "_has_java", lambda: True)
     with pytest.raises(InputError, match=r"such as local\[4\], spark://host:7077"):
         require_reachable(master)
 
@@ -72,7 +73,7 @@ def test_without_java_it_says_what_installs_it(
 def test_an_old_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the one that would do."""
     old = SimpleNamespace(__version__=version)
-    monkeypatch.setattr(spark_session, "library", lambda *_: old)
+    monkeypatch.setattr(session, "library", lambda *_: old)
     with pytest.raises(InputError, match=rf"PySpark 4\.1 or later, and {version}"):
         require_installed()
 
@@ -159,9 +160,9 @@ def test_a_release_may_be_several_parts(
 ) -> None:
     """In the order of the rows, by workers; through the driver where they do not see the folder."""
     if not shared:
-        part = spark_writing._Part
+        part = spark_rows._Part
         elsewhere = lambda folder, kinds: part(folder / "elsewhere", kinds)  # noqa: E731
-        monkeypatch.setattr(spark_writing, "_Part", elsewhere)
+        monkeypatch.setattr(spark_rows, "_Part", elsewhere)
     frame = awkward(400).drop("duration")
     rows = engine().of_arrow(frame.to_arrow()).map(_doubled, ["small"], _DOUBLED).ordered(["large"])
     with settings_of_spark(shuffle_partitions=4):

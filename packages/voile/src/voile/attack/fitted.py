@@ -36,7 +36,7 @@ from voile.release.reading.sightings import (
     exact_labels_as_one,
 )
 from voile.table.alignment import common_codes
-from voile.table.dictionary import encode
+from voile.table.codes import encode
 
 __all__ = ["Fitted", "MatchingColumn", "spread"]
 

@@ -42,7 +42,7 @@ from voile.attack.wanted import Wanted
 from voile.release.reading.sightings import People, Sightings
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.table.dictionary import encode
+from voile.table.codes import encode
 from voile_base.errors import TableError
 
 __all__ = ["IntersectionAttack"]

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 
 from voile.attack.posterior import owner_posteriors, rows_of_people
 from voile.release.reading.sightings import People, PublishedRows, Sightings
-from voile.table.combinations import combine
-from voile.table.dictionary import encode
+from voile.table.codes import combine, encode
 from voile_base.randomness import Key
 
 __all__ = ["Crowd", "Owners", "telling_columns", "tells_all", "uniform"]

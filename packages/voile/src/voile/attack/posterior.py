@@ -91,7 +91,7 @@ def _row_of_each(
     people: People, names: Sequence[str], rows: Indices, randomness: Randomness
 ) -> Indices:
     """Of these rows one of each person, drawn by what it holds; ascending."""
-    from voile.table.polars_engine import unique_words  # noqa: PLC0415 - compiled code
+    from voile.table.engines.polars.engine import unique_words  # noqa: PLC0415 - compiled code
 
     units, _ = people.units
     known = [people.column(name).gather(rows) for name in (*names, people.unit_column)]
@@ -207,7 +207,7 @@ def _drawn(columns: Iterable[Values], rows: int, count: int | None, key: Key) ->
     """Indices of so many of the rows, ascending; all where there are no more."""
     if count is None or rows <= count:
         return np.arange(rows)
-    from voile.table.polars_engine import unique_words  # noqa: PLC0415 - compiled code
+    from voile.table.engines.polars.engine import unique_words  # noqa: PLC0415 - compiled code
 
     words = unique_words(columns, key)
     return np.sort(np.argsort(words)[:count])

@@ -15,7 +15,7 @@ import polars as pl
 from voile.attack.result import Victim
 from voile.schema.numbers import ExactNumbers
 from voile.table.alignment import Codes, common_places, joint_codes
-from voile.table.numeric import exact_numbers
+from voile.table.binding import exact_numbers
 from voile_base.errors import TableError
 
 __all__ = ["VictimCounts", "verify"]

@@ -21,8 +21,8 @@ from voile.release.reading.views import ColumnView
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.arrays import Values
-from voile.table.dictionary import encode
-from voile.table.numeric import distinct_values
+from voile.table.binding import distinct_values
+from voile.table.codes import encode
 from voile_base.errors import InputError, TableError, nearest
 
 __all__ = ["Wanted", "check_distance", "refusal_to_show", "shown_values", "with_texts"]

@@ -24,7 +24,7 @@ from voile.release.reading.views import ColumnView
 from voile.schema.kinds import ShownAs
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
-from voile.table.dictionary import encode
+from voile.table.codes import encode
 from voile_base.randomness import Draws
 
 __all__ = ["JointCodes", "JointColumn"]

@@ -16,7 +16,7 @@ from voile.audit.risk import Risk
 from voile.release.reading.rows import People
 from voile.study.record import Skipped
 from voile.table.arrays import Frame
-from voile.table.holdout import hold_out
+from voile.table.frames import hold_out
 from voile_base.randomness import Randomness
 
 __all__ = ["ROWS", "RiskQuery", "counted", "some_people", "unit_of"]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.beside import JointColumn
-from voile.table.combinations import combine
+from voile.table.codes import combine
 
 __all__ = ["DistinctRows", "Likeness"]
 

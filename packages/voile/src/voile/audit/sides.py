@@ -22,7 +22,7 @@ from voile.release.reading.rows import People
 from voile.release.recounting import recount
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.columnwise import Read, plain, read_compactly
+from voile.table.opening import Read, plain, read_compactly
 from voile.table.profile import Inspected
 from voile.table.summaries import ColumnDetails
 from voile_base.errors import TableError

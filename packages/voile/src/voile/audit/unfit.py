@@ -23,8 +23,7 @@ from voile.release.reading.rows import People, distinct_texts_of
 from voile.schema.names import named
 from voile.schema.persons import looks_like_an_id, told_of_published_id
 from voile.schema.roles import Roles
-from voile.table.looking import MACHINE_MADE
-from voile.table.occurrences import count_occurrences
+from voile.table.looking import MACHINE_MADE, count_occurrences
 from voile.table.profile import Inspected
 
 __all__ = ["unfit_columns"]

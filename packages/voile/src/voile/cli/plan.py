@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from voile.schema import questions as schema_questions
     from voile.schema.plan import Plan
     from voile.table import profile
-    from voile.table.fitting import PlanDoubt
-    from voile.table.profile import Inspected
+    from voile.table.profile import Inspected, PlanDoubt
 else:
     fitting = on_demand("voile.proposal.fitting")
     whole = on_demand("voile.proposal.whole")

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
-from voile.table.units import UnitCounts
+from voile.table.summaries import UnitCounts
 from voile_base.ondemand import on_demand
 
 __all__ = ["GroupedUnits", "counts_alone"]

@@ -15,8 +15,7 @@ from voile.proposal.whole import Proposal
 from voile.schema.kinds import UNORDERED
 from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.fitting import PlanDoubt
-from voile.table.profile import Inspected
+from voile.table.profile import Inspected, PlanDoubt
 
 __all__ = ["misfits"]
 

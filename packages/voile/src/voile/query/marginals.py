@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.release.claims import SynthesizedPrivately
-from voile.table.measured_cells import measured_cells
+from voile.table.domains import measured_cells
 from voile.table.published import PublishedTable
 
 __all__ = ["LinearEstimate", "NoisyMarginals", "NoisyTable", "noisy_marginals"]

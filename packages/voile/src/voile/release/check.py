@@ -36,9 +36,7 @@ from voile.release.reading.views import CountedCells
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
 from voile.table.decisions import BlockAssignment
-from voile.table.summaries import CombinationCounts, ValueCounts
-from voile.table.units import UnitCounts
-from voile.table.whose import PublishedUnits
+from voile.table.summaries import CombinationCounts, PublishedUnits, UnitCounts, ValueCounts
 from voile_base.errors import PlanError
 
 __all__ = [

@@ -31,8 +31,7 @@ from voile.release.group_terms import GroupTerms, StatedDiversity
 from voile.release.published import PublicRelease
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.published import PublishedTable
-from voile.table.summaries import CombinationCounts
-from voile.table.whose import PublishedUnits
+from voile.table.summaries import CombinationCounts, PublishedUnits
 from voile_base.errors import InputError
 
 __all__ = [

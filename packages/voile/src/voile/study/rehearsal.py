@@ -32,7 +32,7 @@ from voile.schema.roles import Protected
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
 from voile.table.engines import AUTO
-from voile.table.holdout import hold_out
+from voile.table.frames import hold_out
 from voile.table.protocol import Engine
 from voile.utility.protocol import Comparison
 from voile_base.errors import InputError

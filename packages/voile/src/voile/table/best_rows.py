@@ -18,24 +18,88 @@ in the box are read in a second pass.  In tables without outliers at their end t
 Cost for n rows and m columns: one pass with some 5 m operations of double precision a row;
 8 (2 m + 2) bytes and the row itself for each held row, of at most ``_HELD`` rows, unless more share
 the score at the border.  On uniform data the box of the best t rows holds some thousand rows.
+
+How rows are ranked: what values add to a score, exactly and nearly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, lcm
 from typing import Any, Protocol, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.table.dictionary import encode
-from voile.table.numeric import exact_numbers
-from voile.table.scores import RowScore, in_one_unit
+from voile.schema.numbers import ExactNumbers
+from voile.table.binding import exact_numbers
+from voile.table.codes import encode
 
-__all__ = ["Batch", "BestRowsQuery", "Box", "Found", "Pass", "Taker", "UnusualError", "find_best"]
+__all__ = [
+    "Batch",
+    "BestRowsQuery",
+    "Found",
+    "Pass",
+    "RowScore",
+    "Taker",
+    "UnusualError",
+    "ValueScores",
+    "find_best",
+    "in_one_unit",
+]
+
+
+_SAFE = 2**61
+
+
+@dataclass(frozen=True, eq=False)
+class ValueScores:
+    """What d values add to a score: the exact numbers ``units / denominator``."""
+
+    units: NDArray[Any]
+    """Shape (d,): ``int64``, or Python integers where these do not fit."""
+    denominator: int
+    """Above 0."""
+
+
+class RowScore(Protocol):
+    """How rows are ranked: by a sum of functions, each rising or falling with one column.
+
+    Where the plan declares an order of texts, a text counts as its place in it, from 1; all other
+    columns hold numbers.
+    """
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The m columns that are ranked by."""
+
+    def exact(self, column: str, values: ExactNumbers) -> ValueScores:
+        """What values of a column add; raises ``TableError`` where one cannot be scored."""
+
+    def near(self, column: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What values of a column add, rounded; NaN or infinite where that is not possible."""
+
+    def error(self, column: str, low: float, high: float, relative: float) -> float:
+        """The most by which ``near`` of a double differs from ``exact`` of what it stands for.
+
+        The double lies in [``low``, ``high``], and within a share ``relative`` of its magnitude of
+        the number that it stands for.  Infinite where no bound is known.
+        """
+
+
+def in_one_unit(scores: Sequence[ValueScores]) -> tuple[list[NDArray[Any]], int]:
+    """The units of each column over one denominator, and that denominator.
+
+    They are ``int64`` where every sum of one unit a column fits, and Python integers where not.
+    """
+    common = lcm(*(score.denominator for score in scores))
+    units = [score.units.astype(object) * (common // score.denominator) for score in scores]
+    if sum(max(abs(int(each.min())), abs(int(each.max()))) for each in units) < _SAFE:
+        units = [each.astype(np.int64) for each in units]
+    return units, common
+
 
 _HELD = 1 << 21
 """Held rows above which rows in the box are left to a second pass."""
@@ -132,7 +196,7 @@ class Found:
     """How many of them are best."""
     seen: int
     """Rows of the table that may be ranked."""
-    ends: Box | None = None
+    ends: _Box | None = None
     """The box itself; None without best rows."""
 
 
@@ -152,7 +216,7 @@ def find_best(rows: Pass, asked: BestRowsQuery, *, rounded: bool = True) -> Foun
     if not len(chosen):
         return Found(likely, 0, scan.seen)
     best = likely.only(chosen)
-    inside = _Inside(Box.around(best.keys))
+    inside = _Inside(_Box.around(best.keys))
     held = scan.all_in_box(best.keys)
     if held is None:
         rows(inside)
@@ -185,14 +249,14 @@ def _best_of(keys: Sequence[pl.Series], asked: BestRowsQuery) -> NDArray[np.int6
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class _Box:
     """The least and the largest key of each column."""
 
     ends: Sequence[tuple[pl.Series, pl.Series]]
     """Each of one value of the column's own type: doubles could not tell large integers apart."""
 
     @classmethod
-    def around(cls, keys: Sequence[pl.Series]) -> Box:
+    def around(cls, keys: Sequence[pl.Series]) -> _Box:
         """The smallest box that holds all of these rows."""
         ascending = [key.sort() for key in keys]
         return cls([(key.head(1), key.tail(1)) for key in ascending])
@@ -208,7 +272,7 @@ class Box:
 class _Inside:
     """Holds the rows in a box."""
 
-    def __init__(self, box: Box) -> None:
+    def __init__(self, box: _Box) -> None:
         self.box = box
         self._held: list[Batch] = []
 

@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from voile.schema.plan import Plan
 from voile.table.arrays import array_of, series_of
-from voile.table.binding import BoundTable, bind
-from voile.table.decisions import Grouping
-from voile.table.looking import refuse_published_ids
-from voile.table.matching import CLASS
-from voile.table.numeric import (
+from voile.table.binding import (
+    BoundTable,
+    bind,
     distinct_values,
     exact_numbers,
     require_finite,
     require_finite_numbers,
 )
-from voile.table.persons import refuse_kept_that_single_out, require_units
+from voile.table.decisions import Grouping
+from voile.table.looking import refuse_kept_that_single_out, refuse_published_ids, require_units
+from voile.table.matching import CLASS
 from voile.table.protocol import Engine, Format, Rows
 from voile.table.summaries import (
     CombinationCounts,
@@ -35,9 +35,11 @@ from voile.table.summaries import (
     GroupCounts,
     RowMatch,
     RowSample,
+    UnitCounts,
     ValueCounts,
+    numbers_of_rows,
+    rows_of_units,
 )
-from voile.table.units import UnitCounts, numbers_of_rows, rows_of_units
 
 __all__ = ["CountedTable", "TableSource"]
 

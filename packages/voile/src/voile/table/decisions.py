@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from voile.schema.hierarchy.generalized import GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.zones import Zoning
-from voile.table.numeric import number_series
+from voile.table.binding import number_series
 from voile.table.summaries import CombinationCounts, CountedRows, ValueCounts
 
 if TYPE_CHECKING:  # reading a release needs no mechanism

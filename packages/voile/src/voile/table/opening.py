@@ -2,43 +2,145 @@
 
 Whatever the engine and the method, no table comes in whose rows contradict that each of them is
 another person, unless its plan says so; see ``persons``.
+
+Rows that an earlier release left out, carried over into the next pool.
+
+They are appended to the rows of an input.  Carried values went through the plan once (missing
+values, declared types), and those of the input have not; so the two are brought to one type
+wherever no value changes by it, and refused where one would.
+
+Reading a large file in little memory: some columns at a time, texts in dictionaries; private.
+
+Texts in memory take several times what they take in a file, and an audit holds three files.  Of a
+large one some columns are read at a time, and put into dictionaries before the next: one to four
+bytes a row and column stay.  What is said of values, types, and what is wrong with them, is what
+reading the file at once says.
+
+Cost: a pass over the file for each ``_AT_A_TIME`` bytes of it, at most one a column.
+
+Numeric columns as exact numbers, row by row, for those who pack parcels; private or published.
+
+Unlike a ``PrivateTable`` this gives values with one entry per row: the custodian packs the
+custodian's own parcels, and nothing of it is published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from voile.schema.numbers import ExactNumbers
 from voile.schema.persons import identifying_columns
-from voile.schema.plan import Plan
-from voile.table.carrying import with_carried
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.arrays import kind_of_arrow, polars_type
+from voile.table.binding import dated, exact_numbers, flagged, mapped
+from voile.table.codes import encode
 from voile.table.counting import TableSource
 from voile.table.engines import AUTO, engine_for, engine_of
 from voile.table.formats.registry import WRITTEN
 from voile.table.keeping import KeptRows
-from voile.table.persons import require_rows_of_persons
+from voile.table.looking import require_rows_of_persons
 from voile.table.places import Place, place_of
 from voile.table.private import PrivateTable
-from voile.table.protocol import Engine, Source
+from voile.table.protocol import Engine, Rows, Source
 from voile.table.published import PublishedTable
-from voile.table.reading import read_frame
-from voile.table.value_types import with_missing
-from voile_base.errors import TableError
+from voile.table.reading import is_whole, list_columns, read_frame
+from voile.table.value_types import first_offending_row, with_missing
+from voile_base.errors import TableError, nearest
+from voile_base.values.expressions import is_missing
 
 __all__ = [
+    "NumberColumns",
+    "Read",
     "open_any_rows",
     "open_frame",
     "open_published",
     "open_table",
+    "plain",
+    "published_numbers",
     "published_rows",
+    "read_compactly",
+    "read_numbers",
     "rows_in_memory",
     "scan_frame",
     "scan_table",
+    "write_columns",
 ]
+
+
+def _with_carried(rows: Rows, carried: Rows, plan: Plan, columns: Sequence[str]) -> Rows:
+    """Some columns of the rows of an input, with carried rows behind its own.
+
+    Raises ``TableError`` where the carried rows lack a column, or have it in another type.
+    """
+    for name in columns:
+        if name not in carried.schema.names:
+            msg = (
+                f"column {name!r} is missing in the rows carried over from earlier releases; "
+                "publish with the columns that those releases had"
+            )
+            raise TableError(msg)
+    rows, carried = rows.select(columns).read(), carried.select(columns)
+    if not carried.height:
+        return rows
+    for name in columns:
+        declared = plan.columns.get(name, ColumnPlan())
+        rows = dated(rows, name, declared)[0] if declared.dated else rows
+        rows, carried = _alike(rows, carried, name, declared)
+    return rows.union(carried)
+
+
+def _alike(rows: Rows, carried: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, Rows]:
+    """Both with a column in the type that it has in one of them."""
+    sides = (rows, carried)
+    types = [side.schema.field(name).type for side in sides]
+    if declared.reads_as or _comparable(rows, carried, name):
+        for dtype in map(polars_type, types):
+            one, other = (_unchanged(side, name, dtype) for side in sides)
+            if one is not None and other is not None:
+                return one, other
+    kinds = [kind_of_arrow(dtype) for dtype in types]
+    msg = (
+        f"column {name!r} is {kinds[0]} in the table and {kinds[1]} in the rows carried over from "
+        "earlier releases, and some value would change with its type; give the column the type "
+        "that it had"
+    )
+    raise TableError(msg)
+
+
+def _comparable(rows: Rows, carried: Rows, name: str) -> bool:
+    """Whether values of the two may stand in one column: they are of one kind, or all missing."""
+    if any(side.tally(is_missing(name)).rows == side.height for side in (rows, carried)):
+        return True
+    types = [polars_type(side.schema.field(name).type) for side in (rows, carried)]
+    zoned = [getattr(dtype, "time_zone", None) is not None for dtype in types]
+    numeric = [dtype.is_numeric() for dtype in types]
+    kinds = [kind_of_arrow(side.schema.field(name).type) for side in (rows, carried)]
+    return zoned[0] == zoned[1] and (all(numeric) or kinds[0] == kinds[1])
+
+
+def _unchanged(rows: Rows, name: str, dtype: pl.DataType) -> Rows | None:
+    """Rows with a column in another type, or None where a value does not come back from it."""
+    own = polars_type(rows.schema.field(name).type)
+    if own == dtype:
+        return rows
+
+    def changes(values: pl.Series) -> pl.Series:
+        back = values.cast(dtype, strict=False).cast(own, strict=False)
+        return back.ne_missing(values)
+
+    try:
+        if flagged(rows, name, changes).rows:
+            return None
+        return mapped(rows, name, lambda values: values.cast(dtype, strict=False), dtype)
+    except pl.exceptions.PolarsError:
+        return None
 
 
 def open_table(
@@ -208,5 +310,146 @@ def _opened(
     if carried is not None:
         used = list(dict.fromkeys([*plan.used, *opened.extra]))
         pool = carried.open(engine)
-        opened = replace(opened, rows=with_carried(opened.rows, pool, plan, used))
+        opened = replace(opened, rows=_with_carried(opened.rows, pool, plan, used))
     return PrivateTable(opened)
+
+
+_AT_A_TIME = 1 << 24
+"""Bytes of a file that are read in one pass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A table whose texts stand in dictionaries; private."""
+
+    frame: pl.DataFrame
+    types: pl.Schema
+    """Of the columns as reading the file at once has them."""
+
+
+def read_compactly(
+    path: Path,
+    missing: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    look: Callable[[pl.DataFrame, Sequence[str]], None] = lambda rows, notes: None,
+) -> Read:
+    """The rows of a table as adversaries and measures compare them.
+
+    ``look`` sees columns as they stand in the file, and what was assumed to read them, some columns
+    at a time in their order.  Raises ``TableError`` as ``rows_in_memory`` does.
+    """
+    types = pl.Schema()
+    columns: list[pl.Series] = []
+    for names in _parts(path):
+        rows, notes = rows_in_memory(str(path), missing=missing, columns=names, texts=texts)
+        look(rows, notes)
+        types.update(rows.schema)
+        some = rows.get_columns()
+        del rows
+        while some:  # each goes as soon as it stands in a dictionary
+            columns.append(_in_dictionary(some.pop(0)))
+    return Read(pl.DataFrame(columns), types)
+
+
+def plain(column: pl.Series) -> pl.Series:
+    """A column without its dictionary."""
+    return column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
+
+
+def _in_dictionary(column: pl.Series) -> pl.Series:
+    if column.dtype != pl.String:
+        return column
+    encoded = encode(column.alias(""))  # Polars takes some names for patterns
+    return encoded.decode(encoded.codes).alias(column.name)
+
+
+def _parts(path: Path) -> Iterator[Sequence[str] | None]:
+    """Which columns are read together, in their order; None for all."""
+    place = place_of(str(path))
+    if is_whole(place) or not path.is_file():
+        yield None
+        return
+    names = [*list_columns(place)]
+    passes = min(len(names), path.stat().st_size // _AT_A_TIME + 1)
+    step = -(-len(names) // passes)
+    yield from (names[start : start + step] for start in range(0, len(names), step))
+
+
+@dataclass(frozen=True, eq=False)
+class _NumberColumn:
+    """The exact numbers of a column, and which rows have none."""
+
+    numbers: ExactNumbers
+    """Of the n rows; 0 where the value is missing."""
+    missing: NDArray[np.bool_]
+    """Shape (n,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumns:
+    """Some numeric columns of a table with n rows."""
+
+    columns: Mapping[str, _NumberColumn]
+    rows: int
+    notes: tuple[str, ...] = ()
+    """What was assumed in reading the file."""
+
+
+def read_numbers(path: Place, names: Sequence[str], engine: Engine | str = AUTO) -> NumberColumns:
+    """Numeric columns of a private table, from anywhere that tables are read.
+
+    Each name is looked for as ``NAME``, and as the interval ``NAME.low`` and ``NAME.high``; what
+    is there is given.  Raises ``TableError`` where neither is, or a column does not hold finite
+    numbers.
+    """
+    found = _found(tuple(list_columns(path)), names, str(path))
+    frame, notes = rows_in_memory(path, columns=found, engine=engine)
+    return _numbers(frame, found, notes)
+
+
+def published_numbers(table: PublishedTable, names: Sequence[str]) -> NumberColumns:
+    """Numeric columns of a release; see ``read_numbers``."""
+    found = _found(table.columns, names, "the release")
+    return _numbers(pl.DataFrame(table.to_arrow().select(dict.fromkeys(found))), found, ())
+
+
+def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write columns to a CSV file, or to a Parquet file where the name ends so."""
+    frame = pl.DataFrame(dict(columns))
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    else:
+        frame.write_csv(path)
+
+
+def _found(known: Sequence[str], names: Sequence[str], where: str) -> list[str]:
+    found = []
+    for name in names:
+        ends = [f"{name}.low", f"{name}.high"]
+        here = [one for one in (name, *ends) if one in known]
+        if name not in here and len(here) < 2:
+            raise TableError(f"{where}: there is no column {name!r}{nearest(name, known)}")
+        found += here if set(ends) <= set(here) else [name]
+    return found
+
+
+def _numbers(frame: pl.DataFrame, names: Sequence[str], notes: tuple[str, ...]) -> NumberColumns:
+    columns = {name: _number_column(frame[name]) for name in dict.fromkeys(names)}
+    return NumberColumns(columns, frame.height, notes)
+
+
+def _number_column(column: pl.Series) -> _NumberColumn:
+    where = f"column {column.name!r}"
+    if column.dtype == pl.Null:
+        raise TableError(f"{where} holds no values; choose another column")
+    if not column.dtype.is_numeric():
+        row = first_offending_row(column)
+        raise TableError(
+            f"{where} must hold numbers, but row {row} is not a number; mend the row or choose "
+            "another column"
+        )
+    missing = column.is_null()
+    if column.dtype.is_float() and not column.drop_nulls().is_finite().all():
+        row = (~column.fill_null(0).is_finite()).arg_max()
+        raise TableError(f"{where}: row {(row or 0) + 1} is NaN or infinite; mend the row")
+    return _NumberColumn(exact_numbers(column.fill_null(0)), missing.to_numpy())

@@ -31,8 +31,8 @@ from voile.schema.plan import ColumnPlan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.table.applying import applied
 from voile.table.arrays import array_of, kind_of_arrow, polars_type, series_of
-from voile.table.best_rows import BestRowsQuery, Found, UnusualError
-from voile.table.binding import bind
+from voile.table.best_rows import BestRowsQuery, Found, RowScore, UnusualError
+from voile.table.binding import bind, distinct_values
 from voile.table.counting import CountedTable
 from voile.table.decisions import (
     Charge,
@@ -43,23 +43,27 @@ from voile.table.decisions import (
     Relocation,
     Treatment,
 )
-from voile.table.domain_counts import TableCounts, count_tables
-from voile.table.identity import WORDS, with_row_words, words_of
-from voile.table.keeping import KeptRows
-from voile.table.looking import refuse_published_ids
-from voile.table.made_rows import MadeRows, table_of_made_rows
-from voile.table.matching import Held, mark_rows, match_rows
-from voile.table.measured_cells import measured_table
-from voile.table.membership import Members, match_members
-from voile.table.numeric import distinct_values
-from voile.table.persons import refuse_kept_that_single_out, rows_that_may_be_published
+from voile.table.domains import (
+    MadeRows,
+    TableCounts,
+    count_tables,
+    measured_table,
+    table_of_made_rows,
+)
+from voile.table.keeping import WORDS, KeptRows, with_row_words, words_of
+from voile.table.looking import (
+    refuse_kept_that_single_out,
+    refuse_published_ids,
+    rows_that_may_be_published,
+)
+from voile.table.matching import Held, Members, mark_rows, match_members, match_rows
 from voile.table.protocol import Rows
 from voile.table.published import PublishedTable
-from voile.table.scores import RowScore
 from voile.table.summaries import (
     CombinationCounts,
     CountedRows,
     KnownRows,
+    PublishedUnits,
     RowMatch,
     RowSample,
 )
@@ -71,7 +75,6 @@ from voile.table.top_rows import (
     require_scores,
     rows_of_best_units,
 )
-from voile.table.whose import PublishedUnits
 from voile_base.randomness import Key, Randomness
 from voile_base.values.expressions import Call, Column, Literal
 
@@ -184,7 +187,7 @@ class PrivateTable(CountedTable):
 
         For adversaries who know it, and no publisher; see ``table.arrivals``.
         """
-        from voile.table.arrivals import arrivals  # noqa: PLC0415 - no publisher asks
+        from voile.table.matching import arrivals  # noqa: PLC0415 - no publisher asks
 
         engine = self._source.engine
         marks = known, held, engine, Key(key), record_key
@@ -321,7 +324,7 @@ class PrivateTable(CountedTable):
         Raises ``TableError`` where a report has no time or place, or one that cannot be;
         ``PlanError`` where the plan names no trajectories.
         """
-        from voile.table.relocating import relocate  # noqa: PLC0415 - compiled code of its own
+        from voile.table.trips.relocating import relocate  # noqa: PLC0415 - compiled code of its own
 
         self._refuse_units_of_trips()
         made = relocate(self._rows, self.plan, relocation, randomness, charge)
@@ -344,7 +347,7 @@ class PrivateTable(CountedTable):
         Raises ``TableError`` and ``PlanError`` as ``relocate`` does, and ``PlanError`` where the
         plan names no vehicle.
         """
-        from voile.table.flows import count_flows  # noqa: PLC0415 - as above
+        from voile.table.trips.flows import count_flows  # noqa: PLC0415 - as above
 
         self._refuse_units_of_trips()
         return count_flows(self._rows, self.plan, bounds, randomness, pay)
@@ -384,7 +387,7 @@ class PrivateTable(CountedTable):
 
     def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:
         """A table of columns that are public, for the engine of this one."""
-        from voile.table.flows import table_of_cells  # noqa: PLC0415 - as above
+        from voile.table.trips.flows import table_of_cells  # noqa: PLC0415 - as above
 
         return table_of_cells(self._source.engine, columns)
 

@@ -1,34 +1,398 @@
 """What a table holds, for its custodian: types, missing values, sizes of groups.
 
 Everything here is private: computed from private rows without protection.
+
+How the values of a column are spread, for its custodian; private.
+
+Columns of few values by value, the most frequent first; numbers and times of many values in bars of
+one width.  Cost: one pass over the column, and its distinct values.
+
+How the values of a column are written: what a proposal of roles and kinds is made from; private.
+
+Everything is asked of the different values, never of a sample.  A column of texts is first freed of
+its **mark**, the text that seems to stand for a missing value: a usual one such as "?", or the only
+short text among numbers, such as the N of "not applicable".
+
+Cost: the different values once, and a few passes over them; public lists are tried up to 5,000.
+
+Where a plan and a table fit badly, column by column, for the custodian; private.
+
+``binding`` stops at the first thing that is wrong; here every column is bound alone, so that all
+is said at once.  A **refusal** is what publishing would stop at; a **doubt** is what it would let
+pass: bounds that cut off values, rows that are left out.
+
+Rows are those of the file, from 1.  No value is told but the first that a hierarchy file misses,
+which nobody could add without knowing it.
+
+Cost: a few passes over each column that the plan publishes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from voile.recognisers.looks import SAMPLED
+from voile.schema.dates import USUAL_FORMATS, pattern_of
+from voile.schema.hierarchy.code_lists import CODE_LISTS, CodeList, CodeListName, public_list
+from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.persons import Occurrences
-from voile.schema.plan import Plan
-from voile.table.distributions import ValueDistribution, distribution_of
+from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.roles import Roles
+from voile.table.arrays import array_of, polars_type, series_of
+from voile.table.binding import bind, distinct_values, flagged, limits_of
 from voile.table.engines import AUTO, engine_of
-from voile.table.fitting import PlanDoubt, findings
-from voile.table.looking import EXACT_ROLES, telling_columns
-from voile.table.occurrences import count_occurrences, count_repeats
+from voile.table.looking import (
+    EXACT_ROLES,
+    MACHINE_MADE,
+    MARKS,
+    count_occurrences,
+    count_repeats,
+    doubts_of_units,
+    require_units,
+    telling_columns,
+)
 from voile.table.opening import rows_in_memory
-from voile.table.persons import require_units
 from voile.table.places import Place
-from voile.table.protocol import Engine, Rows
+from voile.table.protocol import Counted, Engine, Rows
 from voile.table.summaries import ColumnDetails, ColumnProfile, UnitsProfile
-from voile.table.unit_names import MARKS, doubts_of_units
-from voile.table.value_types import kind_of, with_missing
-from voile.table.written import details_of
+from voile.table.value_types import date_form, infer_type, kind_of, with_missing
 from voile_base.errors import PlanError, TableError, nearest
+from voile_base.values.expressions import Column, is_missing
 
-__all__ = ["Inspected", "inspect_file"]
+__all__ = ["Inspected", "PlanDoubt", "findings", "inspect_file"]
+
+
+_BARS = 20
+
+
+@dataclass(frozen=True)
+class _ValueBin:
+    """Some values of a column, and the rows that hold them."""
+
+    value: str
+    """The value; of a bar of several, "lowest to highest"."""
+    rows: int
+
+
+@dataclass(frozen=True)
+class _ValueDistribution:
+    """The rows of a column by value."""
+
+    bars: tuple[_ValueBin, ...]
+    binned: bool
+    """Whether a bar is a range of numbers or times, in ascending order."""
+    others: int = 0
+    """Rows of values that have no bar."""
+
+
+def _distribution_of(column: pl.Series, most: int) -> _ValueDistribution:
+    """The distribution of the values that are there, in at most ``most`` bars of single values."""
+    there = column.drop_nulls()
+    ordered = there.dtype.is_numeric() or there.dtype.is_temporal()
+    if ordered and there.n_unique() > max(most, _BARS):
+        return _in_ranges(there)
+    counts = there.cast(pl.String, strict=False).value_counts(sort=True, name="rows")
+    shown = counts.head(most)
+    bars = tuple(_ValueBin(str(value), rows) for value, rows in shown.iter_rows())
+    return _ValueDistribution(bars, binned=False, others=len(there) - sum(bar.rows for bar in bars))
+
+
+def _in_ranges(there: pl.Series) -> _ValueDistribution:
+    """Bars of one width from the least to the greatest value."""
+    numbers = there.to_physical().cast(pl.Float64).to_numpy()
+    there, numbers = there.filter(np.isfinite(numbers)), numbers[np.isfinite(numbers)]
+    if not len(numbers):
+        return _ValueDistribution((), binned=True)
+    rows, edges = np.histogram(numbers, _BARS)
+    if there.dtype.is_temporal():
+        low = pl.Series(edges[:-1].astype(np.int64)).cast(there.to_physical().dtype)
+        told = [str(value) for value in low.cast(there.dtype)]
+    else:
+        told = [f"{edge:.6g}" for edge in edges]
+        told = [f"{low} to {high}" for low, high in pairwise(told)]
+    bars = tuple(_ValueBin(value, int(count)) for value, count in zip(told, rows, strict=True))
+    return _ValueDistribution(bars, binned=True)
+
+
+_MARKS = (
+    *("?", "-", "--", ".", "NA", "N/A", "n/a", "NULL", "null", "nan", "NaN", "#N/A", "n.a."),
+    *("k.A.", "k. A.", "K.A.", "keine Angabe", "n.d.", "n/d", "N/D", "NS/NC", "NSNC", "s/d", "S/D"),
+    *(
+        "N.A.",
+        "sin dato",
+        "n.c.",
+        "NC",
+        "non réponse",
+        "b.d.",
+        "brak danych",
+        "onb.",
+        "e.t.",
+        "i.u.",
+    ),
+)
+_SENTINELS = (-1, -2, -3, -4, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999)
+"""Codes of missing values, where no other number is negative."""
+_NINES = (9, 99, 999, 9_999, 98, 998, 9_998, 97, 997, 77, 777, 88, 888)
+"""The same, where the largest other number is at most half as large: codes that stand out."""
+_DATA = re.compile(r"[-+]?\d+[.,]\d+|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}.*|\S+@\S+\.\S+")
+"""Names of columns that no table has: numbers, dates, addresses."""
+_SHORT = 2
+"""Characters of a mark that is no usual one."""
+_FEW = 12
+_LISTED = 5_000
+_DIGITS_OF_A_DAY = "%Y%m%d"
+_MOST_MISSED = 0.25
+_NUMBER = r"(?:0|[1-9][0-9,]*)(?:\.[0-9]+)?[kK%]?"
+_BAND = (
+    rf"^\s*(?:[\[(]\s*{_NUMBER}\s*[-,;]\s*{_NUMBER}\s*[\])]|{_NUMBER}\s*(?:-|to)\s*{_NUMBER}"
+    rf"|(?:<|>|<=|>=|under|over|up to)\s*{_NUMBER}"
+    rf"|{_NUMBER}\s*(?:\+|and (?:more|over)|or more))\s*$"
+)
+
+
+def _digits(column: pl.Series) -> int | None:
+    """The length of the values of a column, where all are digits and equally long."""
+    texts = column.drop_nulls()
+    if texts.dtype != pl.String and not texts.dtype.is_integer():
+        return None
+    texts = texts.cast(pl.String).unique()
+    lengths = texts.str.len_chars().unique()
+    if len(lengths) != 1 or not texts.str.contains(r"^[0-9]+$").all():
+        return None
+    return int(lengths.item())
+
+
+def _details_of(column: pl.Series, profile: Callable[[pl.Series], ColumnProfile]) -> ColumnDetails:
+    """How the values of a column are written; ``profile`` counts them."""
+    marks: tuple[str, ...] = ()
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        marks = _marks(column)
+        column = with_missing(column, marks)
+        column = infer_type(column) if marks else column
+    column, sentinels = _without_sentinels(column)
+    counted, texts = profile(column), _different(column)
+    spelled = texts if column.dtype == pl.String else texts.head(0)
+    return ColumnDetails(
+        profile=counted,
+        rows=len(column),
+        marks=marks,
+        digits=_digits(column),
+        words=float(spelled.str.count_matches(r"\S+").mean() or 0) if len(spelled) else 0.0,  # type: ignore[arg-type]
+        machine_made=_all_match(spelled, MACHINE_MADE),
+        bands=_all_match(spelled, _BAND),
+        date_formats=_formats(spelled) or _formats_of_digits(texts),
+        lists=_lists(texts),
+        extremes=_extremes(column),
+        few=frozenset(spelled) if 0 < len(spelled) <= _FEW else frozenset(),
+        sample=_sample_of(texts),
+        whole=_is_whole(column),
+        sentinels=sentinels,
+        named_itself=bool((texts == column.name).any() or _DATA.fullmatch(column.name)),
+    )
+
+
+def _sample_of(texts: pl.Series) -> tuple[str, ...]:
+    """Some of the different texts, at even distances."""
+    return tuple(texts.gather_every(1 + len(texts) // SAMPLED))
+
+
+def _is_whole(column: pl.Series) -> bool:
+    """Whether a column of decimals holds whole numbers alone."""
+    if not (column.dtype.is_float() or column.dtype.is_decimal()):
+        return False
+    there = column.drop_nulls().cast(pl.Float64)
+    return len(there) > 0 and bool((there.is_finite() & (there == there.round())).all())
+
+
+def _without_sentinels(column: pl.Series) -> tuple[pl.Series, tuple[str, ...]]:
+    """A column of whole numbers without those that stand out as codes of missing values do."""
+    if not column.dtype.is_integer() and not _is_whole(column):
+        return column, ()
+    different = column.drop_nulls().unique().cast(pl.Float64).sort()
+    found = [code for code in _SENTINELS if code in set(different)]
+    rest = different.filter(~different.is_in([float(code) for code in found]))
+    if not len(rest) or rest[0] < 0:
+        found, rest = [], different
+    for code in sorted(_NINES, reverse=True):
+        others = rest.filter(rest < code)
+        if len(rest) and rest[-1] == code and len(others) > 1 and others[-1] <= _gap(code):
+            found, rest = [*found, code], others
+    if not found or len(rest) < 2:
+        return column, ()
+    gone = column.cast(pl.Float64).is_in([float(code) for code in found])
+    texts = column.filter(gone).unique().cast(pl.String)
+    kept = pl.when(~gone).then(column)
+    return pl.select(kept.alias(column.name)).to_series(), tuple(sorted(texts))
+
+
+def _gap(code: int) -> float:
+    """The largest other number beside which a code of nines stands out."""
+    return 6 if code < 10 else code / 2
+
+
+def _different(column: pl.Series) -> pl.Series:
+    """The different values of texts and numbers as texts, ascending; none of others."""
+    if column.dtype != pl.String and not column.dtype.is_numeric():
+        return pl.Series(column.name, [], dtype=pl.String)
+    return column.drop_nulls().unique().cast(pl.String).sort()
+
+
+def _marks(column: pl.Series) -> tuple[str, ...]:
+    """The texts that seem to stand for missing values: the usual ones, or an odd one."""
+    texts = column.drop_nulls().unique()
+    usual = texts.filter(texts.is_in(_MARKS))
+    if len(usual):
+        return tuple(usual.sort())
+    odd = texts.filter(texts.cast(pl.Float64, strict=False).is_null())
+    if len(odd) == 1 < len(texts) - 1 and len(odd[0]) <= _SHORT and odd[0].strip():
+        return (str(odd[0]),)
+    return ()
+
+
+def _all_match(texts: pl.Series, pattern: str) -> bool:
+    return len(texts) > 0 and bool(texts.str.contains(pattern).all())
+
+
+def _formats(texts: pl.Series) -> tuple[str, ...]:
+    if not len(texts):
+        return ()
+    first = texts.head(1)
+    likely = (usual for usual in USUAL_FORMATS if first.str.contains(pattern_of(usual)).all())
+    return tuple(usual for usual in likely if not date_form(usual).misses(texts).any())
+
+
+def _formats_of_digits(texts: pl.Series) -> tuple[str, ...]:
+    """The format of whole numbers that are days, all of a year from 1800 to 2099."""
+    if not len(texts) or not texts.str.contains(r"^(?:18|19|20)[0-9]{6}$").all():
+        return ()
+    return () if date_form(_DIGITS_OF_A_DAY).misses(texts).any() else (_DIGITS_OF_A_DAY,)
+
+
+def _lists(texts: pl.Series) -> Mapping[CodeListName, int]:
+    if not 1 < len(texts) <= _LISTED:
+        return {}
+    missed = {
+        name: sum(public_list(name).key_of(text) is None for text in texts) for name in CODE_LISTS
+    }
+    return {name: count for name, count in missed.items() if count <= _MOST_MISSED * len(texts)}
+
+
+def _extremes(column: pl.Series) -> tuple[float, float] | None:
+    if not column.dtype.is_numeric():
+        return None
+    least, most = column.min(), column.max()
+    return None if least is None or most is None else (float(least), float(most))  # type: ignore[arg-type]
+
+
+_MISSED = "\1missed"
+"""No file has a column whose name begins so."""
+
+
+@dataclass(frozen=True)
+class PlanDoubt:
+    """Something about one column that fits badly."""
+
+    column: str
+    key: str
+    """The key of the plan that it is about."""
+    told: str
+    refused: bool
+    """Whether publishing would stop at it."""
+    row: int | None = None
+    """The first row of the file that it is about, from 1."""
+
+
+def findings(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
+    """What fits badly between a column and what the plan says of it."""
+    declared = plan.columns.get(column, ColumnPlan())
+    loose = replace(declared, nulls="category", bounds=None, outside="refuse")
+    alone = Plan(Roles(keep=(column,)), missing=plan.missing, columns={column: loose})
+    try:
+        bound = bind(rows.select([column]), alone).rows
+    except (PlanError, TableError) as error:
+        key = "format" if declared.dated else "kind" if declared.kind else "type"
+        yield PlanDoubt(column, key, str(error), refused=True)
+        return
+    yield from _missing(bound, plan, column)
+    yield from _outside(bound, column, declared)
+    yield from _unlisted(bound, column, declared)
+
+
+def _missing(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
+    found, policy = rows.tally(is_missing(column)), plan.nulls_of(column)
+    if found.rows and policy != "category":
+        told = f"misses its value in {_of(found.rows, rows.height)}, first in row {found.first}"
+        then = {"refuse": "; nulls refuses that", "drop": "; nulls leaves these rows out"}[policy]
+        yield PlanDoubt(column, "nulls", told + then, policy == "refuse", found.first)
+
+
+def _outside(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
+    dtype = polars_type(rows.schema.field(column).type)
+    if declared.bounds is None or not dtype.is_numeric():
+        return
+    limits = limits_of(dtype, declared.bounds)
+
+    def outside(values: pl.Series) -> pl.Series:
+        there = values.is_not_null()
+        return there & ~values.is_between(*limits) if limits else there
+
+    found = flagged(rows, column, outside)
+    if found.rows:
+        low, high = declared.bounds
+        cut = f"bounds = [{low}, {high}] cut {_of(found.rows, rows.height)}"
+        yield PlanDoubt(
+            column,
+            "bounds",
+            f"{cut}, first in row {found.first}",
+            declared.outside == "refuse",
+            found.first,
+        )
+
+
+def _unlisted(rows: Rows, column: str, declared: ColumnPlan) -> Iterator[PlanDoubt]:
+    counted = rows.count([column], keep=True)
+    values = distinct_values(series_of(counted.values[0]))
+    hierarchy = declared.hierarchy
+    if not isinstance(hierarchy, Taxonomy | CodeList):
+        try:
+            declared.bind_hierarchy(column, values)
+        except (PlanError, TableError) as error:
+            yield PlanDoubt(column, "hierarchy", str(error), refused=True)
+        return
+    missed = hierarchy.missed(column, values)
+    if not missed:
+        return
+    first, count = _rows_of(rows, counted, values, missed)
+    told = (
+        f"the hierarchy misses {len(missed):,} of {len(values) - values.missing:,} values, in "
+        f"{_of(count, rows.height)}, first in row {first}"
+    )
+    grouped = isinstance(hierarchy, CodeList) and hierarchy.unlisted == "group"
+    yield PlanDoubt(column, "hierarchy", told, not grouped, first)
+
+
+def _rows_of(
+    rows: Rows, counted: Counted, values: DistinctValues, missed: list[str]
+) -> tuple[int | None, int]:
+    """The first row that has one of the missed values, and how many have one."""
+    gone = set(missed)
+    flags = np.array([text in gone for text in values.texts])[counted.codes[:, 0]]
+    found = rows.join(counted, {_MISSED: array_of(flags)}).tally(Column(_MISSED))
+    return found.first, found.rows
+
+
+def _of(count: int, rows: int) -> str:
+    return f"{count / rows:.1%} of the rows ({count:,})"
 
 
 class Inspected:
@@ -57,11 +421,11 @@ class Inspected:
 
     def details(self, column: str) -> ColumnDetails:
         """How the values of a column are written; see ``written``."""
-        return details_of(self._frame[column], _profile)
+        return _details_of(self._frame[column], _profile)
 
-    def distribution(self, column: str, most: int) -> ValueDistribution:
+    def distribution(self, column: str, most: int) -> _ValueDistribution:
         """How the values of a column are spread; see ``distributions``."""
-        return distribution_of(self._frame[column], most)
+        return _distribution_of(self._frame[column], most)
 
     def first(self, rows: int) -> list[list[str | None]]:
         """The first rows, as texts; None where a value is missing."""

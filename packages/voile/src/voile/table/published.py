@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.arrays import kind_of_arrow, series_of
+from voile.table.binding import distinct_values, exact_numbers
 from voile.table.formats.excel import write_sheets
-from voile.table.numeric import distinct_values, exact_numbers
 from voile.table.protocol import Counted, Format, Rows
 from voile.table.summaries import GroupedValues, PublishedCells
 from voile_base.errors import TableError

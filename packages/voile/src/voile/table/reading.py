@@ -23,14 +23,16 @@ from typing import TypeVar
 import polars as pl
 import pyarrow as pa
 
-from voile.table.delimited import csv_names, read_csv
+from voile.table.formats.delimited import csv_names, read_csv
+from voile.table.formats.gpx import GPX_COLUMNS, read_gpx
 from voile.table.formats.registry import Format, Whole, format_named, format_of, is_written
-from voile.table.gpx import GPX_COLUMNS, read_gpx
-from voile.table.places import Address, Place, file_and_part
-from voile.table.source_files import (
+from voile.table.places import (
+    Address,
+    Place,
     SourceFiles,
     SourceFormat,
     corrupt,
+    file_and_part,
     locate,
     readable,
     unreadable,

@@ -25,15 +25,27 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import array_of, polars_type, series_of
-from voile.table.best_rows import Batch, BestRowsQuery, Found, Taker, UnusualError, find_best
-from voile.table.binding import UNPUBLISHABLE, limits_of
+from voile.table.best_rows import (
+    Batch,
+    BestRowsQuery,
+    Found,
+    RowScore,
+    Taker,
+    UnusualError,
+    find_best,
+    in_one_unit,
+)
+from voile.table.binding import (
+    UNPUBLISHABLE,
+    distinct_values,
+    exact_numbers,
+    limits_of,
+    require_finite_numbers,
+)
 from voile.table.counting import CountedTable
-from voile.table.dates import may_hold_dates
-from voile.table.numeric import distinct_values, exact_numbers, require_finite_numbers
 from voile.table.protocol import Rows
-from voile.table.scores import RowScore, in_one_unit
 from voile.table.summaries import CombinationCounts
-from voile.table.value_types import with_missing
+from voile.table.value_types import may_hold_dates, with_missing
 from voile_base.values.expressions import Column
 
 __all__ = [

@@ -32,6 +32,14 @@ without any value stays text.
 
 Cost: a few vectorized passes over a column of n values for the type it has; types it does not
 have are mostly ruled out by its first thousand values.
+
+Columns of dates and times that are written in a format other than that of ISO 8601.
+
+The format is the plan's, or the only usual one that every value fits (``schema.dates``).  A text
+column becomes one of days, or of instants where the format has a clock; one of whole numbers is
+read digit by digit (``20140513``); one of dates or times stays as it is.  A blank text is missing.
+
+Cost: a pass over the column for the format, or one for each usual format.
 """
 
 from __future__ import annotations
@@ -42,18 +50,27 @@ from typing import Literal
 
 import polars as pl
 
+from voile.schema.dates import USUAL_FORMATS, has_time, pattern_of, the_usual_ones
+from voile.schema.plan import ColumnFacts
+from voile_base.errors import PlanError, TableError
+
 __all__ = [
-    "Form",
     "Kind",
+    "as_dates",
+    "date_form",
+    "date_type",
     "first_offending_row",
+    "format_of",
     "forms_of",
     "infer_decimal_comma",
     "infer_type",
     "kind_of",
     "kind_of_type",
     "matching",
+    "may_hold_dates",
     "with_missing",
 ]
+
 
 Kind = Literal[
     "binary",
@@ -88,7 +105,7 @@ _OFFSET_TIME = rf"^[1-9][0-9]{{3}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_CLOCK}{_OFFSET}$"
 
 
 @dataclass(frozen=True)
-class Form:
+class _Form:
     """One way of writing values: a necessary pattern, and a parser with null for all others."""
 
     kind: Kind
@@ -112,7 +129,7 @@ class Form:
         return self.offends(_trimmed(values))
 
 
-def forms_of(*kinds: Kind) -> list[Form]:
+def forms_of(*kinds: Kind) -> list[_Form]:
     """The ways of writing values of some kinds, in the order in which they are tried."""
     return [form for form in _FORMS if form.kind in kinds]
 
@@ -224,7 +241,7 @@ def _trimmed(series: pl.Series) -> pl.Series:
     return series.to_frame().select(pl.when(trimmed != "").then(trimmed)).to_series()
 
 
-def _parsed(values: pl.Series, form: Form) -> pl.Series | None:
+def _parsed(values: pl.Series, form: _Form) -> pl.Series | None:
     """All values parsed, or None if one is not of this form or if there is none to judge by."""
     parsed = form.parse(values)
     if parsed.null_count() != values.null_count() or parsed.null_count() == len(parsed):
@@ -296,11 +313,111 @@ def _parse_clock(times: pl.Series, offset: str) -> pl.Series:
 
 
 _FORMS = (
-    Form("integer", _INTEGER, _parse_integer),
-    Form("decimal", _NUMBER, _parse_decimal),
-    Form("boolean", _BOOLEAN, _parse_boolean),
-    Form("date", _DATE, _parse_date),
-    Form("datetime", _LOCAL_TIME, _parse_local_time),
-    Form("datetime", _OFFSET_TIME, _parse_offset_time),
+    _Form("integer", _INTEGER, _parse_integer),
+    _Form("decimal", _NUMBER, _parse_decimal),
+    _Form("boolean", _BOOLEAN, _parse_boolean),
+    _Form("date", _DATE, _parse_date),
+    _Form("datetime", _LOCAL_TIME, _parse_local_time),
+    _Form("datetime", _OFFSET_TIME, _parse_offset_time),
 )
-_COMMA_FORM = Form("decimal", _DECIMAL_COMMA, _parse_decimal_comma)
+_COMMA_FORM = _Form("decimal", _DECIMAL_COMMA, _parse_decimal_comma)
+
+
+def may_hold_dates(dtype: pl.DataType) -> bool:
+    """Whether dates may be written in a column of this type."""
+    return dtype == pl.String or dtype.is_integer()
+
+
+def date_form(date_format: str) -> _Form:
+    """Dates of a format as a way of writing values."""
+    return _Form(
+        "datetime" if has_time(date_format) else "date",
+        pattern_of(date_format),
+        lambda texts: _dates_parsed(texts, date_format),
+    )
+
+
+def date_type(date_format: str) -> pl.DataType:
+    """The type of a column of dates that were written in a format."""
+    if not has_time(date_format):
+        return pl.Date()
+    return pl.Datetime("us", "UTC" if "%z" in date_format else None)
+
+
+def as_dates(values: pl.Series, declared: ColumnFacts) -> pl.Series:
+    """The dates of a column that its plan takes for one of dates; others as they are.
+
+    Raises ``PlanError`` and ``TableError`` as ``format_of`` does.
+    """
+    if not declared.dated or not may_hold_dates(values.dtype):
+        return values
+    texts = values.cast(pl.String)
+
+    def misses(date_format: str) -> tuple[int, int | None]:
+        wrong = date_form(date_format).misses(texts)
+        first = wrong.arg_max() if wrong.any() else None
+        return int(wrong.sum()), None if first is None else first + 1
+
+    return date_form(format_of(values.name, declared, misses)).read(texts)
+
+
+Misses = Callable[[str], tuple[int, int | None]]
+"""How many values do not fit a format, and the row of the first of them, from 1."""
+
+
+def format_of(column: str, declared: ColumnFacts, misses: Misses) -> str:
+    """The format in which all values of a column are written: the declared, or a usual one.
+
+    Raises ``TableError`` where a value does not fit it, or fits none of the usual ones;
+    ``PlanError`` where nothing is declared and two usual formats fit.
+    """
+    if declared.format is None:
+        return _the_only_usual(column, misses)
+    wrong, first = misses(declared.format)
+    if not wrong:
+        return declared.format
+    others = [usual for usual in USUAL_FORMATS if not misses(usual)[0]]
+    hint = f"; all of them fit {_either(others)}" if others else ""
+    msg = (
+        f'column {column!r}: {wrong:,} values do not fit the format "{declared.format}" of the '
+        f"plan, first in row {first}{hint}; mend the format or the rows, or name the text in "
+        "`missing` if it stands for a missing value"
+    )
+    raise TableError(msg)
+
+
+def _the_only_usual(column: str, misses: Misses) -> str:
+    fits, furthest = [], 0
+    for usual in USUAL_FORMATS:
+        wrong, first = misses(usual)
+        if not wrong:
+            fits.append(usual)
+        else:
+            furthest = max(furthest, first or 0)
+    if not fits:
+        msg = (
+            f"column {column!r}: the plan says that it holds dates, and row {furthest} is none in "
+            f"any usual format that the rows before it have; declare the format, such as "
+            f"{the_usual_ones()}, or name the text in `missing`"
+        )
+        raise TableError(msg)
+    if len(fits) > 1:
+        msg = (
+            f"column {column!r}: its dates fit {_either(fits)}, and mean different days in each; "
+            f'declare the one that is meant, such as format = "{fits[0]}"'
+        )
+        raise PlanError(msg)
+    return fits[0]
+
+
+def _either(formats: list[str]) -> str:
+    return " and ".join(f'"{each}"' for each in formats)
+
+
+def _dates_parsed(texts: pl.Series, date_format: str) -> pl.Series:
+    """The dates; null for texts of another form."""
+    texts = matching(texts, pattern_of(date_format))
+    if not has_time(date_format):
+        return texts.str.to_date(date_format, strict=False)
+    zone = "UTC" if "%z" in date_format else None
+    return texts.str.to_datetime(date_format, strict=False, time_unit="us", time_zone=zone)

@@ -17,8 +17,8 @@ from voile.release.reading.rows import People, finite
 from voile.release.reading.views import KnownValues
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan
-from voile.table.dictionary import DictionaryColumn, encode
-from voile.table.numeric import distinct_values
+from voile.table.binding import distinct_values
+from voile.table.codes import DictionaryColumn, encode
 from voile_base.errors import TableError, nearest
 
 __all__ = ["OriginalDomain"]

@@ -43,7 +43,7 @@ from voile.models.information_loss import (
     precision,
 )
 from voile.release.claims import GroupClaim, SampledGeneralization
-from voile.table.combinations import combine
+from voile.table.codes import combine
 from voile.utility.covering import ColumnCovering, coverings
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison

@@ -32,8 +32,8 @@ from math import log
 from typing import Any, ClassVar
 
 from voile.models.divergence import SMOOTHING, DivergenceSums
+from voile.table.alignment import paired_counts, rows_of
 from voile.table.arrays import Frame, frame_of
-from voile.table.pairing import paired_counts, rows_of
 from voile.utility.covering import ColumnCovering, coverings
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison

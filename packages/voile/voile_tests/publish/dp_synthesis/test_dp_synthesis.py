@@ -30,8 +30,8 @@ from voile.release.stored import read_release
 from voile.schema.domain import public_domain
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
+from voile.table.engines.polars.engine import PolarsEngine
 from voile.table.opening import open_any_rows, open_frame, published_rows
-from voile.table.polars_engine import PolarsEngine
 from voile_base.errors import PlanError, RefusedError
 from voile_base.randomness import Randomness
 from voile_tests.publish.test_payment import _NAMES, Watched

@@ -19,8 +19,7 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan
 from voile.table.decisions import Treatment
-from voile.table.summaries import CombinationCounts, CountedRows
-from voile.table.units import UnitCounts
+from voile.table.summaries import CombinationCounts, CountedRows, UnitCounts
 from voile_tests.models.small_persons import Row, persons
 
 COLUMNS = ("patient", "quasi", "illness")

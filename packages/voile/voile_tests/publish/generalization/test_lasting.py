@@ -24,7 +24,7 @@ from voile.release.release import Publication
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan, parse_plan
 from voile.study.run import prepare_release
-from voile.table import membership
+from voile.table import matching
 from voile_base.errors import InfeasibleError, PlanError, RefusedError, TableError
 from voile_base.randomness import Randomness
 
@@ -357,7 +357,7 @@ def test_marks_that_do_not_name_columns_are_refused(
 
     table, ledger = people(0, 30, 1), tmp_path / "ledger"
     with monkeypatch.context() as earlier:
-        earlier.setattr(membership, "_shown_names", numbered)
+        earlier.setattr(matching, "_shown_names", numbered)
         voile.make_release(table, plan(), ledger=ledger, seed=1)
     with pytest.raises(RefusedError, match=r"begun by an earlier Voile.*names of the columns"):
         voile.make_release(table, plan(), ledger=ledger, seed=1)

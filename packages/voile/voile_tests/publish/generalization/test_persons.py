@@ -30,8 +30,7 @@ from voile.study.run import make_release
 from voile.table.decisions import Grouping, Treatment
 from voile.table.opening import open_frame
 from voile.table.private import PrivateTable
-from voile.table.summaries import CombinationCounts
-from voile.table.whose import PublishedUnits
+from voile.table.summaries import CombinationCounts, PublishedUnits
 from voile_base.errors import InfeasibleError
 from voile_base.randomness import Randomness
 from voile_testing.examples import examples

@@ -25,7 +25,7 @@ from voile.publish.ranking.terms import SearchTerms
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan, parse_plan
-from voile.table.membership import ABSENT, ASIDE, FRESH
+from voile.table.matching import ABSENT, FRESH, RETIRED
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError
 from voile_base.randomness import Randomness
@@ -57,7 +57,7 @@ class State:
     """A series after some releases."""
 
     of: list[int]
-    """The class of each person, ``FRESH``, ``ABSENT`` or ``ASIDE``."""
+    """The class of each person, ``FRESH``, ``ABSENT`` or ``RETIRED``."""
     shown: dict[int, Sequence[Any]] = field(default_factory=dict)
     """What the box of each class shows."""
 
@@ -154,7 +154,7 @@ class SmallSeries:
             shown.append((tuple(texts), *sorted(illness[p] for p in people)))
             assert len(people) >= K
         for p, one in zip(present, made.of_class.tolist(), strict=True):
-            state.of[p] = one if one != ASIDE or self.recalls_aside else FRESH
+            state.of[p] = one if one != RETIRED or self.recalls_aside else FRESH
         return tuple(sorted(shown, key=repr))
 
 

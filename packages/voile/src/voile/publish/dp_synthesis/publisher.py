@@ -38,7 +38,7 @@ from voile.schema.domain import ColumnDomain, public_domain
 from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
-from voile.table.domain_counts import TableCounts
+from voile.table.domains import TableCounts
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError, nearest
 from voile_base.randomness import Randomness

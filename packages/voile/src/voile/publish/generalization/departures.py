@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion
 from voile.models.l_diversity import DistinctDiversity
-from voile.table.membership import Members
+from voile.table.matching import Members
 from voile_base.randomness import Key
 
 __all__ = ["enough_rows", "settled", "stayers_to_withhold"]

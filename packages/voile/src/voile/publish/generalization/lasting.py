@@ -64,7 +64,7 @@ from voile.publish.generalization.terms import LastingTerms
 from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.table.keeping import KeptRows
-from voile.table.membership import ASIDE, FRESH, Members, ShownText
+from voile.table.matching import FRESH, RETIRED, Members, ShownText
 from voile_base.errors import InfeasibleError
 
 __all__ = ["LastingGroups", "lasting_groups"]
@@ -100,7 +100,7 @@ def lasting_groups(
     new = _new_groups(problem, fresh, terms)
     of_class = number.copy()
     if new is not None:
-        of_class[fresh] = np.where(new.group >= 0, members.classes + new.group, ASIDE)
+        of_class[fresh] = np.where(new.group >= 0, members.classes + new.group, RETIRED)
     there = of_class >= 0
     classes, place = np.unique(of_class[there], return_inverse=True)
     if not len(classes):
@@ -133,7 +133,7 @@ def lasting_groups(
         for j, region in enumerate(regions)
     }
     newcomers = int(counts.rows[fresh].sum())
-    refused = int(counts.rows[of_class == ASIDE].sum())
+    refused = int(counts.rows[of_class == RETIRED].sum())
     assert counts.of is not None
     published, retired = members.marks(counts.of.counted, of_class, told)
     return LastingGroups(

@@ -18,7 +18,7 @@ from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.table.decisions import RecodedColumn
-from voile.table.membership import ShownText
+from voile.table.matching import ShownText
 
 __all__ = ["NOTHING", "blocks_of", "regions_of", "texts_of"]
 

@@ -27,7 +27,7 @@ from voile.publish.geo_indistinguishability.mapped import MappedRadii
 from voile.publish.shown import exactly, shown_roles
 from voile.schema.plan import Plan
 from voile.table.private import PrivateTable
-from voile.table.relocating import REMAINING
+from voile.table.trips.relocating import REMAINING
 from voile_geo.planar import noise as planar
 from voile_geo.planar.staying import STILL
 from voile_geo.planar.zones import Zones

@@ -57,8 +57,7 @@ from voile.release.release import Guarantee
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of, unscaled
 from voile.schema.roles import Protected
 from voile.table.private import PrivateTable
-from voile.table.summaries import ValueCounts
-from voile.table.units import UnitCounts
+from voile.table.summaries import UnitCounts, ValueCounts
 from voile_base.errors import InfeasibleError, PlanError
 
 __all__ = [

@@ -34,8 +34,8 @@ from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
+from voile.table.best_rows import ValueScores, in_one_unit
 from voile.table.decisions import RecodedColumn
-from voile.table.scores import ValueScores, in_one_unit
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import TableError
 from voile_base.randomness import Key

@@ -17,7 +17,7 @@ from voile.publish.generalization.terms import Demands
 from voile.publish.ranking.decision import CountedTop
 from voile.publish.ranking.scoring import Scoring
 from voile.release.history import History
-from voile.table.membership import Members
+from voile.table.matching import Members
 from voile.table.private import PrivateTable
 from voile_base.randomness import Key
 

@@ -71,7 +71,7 @@ from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.decisions import RecodedColumn
 from voile.table.keeping import KeptRows
-from voile.table.membership import ASIDE, FRESH, Members, ShownText
+from voile.table.matching import FRESH, RETIRED, Members, ShownText
 from voile_base.errors import InfeasibleError
 from voile_base.randomness import Key
 
@@ -128,7 +128,7 @@ class LastingDecision:
     ranked: Ranked
     """New boxes first, and then those of classes that are shown again."""
     of_class: NDArray[np.int64]
-    """Shape (g,): the class of each combination, ``FRESH``, ``ABSENT`` or ``ASIDE``."""
+    """Shape (g,): the class of each combination, ``FRESH``, ``ABSENT`` or ``RETIRED``."""
     new: Sequence[Sequence[ShownText]]
     """What each new box shows of each column."""
     again: Sequence[int]
@@ -149,7 +149,7 @@ def decide(
     """
     ranked = rank(top, asked.terms, asked.search, asked.criteria, asked.key, number == FRESH)
     of_class = np.where(ranked.group >= 0, before.numbers + ranked.group, number)
-    of_class[ranked.refused] = ASIDE
+    of_class[ranked.refused] = RETIRED
     boxes = _Boxes(top, plan)
     again = [
         one
@@ -197,7 +197,7 @@ def lasting_boxes(
         waiting=int(rows[top.is_top & (of_class == FRESH)].sum()),
         imprecise=int(rows[there & (group < 0)].sum()),
         withheld=int(rows[(number < 0) & (number != FRESH)].sum()),
-        refused=int(rows[of_class == ASIDE].sum()),
+        refused=int(rows[of_class == RETIRED].sum()),
     )
 
 

@@ -24,10 +24,10 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
+from voile.table.best_rows import in_one_unit
 from voile.table.decisions import RecodedColumn
 from voile.table.published import PublishedTable
-from voile.table.scores import in_one_unit
-from voile.table.whose import PublishedUnits
+from voile.table.summaries import PublishedUnits
 
 __all__ = ["MeasuredGroup", "measure"]
 

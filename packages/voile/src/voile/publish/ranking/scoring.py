@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from voile.publish.ranking.expression import Expression, GrowingFunction
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
+from voile.table.best_rows import ValueScores
 from voile.table.private import PrivateTable
-from voile.table.scores import ValueScores
 from voile_base.errors import PlanError, TableError, nearest
 
 __all__ = ["DECIMALS", "Scoring"]

@@ -19,10 +19,9 @@ from voile.disclosure.disclosure import Disclosure, Shown
 from voile.release.release import Release
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected
-from voile.table.dates import as_dates
-from voile.table.dictionary import encode
-from voile.table.numeric import distinct_values
-from voile.table.value_types import with_missing
+from voile.table.binding import distinct_values
+from voile.table.codes import encode
+from voile.table.value_types import as_dates, with_missing
 from voile_base.errors import InputError, TableError, nearest
 
 __all__ = [

@@ -30,9 +30,8 @@ from voile.release.reading.views import ColumnView
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.alignment import common_codes
 from voile.table.arrays import text_values
-from voile.table.combinations import combine
-from voile.table.dictionary import code_type, encode
-from voile.table.numeric import distinct_values
+from voile.table.binding import distinct_values
+from voile.table.codes import code_type, combine, encode
 from voile_base.ondemand import on_demand
 
 __all__ = [

@@ -19,8 +19,8 @@ from voile.disclosure.evidence import Evidence
 from voile.release.reading.rows import People, PublishedRows, Texts, finite, floats_of, texts_of
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.table.arrays import Frame, series_of
-from voile.table.dictionary import encode
-from voile.table.numeric import distinct_values
+from voile.table.binding import distinct_values
+from voile.table.codes import encode
 from voile.table.protocol import Counted
 from voile.table.published import PublishedTable
 from voile_base.errors import InputError

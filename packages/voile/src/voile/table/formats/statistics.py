@@ -29,7 +29,7 @@ import polars as pl
 
 from voile.table.formats.registry import Whole, library
 from voile.table.formats.shaping import empty_texts_missing, refuse_nothing, whole_numbers
-from voile.table.source_files import corrupt
+from voile.table.places import corrupt
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
 
 __all__ = ["Sas", "SasTransport", "Spss", "Stata"]

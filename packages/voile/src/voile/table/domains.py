@@ -1,0 +1,427 @@
+"""Counting tables over public domains: how many rows have each combination of cells of columns.
+
+Every row counts, or none of it: a row with a value that belongs to no cell of its column is left
+out.  Which cells a row has is a function of its own values, and nothing about rows is ever refused,
+so that how the count ends tells nothing about them.
+
+Cost: one pass over n rows for t tables, some 4 nanoseconds for each of n t; the counts of all
+cells, and parts of ``_ROWS`` rows.
+
+Rows that are made up, part by part, from the cells of public domains.
+
+The rows of a part are a function of the part's number, so that an engine may ask for any part, in
+any order and again.  What an engine holds of them is their numbers until they are written.
+
+Cost: one part at a time in memory, beside the numbers.
+
+Noisy counts of all cells of tables, as rows of a table that is published; and read back.
+
+Columns: ``column_1``, ``value_1``, ``column_2``, ``value_2`` (missing of one column), ``count``,
+and ``variance`` as a fraction.  A missing value is ``value`` without text, of a column that is
+named.
+
+Cost: the cells, sorted by their tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from voile.schema.domain import ColumnDomain
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.arrays import PerValue, numbers_of
+from voile.table.binding import exact_numbers
+from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.protocol import Engine, Rows
+from voile.table.published import PublishedTable
+from voile.table.value_types import date_form, may_hold_dates, with_missing
+from voile_base.values.expressions import Expression
+
+__all__ = [
+    "MadeRows",
+    "TableCounts",
+    "count_tables",
+    "flagged_values",
+    "measured_cells",
+    "measured_table",
+    "table_of_made_rows",
+]
+
+
+_ROWS = 1 << 18
+Codes = NDArray[np.int32]
+ColumnSet = tuple[int, ...]
+"""Columns of a table, by their places in the domain."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableCounts:
+    """Private counts of tables, of all cells of each."""
+
+    counts: tuple[NDArray[np.int64], ...]
+    """For each table: shape, the numbers of cells of its columns."""
+    rows: int
+    """That were counted."""
+    left_out: int
+    """With a value that has no cell."""
+    beyond: int = 0
+    """That did not take part, because their person has others that do."""
+
+
+def count_tables(
+    rows: Rows, plan: Plan, domain: Sequence[ColumnDomain], sets: Sequence[ColumnSet]
+) -> TableCounts:
+    """Count tables of some rows in one pass; nothing about the rows is refused."""
+    fold = _Counting([_Encoder(column, plan) for column in domain], domain, sets)
+    rows.fold([column.name for column in domain], fold)
+    return fold.counted()
+
+
+class _Encoder:
+    """The cell of each value of a column, -1 for none: a function of the value alone."""
+
+    def __init__(self, column: ColumnDomain, plan: Plan) -> None:
+        self._column, self._missing = column, tuple(plan.missing)
+        self._declared = plan.columns.get(column.name, ColumnPlan())
+        self._absent = column.present if column.missing else -1
+        self._starts = column.first[: column.present]
+        self._places = {text: place for place, text in enumerate(column.listed or ())}
+        self._per_value = PerValue(self._cells)
+
+    def __call__(self, array: pa.Array) -> Codes:
+        return self._per_value(array)
+
+    def _cells(self, values: pl.Series) -> Codes:
+        values = with_missing(values, self._missing)
+        if self._column.kind == "date":
+            return self._ranged(_days(values, self._declared), self._column.origin)
+        if self._column.listed is None:
+            return self._ranged(_floats(values), None)
+        if self._column.kind == "number":
+            return self._listed_numbers(_floats(values))
+        return self._listed_texts(_texts(values))
+
+    def _ranged(self, numbers: pl.Series, origin: int | None) -> Codes:
+        """The range of each number or day; those beyond the ends belong to the outermost."""
+        column = self._column
+        if origin is None:
+            starts = (column.origin + column.step * self._starts) / 10**column.scale
+        else:
+            starts = self._starts + origin
+        found = np.searchsorted(starts, numbers.to_numpy(), side="right") - 1
+        cells = np.clip(found, 0, column.present - 1).astype(np.int32)
+        cells[numbers.is_null().to_numpy()] = self._absent
+        return cells
+
+    def _listed_numbers(self, numbers: pl.Series) -> Codes:
+        listed = self._column.numbers
+        order = np.argsort(listed)
+        wanted = numbers.fill_null(np.nan).to_numpy()
+        place = np.minimum(np.searchsorted(listed[order], wanted), len(listed) - 1)
+        leaf = order[place]
+        cells = np.where(listed[leaf] == wanted, self._cell_of(leaf), -1).astype(np.int32)
+        cells[numbers.is_null().to_numpy()] = self._absent
+        return cells
+
+    def _listed_texts(self, texts: pl.Series) -> Codes:
+        unique = texts.unique()
+        cells = np.array([self._of_text(text) for text in unique.to_list()], dtype=np.int32)
+        place = texts.replace_strict(
+            unique, pl.Series(np.arange(len(unique), dtype=np.int64)), return_dtype=pl.Int64
+        )
+        return cells[place.to_numpy()] if len(texts) else cells
+
+    def _of_text(self, text: str | None) -> int:
+        if text is None:
+            return self._absent
+        leaf = self._places.get(text)
+        return self._column.other if leaf is None else int(self._cell_of(np.array([leaf]))[0])
+
+    def _cell_of(self, leaf: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.searchsorted(self._starts, leaf, side="right") - 1
+
+
+def _floats(values: pl.Series) -> pl.Series:
+    """Numbers in double precision; missing where a value is none."""
+    if values.dtype.is_temporal():
+        values = values.cast(pl.String)
+    return values.cast(pl.Float64, strict=False).fill_nan(None)
+
+
+def _texts(values: pl.Series) -> pl.Series:
+    """Values as texts: numbers in plain decimal notation, as hierarchies list them."""
+    if not (values.dtype.is_float() or values.dtype.is_decimal()):
+        return values.cast(pl.String)
+    if values.dtype.is_float():
+        values = pl.select(pl.when(values.is_finite()).then(values)).to_series()
+    unique = values.drop_nulls().unique()
+    texts = pl.Series(exact_numbers(unique).texts(), dtype=pl.String)
+    return values.replace_strict(unique, texts, default=None, return_dtype=pl.String)
+
+
+def _days(values: pl.Series, declared: ColumnPlan) -> pl.Series:
+    """Days since 1970; missing where a value names none."""
+    if may_hold_dates(values.dtype) and declared.format:
+        values = date_form(declared.format).read(values.cast(pl.String))
+    elif values.dtype == pl.String:
+        values = values.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    if values.dtype == pl.Datetime:
+        values = values.dt.date()
+    if values.dtype != pl.Date:
+        return pl.Series([None] * len(values), dtype=pl.Int32)
+    return values.to_physical()
+
+
+class _Counting:
+    """A fold that counts all tables at once."""
+
+    def __init__(
+        self,
+        encoders: Sequence[Callable[[pa.Array], Codes]],
+        domain: Sequence[ColumnDomain],
+        sets: Sequence[ColumnSet],
+    ) -> None:
+        self._encoders, self._sets = encoders, sets
+        self._sizes = [tuple(len(domain[place]) for place in columns) for columns in sets]
+        self._counts = [np.zeros(int(np.prod(sizes)), dtype=np.int64) for sizes in self._sizes]
+        self._waiting: list[NDArray[np.int32]] = []
+        self._rows = self._left_out = 0
+
+    def take(self, batch: pa.RecordBatch, first: int) -> None:
+        """Cells of some rows; they are counted when there are many."""
+        del first
+        cells = [encode(column) for encode, column in zip(self._encoders, batch, strict=True)]
+        self._waiting.append(np.stack(cells))
+        if sum(part.shape[1] for part in self._waiting) >= _ROWS:
+            self._count()
+
+    def merge(self, other: Self) -> None:
+        """Add what was counted elsewhere."""
+        other._count()
+        for mine, more in zip(self._counts, other._counts, strict=True):
+            np.add(mine, more, out=mine)
+        self._rows += other._rows
+        self._left_out += other._left_out
+
+    def counted(self) -> TableCounts:
+        """All counts."""
+        self._count()
+        pairs = zip(self._counts, self._sizes, strict=True)
+        counts = tuple(count.reshape(sizes) for count, sizes in pairs)
+        return TableCounts(counts, self._rows, self._left_out)
+
+    def _count(self) -> None:
+        if not self._waiting:
+            return
+        cells = np.concatenate(self._waiting, axis=1)
+        self._waiting = []
+        whole: NDArray[np.bool_] = (cells >= 0).min(axis=0)
+        if not whole.all():
+            cells = cells[:, whole]
+        self._rows += cells.shape[1]
+        self._left_out += len(whole) - cells.shape[1]
+        for count, columns, sizes in zip(self._counts, self._sets, self._sizes, strict=True):
+            place = cells[columns[0]].astype(np.int64)
+            for column, size in zip(columns[1:], sizes[1:], strict=True):
+                place *= size
+                place += cells[column]
+            np.add(count, np.bincount(place, minlength=len(count)), out=count)
+
+
+_ROW = "\1row"
+"""No file has a column whose name begins so."""
+
+
+class MadeRows(Protocol):
+    """Rows that somebody makes up."""
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+
+    @property
+    def rows_of_part(self) -> int:
+        """How many each part has, but the last."""
+
+    def part(self, number: int) -> NDArray[np.int64]:
+        """The leaves of the rows of a part, shape (rows, columns), -1 for a missing value."""
+
+
+def table_of_made_rows(
+    engine: Engine,
+    domain: Sequence[ColumnDomain],
+    made: MadeRows,
+    convert: Callable[[Rows], Any] | None,
+) -> PublishedTable:
+    """Made-up rows in their order, to be published."""
+    numbers = pl.DataFrame({_ROW: pl.Series(np.arange(made.rows, dtype=np.int32))}).to_arrow()
+    rows = engine.of_arrow(numbers).ordered([_ROW])
+    gives = pa.schema([pa.field(column.name, _type_of(column)) for column in domain])
+    shown = rows.map(_Rendering(domain, made), [_ROW], gives).select(gives.names)
+    return PublishedTable(shown, convert)
+
+
+class _Rendering:
+    """The values of rows by their numbers; keeps the part that was asked for last."""
+
+    def __init__(self, domain: Sequence[ColumnDomain], made: MadeRows) -> None:
+        self._domain, self._made = tuple(domain), made
+        self._last: tuple[int, NDArray[np.int64]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_last": None}
+
+    def __call__(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        rows = numbers_of(batch[0]).astype(np.int64)
+        leaves = np.empty((len(rows), len(self._domain)), dtype=np.int64)
+        parts = rows // self._made.rows_of_part
+        for part in np.unique(parts).tolist():
+            mine = parts == part
+            leaves[mine] = self._part(part)[rows[mine] - part * self._made.rows_of_part]
+        pairs = zip(self._domain, leaves.T, strict=True)
+        return [_rendered(column, leaf).to_arrow() for column, leaf in pairs]
+
+    def _part(self, number: int) -> NDArray[np.int64]:
+        last = self._last  # read once: several threads may ask
+        if last is None or last[0] != number:
+            last = number, self._made.part(number)
+            self._last = last
+        return last[1]
+
+
+def _type_of(column: ColumnDomain) -> pa.DataType:
+    return _rendered(column, np.zeros(0, dtype=np.int64)).to_arrow().type
+
+
+def _rendered(column: ColumnDomain, leaves: NDArray[np.int64]) -> pl.Series:
+    """The values that leaves stand for."""
+    there = pl.Series(leaves >= 0)
+    if column.kind == "text":
+        place = pl.select(pl.when(there).then(pl.Series(leaves))).to_series()
+        return pl.Series(column.listed, dtype=pl.String).gather(place)
+    if column.kind == "date":
+        days = pl.Series(leaves + column.origin).cast(pl.Int32).cast(pl.Date)
+        return pl.select(pl.when(there).then(days)).to_series()
+    values = column.numbers_of(leaves)
+    return pl.select(pl.when(there).then(pl.Series(values))).to_series()
+
+
+_PLACE = "\1place"
+"""No file has a column whose name begins so."""
+_TYPES: Mapping[str, pl.DataType] = {
+    "integer": pl.Int64(), "decimal": pl.Float64(), "date": pl.Date(), "text": pl.String(),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _MeasuredCells:
+    """All noisy counts of a release."""
+
+    labels: Mapping[str, tuple[str | None, ...]]
+    """The cells of each column, None for the missing value."""
+    counts: Mapping[tuple[str, ...], NDArray[np.int64]]
+    """Of each table by its columns; shape, the numbers of their cells."""
+
+
+def measured_cells(measurements: PublishedTable) -> _MeasuredCells:
+    """What ``measured_table`` made, read back; cells of a column in the order of its own table."""
+    cells = measurements.to_arrow()
+    names, columns = _encoded(cells, "column")
+    texts, values = _encoded(cells, "value")
+    order = np.lexsort((columns[1], columns[0]))  # stable: cells stay in their order
+    changed = np.diff(columns[:, order], axis=1, prepend=-1).any(axis=0)
+    parts = {
+        tuple(name for code in columns[:, part[0]] if (name := names[code]) is not None): part
+        for part in np.split(order, np.flatnonzero(changed)[1:])
+    }
+    codes = {key[0]: values[0, part] for key, part in parts.items() if len(key) == 1}
+    counts = cells["count"].to_numpy()
+    return _MeasuredCells(
+        {name: tuple(texts[code] for code in own) for name, own in codes.items()},
+        {
+            key: _arranged(counts[part], values[:, part], [codes[name] for name in key])
+            for key, part in parts.items()
+        },
+    )
+
+
+def _encoded(cells: pa.Table, stem: str) -> tuple[list[str | None], NDArray[np.int64]]:
+    """The texts in two columns of the cells, and the place of each among them, shape (2, cells)."""
+    both = [cells[f"{stem}_{number}"].cast(pa.large_string()) for number in (1, 2)]
+    chunks = pa.chunked_array([chunk for column in both for chunk in column.chunks])
+    found = chunks.combine_chunks().dictionary_encode(null_encoding="encode")
+    return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64).reshape(2, -1)
+
+
+def _arranged(
+    counts: NDArray[np.int64], values: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Counts by the places of their cells; values, and those of each column, are codes."""
+    places = []
+    for value, own in zip(values, codes, strict=False):  # a table of one column has no second
+        place = np.zeros(int(own.max()) + 1, dtype=np.int64)
+        place[own] = np.arange(len(own))
+        places.append(place[value])
+    arranged = np.zeros(tuple(map(len, codes)), dtype=np.int64)
+    arranged[tuple(places)] = counts
+    return arranged
+
+
+def measured_table(
+    tables: Iterable[tuple[Sequence[ColumnDomain], NDArray[np.int64], str]],
+) -> PublishedTable:
+    """Noisy counts of all cells of tables of one or two columns, and their variances."""
+    frames = [_cells_of(columns, counts, variance) for columns, counts, variance in tables]
+    return PublishedTable(PolarsEngine().of_frame(pl.concat(frames)))
+
+
+def _cells_of(
+    columns: Sequence[ColumnDomain], counts: NDArray[np.int64], variance: str
+) -> pl.DataFrame:
+    shown: dict[str, Any] = {}
+    places = np.unravel_index(np.arange(counts.size), counts.shape)
+    for number in (1, 2):
+        there = number <= len(columns)
+        labels = columns[number - 1].labels if there else (None,)
+        place = places[number - 1] if there else np.zeros(counts.size, dtype=np.int64)
+        shown[f"column_{number}"] = pl.lit(columns[number - 1].name if there else None, pl.String)
+        shown[f"value_{number}"] = pl.Series(labels, dtype=pl.String).gather(pl.Series(place))
+    shown["count"] = pl.Series(counts.ravel())
+    shown["variance"] = pl.lit(variance)
+    cells: pl.DataFrame = pl.select(**shown)
+    return cells
+
+
+def flagged_values(
+    predicate: Expression, columns: Mapping[str, tuple[str, Sequence[float | str | None]]]
+) -> NDArray[np.bool_]:
+    """For which combinations of values a predicate holds; shape, the numbers of values.
+
+    ``columns`` has for each column the kind of its values (integer, decimal, date as days since
+    1970, or text) and the values, None for a missing one.
+    """
+    shape = tuple(len(values) for _, values in columns.values())
+    places = np.unravel_index(np.arange(int(np.prod(shape))), shape)
+    shown = {
+        name: _column_of(kind, values).gather(place)
+        for (name, (kind, values)), place in zip(columns.items(), places, strict=True)
+    }
+    frame = pl.DataFrame({**shown, _PLACE: np.arange(int(np.prod(shape)))})
+    matching = PublishedTable(PolarsEngine().of_frame(frame)).count_matching(predicate, _PLACE)
+    flags = np.zeros(int(np.prod(shape)), dtype=np.bool_)
+    flags[[*matching]] = True
+    return flags.reshape(shape)
+
+
+def _column_of(kind: str, values: Sequence[float | str | None]) -> pl.Series:
+    if kind in {"integer", "date"}:
+        values = [None if it is None else int(it) for it in values]
+    series = pl.Series(values, dtype=pl.Int32 if kind == "date" else _TYPES[kind])
+    return series.cast(_TYPES[kind])

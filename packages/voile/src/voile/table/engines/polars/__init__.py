@@ -1,0 +1,1 @@
+"""The engine on one machine: rows in memory, each column coded by its dictionary."""

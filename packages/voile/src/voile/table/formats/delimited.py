@@ -1,0 +1,674 @@
+"""CSV files: strict parsing into typed columns.
+
+The encoding, the dialect and the types are found out, never asked for (modules ``encoding``,
+``dialect`` and ``value_types``).  Parsing is strict, because a publisher that guesses at a broken
+row publishes a guess: every row must have as many fields as the header, and quotes must pair.
+
+* An empty field without quotes is missing; ``""`` is the empty text.
+* Lines without any character are skipped, except in a file of one column, where such a line is
+  a row whose value is missing.
+* Text keeps the spaces around it, unless the file has one after every separator (``39, Private``).
+* Names in the header lose the spaces around them.  Each needs a name of its own.
+* Where the separator is not a comma, columns of numbers with decimal commas become numbers, and
+  a note says so; ``value_types.infer_decimal_comma`` says when this is safe.
+
+Cost: two vectorized passes over the bytes before parsing (one if there are no quotes), then
+Arrow's parser on all cores.  Peak memory is about the text of the wanted columns plus the typed
+columns; each column's text is released when its type is known.
+
+How a CSV file separates and quotes its fields, and whether it does so throughout.
+
+``detect_dialect`` reads the first lines in every usual way (comma, semicolon, tab or bar; double
+quotes, double quotes escaped by a backslash, single quotes, no quotes) and keeps the way in which
+
+1. the header has more than one field,
+2. most rows have as many fields as the header,
+3. most fields are numbers (a decimal comma is part of a number, so that ``1,5;2,5`` is two), and
+4. there are most fields,
+
+in this order.  A header of one field makes a file of one column, which is read as if separated
+by commas: should a row hold a comma outside quotes, whether that is text, a decimal comma or a
+field too many cannot be told, and the row is refused as ragged.
+
+``misplaced_quote`` then goes through all of the file.  CSV readers forgive quotes in odd places
+by joining rows, and a publisher must not lose rows; so the only quotes accepted are those around
+a whole field, and doubled ones within.
+
+Cost: ten-odd passes over 128 KiB for detection, one vectorized pass over a file that has quotes.
+
+Text files of any encoding, as streams of UTF-8.
+
+The encoding is known from a byte-order mark, or is UTF-8 if every byte of the file agrees, or is
+guessed; a guess is said aloud in ``Utf8Text.notes``.  Western European text is guessed before
+``charset-normalizer`` is asked, because on the short words of tables it takes most of it for
+something else.  A file that is mostly UTF-8 and breaks off somewhere is damaged, not of another
+encoding, and is refused.
+
+Cost: one pass over the bytes; plain UTF-8 is then read from the disk, everything else (other
+encodings, compressed files) is held in memory once, as UTF-8.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv as python_csv
+import io
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from pyarrow import csv
+
+from voile.table.value_types import infer_decimal_comma, infer_type, with_missing
+from voile_base.errors import TableError, refuse_out_of_memory
+
+__all__ = ["BLOCK", "Dialect", "csv_names", "detect_dialect", "misplaced_quote", "read_csv"]
+
+
+_SEPARATORS = (",", ";", "\t", "|")
+_NUMBER = re.compile(r"\s*[+-]?\d+(?:[.,]\d+)?\s*")
+_SINGLE_QUOTED = re.compile(r"(?:^|[,;\t|])'[^'\n]*'(?=[,;\t|\r\n]|$)", re.MULTILINE)
+_JUDGED = 200  # rows whose fields are compared with numbers
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How fields are separated and quoted.
+
+    ``quote`` and ``escape`` are None where there is none; without ``escape`` a quote within a
+    quoted field is doubled.  ``spaced`` says that a space after each separator is not part of
+    the field.
+    """
+
+    separator: str
+    quote: str | None = '"'
+    escape: str | None = None
+    spaced: bool = False
+
+
+@dataclass(frozen=True)
+class _FileLayout:
+    """A dialect, the names in the header, and the size of the header in bytes of UTF-8."""
+
+    dialect: Dialect
+    names: tuple[str, ...]
+    header_size: int
+    unnamed: bool = False
+    """Whether the first column has no name in the file."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The first rows as read in one dialect; ``sound`` is false if a quote makes no sense in it."""
+
+    dialect: Dialect
+    rows: tuple[tuple[str, ...], ...]
+    header_lines: int
+    sound: bool
+
+    def merit(self) -> tuple[bool, float, float, int]:
+        """What the module's docstring ranks readings by."""
+        if not self.rows:
+            return (False, 0.0, 0.0, 0)
+        width = len(self.rows[0])
+        regular = sum(len(row) == width for row in self.rows)
+        fields = [value for row in self.rows[1:_JUDGED] for value in row]
+        numbers = sum(_NUMBER.fullmatch(value) is not None for value in fields)
+        return (
+            width > 1,
+            regular / (len(self.rows) + (not self.sound)),
+            numbers / max(len(fields), 1),
+            width,
+        )
+
+    def looks_quoted(self) -> bool:
+        """Whether a field that was read without quotes begins with one."""
+        return any(value.startswith('"') for row in self.rows for value in row)
+
+    def is_spaced(self) -> bool:
+        """Whether each value but the first of its row begins with a space."""
+        later = [value for row in self.rows[1:] for value in row[1:] if value]
+        return bool(later) and all(value.startswith(" ") for value in later)
+
+
+def detect_dialect(sample: str, *, whole: bool) -> _FileLayout | None:
+    """The layout of a CSV file that begins with ``sample``, or None if no header ends in it.
+
+    ``whole`` says that the sample is all of the file, so that its last row is complete.
+    Names in the header lose the spaces around them.
+    """
+    lines = list(io.StringIO(sample, newline=""))
+    readings = [
+        _read(lines, Dialect(separator, quote, escape), whole=whole)
+        for quote, escape in _quotings(sample)
+        for separator in _SEPARATORS
+    ]
+    readings = [r for r in readings if r.dialect.quote is not None or not r.looks_quoted()]
+    best = max(readings, key=_Reading.merit)  # the first of equals: the commoner dialect
+    if not best.merit()[0]:  # one column
+        best = max((r for r in readings if r.dialect.separator == ","), key=_Reading.merit)
+    if not best.rows:
+        return None
+    dialect = best.dialect
+    if best.is_spaced():
+        dialect = Dialect(dialect.separator, dialect.quote, dialect.escape, spaced=True)
+    header_size = len("".join(lines[: best.header_lines]).encode())
+    return _FileLayout(dialect, tuple(name.strip() for name in best.rows[0]), header_size)
+
+
+def _quotings(sample: str) -> list[tuple[str | None, str | None]]:
+    """The ways of quoting that the sample gives reason to try, the likelier first."""
+    if '"' in sample:
+        escaped: list[tuple[str | None, str | None]] = [('"', "\\")] if '\\"' in sample else []
+        return [('"', None), *escaped, (None, None)]
+    if _SINGLE_QUOTED.search(sample):
+        return [("'", None), ('"', None)]
+    return [('"', None)]
+
+
+def _read(lines: Sequence[str], dialect: Dialect, *, whole: bool) -> _Reading:
+    reader = python_csv.reader(
+        lines,
+        delimiter=dialect.separator,
+        quotechar=dialect.quote,
+        escapechar=dialect.escape,
+        doublequote=dialect.escape is None,
+        quoting=csv.QUOTE_NONE if dialect.quote is None else python_csv.QUOTE_MINIMAL,
+        strict=True,
+    )
+    rows: list[tuple[str, ...]] = []
+    header_lines = 0
+    try:
+        for row in reader:
+            if row:
+                rows.append(tuple(row))
+                header_lines = header_lines or reader.line_num
+        sound = misplaced_quote(["".join(lines).encode()], dialect, whole=whole) is None
+    except python_csv.Error:
+        sound = not whole and reader.line_num >= len(lines)  # the sample ends within a field
+    return _Reading(dialect, tuple(rows), header_lines, sound)
+
+
+def misplaced_quote(blocks: Iterable[bytes], dialect: Dialect, *, whole: bool = True) -> int | None:
+    """The offset of the first quote that neither begins nor ends a field nor is doubled, or None.
+
+    ``blocks`` is the text as UTF-8 from the beginning of a row on, in pieces of any size.  If it
+    is ``whole``, a quote that is never closed counts as misplaced.  A misplaced quote may show
+    only at the next one, so the offset is where the quotes stop making sense, or a little after.
+    """
+    if dialect.quote is None:
+        return None
+    scan = _QuoteScan(dialect)
+    for block in blocks:
+        fault = scan.feed(block)
+        if fault is not None:
+            return fault
+    return scan.finish() if whole else None
+
+
+class _QuoteScan:
+    """The state of ``misplaced_quote`` between two blocks."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        quote = dialect.quote or ""
+        self._quote = quote.encode()
+        self._escape = (dialect.escape or "").encode()
+        self._ends = np.zeros(256, dtype=np.bool_)  # bytes beside which a quoted field may stand
+        self._ends[list(b"\r\n" + dialect.separator.encode())] = True
+        self._inside = False
+        self._opened = 0  # offset of the last quote that opened a field
+        self._start = -1  # offset of the first byte of `_held`
+        self._held = b"\n"  # a row ends before the first byte
+
+    def feed(self, block: bytes) -> int | None:
+        # Runs of quotes and escapes are not cut: a quote is judged by both its neighbours.
+        data = self._held + block
+        kept = len(data.rstrip(self._quote + self._escape))
+        if kept < 2:
+            self._held = data
+            return None
+        fault = self._check(data[:kept])
+        self._held = data[kept - 1 :]
+        self._start += kept - 1
+        return fault
+
+    def finish(self) -> int | None:
+        fault = self.feed(b"\n")
+        return self._opened if fault is None and self._inside else fault
+
+    def _check(self, data: bytes) -> int | None:
+        """Judge all quotes but in the first byte, which is context; the last byte is no quote."""
+        if self._quote not in data:
+            return None
+        if self._escape:
+            data = data.replace(self._escape * 2, b"..").replace(self._escape + self._quote, b"..")
+        symbols = np.frombuffer(data, dtype=np.uint8)
+        at = np.flatnonzero(symbols == self._quote[0])
+        if len(at) == 0:
+            return None
+        adjacent = np.diff(at) == 1
+        follows = np.concatenate(([False], adjacent))
+        precedes = np.concatenate((adjacent, [False]))
+        opens = (np.arange(len(at)) + self._inside) % 2 == 0
+        fine = np.where(
+            opens,
+            self._ends[symbols[at - 1]] | follows,
+            self._ends[symbols[at + 1]] | precedes,
+        )
+        if opens.any():
+            self._opened = self._start + int(at[opens][-1])
+        self._inside = bool(opens[-1])
+        return None if fine.all() else self._start + int(at[~fine][0])
+
+
+BLOCK = 1 << 24  # bytes read at once, and the longest row a CSV file may have
+
+_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SIGN_IN_WORD = re.compile(  # apostrophes, dashes and soft hyphens do stand in words
+    r"[^\W\d_][^\w\s\x00-\x7f\u2018\u2019\u00b4\u00b7\u2013\u2014\u00ad][^\W\d_]"
+)
+_SPECIMENS = 2000  # lines with a byte beyond ASCII from which an encoding is guessed
+
+
+@dataclass(frozen=True)
+class _Utf8Text:
+    """A text that can be opened as UTF-8 bytes without a byte-order mark, any number of times.
+
+    ``name`` is for messages; ``notes`` says what had to be assumed about the encoding.
+    """
+
+    path: Path
+    name: str
+    content: bytes | None = field(default=None, repr=False)
+    start: int = 0
+    notes: tuple[str, ...] = ()
+
+    def open(self, offset: int = 0) -> BinaryIO:
+        """A new stream that begins ``offset`` bytes into the text."""
+        stream: BinaryIO = (
+            self.path.open("rb") if self.content is None else io.BytesIO(self.content)
+        )
+        stream.seek(self.start + offset)
+        return stream
+
+    def blocks(self, offset: int = 0) -> Iterator[bytes]:
+        """The bytes from ``offset`` on, in blocks."""
+        with self.open(offset) as stream:
+            while block := stream.read(BLOCK):
+                yield block
+
+    def line_at(self, offset: int) -> int:
+        """The 1-based line that holds the byte at ``offset``."""
+        line, left, previous = 1, offset, b""
+        for block in self.blocks():
+            part = block[:left]
+            line += part.count(b"\n") + part.count(b"\r") - part.count(b"\r\n")
+            line -= previous == b"\r" and part[:1] == b"\n"
+            left, previous = left - len(part), part[-1:]
+            if left == 0:
+                break
+        return line
+
+
+def _open_text(path: Path, compression: str | None = None) -> _Utf8Text:
+    """The file at ``path`` as UTF-8 text; ``compression`` as Arrow calls it ("gzip", "zstd", ...).
+
+    Raises TableError if the file is not text, is damaged, or is in no encoding that can be told.
+    """
+    content = None if compression is None else _decompressed(path, compression)
+    text = _Utf8Text(path, str(path), content)
+    with text.open() as stream:
+        head = stream.read(4)
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            text = replace(text, start=len(mark))
+            text = text if encoding == "utf-8" else _transcoded(text, encoding)
+            break
+    if _is_utf8(text):
+        return text
+    encoding = _guessed_encoding(text)
+    note = f"{path}: the text is not UTF-8; it was read as {encoding}"
+    return replace(_transcoded(text, encoding), notes=(note,))
+
+
+def _decompressed(path: Path, compression: str) -> bytes:
+    try:
+        with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, compression) as stream:
+            return bytes(stream.read())
+    except (OSError, pa.ArrowException) as fault:
+        refuse_out_of_memory(fault)
+        raise TableError(
+            f"{path}: the {compression} compressed file is truncated or corrupt; "
+            "make it again from its source"
+        ) from None
+
+
+def _is_utf8(text: _Utf8Text) -> bool:
+    """Whether all bytes are UTF-8; raises TableError if one is NUL, which no text has."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    valid, offset = True, 0
+    for block in text.blocks():
+        if b"\0" in block:
+            line = text.line_at(offset + block.index(b"\0"))
+            raise TableError(
+                f"{text.name}: line {line} holds a NUL byte, so this is not a text file (or is "
+                "UTF-16 without a byte-order mark); export the table as CSV in UTF-8"
+            )
+        try:
+            if valid and not (block.isascii() and decoder.getstate()[0] == b""):
+                decoder.decode(block)
+        except UnicodeDecodeError:
+            valid = False
+        offset += len(block)
+    return valid and decoder.getstate()[0] == b""
+
+
+def _transcoded(text: _Utf8Text, encoding: str) -> _Utf8Text:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    out = io.BytesIO()
+    try:
+        for block in text.blocks():
+            out.write(decoder.decode(block).encode())
+        out.write(decoder.decode(b"", final=True).encode())
+    except UnicodeError:
+        line = out.getvalue().count(b"\n") + 1
+        raise TableError(
+            f"{text.name}: the text looks like {encoding}, but some of it after line {line} is "
+            "not; save the file as UTF-8"
+        ) from None
+    return replace(text, content=out.getvalue(), start=0)
+
+
+def _guessed_encoding(text: _Utf8Text) -> str:
+    """The likeliest encoding of a text that is not UTF-8."""
+    data = b"".join(text.blocks())
+    lines = re.finditer(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data)
+    specimen = b"\n".join(line[0] for line in islice(lines, _SPECIMENS))
+    beyond_ascii = re.sub(r"[\x00-\x7f]", "", specimen.decode("utf-8", "replace"))
+    if beyond_ascii.count("\ufffd") * 2 < len(beyond_ascii):
+        raise TableError(
+            f"{text.name}: line {_first_fault(text, data)} is damaged: the text is UTF-8 except "
+            "for some bytes there; save the file again as UTF-8"
+        )
+    if _is_western(specimen):
+        return "cp1252"
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - most texts are UTF-8
+
+    best = from_bytes(specimen).best()
+    if best is None:
+        raise TableError(
+            f"{text.name}: the encoding of the text cannot be told; save the file as UTF-8"
+        )
+    return best.encoding
+
+
+def _first_fault(text: _Utf8Text, data: bytes) -> int:
+    try:
+        data.decode()
+    except UnicodeDecodeError as fault:
+        return text.line_at(fault.start)
+    raise AssertionError("called for a text that is not UTF-8")
+
+
+def _is_western(specimen: bytes) -> bool:
+    """Whether the bytes read as Western European words in Windows-1252 (which holds Latin-1).
+
+    There, letters beyond ASCII are the lesser part of the words they stand in, and no sign
+    stands between two letters.  Cyrillic, Greek and East Asian bytes fail both.
+    """
+    try:
+        read = specimen.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    words = "".join(re.findall(r"\w*[^\W\d_a-zA-Z]\w*", read))
+    plain = sum(letter.isascii() for letter in words)
+    return not _SIGN_IN_WORD.search(read) and 2 * plain >= len(words)
+
+
+_ROW = "row"
+"""What a first column without a name is called."""
+_SAMPLE = 1 << 17  # bytes from which the dialect is told; Python's parser has the same field limit
+
+
+def read_csv(
+    path: Path,
+    *,
+    compression: str | None = None,
+    columns: Sequence[str] | None = None,
+    missing: Sequence[str] = (),
+    texts: Collection[str] = (),
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The table in a CSV file and notes on what had to be assumed to read it.
+
+    ``columns`` limits the result to these, in the file's order; names that the file does not
+    have are left out.  ``missing`` holds texts that mean "no value".  ``texts`` names columns that
+    stay as they are written, whatever they look like.
+
+    Raises TableError, which names the line, for anything that is not one table.
+    """
+    text = _open_text(path, compression)
+    layout = _layout(text)
+    _require_rows(text, layout)
+    _require_paired_quotes(text, layout)
+    wanted = [name for name in layout.names if columns is None or name in set(columns)]
+    table = _parse(text, layout, wanted)
+    notes = list(text.notes)
+    if layout.unnamed and _ROW in wanted:
+        notes.append(f"{text.name}: column 1 has no name; it is called {_ROW!r}, as row names are")
+    if all(name.replace(".", "").lstrip("-").isdigit() for name in layout.names):
+        notes.append(f"{text.name}: all names in line 1 are numbers; is the header line missing?")
+    typed = []
+    for name in wanted:
+        series = pl.Series(name, table.column(name))
+        table = table.drop_columns([name])  # before the next is converted, to free its text
+        series = _cleaned(series, layout.dialect, missing)
+        series, note = (series, None) if name in texts else _typed(series, layout.dialect)
+        typed.append(series)
+        notes += [f"{text.name}: {note}"] if note else []
+    return pl.DataFrame(typed), tuple(notes)
+
+
+def csv_names(path: Path, *, compression: str | None = None) -> tuple[str, ...]:
+    """The names in the header of a CSV file; raises TableError as ``read_csv`` does."""
+    return _layout(_open_text(path, compression)).names
+
+
+def _layout(text: _Utf8Text) -> _FileLayout:
+    """The dialect and header of the text, with a proper name for each column."""
+    with text.open() as stream:
+        head = stream.read(_SAMPLE)
+        head += stream.readline(BLOCK)  # no half line, unless it is endless
+        whole = not stream.read(1)
+    sample = head.decode("utf-8", "ignore")
+    if not sample.strip("\r\n"):
+        raise TableError(
+            f"{text.name}: the file is empty; it needs a header line with the names of the "
+            "columns, then one line for each row"
+        )
+    layout = detect_dialect(sample, whole=whole)
+    if layout is None:
+        raise TableError(
+            f"{text.name}: line 1: the header does not end; a quotation mark is not closed"
+        )
+    layout = _with_row_names(layout)
+    _require_names(text, layout.names)
+    return layout
+
+
+def _with_row_names(layout: _FileLayout) -> _FileLayout:
+    """A layout whose first column, if it alone has no name, is called ``row``.
+
+    So R's ``write.csv`` and Pandas' ``to_csv`` write names and numbers of rows.
+    """
+    first, *others = layout.names
+    if first or not others or "" in others or _ROW in others:
+        return layout
+    return replace(layout, names=(_ROW, *others), unnamed=True)
+
+
+def _require_names(text: _Utf8Text, names: Sequence[str]) -> None:
+    if "" in names:
+        raise TableError(
+            f"{text.name}: column {names.index('') + 1} of {len(names)} has no name in the header "
+            "line; give it one (a separator at the end of the line makes a column too)"
+        )
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        at = [position for position, other in enumerate(names, 1) if other == name]
+        raise TableError(
+            f"{text.name}: columns {', '.join(map(str, at[:-1]))} and {at[-1]} are both named "
+            f"{name!r}; give each column a name of its own"
+        )
+
+
+def _require_rows(text: _Utf8Text, layout: _FileLayout) -> None:
+    if not any(block.strip(b"\r\n") for block in text.blocks(layout.header_size)):
+        raise TableError(
+            f"{text.name}: there is a header and no row after it; the table needs at least one row"
+        )
+
+
+def _require_paired_quotes(text: _Utf8Text, layout: _FileLayout) -> None:
+    offset = misplaced_quote(text.blocks(), layout.dialect)
+    if offset is not None:
+        raise TableError(
+            f"{text.name}: line {text.line_at(offset)}: a quotation mark inside a field, or one "
+            "that is not closed there or before; put the whole field in quotation marks and "
+            "double those within"
+        )
+
+
+@dataclass
+class _RaggedRow:
+    """Arrow's report on the first row with too few or too many fields."""
+
+    expected: int = 0
+    found: int = 0
+    row: int | None = None
+
+    def __call__(self, invalid: csv.InvalidRow) -> str:
+        """Remember the row and stop the parser."""
+        self.expected, self.found = invalid.expected_columns, invalid.actual_columns
+        self.row = invalid.number
+        return "error"
+
+
+def _parse(text: _Utf8Text, layout: _FileLayout, wanted: Sequence[str]) -> pa.Table:
+    """The wanted columns as text; an empty field without quotes is null."""
+    ragged = _RaggedRow()
+    try:
+        return _parse_arrow(text, layout, wanted, ragged, use_threads=True)
+    except pa.ArrowException as fault:
+        refuse_out_of_memory(fault)
+        if not ragged.expected:
+            raise TableError(
+                f"{text.name}: a row is longer than {BLOCK >> 20} MiB, or the file changed while "
+                "it was read; check the file and read it again"
+            ) from None
+    raise _ragged_error(text, layout)
+
+
+def _parse_arrow(
+    text: _Utf8Text,
+    layout: _FileLayout,
+    wanted: Sequence[str],
+    ragged: _RaggedRow,
+    *,
+    use_threads: bool,
+) -> pa.Table:
+    dialect = layout.dialect
+    with text.open(layout.header_size) as stream:
+        table = csv.read_csv(
+            stream,
+            read_options=csv.ReadOptions(
+                use_threads=use_threads, block_size=BLOCK, column_names=list(layout.names)
+            ),
+            parse_options=csv.ParseOptions(
+                delimiter=dialect.separator,
+                quote_char=dialect.quote or False,
+                escape_char=dialect.escape or False,
+                double_quote=dialect.escape is None,
+                newlines_in_values=dialect.quote is not None,
+                ignore_empty_lines=len(layout.names) > 1,
+                invalid_row_handler=ragged,
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(layout.names, pa.string()),
+                include_columns=list(wanted) or [layout.names[0]],
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                check_utf8=False,  # ``encoding`` has seen to it
+            ),
+        )
+    return table.select(list(wanted))
+
+
+def _ragged_error(text: _Utf8Text, layout: _FileLayout) -> TableError:
+    """Which row is ragged; parses again, because rows are not counted by parallel parsers."""
+    ragged = _RaggedRow()
+    with suppress(pa.ArrowException):
+        _parse_arrow(text, layout, layout.names[:1], ragged, use_threads=False)
+    line = _line_of_row(text, layout, ragged.row or 1)
+    separator = {"\t": "tab", "|": "bar", ";": "semicolon"}.get(layout.dialect.separator, "comma")
+    fields = "1 field" if ragged.found == 1 else f"{ragged.found} fields"
+    return TableError(
+        f"{text.name}: line {line} has {fields} where the header has "
+        f"{ragged.expected} (separator: {separator}); complete the line, or put the field that "
+        "holds a separator in quotation marks"
+    )
+
+
+def _line_of_row(text: _Utf8Text, layout: _FileLayout, row: int) -> int:
+    """The line of the file on which a 1-based data row begins; its quotes are known to pair."""
+    blank_is_row = len(layout.names) == 1
+    start, inside = 0, False
+    with text.open(layout.header_size) as stream:
+        lines = io.TextIOWrapper(stream, encoding="utf-8", newline=None)
+        for number, line in enumerate(lines, text.line_at(layout.header_size)):
+            if not inside:
+                start = number
+                row -= blank_is_row or line != "\n"
+            inside ^= _count_quotes(line, layout.dialect) % 2 == 1
+            if row == 0:
+                break
+    return start
+
+
+def _count_quotes(line: str, dialect: Dialect) -> int:
+    if dialect.quote is None:
+        return 0
+    if dialect.escape is not None:
+        line = line.replace(dialect.escape * 2, "").replace(dialect.escape + dialect.quote, "")
+    return line.count(dialect.quote)
+
+
+def _cleaned(series: pl.Series, dialect: Dialect, missing: Sequence[str]) -> pl.Series:
+    """A column of text without the spaces of the dialect and the texts that mean "no value"."""
+    if dialect.spaced:
+        series = series.str.strip_chars_start(" ")
+    return with_missing(series, missing)
+
+
+def _typed(series: pl.Series, dialect: Dialect) -> tuple[pl.Series, str | None]:
+    """A column of text as the type it holds, and a note if that took an assumption."""
+    typed = infer_type(series)
+    if typed.dtype == pl.String and dialect.separator != ",":
+        numbers = infer_decimal_comma(typed)
+        if numbers is not None:
+            return numbers, f"column {series.name!r} holds numbers with decimal commas"
+    return typed, None
