@@ -32,9 +32,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.table.alignment import Codes
+
 __all__ = ["ContradictionError", "Placement", "Side", "TokenCells", "TooManyPairsError"]
 
-Codes = NDArray[np.int64]
 
 _MOST_PAIRS = 8_000_000  # about a gigabyte
 _ROUNDS = 40  # bounds are sound after any round; chains of releases close in a few

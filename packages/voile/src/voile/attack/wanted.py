@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Evidence
-from voile.release.reading.rows import People, PublishedRows, finite, floats_of
+from voile.release.reading.rows import PublishedRows, finite, floats_of
+from voile.release.reading.sightings import People
 from voile.release.reading.views import ColumnView
 from voile.release.release import Release
 from voile.schema.plan import Plan
