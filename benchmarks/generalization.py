@@ -21,11 +21,9 @@ from benchmarks.timing import in_turn, seconds_text
 from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
-from voile.publish.generalization.datafly import datafly
-from voile.publish.generalization.flash import flash
 from voile.publish.generalization.k_optimize import k_optimize
+from voile.publish.generalization.lattice_search import datafly, flash, ola
 from voile.publish.generalization.mondrian import mondrian
-from voile.publish.generalization.ola import ola
 from voile.publish.generalization.problem import Problem, Solution
 
 __all__ = ["run"]

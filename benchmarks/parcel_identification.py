@@ -13,7 +13,7 @@ from benchmarks.parcel_instances import uniform
 from benchmarks.parcel_publishing import NUMBER, WEIGHT, Parcels, Publisher, publish
 from benchmarks.record import Table
 from voile.attack.identification import IdentificationAttack
-from voile.attack.outcome import AttackOutcome
+from voile.attack.protocol import AttackOutcome
 
 __all__ = ["Identification", "identifications", "identifications_table"]
 

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from benchmarks import ranking_baseline
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import in_turn, seconds_text
-from voile.publish.ranking.groups import publish_groups
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.searches import search
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import Remnant, SearchTerms, publish_groups
+from voile.publish.ranking.local_search import search
 from voile_base.randomness import Randomness
 
 __all__ = ["run", "table"]

@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.trucks_data import TRACKED, Drive
 from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate
 from voile.attack.trajectory.inference import Movement
+from voile.attack.trajectory.on_release import fastest_of
 from voile.attack.trajectory.reports import Sighted
-from voile.attack.trajectory.speeds import fastest_of
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import (

@@ -18,10 +18,9 @@ from benchmarks.record import Measurement, Table, Target
 from benchmarks.trucks_data import TRACKED, Drive, beijing, drives
 from benchmarks.trucks_days import clustered
 from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
-from voile.attack.trajectory.knowing import TrackedTrip
+from voile.attack.trajectory.knowing import Strongest, TrackedTrip, attempts, doubts, strongest_of
+from voile.attack.trajectory.on_release import fastest_of
 from voile.attack.trajectory.reports import FollowedReports, Sighted
-from voile.attack.trajectory.speeds import fastest_of
-from voile.attack.trajectory.strongest import Strongest, attempts, doubts, strongest_of
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import GaussianField, perturb

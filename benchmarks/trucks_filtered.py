@@ -18,8 +18,7 @@ from benchmarks.trucks_attacks import USUAL, learned_elsewhere, trip_of
 from benchmarks.trucks_data import Drive, beijing, drives
 from benchmarks.trucks_days import clustered
 from benchmarks.trucks_staying import DEFAULT, EPSILON, INTERVAL, STAYING
-from voile.attack.trajectory.adversaries import RoadAdversary, share_right
-from voile.attack.trajectory.filters import smoother
+from voile.attack.trajectory.adversaries import RoadAdversary, share_right, smoother
 from voile.attack.trajectory.reports import Sighted
 from voile.utility.arrival import ConstantSpeed, arrival_errors
 from voile_base.randomness import Randomness

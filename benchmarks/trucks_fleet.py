@@ -26,9 +26,9 @@ from scipy import linalg
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.trucks_data import Drive, beijing, drives
 from voile.attack.trajectory.adversaries import FieldKnown, RoadAdversary, RoadEstimate, share_right
-from voile.attack.trajectory.convoys import follow_convoys
+from voile.attack.trajectory.fleets import follow_convoys
+from voile.attack.trajectory.on_release import fastest_of
 from voile.attack.trajectory.reports import FollowedReports, Sighted
-from voile.attack.trajectory.speeds import fastest_of
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import GaussianField, perturb

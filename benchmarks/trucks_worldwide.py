@@ -19,8 +19,8 @@ from benchmarks.trucks import with_interval
 from benchmarks.trucks_attacks import MECHANISMS
 from voile.attack.trajectory.adversaries import RoadAdversary, share_right
 from voile.attack.trajectory.inference import Movement
+from voile.attack.trajectory.on_release import fastest_of
 from voile.attack.trajectory.reports import Sighted
-from voile.attack.trajectory.speeds import fastest_of
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import GaussianField, LocationNoise, perturb

@@ -11,10 +11,8 @@ from benchmarks.papers.chart import FIGURES, PaperChart, PaperCurve, draw
 from benchmarks.papers.item import PaperItem, beside_paper, departures
 from benchmarks.ranking import ATTRIBUTES, PRECISION, ROWS, TABLES, table
 from benchmarks.record import Measurement, Table, Target
-from voile.publish.ranking.groups import Search
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.searches import search
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import Remnant, Search, SearchTerms
+from voile.publish.ranking.local_search import search
 from voile_base.randomness import Randomness
 
 __all__ = ["run"]

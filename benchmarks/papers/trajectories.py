@@ -17,7 +17,7 @@ from benchmarks.papers.chart import FIGURES
 from benchmarks.papers.item import PaperItem, beside_paper, departures
 from benchmarks.record import Measurement, Table
 from benchmarks.timing import seconds_text
-from voile.attack.trajectory.filters import median_filter
+from voile.attack.trajectory.adversaries import median_filter
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.angles import turn_deviation

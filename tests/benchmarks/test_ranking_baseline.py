@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import ranking, ranking_baseline
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.searches import search
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import Remnant, SearchTerms
+from voile.publish.ranking.local_search import search
 from voile_base.randomness import Randomness
 
 KEY = Randomness.seeded(1).key("ranking")

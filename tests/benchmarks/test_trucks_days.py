@@ -20,10 +20,9 @@ from benchmarks.trucks_known import (
 )
 from benchmarks.trucks_standing import DAYS, HOURS, in_a_table, through_a_link
 from tests.benchmarks.test_trucks import drive, town
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 from voile.attack.trajectory.adversaries import RoadAdversary
-from voile.attack.trajectory.distributions import Remembering
-from voile.attack.trajectory.factors import pair_factor
+from voile.attack.trajectory.distributions import Remembering, pair_factor
 from voile_geo.geodesy import Floats
 from voile_geo.planar.steps import gaussian_scale
 from voile_share.platform.settings import Settings

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.attack.background_knowledge import BackgroundKnowledgeAttack
-from voile.attack.homogeneity import HomogeneityAttack
+from voile.attack.sensitive_values import BackgroundKnowledgeAttack, HomogeneityAttack
 from voile.publish.generalization import Generalization
 from voile.table.opening import open_frame
 from voile_base.errors import InputError

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import voile
 from voile.attack.comparison import ComparisonAttack
-from voile.attack.outcome import AttackOutcome
+from voile.attack.protocol import AttackOutcome
 from voile.cli.attack import attack
 from voile.ledger import Ledger
 from voile.publish.registry import publisher_of

@@ -6,9 +6,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from voile.attack import cells
-from voile.attack.differencing import DifferencingAttack
-from voile.attack.result import Narrowing
+from voile.attack import inference
+from voile.attack.differencing import DifferencingAttack, Narrowing
 from voile.disclosure.disclosure import Disclosure
 from voile.disclosure.exact import Exact
 from voile.publish.ke_anonymity.static import optimal_blocks
@@ -169,7 +168,7 @@ def test_a_release_too_common_to_compare_is_left_out_and_named(publish, monkeypa
     releases = [publish(new), [publish(old), publish(new[:-3])]]
     full = EVERYBODY.run(*releases, ["new", "first", "second"])
     assert (full.releases, full.notes) == (("new", "second", "first"), ())
-    monkeypatch.setattr(cells, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(inference, "_MOST_PAIRS", 0)
     less = EVERYBODY.run(*releases, ["new", "first", "second"])
     assert less.releases == ("new",)
     assert [note[:15] for note in less.notes] == ["second is left ", "first is left o"]

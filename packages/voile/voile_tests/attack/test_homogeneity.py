@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.attack.background_knowledge import BackgroundKnowledgeAttack
-from voile.attack.homogeneity import HomogeneityAttack
-from voile.attack.skewness import SkewnessAttack
+from voile.attack.sensitive_values import (
+    BackgroundKnowledgeAttack,
+    HomogeneityAttack,
+    SkewnessAttack,
+)
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.m_shuffle import MShuffle
 from voile.schema.hierarchy.intervals import Intervals

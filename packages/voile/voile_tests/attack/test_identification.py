@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 
 import voile
 from voile.attack.identification import IdentificationAttack
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.generalization import Generalization

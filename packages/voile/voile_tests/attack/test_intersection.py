@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.attack.homogeneity import HomogeneityAttack
 from voile.attack.identification import IdentificationAttack
 from voile.attack.intersection import IntersectionAttack
 from voile.attack.membership import MembershipAttack
 from voile.attack.registry import attack_named
+from voile.attack.sensitive_values import HomogeneityAttack
 from voile.schema.plan import parse_plan
 from voile_base.errors import TableError
 from voile_base.randomness import Randomness

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voile.attack.chosen_groups import RefusedRows, left_for
 from voile.attack.minimality import MinimalityAttack
-from voile.attack.refused import RefusedRows, left_for
 from voile.attack.registry import attack_named
 from voile.models.ke_anonymity import is_valid
 from voile.publish.ke_anonymity import KEAnonymity

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 
 
 @pytest.mark.parametrize("units", [2, 3, 10, 100])

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.attack.owners import Crowd, Owners
 from voile.attack.posterior import (
+    Crowd,
+    Owners,
     draw_rows,
     draw_targets,
     owner_posteriors,

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from voile.attack.differencing import DifferencingAttack
-from voile.attack.result import AttackResult
+from voile.attack.differencing import AttackResult, DifferencingAttack
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.release.history import History
 from voile.release.release import Release

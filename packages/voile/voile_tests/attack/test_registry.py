@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 
 from voile.attack.earlier_releases import AgainstEarlierReleases
-from voile.attack.outcome import AttackOutcome
-from voile.attack.protocol import Knowledge
+from voile.attack.protocol import AttackOutcome, Knowledge
 from voile.attack.registry import ATTACKS, attack_named, attack_names
 from voile.publish.registry import method_names
 from voile_base.errors import InputError
@@ -76,7 +75,7 @@ def test_attacks_are_loaded_when_they_are_asked_for():
     homes = {place.split(":")[0] for place in ATTACKS.own.values()}
     offered = {"voile.attack.identification"}
     assert not homes & set(shown[0].split()) - offered
-    assert homes & set(shown[1].split()) - offered == {"voile.attack.homogeneity"}
+    assert homes & set(shown[1].split()) - offered == {"voile.attack.sensitive_values"}
 
 
 def table_of(heading):

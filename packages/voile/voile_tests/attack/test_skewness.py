@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.attack.skewness import SkewnessAttack, ordered_distance, tree_distance, variation
+from voile.attack.sensitive_values import SkewnessAttack, ordered_distance, tree_distance, variation
 from voile.models.criteria import Groups, SensitiveCells
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
 from voile.publish.generalization import Generalization

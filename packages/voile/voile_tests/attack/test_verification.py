@@ -5,8 +5,8 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from voile.attack.result import Narrowing, Victim
-from voile.attack.verification import verify
+from voile.attack.differencing import Narrowing, Victim
+from voile.attack.earlier_releases import verify
 from voile_base.errors import TableError
 
 ORIGINAL = pl.DataFrame({"age": [52, 30, 30, 41, 60], "salary": [6.5, 1.0, 2.0, 9.0, None]})

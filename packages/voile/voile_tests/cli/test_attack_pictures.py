@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from voile.attack.trajectory.stops import put, stops_of
+from voile.attack.trajectory.reports import put, stops_of
 from voile_testing.fleets import write_fleet
 
 

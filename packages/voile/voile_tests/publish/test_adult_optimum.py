@@ -10,13 +10,11 @@ import pytest
 
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
-from voile.publish.generalization.datafly import datafly
-from voile.publish.generalization.flash import flash
+from voile.publish.generalization.evaluation import Tables
 from voile.publish.generalization.grouping import GroupTable
 from voile.publish.generalization.lattice import Levels
-from voile.publish.generalization.ola import ola
+from voile.publish.generalization.lattice_search import datafly, flash, ola
 from voile.publish.generalization.problem import Problem
-from voile.publish.generalization.rolling import Tables
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_table
 from voile.table.private import PrivateTable

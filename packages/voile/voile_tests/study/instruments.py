@@ -13,8 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from voile.attack.outcome import AttackOutcome, Estimate
-from voile.attack.protocol import Attack
+from voile.attack.protocol import Attack, AttackOutcome, Estimate
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.study.instruments import Instruments

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 from voile.study.frontier import (
     FrontierRisk,
     frontier,

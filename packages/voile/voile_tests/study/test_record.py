@@ -10,7 +10,7 @@ import jsonschema
 import polars as pl
 import pytest
 
-from voile.attack.outcome import AttackOutcome
+from voile.attack.protocol import AttackOutcome
 from voile.ledger import Ledger
 from voile.release.stored import read_release
 from voile.schema.budget import BudgetPlan

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import voile
-from voile.publish.ranking.expression import parse
 from voile.publish.ranking.publisher import Ranking
-from voile.publish.ranking.scoring import Scoring
+from voile.publish.ranking.scoring import Scoring, parse
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan, parse_plan
 from voile.schema.roles import Roles

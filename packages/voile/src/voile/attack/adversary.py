@@ -17,10 +17,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.knowledge import require_sense
-from voile.attack.outcome import AttackOutcome, Estimate, KnownRows, Target
 from voile.attack.posterior import worst_and_typical
-from voile.attack.protocol import Attack
+from voile.attack.protocol import Attack, AttackOutcome, Estimate, KnownRows, Target, require_sense
 from voile.release.reading.sightings import People, PublishedRows, Sightings
 from voile.release.release import Release
 from voile.schema.plan import Plan

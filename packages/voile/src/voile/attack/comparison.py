@@ -27,6 +27,21 @@ Not tried: unions and differences of single groups, which ``differencing`` takes
 which values are permuted; and reasoning from why a method chose its groups.
 
 Cost: that of ``attribute`` for each release.
+
+Averaging noise: what several releases tell of a number that each shows with noise drawn anew.
+
+What it does: of people who are known by other columns, takes in each release the rows that fit, and
+finds how likely they are to show what they do for every number that the person may have.  What the
+releases say is multiplied.  Where one row fits in each, that is to average its noise: the error of
+n releases is that of one over the square root of n.
+
+Source: Bayes' rule with the distribution of the noise, as ``disclosure.noise`` has it.
+
+Adversary: knows the method with its parameters, and which numbers are possible; before looking he
+takes all of these for equally likely.  They are so many, evenly spaced between the public bounds or
+between the extremes of the column.  His guess is the median of what he then believes.
+
+Cost: O((t + v) n) for t targets, v possible numbers and n rows of each release.
 """
 
 from __future__ import annotations
@@ -39,26 +54,163 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Guesses, Scene
-from voile.attack.asking import asks
-from voile.attack.attribute import AttributeAttack, AttributeTarget, beliefs_of
-from voile.attack.averaging import averaged, is_noisy
-from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, is_certain, share_of
+from voile.attack.attribute import (
+    AttributeAttack,
+    AttributeTarget,
+    Beliefs,
+    Judged,
+    Wanted,
+    beliefs_of,
+    chance_of_best,
+    check_distance,
+    given_to,
+    is_certain,
+    share_of,
+    with_texts,
+)
 from voile.attack.differencing import permutes_sensitive
-from voile.attack.knowledge import WITHIN
 from voile.attack.posterior import PAIRS, plain_weights
-from voile.attack.wanted import Wanted, check_distance, with_texts
+from voile.attack.protocol import WITHIN, asks
 from voile.disclosure.evidence import CoverEvidence
 from voile.release.reading.rows import floats_of
 from voile.release.reading.sightings import People, PublishedRows, Sightings, shares_of, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.table.arrays import Values
+from voile.table.arrays import Values, frame_of
 from voile.table.frames import from_native
 from voile_base.errors import TableError
+from voile_base.ondemand import on_demand
 
-__all__ = ["ComparisonAttack"]
+__all__ = ["ComparisonAttack", "averaged"]
+
+
+sparse = on_demand("scipy.sparse")
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_NUMBERS = 1001
+"""That are possible."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Averaged:
+    """What he guesses of t targets; private."""
+
+    alone: Floats
+    """Shape (t,): his guess by the newest release."""
+    together: Floats
+    """Shape (t,): by all releases."""
+    own: Floats
+    """Shape (t,): the true numbers."""
+    near: Floats
+    """Shape (t,): how probable he finds a number that is as near to the own as ``distance``."""
+    distance: float
+    baseline: float
+    """How often the best guess for all alike is as near."""
+    fits: NDArray[np.bool_]
+    """Shape (t,): of whom a row of the newest release shows anything."""
+
+
+def _is_noisy(release: Release, column: str) -> bool:
+    """Whether a release shows a column with noise."""
+    shown = release.disclosure.columns.get(column)
+    return shown is not None and shown.noise is not None
+
+
+def averaged(
+    releases: Sequence[Release],
+    column: str,
+    people: People,
+    columns: Sequence[str],
+    targets: Codes,
+    distance: float | None = None,
+) -> _Averaged:
+    """Guess a column of some rows of the original, the newest of the releases first.
+
+    ``columns`` are known; ``distance`` is how near a guess must be, by default the half-width of
+    the narrowest interval of the newest release.  Raises as reading releases does.
+    """
+    values = floats_of(people.column(column))
+    possible = _possible(people, column, values)
+    beliefs = np.zeros((len(targets), len(possible)))
+    alone, fits = beliefs, np.zeros(len(targets), np.bool_)
+    for i, release in enumerate(releases):
+        known = [name for name in columns if name in release.disclosure.columns]
+        told = _likelihood(release, column, people, known, targets, possible)
+        seen = told.max(axis=1) > 0
+        told[~seen] = 1.0
+        beliefs = beliefs + np.log(np.maximum(told, np.finfo(float).tiny))
+        if i == 0:
+            alone, fits = beliefs, seen
+    noise = releases[0].disclosure.columns[column].noise
+    assert noise is not None
+    reach = min((c.half_width for c in noise.clusters if c.half_width > 0), default=0.0)
+    near = reach if distance is None else distance
+    own = values[targets]
+    shares = _shares(beliefs)
+    within = np.abs(possible - own[:, np.newaxis]) <= near
+    return _Averaged(
+        alone=_medians(_shares(alone), possible),
+        together=_medians(shares, possible),
+        own=own,
+        near=(shares * within).sum(axis=1),
+        distance=near,
+        baseline=_best_for_all(values[np.isfinite(values)], near),
+        fits=fits,
+    )
+
+
+def _possible(people: People, column: str, values: Floats) -> Floats:
+    """The numbers that a person may have, ascending."""
+    bounds = people.described(column).bounds
+    there = values[np.isfinite(values)]
+    low, high = bounds if bounds is not None else (there.min(), there.max())
+    return np.linspace(float(low), float(high), _NUMBERS)
+
+
+def _likelihood(
+    release: Release,
+    column: str,
+    people: People,
+    known: Sequence[str],
+    targets: Codes,
+    possible: Floats,
+) -> Floats:
+    """How likely a release is for each number of each target, up to a factor, shape (t, v)."""
+    published = with_texts(PublishedRows.of(release), column)
+    by_others = Sightings.of(published, people, known, targets)
+    asked = People(frame_of({column: possible}), people.plan)
+    by_noise = Sightings.of(published, asked, [column], np.arange(len(possible)))
+    rows = sparse.coo_array(
+        (np.ones(len(by_others.place)), (by_others.place, by_noise.place)),
+        shape=(len(by_others.rows), len(by_noise.rows)),
+    ).tocsr()
+    of_noise = np.concatenate([part for _, part in plain_weights(by_noise, len(possible))])
+    found = np.empty((len(targets), len(possible)))
+    for chunk, fitting in plain_weights(by_others, len(targets)):
+        found[chunk] = (rows.T @ fitting.T).T @ of_noise.T
+    return found
+
+
+def _shares(beliefs: Floats) -> Floats:
+    """Logarithms as shares of 1 of each row."""
+    shares = np.exp(beliefs - beliefs.max(axis=1, keepdims=True))
+    normal: Floats = shares / shares.sum(axis=1, keepdims=True)
+    return normal
+
+
+def _medians(shares: Floats, possible: Floats) -> Floats:
+    place = (np.cumsum(shares, axis=1) < 0.5).sum(axis=1)
+    median: Floats = possible[np.minimum(place, len(possible) - 1)]
+    return median
+
+
+def _best_for_all(values: Floats, distance: float) -> float:
+    """The share of the values that the best interval of this reach to either side holds."""
+    ordered = np.sort(values)
+    stop = np.searchsorted(ordered, ordered + 2 * distance, side="right")
+    return float((stop - np.arange(len(ordered))).max() / len(ordered))
 
 
 @dataclass(frozen=True)
@@ -101,7 +253,7 @@ class ComparisonAttack(AttributeAttack):
     def refusal_of_column(self, release: Release, plan: Plan | None) -> str | None:
         """The same of the one column that is named."""
         wanted = self.sensitive
-        if wanted is not None and is_noisy(release, wanted) and wanted not in (self.columns or ()):
+        if wanted is not None and _is_noisy(release, wanted) and wanted not in (self.columns or ()):
             return self._refusal_to_average(release, wanted)
         for one in (release, *self.earlier):
             if reason := super().refusal_of_column(one, plan):
@@ -109,7 +261,7 @@ class ComparisonAttack(AttributeAttack):
         return None
 
     def _refusal_to_average(self, release: Release, wanted: str) -> str | None:
-        if not all(is_noisy(one, wanted) for one in self.earlier):
+        if not all(_is_noisy(one, wanted) for one in self.earlier):
             return f"column {wanted!r} is published with noise, and not by every earlier release"
         owners = map(release.disclosure.owner, release.roles.get("quasi_identifiers", ()))
         if self.columns is None and not {*owners} - {wanted, None}:
@@ -121,12 +273,12 @@ class ComparisonAttack(AttributeAttack):
 
     def _wanted_in(self, release: Release) -> list[str]:
         """The sensitive columns, or where there are none those that are published with noise."""
-        noisy = [name for name in release.disclosure.columns if is_noisy(release, name)]
+        noisy = [name for name in release.disclosure.columns if _is_noisy(release, name)]
         return super()._wanted_in(release) or noisy
 
     def guess(self, scene: Scene, aim: AttributeTarget) -> Guesses:
         """How probable each value is theirs, or how near to it a guess is where it has noise."""
-        if is_noisy(scene.release, aim.wanted.name):
+        if _is_noisy(scene.release, aim.wanted.name):
             return self._averaged(scene, aim)
         return super().guess(scene, aim)
 

@@ -40,21 +40,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
-from voile.attack.asking import asks
-from voile.attack.knowledge import (
-    COLUMNS,
-    LINK,
-    TARGETS,
-    check_targets,
-    checked_columns,
-    nobody_known,
-)
 from voile.attack.posterior import (
     PAIRS,
     draw_targets,
     posteriors,
     rows_of_people,
     sampling,
+)
+from voile.attack.protocol import (
+    COLUMNS,
+    LINK,
+    TARGETS,
+    asks,
+    check_targets,
+    checked_columns,
+    nobody_known,
 )
 from voile.release.reading.sightings import Sightings, known_columns
 from voile.release.release import Release

@@ -34,11 +34,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Scene
-from voile.attack.attribute import AttributeAttack, AttributeTarget, beliefs_of
-from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, share_of
-from voile.attack.outcome import KnownRows
+from voile.attack.attribute import (
+    AttributeAttack,
+    AttributeTarget,
+    Beliefs,
+    Judged,
+    Wanted,
+    beliefs_of,
+    chance_of_best,
+    given_to,
+    share_of,
+)
 from voile.attack.posterior import draw_units
-from voile.attack.wanted import Wanted
+from voile.attack.protocol import KnownRows
 from voile.release.reading.sightings import People, Sightings
 from voile.release.release import Release
 from voile.schema.plan import Plan

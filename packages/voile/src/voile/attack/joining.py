@@ -26,13 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.fitted import spread
-from voile.attack.owners import Crowd, Owners, telling_columns, tells_all, uniform
 from voile.attack.posterior import (
+    Crowd,
+    Owners,
     draw_rows,
     draw_targets,
     owner_posteriors,
     posteriors,
     rows_of_people,
+    telling_columns,
+    tells_all,
+    uniform,
 )
 from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
 from voile_base.randomness import Key, Randomness

@@ -37,6 +37,34 @@ are over rows, as in the definitions, also where rows were left out or sampled; 
 those who have a published row.  The marketer joins rows one by one, and not all people with all
 rows at once: this changes nothing for rows that look alike, and with noise he may be right a little
 more often than is said here.
+
+Risks in closed form: of all rows, or of all persons, by counting those who look alike.
+
+What it does: for each row of the original that was published, the target, finds the combinations
+that it may stand in (``fitted``), and among how many an adversary who knows it therefore chooses:
+
+    of rows, the prosecutor       the published rows that show one of these combinations
+    of persons, the prosecutor    the persons, or households, of whom a published row shows one,
+                                  whatever the number of their rows (``standing`` says whose rows
+                                  those are)
+    the journalist, the marketer  the rows or persons of a population who fit the one combination
+                                  that the target was published with
+
+The risk of a target is one over that.  The mean is over all published rows; or over all persons who
+have a published row, and for each of them over those of its rows that were published, any of which
+may be the one that is known.  The worst is that of a row.  Groups that do not overlap are the case
+in which each row fits one combination.
+
+Rows that were left out or sampled are no targets, and nobody is chosen for them by the prosecutor:
+counted are the persons of rows that were published.  Where nobody can tell which rows these were,
+they are drawn (``Standing.known``): then risks of rows are exact all the same, since rows that are
+drawn for each other fit the same combination, and those of persons are of one such sample.  Where
+groups overlap so that several ways of filling them are possible, risks of persons are not counted
+here, and of rows they are the same for each way.
+
+Cost: a sort of the p pairs of a row and a combination that it fits.  Where rows fit several
+combinations, each different set of them is looked at once, at a sort of the persons who stand in
+them together: O(s f log(s f)) for s sets of f persons, ``_MOST`` at most, held ``_AT_A_TIME``.
 """
 
 from __future__ import annotations
@@ -44,24 +72,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
-from voile.attack.asking import asks
-from voile.attack.closed_form import ClosedForm
-from voile.attack.fitted import Fitted
+from voile.attack.fitted import Fitted, Standing, spread
 from voile.attack.joining import Joined, JoinTask, owner_of_each_row, rarest_rows, row_of_each_owner
-from voile.attack.knowledge import (
+from voile.attack.protocol import (
     COLUMNS,
     LINK,
     TARGETS,
+    asks,
     check_targets,
     checked_columns,
     nobody_known,
 )
-from voile.attack.standing import Standing
 from voile.release.reading.rows import require_columns
 from voile.release.reading.sightings import People, PublishedRows, known_columns
 from voile.release.release import Release
@@ -74,8 +103,170 @@ from voile_base.errors import TableError, nearest
 __all__ = ["JournalistAttack", "MarketerAttack", "ProsecutorAttack"]
 
 
+Codes = NDArray[np.int64]
+
+_MOST = 1 << 28
+"""Persons of all sets of combinations together."""
+_AT_A_TIME = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class _ClosedForm:
+    """A risk of t rows, which are all that may be known; private."""
+
+    alike: Codes
+    """Shape (t,): among how many each is looked for."""
+    known: Codes
+    """Shape (t,): the row of the original that is known so."""
+    unit: Codes
+    """Shape (t,): whose it is, from 0."""
+    mean: Fraction
+    """The mean risk, over all rows or persons."""
+    targets: int
+    """How many rows or persons that is."""
+    combinations: int
+    """How many different ones are published."""
+    choices: int
+    """Among how many somebody chooses who does not look at the release."""
+    aimed_at: Protected
+    overlapping: int
+    """How many of the targets' rows fit several combinations."""
+    exact: bool
+    """Whether this is the risk, and not that of rows that were drawn."""
+
+    @classmethod
+    def of_prosecutor(cls, fitted: Fitted, standing: Standing, people: People) -> Self | None:
+        """Looked for among what was published; None where that cannot be counted."""
+        known = np.flatnonzero(standing.place >= 0)
+        different = fitted.crowd.number[known]
+        if people.protected == "row":
+            alike = fitted.published_alike[different]
+            return cls._of(fitted, standing, people, known, alike, len(known))
+        whose, units = people.units
+        found = _units_published(fitted, standing, whose, units)
+        if found is None:
+            return None
+        return cls._of(
+            fitted, standing, people, known, found[different], len(np.unique(whose[known]))
+        )
+
+    @classmethod
+    def of_journalist(
+        cls, fitted: Fitted, standing: Standing, people: People, among: tuple[Fitted, People]
+    ) -> Self | None:
+        """Looked for ``among`` a population, of whom he does not know whose rows were published."""
+        crowd, everybody = among
+        known = np.flatnonzero(standing.place >= 0)
+        if people.protected == "row":
+            alike, choices = crowd.people, everybody.frame.height
+        else:
+            alike, choices = _units_fitting(crowd, everybody), everybody.units[1]
+        return cls._of(fitted, standing, people, known, alike[standing.place[known]], choices)
+
+    @classmethod
+    def _of(
+        cls,
+        fitted: Fitted,
+        standing: Standing,
+        people: People,
+        known: Codes,
+        alike: Codes,
+        choices: int,
+    ) -> Self | None:
+        of_rows = people.protected == "row"
+        if not of_rows and standing.known == "possible":
+            return None
+        whose = known if of_rows else people.units[0][known]
+        _, unit, rows_of = np.unique(whose, return_inverse=True, return_counts=True)
+        return cls(
+            alike=alike,
+            known=known,
+            unit=unit,
+            mean=_sum_of_shares(alike, rows_of[unit]) / len(rows_of),
+            targets=len(rows_of),
+            combinations=len(fitted.rows),
+            choices=choices,
+            aimed_at=people.protected,
+            overlapping=int(np.count_nonzero(fitted.degree[fitted.crowd.number[known]] > 1)),
+            exact=of_rows or standing.known == "told",
+        )
+
+    @property
+    def by_unit(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Codes]:
+        """The mean and the worst risk of each target, and the row by which it is the worst."""
+        risk = 1 / self.alike
+        mean = np.bincount(self.unit, risk) / np.bincount(self.unit)
+        order = np.lexsort((self.known, self.alike, self.unit))
+        _, first = np.unique(self.unit[order], return_index=True)
+        worst = order[first]
+        return mean, risk[worst], self.known[worst]
+
+
+def _units_fitting(fitted: Fitted, people: People) -> Codes:
+    """How many persons have a row that fits each combination, shape (g,)."""
+    whose, units = people.units
+    row, combination = fitted.pairs
+    pairs = np.unique(combination * units + whose[row])
+    return np.bincount(pairs // units, minlength=len(fitted.rows))
+
+
+def _units_published(fitted: Fitted, standing: Standing, whose: Codes, units: int) -> Codes | None:
+    """How many persons stand in a combination that each different row fits, shape (d,).
+
+    None where persons are too many to be counted for each set of combinations.
+    """
+    there = standing.place >= 0
+    pairs = np.unique(standing.place[there] * units + whose[there])
+    start = np.searchsorted(pairs // units, np.arange(len(fitted.rows) + 1))
+    standing_there = pairs % units
+    found = np.zeros(len(fitted.degree), dtype=np.int64)
+    alone = fitted.degree == 1
+    found[alone] = np.diff(start)[fitted.combinations[fitted.start[:-1][alone]]]
+    several = np.flatnonzero(fitted.degree > 1)
+    if not len(several):
+        return found
+    first, which = _different_sets(fitted, several)
+    many = np.concatenate([[0], np.cumsum(np.diff(start)[fitted.combinations])])
+    work = many[fitted.start[first + 1]] - many[fitted.start[first]]
+    if int(work.sum()) > _MOST:
+        return None
+    counted = np.empty(len(first), dtype=np.int64)
+    for part in _parts(work):
+        owner, combination = spread(fitted.start, fitted.combinations, first[part])
+        place, unit = spread(start, standing_there, combination)
+        distinct = np.unique(owner[place] * units + unit)
+        counted[part] = np.bincount(distinct // units, minlength=part.stop - part.start)
+    found[several] = counted[which]
+    return found
+
+
+def _different_sets(fitted: Fitted, rows: Codes) -> tuple[Codes, Codes]:
+    """A row for each different set of combinations, and which of these each of the rows has."""
+    sets: dict[bytes, int] = {}
+    begin, end = fitted.start[rows].tolist(), fitted.start[rows + 1].tolist()
+    which = [
+        sets.setdefault(fitted.combinations[a:b].tobytes(), len(sets))
+        for a, b in zip(begin, end, strict=True)
+    ]
+    _, first = np.unique(which, return_index=True)
+    return rows[first], np.array(which)
+
+
+def _parts(work: Codes) -> Iterator[slice]:
+    """Neighbours with about so much work as is held at a time."""
+    ends = np.flatnonzero(np.diff(np.cumsum(work) // _AT_A_TIME)) + 1
+    bounds = [0, *ends.tolist(), len(work)]
+    yield from (slice(begin, end) for begin, end in pairwise(bounds))
+
+
+def _sum_of_shares(alike: Codes, rows: Codes) -> Fraction:
+    """The exact sum of 1 / (alike * rows)."""
+    product, count = np.unique(alike * rows, return_counts=True)
+    return sum(map(Fraction, count.tolist(), product.tolist()), start=Fraction(0))
+
+
 @dataclass(frozen=True)
-class _LinkageAttack(Adversary["JoinTask | ClosedForm"]):
+class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
     """An adversary who joins published rows and people.
 
     Raises ``InputError`` where no target or no column is asked for.
@@ -104,7 +295,7 @@ class _LinkageAttack(Adversary["JoinTask | ClosedForm"]):
         """Why the attack makes no sense for a release, as a clause; None where it does."""
         return nobody_known(release, self.columns)
 
-    def aim(self, scene: Scene) -> JoinTask | ClosedForm:
+    def aim(self, scene: Scene) -> JoinTask | _ClosedForm:
         """All rows that are published, or some of them, and whose they are."""
         published, people = scene.published, self._people(scene)
         columns = known_columns(published, scene.people, self.columns, self.link)
@@ -120,7 +311,7 @@ class _LinkageAttack(Adversary["JoinTask | ClosedForm"]):
 
     def _counted_in_full(
         self, scene: Scene, published: PublishedRows, columns: Sequence[str]
-    ) -> ClosedForm | None:
+    ) -> _ClosedForm | None:
         """The risk of all there are; None where it has no closed form."""
         people = scene.people
         fitted = Fitted.of(published, people, columns)
@@ -133,9 +324,9 @@ class _LinkageAttack(Adversary["JoinTask | ClosedForm"]):
             standing = Standing.of(fitted, published, people, columns, key)
         return None if standing is None else self._closed_form(scene, fitted, standing)
 
-    def guess(self, scene: Scene, aim: JoinTask | ClosedForm) -> Guesses:
+    def guess(self, scene: Scene, aim: JoinTask | _ClosedForm) -> Guesses:
         """Who is joined with which row."""
-        if isinstance(aim, ClosedForm):
+        if isinstance(aim, _ClosedForm):
             return self._counted(scene, aim)
         found = self._joined(aim)
         checked = self.link is not None or (
@@ -157,7 +348,7 @@ class _LinkageAttack(Adversary["JoinTask | ClosedForm"]):
             aimed_at=unit,
         )
 
-    def _counted(self, scene: Scene, found: ClosedForm) -> Guesses:
+    def _counted(self, scene: Scene, found: _ClosedForm) -> Guesses:
         """What is counted of all there are."""
         published = scene.published
         columns = known_columns(published, scene.people, self.columns, self.link)
@@ -185,14 +376,14 @@ class _LinkageAttack(Adversary["JoinTask | ClosedForm"]):
         )
 
     @abstractmethod
-    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> ClosedForm | None:
+    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> _ClosedForm | None:
         """The risk of all rows, or of all persons; None where it has no closed form."""
 
     @abstractmethod
     def _goal_of(self, unit: Protected) -> str:
         """What counts as a success where persons or households are looked for, as a clause."""
 
-    def _notes_in_full(self, found: ClosedForm) -> Iterator[str]:
+    def _notes_in_full(self, found: _ClosedForm) -> Iterator[str]:
         """Who is easiest to find, and what was drawn."""
         fewest = int(found.alike.min())
         if found.overlapping:
@@ -210,7 +401,7 @@ class _LinkageAttack(Adversary["JoinTask | ClosedForm"]):
                 "were drawn, each as likely as another"
             )
 
-    def _assumptions_in_full(self, columns: Sequence[str], found: ClosedForm) -> Iterator[str]:
+    def _assumptions_in_full(self, columns: Sequence[str], found: _ClosedForm) -> Iterator[str]:
         named, unit = ", ".join(columns), found.aimed_at
         if unit == "row":
             yield f"the adversary knows {named} of people exactly"
@@ -275,10 +466,10 @@ class ProsecutorAttack(_LinkageAttack):
     def _knowledge(self) -> str:
         return "he knows that the person's row is in the release"
 
-    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> ClosedForm | None:
-        return ClosedForm.of_prosecutor(fitted, standing, scene.people)
+    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> _ClosedForm | None:
+        return _ClosedForm.of_prosecutor(fitted, standing, scene.people)
 
-    def _notes_in_full(self, found: ClosedForm) -> Iterator[str]:
+    def _notes_in_full(self, found: _ClosedForm) -> Iterator[str]:
         yield from super()._notes_in_full(found)
         if found.aimed_at == "row" and not found.overlapping:
             yield rarest_rows(found.combinations, int(found.alike.min()))
@@ -330,7 +521,7 @@ class JournalistAttack(_LinkageAttack):
         whom = "everybody in the table" if self.population is None else "a population"
         return f"he has a list of {whom}, and does not know whose rows were published"
 
-    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> ClosedForm | None:
+    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> _ClosedForm | None:
         everybody, crowd = self._people(scene), fitted
         if self.population is not None:
             published = scene.published
@@ -339,7 +530,7 @@ class JournalistAttack(_LinkageAttack):
             if found is None:
                 return None
             crowd = found
-        return ClosedForm.of_journalist(fitted, standing, scene.people, (crowd, everybody))
+        return _ClosedForm.of_journalist(fitted, standing, scene.people, (crowd, everybody))
 
     def _joined(self, aim: JoinTask) -> Joined:
         return owner_of_each_row(aim)

@@ -43,14 +43,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.asking import asks
-from voile.attack.chosen_groups import outcome_of_groups
+from voile.attack.chosen_groups import RefusedRows, left_for, outcome_of_groups
 from voile.attack.differencing import permutes_sensitive
-from voile.attack.evidence import SeriesEvidence, gather
-from voile.attack.knowledge import check_names, require_sense
-from voile.attack.outcome import AttackOutcome, Estimate, Target
-from voile.attack.protocol import ARRIVED, Attack
-from voile.attack.refused import RefusedRows, left_for
+from voile.attack.inference import SeriesEvidence, gather
+from voile.attack.protocol import (
+    ARRIVED,
+    Attack,
+    AttackOutcome,
+    Estimate,
+    Target,
+    asks,
+    check_names,
+    require_sense,
+)
 from voile.attack.worlds import GroupChoice
 from voile.models.ke_anonymity import is_valid
 from voile.release.claims import KAnonymityClaim, KEAnonymityClaim

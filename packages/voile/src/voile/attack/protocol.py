@@ -6,23 +6,396 @@ from and to judge its guesses by, and ends in an ``AttackOutcome``.
 
 A field may say in its metadata how a command asks for it (``asked``).  Most attacks on people are
 made of an aim and a guess: see ``adversary``.
+
+How commands ask for what adversaries know: the options of all attacks, declared once.
+
+A field of an attack names its option (``asks``).  The table loads nothing, so that a command can
+list its options without the attacks; a test holds it to the fields.  Attacks that name one option
+share it.  Another package declares an option at the field itself (``asked``).
+
+What adversaries are supposed to know: the fields that several attacks share, checked alike.
+
+What an attack on people came to: plain values, private, because they tell of real rows.
+
+Every attack that succeeds or fails for each person it is aimed at ends in one ``AttackOutcome``, so
+that attacks and releases can be put side by side.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from statistics import stdev
+from typing import Any, ClassVar, Literal, Self
 
-from voile.attack.asking import asked
-from voile.attack.outcome import AttackOutcome
+from scipy import special
+
 from voile.attack.worlds import GroupChoice
+from voile.disclosure.synthetic import Synthetic
 from voile.release.release import Release
+from voile.schema.persons import targets_told
 from voile.schema.plan import Plan
+from voile.schema.roles import Protected
+from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 
-__all__ = ["ARRIVED", "Attack", "Knowledge", "asked"]
+__all__ = [
+    "ARRIVED",
+    "COLUMNS",
+    "LINK",
+    "OPTIONS",
+    "TARGETS",
+    "WITHIN",
+    "Attack",
+    "AttackOption",
+    "AttackOutcome",
+    "Estimate",
+    "Knowledge",
+    "KnownRows",
+    "Reading",
+    "Target",
+    "asked",
+    "asks",
+    "check_names",
+    "check_targets",
+    "checked_columns",
+    "nobody_known",
+    "require_sense",
+]
+
+
+Reading = Literal["text", "texts", "whole number", "number", "decimal", "flag", "people"]
+"""How the words of an option become a value: "texts" stand between commas, and "people" is the name
+of a file."""
+
+
+@dataclass(frozen=True)
+class AttackOption:
+    """The option of a command that gives a field its value."""
+
+    option: str
+    """As it is typed: ``--gain``."""
+    reading: Reading
+    words: str
+    metavar: str | None = None
+
+
+def asked(
+    option: str,
+    reading: Reading,
+    words: str,
+    metavar: str | None = None,
+) -> Mapping[str, AttackOption]:
+    """The metadata of a field that a command asks for; ``words`` are one sentence for people."""
+    return {"asked": AttackOption(option, reading, words, metavar)}
+
+
+OPTIONS: tuple[AttackOption, ...] = (
+    AttackOption(
+        "--columns",
+        "texts",
+        "What the adversary knows of people, separated by commas [default: quasi-identifiers].",
+        "NAMES",
+    ),
+    AttackOption("--targets", "whole number", "How many people to look for [default: 1000]."),
+    AttackOption(
+        "--link",
+        "text",
+        "A column of NEW and INPUT that tells whose row is whose, to count right guesses.",
+        "COLUMN",
+    ),
+    AttackOption(
+        "--population",
+        "flag",
+        "The adversary also knows how the values of all people are distributed.",
+    ),
+    AttackOption(
+        "--register",
+        "people",
+        "The people among whom the journalist and the marketer look for the person of a row, "
+        "everybody of INPUT among them [default: INPUT].",
+        "FILE",
+    ),
+    AttackOption(
+        "--absent",
+        "people",
+        "People like those of INPUT who are not in it, for the membership attack.",
+        "FILE",
+    ),
+    AttackOption(
+        "--sensitive",
+        "text",
+        "The sensitive column that adversaries are after [default: each; shown is the one of "
+        "which they gain most over guessing].",
+        "COLUMN",
+    ),
+    AttackOption(
+        "--within",
+        "number",
+        "How far from the own value a guess of a number is right, for the attacks homogeneity "
+        "[default: it must be the value] and, of a column with noise, comparison [default: as far "
+        "as its intervals].",
+    ),
+    AttackOption(
+        "--ruled-out",
+        "whole number",
+        "How many values the adversary can rule out for each person, for the background-knowledge "
+        "attack [default: 1].",
+    ),
+    AttackOption(
+        "--gain",
+        "number",
+        "How many times as probable a value must become to be bet on, for the skewness attack "
+        "[default: 2].",
+    ),
+    AttackOption(
+        "--before",
+        "people",
+        "The private table of the first OLD: all others of INPUT are newcomers [default: there "
+        "are none].",
+        "FILE",
+    ),
+    AttackOption(
+        "--k",
+        "whole number",
+        "Distinct values to be left [default: as NEW guarantees]. (k,e) only.",
+    ),
+    AttackOption(
+        "--e", "decimal", "Range to be left [default: as NEW guarantees]. (k,e) only.", "NUMBER"
+    ),
+    AttackOption("--most", "whole number", "How many victims to show [default: 10]. (k,e) only."),
+    AttackOption(
+        "--arrived",
+        "text",
+        "A column of NEW or INPUT with the number of the release before which a row arrived, "
+        "which the adversary knows; needs all earlier releases. (k,e) only.",
+        "COLUMN",
+    ),
+    AttackOption(
+        "--tables",
+        "whole number",
+        "How many tables the adversary who knows how groups were chosen asks about, at most "
+        "[default: 2000].",
+    ),
+)
+"""In the order of the attacks and their fields."""
+_BY_NAME = {one.option: one for one in OPTIONS}
+
+
+def asks(option: str) -> Mapping[str, AttackOption]:
+    """The metadata of a field whose option is in the table."""
+    return {"asked": _BY_NAME[option]}
+
+
+COLUMNS = asks("--columns")
+LINK = asks("--link")
+WITHIN = asks("--within")
+TARGETS = asks("--targets")
+
+
+def check_targets(targets: int | None) -> None:
+    """Raise ``InputError`` unless an attack is aimed at somebody; None is everybody."""
+    if targets is not None and targets < 1:
+        msg = "the number of targets must be at least 1"
+        raise InputError(msg)
+
+
+def checked_columns(
+    columns: Sequence[str] | None, link: str | None = None
+) -> tuple[str, ...] | None:
+    """The known columns, each once; raises ``InputError`` where the link is among them."""
+    if columns is None:
+        return None
+    if link in columns:
+        msg = f"column {link!r} is the link, which the adversary must not know"
+        raise InputError(msg)
+    return tuple(dict.fromkeys(columns))
+
+
+def check_names(names: Sequence[str] | None, earlier: Sequence[Release]) -> None:
+    """Raise ``InputError`` unless there is a name for each release, where there are names."""
+    if names is not None and len(names) != 1 + len(earlier):
+        msg = f"give {1 + len(earlier)} names: of the newest release and of all earlier"
+        raise InputError(msg)
+
+
+def nobody_known(release: Release, columns: Sequence[str] | None) -> str | None:
+    """Why nobody can be known in a release, as a clause; None where somebody can."""
+    if any(isinstance(one, Synthetic) for one in release.disclosure.columns.values()):
+        return "its rows are made up, so that none of them is anybody's"
+    if columns is None and not any(
+        release.roles.get(role) for role in ("quasi_identifiers", "ranking")
+    ):
+        return "the release has no quasi-identifier by which people could be known"
+    return None
+
+
+def require_sense(name: str, refusal: str | None) -> None:
+    """Raise ``InputError`` where an attack is refused."""
+    if refusal is not None:
+        msg = f"the attack {name!r} makes no sense here: {refusal}"
+        raise InputError(msg)
+
+
+KnownRows = Literal["one", "all"]
+"""How many rows of a target an adversary knows."""
+_CONFIDENCE_BELOW = 0.975
+"""How sure an upper bound is: intervals hold with a confidence of 95 %."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean, of numbers in 0 to 1 unless said otherwise, and an interval of confidence 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of_total(cls, total: float, count: int, together: int = 1) -> Self:
+        """The mean of ``count`` numbers between 0 and 1 that add up to ``total``.
+
+        Wilson's interval for a share: numbers between 0 and 1 with a given mean vary most where
+        all are 0 or 1, so it is on the safe side for all others.  Without any numbers nothing is
+        known: 0, between 0 and 1.  So many intervals as ``together`` hold all at once (Bonferroni).
+        """
+        if count == 0:
+            return cls(0.0, 0.0, 1.0)
+        mean = min(max(total / count, 0.0), 1.0)
+        quantile = float(special.ndtri(1 - (1 - _CONFIDENCE_BELOW) / together))
+        square = quantile**2 / count
+        centre = (mean + square / 2) / (1 + square)
+        reach = math.sqrt(square * (mean * (1 - mean) + square / 4)) / (1 + square)
+        # The interval holds the mean; only rounding can say otherwise, at 0 and at 1.
+        return cls(mean, max(0.0, min(centre - reach, mean)), min(1.0, max(centre + reach, mean)))
+
+    @classmethod
+    def exactly(cls, value: float) -> Self:
+        """A figure that was counted on all there is."""
+        return cls(value, value, value)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is no interval."""
+        return self.low == self.high
+
+    @classmethod
+    def of_units(cls, values: Sequence[float], most: float = math.inf) -> Self:
+        """The mean over units, such as trips, whose own means lie between 0 and ``most``.
+
+        By Student's distribution over units, for what is measured within one unit is not
+        independent.  One unit alone tells nothing of the others: between 0 and ``most``.
+        """
+        mean = math.fsum(values) / len(values)
+        if len(values) == 1:
+            return cls(mean, 0.0, most)
+        quantile = float(special.stdtrit(len(values) - 1, _CONFIDENCE_BELOW))
+        reach = quantile * stdev(values) / math.sqrt(len(values))
+        return cls(mean, max(0.0, mean - reach), min(most, mean + reach))
+
+    def document(self) -> dict[str, float | None]:
+        """The estimate for JSON, which has no infinity."""
+        high = self.high if math.isfinite(self.high) else None
+        return {"value": self.value, "low": self.low, "high": high}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A person at whom an attack was aimed; private."""
+
+    known: Mapping[str, Any]
+    """What the adversary knew."""
+    probability: float
+    """What the attack gives to the truth or, where that is not known, to its best guess."""
+
+    def document(self) -> dict[str, Any]:
+        """The target for JSON."""
+        return {
+            "known": {name: _plain(value) for name, value in self.known.items()},
+            "probability": self.probability,
+        }
+
+
+@dataclass(frozen=True)
+class AttackOutcome:
+    """How often an attack succeeds, beside how often guessing does; private.
+
+    Where ``checked``, successes were counted, because the truth could be told.  Elsewhere rates are
+    what the adversary himself believes, and are as good as what he assumes.
+    """
+
+    attack: str
+    """Name of the attack."""
+    goal: str
+    """What counts as a success, as a clause: "the best guess is the target's own row"."""
+    targets: int
+    """How many people it was aimed at."""
+    checked: bool
+    success: Estimate
+    """Share of the targets for whom it succeeds; of equally good guesses one is taken at random."""
+    probability: Estimate
+    """Mean probability that the adversary gives to the truth."""
+    baseline: float
+    """The success of guessing without looking at the release."""
+    worst: Target | None
+    """The target with the largest probability."""
+    typical: Target | None
+    """The target with the median probability."""
+    assumptions: tuple[str, ...]
+    """What the adversary knows and supposes."""
+    notes: tuple[str, ...] = ()
+    """What was found on the way."""
+    untried: tuple[str, ...] = ()
+    """Adversaries whom it leaves out though they may learn more, as clauses."""
+    aimed_at: Protected = "row"
+    """What a target is: a row, a person or a household."""
+    drawn_from: int | None = None
+    """Of how many the targets were drawn; as many as there are where it was aimed at all of them,
+    None where that is not known."""
+    known_rows: KnownRows = "one"
+    """Whether he knows one row of a target, or all of them where a person has several."""
+    exact: bool = False
+    """Whether ``success`` was counted in closed form on all there are, and is no estimate."""
+
+    @property
+    def told_targets(self) -> str:
+        """At whom it was aimed, in words: "1,000 drawn of 71,518 persons"."""
+        return targets_told(self.targets, self.drawn_from, self.aimed_at)
+
+    @property
+    def advantage(self) -> float:
+        """How many times as often as guessing the attack succeeds; 1 where neither ever does."""
+        if not self.baseline:
+            return math.inf if self.success.value else 1.0
+        return self.success.value / self.baseline
+
+    @property
+    def gain(self) -> float:
+        """What it finds of what guessing leaves open; 0 where guessing leaves nothing."""
+        if self.baseline >= 1:
+            return 0.0
+        return (self.success.value - self.baseline) / (1 - self.baseline)
+
+    def document(self) -> dict[str, Any]:
+        """All fields for JSON, and what follows; see ``study.record.AttackDocument``."""
+        held = {one.name: _document(getattr(self, one.name)) for one in fields(self)}
+        return held | {"advantage": self.advantage if math.isfinite(self.advantage) else None}
+
+
+def _document(value: Any) -> Any:
+    match value:
+        case Estimate() | Target():
+            return value.document()
+        case tuple():
+            return list(value)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
 
 ARRIVED = "\1arrived"
 """No file has a column of this name."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 
 __all__ = ["Excess", "excess_of", "least_seen"]
 

@@ -25,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.beyond import excess_of, least_seen
 from voile.audit.closest import Agreement, NearestRows

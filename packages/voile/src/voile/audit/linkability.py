@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes
 from voile.audit.likeness import DistinctRows, Likeness
 from voile.audit.registry import Setting

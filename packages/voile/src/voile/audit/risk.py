@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 from voile.study.record import RiskDocument
 
 __all__ = ["CONTROL", "ORIGINAL", "Question", "Risk", "share_of"]

@@ -36,7 +36,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.registry import Setting
 from voile.audit.risk import CONTROL, ORIGINAL, Risk, share_of

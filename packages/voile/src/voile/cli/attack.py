@@ -18,15 +18,15 @@ from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, nodes_option, print_json, progress
 
 if TYPE_CHECKING:
-    from voile.attack import differencing, registry, verification
-    from voile.attack.outcome import AttackOutcome
+    from voile.attack import differencing, earlier_releases, registry
+    from voile.attack.protocol import AttackOutcome
     from voile.cli import attack_call, attack_shown, attack_trips
     from voile.release.release import Release
     from voile.study import choosing
 else:
     differencing = on_demand("voile.attack.differencing")
     registry = on_demand("voile.attack.registry")
-    verification = on_demand("voile.attack.verification")
+    earlier_releases = on_demand("voile.attack.earlier_releases")
     attack_trips = on_demand("voile.cli.attack_trips")
     choosing = on_demand("voile.study.choosing")
     attack_call = on_demand("voile.cli.attack_call")
@@ -206,7 +206,7 @@ def _difference(
     result = differencing.DifferencingAttack(**told).run(new, call.earlier, names)
     checked = None
     if call.against:
-        checked = verification.verify(result.victims, call.original, result.sensitive)
+        checked = earlier_releases.verify(result.victims, call.original, result.sensitive)
     verified = {"verification": checked.document()} if checked else {}
     return _Report(
         document={**result.document(), **verified},

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from voile.attack.asking import OPTIONS, AttackOption
+from voile.attack.protocol import OPTIONS, AttackOption
 from voile.attack.registry import ATTACKS
 from voile.cli.tables import TABLE
 from voile.table.places import Place

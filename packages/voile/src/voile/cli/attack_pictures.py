@@ -20,7 +20,7 @@ import numpy as np
 
 from voile.attack.trajectory.adversaries import RoadEstimate, share_right
 from voile.attack.trajectory.knowing import TrackedTrip
-from voile.attack.trajectory.stops import WITHIN, put, stops_of
+from voile.attack.trajectory.reports import WITHIN, put, stops_of
 from voile.report.fleet_page import FleetTrip
 from voile_base.durable import write_text
 from voile_geo.roads.drawing import DrawnPath, draw_paths

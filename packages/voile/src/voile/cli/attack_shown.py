@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.attack.outcome import AttackOutcome, Estimate
-from voile.attack.result import AttackResult, Narrowing, Victim
-from voile.attack.verification import VictimCounts
+from voile.attack.differencing import AttackResult, Narrowing, Victim
+from voile.attack.earlier_releases import VictimCounts
+from voile.attack.protocol import AttackOutcome, Estimate
 from voile.cli.reporting import believed_apart
 from voile_base.terminal import print_table
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 import click
 
-from voile.attack.trajectory.knowing import TripKnowledge, read_places
-from voile.attack.trajectory.movements import read_movement
-from voile.attack.trajectory.on_release import Limits, TripsOutcome, Watch, follow_trips
-from voile.attack.trajectory.selection import counted
+from voile.attack.trajectory.knowing import TripKnowledge, read_movement, read_places
+from voile.attack.trajectory.on_release import Limits, TripsOutcome, Watch, counted, follow_trips
 from voile.cli.attack_call import AttackCall
 from voile.cli.attack_shown import PRIVATE, show_followed
 from voile.release.release import Release

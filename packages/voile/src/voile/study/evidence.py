@@ -21,8 +21,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
-from voile.attack.outcome import AttackOutcome
-from voile.attack.protocol import Attack, Knowledge
+from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.study.instruments import CountRisks, Instruments
 from voile.study.record import RiskDocument, Skipped
 from voile.study.rehearsal import (

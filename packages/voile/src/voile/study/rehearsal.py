@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from voile.attack.fitted import Fitted
-from voile.attack.standing import Standing
+from voile.attack.fitted import Fitted, Standing
 from voile.publish.registry import publisher_of
 from voile.release.reading.sightings import People, PublishedRows, known_columns
 from voile.release.release import Release

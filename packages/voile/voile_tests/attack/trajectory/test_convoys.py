@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from voile.attack.trajectory.convoys import convoys, follow_convoys
+from voile.attack.trajectory.fleets import convoys, follow_convoys
 from voile.attack.trajectory.knowing import TripKnowledge
 from voile.attack.trajectory.on_release import follow_trips
 from voile.attack.trajectory.reports import Sighted

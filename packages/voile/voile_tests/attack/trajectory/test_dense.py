@@ -8,10 +8,9 @@ import pytest
 from scipy import sparse
 
 from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
-from voile.attack.trajectory.knowing import TrackedTrip
+from voile.attack.trajectory.knowing import TrackedTrip, Tried, attempts, doubts, strongest_of
 from voile.attack.trajectory.on_release import Limits, TripsOutcome, follow_trips
 from voile.attack.trajectory.reports import FollowedReports, Sighted
-from voile.attack.trajectory.strongest import Tried, attempts, doubts, strongest_of
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import GaussianField, perturb

@@ -13,8 +13,7 @@ import voile
 from voile.attack.trajectory.adversaries import Known, RoadAdversary
 from voile.attack.trajectory.fleets import Day, follow_days
 from voile.attack.trajectory.inference import Movement
-from voile.attack.trajectory.knowing import ENDS, TripKnowledge, read_places
-from voile.attack.trajectory.movements import read_movement
+from voile.attack.trajectory.knowing import ENDS, TripKnowledge, read_movement, read_places
 from voile.attack.trajectory.on_release import Limits, follow_trips
 from voile.attack.trajectory.reports import Sighted
 from voile_base.errors import InputError

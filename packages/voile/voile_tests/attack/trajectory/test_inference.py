@@ -12,9 +12,9 @@ import pytest
 import shapely
 from scipy import stats
 
-import voile.attack.trajectory.driven
+import voile.attack.trajectory.inference
 import voile.attack.trajectory.reach
-from voile.attack.trajectory.adversaries import RoadAdversary, share_right
+from voile.attack.trajectory.adversaries import RoadAdversary, median_filter, share_right, smoother
 from voile.attack.trajectory.distributions import (
     Distances,
     FieldBelief,
@@ -22,19 +22,15 @@ from voile.attack.trajectory.distributions import (
     ReceiverError,
     Remembering,
     Turning,
-)
-from voile.attack.trajectory.driven import Driven
-from voile.attack.trajectory.exponentials import exponentials
-from voile.attack.trajectory.factors import (
+    exponentials,
     most_of_pairs,
     pair_factor,
     pair_of,
     times_pair_factors,
 )
-from voile.attack.trajectory.filters import median_filter, smoother
-from voile.attack.trajectory.inference import Movement, infer
+from voile.attack.trajectory.inference import Driven, Movement, infer
+from voile.attack.trajectory.reach import U_TURN, RoadStates
 from voile.attack.trajectory.reports import Sighted
-from voile.attack.trajectory.states import U_TURN, RoadStates
 from voile_base.randomness import Randomness
 from voile_geo.planar.angles import wrapped_density
 from voile_geo.planar.noise import AngleSelection, PlanarLaplace, perturb
@@ -138,7 +134,7 @@ def test_what_is_driven_is_summed_once_for_all_times(monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(5)
     driven, pieces = Driven(rng.uniform(0.2, 3, len(states))), np.arange(0, len(states), 2)
     for limit, kept in ((200.0, 1 << 20), (750.0, 0), (300.0, 1 << 20)):
-        monkeypatch.setattr(voile.attack.trajectory.driven, "KEPT", kept)
+        monkeypatch.setattr(voile.attack.trajectory.inference, "KEPT", kept)
         reach, weights = states.reach(limit), np.zeros((80, 3))
         weights[: int(limit / 10)] = rng.uniform(size=(int(limit / 10), 3))
         expected = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voile.attack.trajectory.speeds import IMPOSSIBLE, OWN, SIGNED, fastest_of, own_speed
+from voile.attack.trajectory.on_release import IMPOSSIBLE, OWN, SIGNED, fastest_of, own_speed
 from voile_geo.roads.building import NetworkBuilder, RoadChain
 from voile_geo.roads.nearest import NearbyRoads
 from voile_geo.roads.network import RoadNetwork

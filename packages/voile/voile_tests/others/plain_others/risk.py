@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 from voile.audit.registry import Setting
 from voile.audit.risk import CONTROL, ORIGINAL, Risk, share_of
 

@@ -15,7 +15,7 @@ from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from voile.models.t_closeness import EqualCloseness
-from voile.publish.generalization.objective import ObjectiveName
+from voile.publish.generalization.lattice import ObjectiveName
 from voile.publish.generalization.problem import Problem
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.table.summaries import CombinationCounts

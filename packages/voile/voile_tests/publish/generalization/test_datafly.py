@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.generalization.datafly import datafly
 from voile.publish.generalization.evaluation import Evaluator
-from voile.publish.generalization.flash import flash
+from voile.publish.generalization.lattice_search import datafly, flash
 from voile_tests.publish.generalization.brute_force import Small, criteria, smalls
 
 

@@ -19,12 +19,10 @@ from voile.models.information_loss import (
 )
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity
-from voile.publish.generalization.evaluation import Evaluator
+from voile.publish.generalization.evaluation import Evaluator, Tables
 from voile.publish.generalization.grouping import Fields, Grouper, GroupTable
-from voile.publish.generalization.lattice import Lattice, Levels
-from voile.publish.generalization.objective import ObjectiveName
+from voile.publish.generalization.lattice import Lattice, Levels, ObjectiveName
 from voile.publish.generalization.problem import Problem, Solution
-from voile.publish.generalization.rolling import Tables
 from voile_tests.publish.generalization.brute_force import (
     OBJECTIVES,
     SENSITIVE,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
 from voile.models.t_closeness import EqualCloseness
-from voile.publish.generalization import best_intervals, k_optimize
+from voile.publish.generalization import k_optimize
 from voile_base.errors import PlanError
 from voile_testing.examples import examples
 from voile_tests.publish.generalization.cut_tables import (
@@ -268,7 +268,7 @@ def test_objectives_that_it_has_no_bound_for_are_refused():
 def test_what_is_not_affordable_is_refused(monkeypatch):
     """Too many values times suppressible rows, or intervals times sensitive values."""
     problem = problem_of(OUTLIERS, [KAnonymity(3)], 1, ("x",), sensitive=0)
-    monkeypatch.setattr(best_intervals, "MAXIMUM_STATES", 10)
+    monkeypatch.setattr(k_optimize, "MAXIMUM_STATES", 10)
     with pytest.raises(PlanError, match="set suppression_limit to 0 or to 1"):
         k_optimize.k_optimize(problem, "loss")
     monkeypatch.setattr(k_optimize, "MAXIMUM_CELLS", 10)

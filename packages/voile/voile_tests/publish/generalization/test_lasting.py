@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import voile
 from voile.cli.ledger import ledger as ledger_command
 from voile.ledger import Ledger
-from voile.publish.generalization.departures import enough_rows, stayers_to_withhold
+from voile.publish.generalization.lasting import enough_rows, stayers_to_withhold
 from voile.release.check import departure_breaches
 from voile.release.history import Blocks
 from voile.release.release import Publication

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.generalization.flash import flash
-from voile.publish.generalization.objective import ObjectiveName
-from voile.publish.generalization.ola import ola
+from voile.publish.generalization.lattice import ObjectiveName
+from voile.publish.generalization.lattice_search import flash, ola
 from voile_base.errors import PlanError
 from voile_tests.publish.generalization.brute_force import OBJECTIVES, Small, criteria, smalls
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import voile
-from voile.publish.generalization import rolled_up
-from voile.publish.generalization.rolled_up import RolledUp
+from voile.publish.generalization import problem
+from voile.publish.generalization.problem import RolledUp
 from voile.schema.plan import parse_plan
 from voile_base.errors import InfeasibleError
 
@@ -53,7 +53,7 @@ def at_once(monkeypatch):
         counted.append(len(counts.rows))
         return counts
 
-    monkeypatch.setattr(rolled_up, "COLLECTED", 0)
+    monkeypatch.setattr(problem, "COLLECTED", 0)
     monkeypatch.setattr(RolledUp, "at", at)
     return counted
 
@@ -74,7 +74,7 @@ def test_the_same_release(at_once, monkeypatch, algorithm, asked):
     """Rows, document and objective are those of a search that collected all combinations."""
     rolled = publish(algorithm=algorithm, **asked)
     assert at_once
-    monkeypatch.setattr(rolled_up, "COLLECTED", 10**18)
+    monkeypatch.setattr(problem, "COLLECTED", 10**18)
     known = len(at_once)
     collected = publish(algorithm=algorithm, **asked)
     assert len(at_once) == known

@@ -9,8 +9,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from hypothesis import strategies as st
 
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import Remnant, SearchTerms
 
 
 @st.composite

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from voile.models.l_diversity import LDiversity
-from voile.publish.generalization.departures import enough_rows, stayers_to_withhold
+from voile.publish.generalization.lasting import enough_rows, stayers_to_withhold
 from voile.publish.ranking.decision import CountedTop
+from voile.publish.ranking.groups import SearchTerms
 from voile.publish.ranking.lasting import Classes, LastingQuery, decide
+from voile.publish.ranking.local_search import search
 from voile.publish.ranking.scoring import Scoring
-from voile.publish.ranking.searches import search
-from voile.publish.ranking.terms import SearchTerms
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan, parse_plan

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from voile.publish.ranking.exact import exact
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import Remnant, SearchTerms
 from voile_base.randomness import Randomness
 from voile_testing.examples import examples
 from voile_tests.publish.ranking.brute_force import most_targets, questions

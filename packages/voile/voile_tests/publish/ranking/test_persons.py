@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.models.k_anonymity import KAnonymity
+from voile.publish.ranking.local_search import SearchName
 from voile.publish.ranking.publisher import Ranking
-from voile.publish.ranking.searches import SearchName
 from voile.publish.shown import exactly
 from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
 from voile.release.release import Release

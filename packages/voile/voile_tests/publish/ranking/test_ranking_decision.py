@@ -15,12 +15,10 @@ from hypothesis import strategies as st
 
 from voile.models.l_diversity import DistinctDiversity
 from voile.publish.ranking.decision import CountedTop, rank, shown_columns
-from voile.publish.ranking.expression import parse
-from voile.publish.ranking.groups import RankingGroup, group_of
+from voile.publish.ranking.groups import RankingGroup, SearchTerms, group_of
+from voile.publish.ranking.local_search import search
 from voile.publish.ranking.measuring import measure
-from voile.publish.ranking.scoring import Scoring
-from voile.publish.ranking.searches import search
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.scoring import Scoring, parse
 from voile.release.check import GuaranteeBrokenError
 from voile.schema.plan import parse_plan
 from voile.table.decisions import Grouping, Treatment

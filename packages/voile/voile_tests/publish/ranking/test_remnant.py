@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.publish.ranking import boxes
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import Remnant, SearchTerms
 from voile_base.errors import PlanError
 
 TABLES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=20)

@@ -15,8 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from voile.publish.ranking.decision import CountedTop
-from voile.publish.ranking.expression import GrowingFunction, parse
-from voile.publish.ranking.scoring import DECIMALS, Scoring
+from voile.publish.ranking.scoring import DECIMALS, GrowingFunction, Scoring, parse
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame

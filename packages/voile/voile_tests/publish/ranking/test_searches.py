@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from voile.publish.ranking.groups import publish_groups
-from voile.publish.ranking.insertion import begin, grow
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.searches import SEARCHES, search
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import Remnant, SearchTerms, publish_groups
+from voile.publish.ranking.heuristics import begin, grow
+from voile.publish.ranking.local_search import SEARCHES, search
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_testing.examples import examples

@@ -6,10 +6,16 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from voile.publish.ranking.local_search import Grasp, Theta, ThetaRapid
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.searches import SEARCHES, SearchName, search, takes
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import Remnant, SearchTerms
+from voile.publish.ranking.local_search import (
+    SEARCHES,
+    Grasp,
+    SearchName,
+    Theta,
+    ThetaRapid,
+    search,
+    takes,
+)
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_tests.publish.ranking import thesis_searches as thesis

@@ -7,11 +7,9 @@ import polars as pl
 import pytest
 
 import voile
-from voile.publish.ranking.baselines import mondrian_boxes
-from voile.publish.ranking.groups import publish_groups
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.searches import search
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import Remnant, SearchTerms, publish_groups
+from voile.publish.ranking.heuristics import mondrian_boxes
+from voile.publish.ranking.local_search import search
 from voile.schema.plan import parse_plan
 from voile_base.randomness import Randomness
 from voile_tests.publish.ranking.applicants import AGES, APPLICANTS, SCORES, SEXES, ZIP_CODES

@@ -25,6 +25,33 @@ Cost: a pass over all that each new piece reaches (``driven``); for a active pie
 reports and b pieces in reach of each before the next one, O(n a b) twice (``loops``), of pairs that
 the next report leaves likely; on the way back, that all reports leave possible.
 Bands of speeds cost little: a distance belongs to one.
+
+The loops of the inference over all pairs of pieces of which one is reached from the other.
+
+Arguments they share: ``rows`` of ``reach``; ``distribution``, metres that can be driven, how likely
+each distance is by the band of speeds before (bins, v), how likely each band stands (v,), the band
+of each distance (bins,), and the sum of weights from each piece that is believed in (a, v);
+``near``, a ``NearbyPieces`` as ``NearbyPieces.arrays`` has it; ``pair`` of ``factors``, whose
+pieces at this report are those of ``near``.  What is believed are pieces, their places among those
+of the report before, and a number for each piece and band.  What comes to or from pieces of
+``near`` is held band by band, shape (v, m): reached in the order of distance, those of a band stand
+together.
+
+Near pieces are listed once for each run that holds what is believed (``_list``), and then taken one
+after another in loops that hardly branch.  Runs have one or two pieces: to go through near runs
+from each piece anew takes longer than what is to be done there.
+
+Cost: some nanoseconds a pair, whatever the noise, and some 2 ns for each run of pieces that is
+reached, from each run that holds what is believed.
+
+How much is driven within each distance of pieces of roads: what moves are weighed against.
+
+A truck leaves a piece for any other that it reaches, by the distance and by how much is driven
+there; what these weights sum to depends on the time between two reports.  How much is driven at
+each distance does not: it is summed once from each piece, so that trips with many different times
+between reports, and all adversaries who follow them, share it.
+
+Cost: a pass over what a piece reaches, once; then for each time a product of bins and bands.
 """
 
 from __future__ import annotations
@@ -36,16 +63,358 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from voile.attack.trajectory.distributions import NoiseDistribution
-from voile.attack.trajectory.driven import Driven
-from voile.attack.trajectory.factors import ALONE, Factors, most_of_pairs, pair_of
-from voile.attack.trajectory.loops import BIN, NearbyPieces, carry_backward, carry_forward
-from voile.attack.trajectory.reach import Reach
+from voile.attack.trajectory.distributions import (
+    ALONE,
+    Factors,
+    NoiseDistribution,
+    most_of_pairs,
+    pair_factor,
+    pair_of,
+    times_pair_factors,
+)
+from voile.attack.trajectory.reach import Reach, among, with_room
+from voile_base.compiled import njit
 from voile_geo.geodesy import Floats
 from voile_geo.roads.network import Indices, RoadNetwork
 
-__all__ = ["IGNORED", "Movement", "Moves", "Posterior", "infer"]
+__all__ = ["BIN", "IGNORED", "Driven", "Movement", "Posterior", "infer"]
+
+
+BIN = 10.0
+"""Metres: distances along roads are told apart to this."""
+
+
+@dataclass(frozen=True, eq=False)
+class _NearbyPieces:
+    """Pieces that a report may be from, in the order of driving, and what lies between them.
+
+    Of each run of pieces, m pieces in all from the first to the last that are wanted.
+    """
+
+    run: NDArray[np.int32]
+    """Shape (c,): for each run of the map a number from 0 if it holds any of them, otherwise -1."""
+    start: Indices
+    """Shape (w + 1,): where those of each numbered run begin."""
+    first: Indices
+    """Shape (w,): the first of these pieces of each run."""
+    lead: Floats
+    """Shape (w,): metres to it from the run's first piece."""
+    step: Floats
+    """Shape (w,): metres from each piece to the next."""
+    place: Indices
+    """Shape (q,): where the q pieces that are wanted stand among the m."""
+
+    @classmethod
+    def of(cls, pieces: Indices, rows: tuple[Any, ...]) -> _NearbyPieces:
+        """Of some pieces, ascending, by the ``rows`` of a reach."""
+        run, first, step = rows[:3]
+        own = run[pieces]
+        head = np.flatnonzero(np.diff(own, prepend=-1))
+        runs = own[head]
+        low, high = pieces[head], pieces[np.append(head[1:], len(pieces)) - 1]
+        number = np.full(len(step), -1, dtype=np.int32)
+        number[runs] = np.arange(len(runs))
+        start = np.concatenate(([0], np.cumsum(high - low + 1)))
+        place = start[number[own]] + pieces - low[number[own]]
+        return cls(number, start, low, (low - first[runs]) * step[runs], step[runs], place)
+
+    def __len__(self) -> int:
+        return int(self.start[-1])
+
+    def spread(self, values: Floats) -> Floats:
+        """Values of the pieces that are wanted, (q,) or (q, n), among all m, with 0 for others."""
+        among_all = np.zeros((len(self), *values.shape[1:]))
+        among_all[self.place] = values
+        return among_all
+
+    def arrays(self, arriving: Floats, staying: Floats) -> tuple[Any, ...]:
+        """For the loops, with how likely one arrives at, and stays on, those that are wanted."""
+        return (
+            self.run, self.start, self.first, self.lead, self.step,
+            self.spread(arriving), self.spread(staying),
+        )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _carry_forward(believed, rows, distribution, near, pair, carried):  # type: ignore[no-untyped-def]
+    """Add what comes to each piece and band, by a belief (a, v), to carried (v, m)."""
+    most, weights, standing, band, totals = distribution
+    arriving, staying, pairs = near[5], near[6], pair[0] != ALONE
+    room = _room(rows, near, pair)
+    place, bins, factor = room[2], room[4], room[5]
+    flat, row = carried.reshape(-1), (band * carried.shape[1]).astype(np.uint32)
+    moves = np.empty(len(standing))
+    active, formers, belief = believed
+    run, listed = -1, 0
+    for a, i in enumerate(active):
+        former, stays = formers[a], 0.0
+        for v in range(len(standing)):
+            stays += belief[a, v] * standing[v]
+            moves[v] = belief[a, v] * (1 - standing[v]) / totals[a, v]
+        at = _place(i, rows[0][i], near)
+        if at >= 0 and staying[at] > 0:  # others have no factor
+            carried[0, at] += stays * staying[at] * pair_factor(pair, former, at)
+        chance = weights @ moves
+        if rows[0][i] != run:
+            run = rows[0][i]
+            listed, around = _list(run, rows, most, near, pair, room)
+        count = _bins(i, rows, (most, len(weights) - 1), near, pair, (listed, around), room)
+        for k in range(count):
+            factor[k] = arriving[place[k]] * chance[bins[k]]
+        if pairs:
+            times_pair_factors(pair, former, room[6], room[7:], count, factor)
+        for k in range(count):
+            flat[row[bins[k]] + place[k]] += factor[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _carry_backward(believed, rows, distribution, near, pair, carried):  # type: ignore[no-untyped-def]
+    """Add what follows each belief, by what is after the report (v, m), to carried (a, v)."""
+    most, weights, standing, band, totals = distribution
+    arriving, staying, pairs = near[5], near[6], pair[0] != ALONE
+    room = _room(rows, near, pair)
+    place, bins, factor = room[2], room[4], room[5]
+    later = np.empty(len(weights))
+    active, formers, after = believed
+    flat, row = after.reshape(-1), (band * after.shape[1]).astype(np.uint32)
+    run, listed = -1, 0
+    for a, i in enumerate(active):
+        former = formers[a]
+        later[:] = 0.0
+        if rows[0][i] != run:
+            run = rows[0][i]
+            listed, around = _list(run, rows, most, near, pair, room)
+        count = _bins(i, rows, (most, len(weights) - 1), near, pair, (listed, around), room)
+        for k in range(count):
+            factor[k] = arriving[place[k]] * flat[row[bins[k]] + place[k]]
+        if pairs:
+            times_pair_factors(pair, former, room[6], room[7:], count, factor)
+        for k in range(count):
+            later[bins[k]] += factor[k]
+        at, stays = _place(i, run, near), 0.0
+        if at >= 0 and staying[at] > 0:
+            stays = staying[at] * pair_factor(pair, former, at) * after[0, at]
+        moved = later @ weights
+        for v in range(len(standing)):
+            moved[v] *= (1 - standing[v]) / totals[a, v]
+            carried[a, v] = standing[v] * stays + moved[v]
+
+
+@njit(cache=True, nogil=True)
+def _room(rows, near, pair):  # type: ignore[no-untyped-def]
+    """Arrays for what is found from one run, and from one piece.
+
+    Near runs and metres to each, from ``among``; near pieces by their places, metres to each, and
+    the bin of each distance; a factor for each, what pairs need of it, and room to work.
+    """
+    most, size = 1 + (rows[4] - rows[3]).max(), near[1][-1]
+    noise = np.empty((pair[5].shape[1], size if pair[0] != ALONE else 0))
+    return (
+        np.empty(most, dtype=np.int32), np.empty(most, dtype=np.float32),
+        # Unsigned, since each use of a number that may be negative asks whether it is.
+        np.empty(size, dtype=np.uint32), np.empty(size),
+        np.empty(size, dtype=np.uint32), np.empty(size),
+        noise, np.empty(size), np.empty(size, dtype=np.int64),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _place(piece, own, near):  # type: ignore[no-untyped-def]
+    """Where a piece of a run stands among those that are near, or -1."""
+    run, start, first = near[0], near[1], near[2]
+    if run[own] < 0:
+        return -1
+    at = start[run[own]] + piece - first[run[own]]
+    return at if start[run[own]] <= at < start[run[own] + 1] else -1
+
+
+@njit(cache=True, nogil=True)
+def _list(own, rows, most, near, pair, room):  # type: ignore[no-untyped-def]
+    """List the near pieces of other runs that the end of a run reaches; how many.
+
+    And metres to the run's own first piece, on the way round: infinite if there is none.
+    """
+    number, start, lead, step = near[0], near[1], near[3], near[4]
+    some, metres, place, far = room[:4]
+    listed, around = 0, np.inf
+    for k in range(among(own, rows, most, number, some, metres)):
+        there = some[k]
+        if there == number[own]:
+            around = metres[k]
+            continue
+        onward = metres[k] + lead[there]
+        for j in range(start[there], start[there + 1]):
+            place[listed], far[listed] = j, onward
+            onward += step[there]
+            listed += 1
+    if pair[0] != ALONE:
+        _read_noise(pair, place, 0, listed, room[6])
+    return listed, around
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bins(piece, rows, last, near, pair, listed, room):  # type: ignore[no-untyped-def]
+    """The bin of the distance from a piece to each near one, those of its own run behind; how many.
+
+    ``last`` are the farthest metres that count, and the bin of all beyond, which is unlikely;
+    ``listed`` what ``_list`` tells.
+    """
+    run, first, step = rows[:3]
+    place, far, bins = room[2:5]
+    most, beyond = last
+    count, around = listed
+    own = run[piece]
+    offset = (first[own + 1] - 1 - piece) * step[own]
+    for k in range(count):
+        metres = far[k] + offset
+        bins[k] = np.uint32(metres / BIN if metres <= most else beyond)
+    here = near[0][own]
+    if here < 0:
+        return count
+    used, start = count, near[1][here]
+    for j in range(start, near[1][here + 1]):
+        ahead = near[2][here] + j - start - piece
+        metres = ahead * step[own]
+        if ahead < 0:
+            metres = offset + around + near[3][here] + (j - start) * step[own]
+        if metres <= most:
+            place[used], bins[used] = j, np.uint32(metres / BIN)
+            used += 1
+    if pair[0] != ALONE:
+        _read_noise(pair, place, count, used, room[6])
+    return used
+
+
+@njit(cache=True, nogil=True)
+def _read_noise(pair, place, begin, end, noise):  # type: ignore[no-untyped-def]
+    """Put what pairs need of listed pieces into columns (c, k)."""
+    now = pair[5]
+    for k in range(begin, end):
+        for c in range(now.shape[1]):
+            noise[c, k] = now[place[k], c]
+
+
+KEPT = 1 << 23
+AHEAD = 2.0
+"""Times the distance that is asked for: what is known by then within so many metres is summed."""
+
+
+class Driven:
+    """How much is driven at each distance from s pieces, by the traffic on each piece.
+
+    What was found is kept, 8 bytes for each bin of distance from each piece that was asked for,
+    and forgotten where it grows beyond ``KEPT`` of these.  Not to be shared between threads.
+    """
+
+    def __init__(self, traffic: Floats) -> None:
+        """How much is driven on each piece, shape (s,), in any unit."""
+        self.traffic = traffic
+        self._limit = np.zeros(len(traffic))
+        self._rows = np.zeros((2, len(traffic)), dtype=np.int64)
+        self._driven = np.empty(1 << 16)
+        self._used = 0
+
+    def sums(self, pieces: Indices, reach: Reach, weights: Floats) -> Floats:
+        """Sums over all that each piece reaches, shape (n, v), of weights by distance (bins, v)."""
+        if self._used > KEPT:
+            self._limit[:], self._used = 0.0, 0
+        new = pieces[self._limit[pieces] < reach.limit]
+        if len(new):
+            rows, known = reach.rows(new), reach.known(new)
+            kept = self._rows, self._limit, self._used, self._driven
+            # What was searched further is summed as far, so that it is not summed again.
+            farthest = AHEAD * reach.limit
+            self._driven, self._used = _drive(new, rows, (known, farthest), self.traffic, kept)
+        return np.asarray(_sums(pieces, self._rows, self._driven, weights))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _drive(new, rows, within, traffic, kept):  # type: ignore[no-untyped-def]
+    """Write how much is driven in each bin of distance from new pieces behind what is kept.
+
+    ``within`` are metres within which it is known from each, infinite where that is all there is,
+    and metres beyond which nothing is written.
+    """
+    run, first, step = rows[:3]
+    where, limit, used, driven = kept
+    listed = np.empty(len(run)), np.empty(len(run))
+    own, ends = -1, (0, 0.0, 0.0)
+    for a, i in enumerate(new):
+        most = min(within[0][a], within[1])
+        if run[i] != own:
+            own = run[i]
+            ends = _list_moves(own, rows, within[1], traffic, listed)
+        metres = max(ends[2], 0.0) + (first[own + 1] - 1 - first[own]) * step[own]
+        if within[0][a] == np.inf and metres <= most:
+            most, limit[i] = metres, np.inf
+        else:
+            limit[i] = most
+        bins = int(most / BIN) + 1
+        driven = with_room(driven, used + bins + 1)
+        some = driven[used : used + bins + 1]  # the last one for all beyond
+        some[:] = 0.0
+        _drive_from(i, rows, most, traffic, ends, listed, some)
+        where[0, i], where[1, i] = used, used + bins
+        used += bins
+    return driven, used
+
+
+@njit(cache=True, nogil=True)
+def _list_moves(own, rows, most, traffic, listed):  # type: ignore[no-untyped-def]
+    """List pieces of other runs that the end of a run reaches: metres, and how much is driven.
+
+    How many; metres to its own first piece, infinite if it is not reached; metres to the farthest,
+    infinite if some are beyond ``most``.
+    """
+    first, step, begin, end, reached, distance = rows[1:]
+    far, much = listed
+    count, around, farthest = 0, np.inf, 0.0
+    for k in range(begin[own], end[own]):
+        there, onward = reached[k], np.float64(distance[k])
+        if onward > most:
+            farthest = np.inf  # farther than was looked
+            break
+        farthest = max(farthest, onward + (first[there + 1] - 1 - first[there]) * step[there])
+        if there == own:
+            around = onward
+            continue
+        for j in range(first[there], first[there + 1]):
+            far[count], much[count] = onward + (j - first[there]) * step[there], traffic[j]
+            count += 1
+    return count, around, farthest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _drive_from(piece, rows, most, traffic, ends, listed, driven):  # type: ignore[no-untyped-def]
+    """Add how much is driven in each bin of distance from a piece, the last bin for all beyond."""
+    run, first, step = rows[:3]
+    count, around, _ = ends
+    far, much = listed
+    own, beyond = run[piece], np.uint32(len(driven) - 1)
+    offset = (first[own + 1] - 1 - piece) * step[own]
+    for k in range(count):
+        metres = far[k] + offset
+        driven[np.uint32(metres / BIN) if metres <= most else beyond] += much[k]
+    for j in range(first[own], first[own + 1]):
+        metres = (j - piece) * step[own]
+        if j < piece:
+            metres = offset + around + (j - first[own]) * step[own]
+        if metres <= most:
+            driven[int(metres / BIN)] += traffic[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sums(pieces, where, driven, weights):  # type: ignore[no-untyped-def]
+    """What is driven in each bin, times the weight of the bin, summed."""
+    sums = np.empty((len(pieces), weights.shape[1]))
+    for a, i in enumerate(pieces):
+        begin, end = where[0, i], where[1, i]
+        end = min(end, begin + len(weights))
+        sums[a] = driven[begin:end] @ weights[: end - begin]
+    return sums
+
 
 IGNORED = 1e-4
 """Probability at a report that is left out, on the way there and again on the way back."""
@@ -120,7 +489,7 @@ class Movement:
         bell = np.exp(-0.5 * ((_BAND_SPEEDS[1:] - self.usual) / self.deviation) ** 2)
         return np.concatenate(([self.standing], (1 - self.standing) * bell / bell.sum()))
 
-    def moves(self, elapsed: float, reach: Reach) -> Moves:
+    def moves(self, elapsed: float, reach: Reach) -> _Moves:
         """The distribution of moves within some seconds, for the distances that a reach tells."""
         elapsed = max(elapsed, 1e-3)
         speed = (np.arange(int(reach.limit / BIN) + 2) + 0.5) * BIN / elapsed
@@ -135,11 +504,11 @@ class Movement:
         standing[0] += stays
         band = np.searchsorted(_BANDS, speed, side="right")
         possible = speed * elapsed <= self.most(elapsed, reach)
-        return Moves(np.where(possible, 0.02 + bell, 0.0), standing, band)
+        return _Moves(np.where(possible, 0.02 + bell, 0.0), standing, band)
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class _Moves:
     """How far a truck gets between two reports, by the band of its speed before: v bands."""
 
     weights: Floats
@@ -252,7 +621,7 @@ class _Steps:
     reach: Callable[[float], Reach]
     movement: Movement
     driven: Driven
-    _distributions: dict[float, Moves] = field(default_factory=dict)
+    _distributions: dict[float, _Moves] = field(default_factory=dict)
 
     def forward(self, belief: _Belief, elapsed: float, factors: Sequence[Factors]) -> _Belief:
         """The belief after a report.
@@ -272,7 +641,7 @@ class _Steps:
             some = np.flatnonzero((most >= least) & ~tried)
             near, arrays, pair = self._near(rows, before, now, some)
             come = np.zeros((carried.shape[1], len(near)))
-            carry_forward(believed, rows, moves, arrays, pair, come)
+            _carry_forward(believed, rows, moves, arrays, pair, come)
             carried[some] = come.T[near.place]
             tried[some] = True
             found = carried.sum() * _UNTRIED * IGNORED
@@ -291,16 +660,16 @@ class _Steps:
         some = np.searchsorted(now.piece, later.piece)
         near, arrays, pair = self._near(rows, before, now, some)
         after = np.ascontiguousarray(near.spread(later.chance).T)
-        carry_backward((belief.piece, former, after), rows, moves, arrays, pair, carried)
+        _carry_backward((belief.piece, former, after), rows, moves, arrays, pair, carried)
         largest = carried.max()
         return np.asarray(carried / largest if largest > 0 else carried)
 
     def _near(
         self, rows: tuple[Any, ...], before: Factors, now: Factors, some: Indices
-    ) -> tuple[NearbyPieces, tuple[Any, ...], tuple[Any, ...]]:
+    ) -> tuple[_NearbyPieces, tuple[Any, ...], tuple[Any, ...]]:
         """Pieces of a report at some places, with what compiled loops need of them and of pairs."""
         pieces, density = now.piece[some], now.density[some]
-        near = NearbyPieces.of(pieces, rows)
+        near = _NearbyPieces.of(pieces, rows)
         noise = near.spread(now.noise[some]) if now.kind != ALONE else now.noise
         arrays = near.arrays(density * self.driven.traffic[pieces], density)
         return near, arrays, pair_of(before, replace(now, noise=noise))

@@ -19,6 +19,32 @@ found, with the reason (``strongest.doubts``).  What more the informed one may k
 adds, is that of ``knowing``.
 
 Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
+
+Which trips of a release are followed on a map, and what is left out of them.
+
+A report is followed if the original has it, at the same time of the same trip, and its true
+position lies in the box around the map's nodes.  A trip is followed if it has two such reports.
+Everything else is left out, and counted in notes.
+
+Cost: O(n log n) for n reports, and a copy of the trips that are drawn.
+
+How fast trucks may be for those who follow them: a limit of speed for trips on a map.
+
+The limit is what adversaries and the matching of exact tracks suppose alike: a truck that is faster
+is taken for another, and cannot be followed.  It is the largest of
+
+- ``Movement.fastest``, which was found right for city traffic;
+- ``SIGNED`` times the highest speed that the map signs on the roads nearest to the trips;
+- ``OWN`` times the highest speed of the trips themselves, on the straight line.
+
+Own speeds are those that are kept over two steps, for a single position that a receiver got wrong
+is no speed; what is above ``IMPOSSIBLE`` is no truck's.  One limit holds on all roads: the signs of
+a map are not good enough to forbid a road to a truck.
+
+The limit is one number of private trips, which an adversary may well guess: his estimate is the
+better for it, so that the audit errs on the safe side.
+
+Cost: a look-up of the nearest road for each position.
 """
 
 from __future__ import annotations
@@ -29,18 +55,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from voile.attack.outcome import Estimate
+from voile.attack.protocol import Estimate
 from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
 from voile.attack.trajectory.inference import Movement
-from voile.attack.trajectory.knowing import TrackedTrip, TripKnowledge, findings, vehicles_of
+from voile.attack.trajectory.knowing import (
+    Strongest,
+    TrackedTrip,
+    TripKnowledge,
+    attempts,
+    doubts,
+    findings,
+    strongest_of,
+    vehicles_of,
+)
 from voile.attack.trajectory.reports import Sighted
-from voile.attack.trajectory.selection import counted, selected
-from voile.attack.trajectory.speeds import fastest_of
-from voile.attack.trajectory.strongest import Strongest, attempts, doubts, strongest_of
 from voile.disclosure import moved as stating
 from voile.disclosure.moved import Moved
-from voile.release.reading.tracks import columns_of
+from voile.release.reading.tracks import columns_of, paired_reports
 from voile.release.release import Release
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.arrays import Frame
@@ -56,9 +89,178 @@ from voile_geo.planar.noise import (
 )
 from voile_geo.planar.zones import Zones, ZoneTable
 from voile_geo.roads.density import RoadRadii, radii_of_roads
+from voile_geo.roads.nearest import NearbyRoads
 from voile_geo.roads.network import RoadNetwork
 
-__all__ = ["Limits", "TripsOutcome", "Watch", "follow_trips", "noise_of"]
+__all__ = [
+    "IMPOSSIBLE",
+    "OWN",
+    "SIGNED",
+    "Limits",
+    "TripsOutcome",
+    "Watch",
+    "counted",
+    "fastest_of",
+    "follow_trips",
+    "noise_of",
+    "own_speed",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class _Selection:
+    """Trips to follow; private."""
+
+    trips: tuple[pl.DataFrame, ...]
+    """The columns of ``paired_reports``, and ``followed``: all reports, in the order of time."""
+    notes: tuple[str, ...]
+    """What is left out, in words."""
+    cut: int = 0
+    """Of how many trips later reports are left out."""
+
+
+def _selected(
+    release: Release,
+    original: Any,
+    named: TrajectoryColumns,
+    roads: RoadNetwork,
+    limits: tuple[int, int | None],
+    randomness: Randomness,
+) -> _Selection:
+    """Trips drawn by their ids and not by their places; at most ``limits`` of trips and reports.
+
+    Raises ``InputError`` where no trip can be followed.
+    """
+    pairs = paired_reports(release, original, replace(named, destination=None))
+    most_trips, most_reports = limits
+    pairs = pairs.with_columns(on_map=_on_map(pairs, roads))
+    place = pl.col("on_map").cast(pl.Int64).cum_sum().over("trip")
+    early = pl.lit(True) if most_reports is None else place <= most_reports
+    pairs = pairs.with_columns(followed=pl.col("on_map") & early)
+    counts = pairs.group_by("trip").agg(
+        reports=pl.len(), inside=pl.col("on_map").sum(), followed=pl.col("followed").sum()
+    )
+    several = counts.filter(pl.col("reports") > 1)
+    if several.is_empty():
+        msg = "no trip has two reports or more, so that there is nobody to follow"
+        raise InputError(msg)
+    able, off = several.filter(pl.col("inside") > 1), _off_the_map(counts)
+    if able.is_empty():
+        msg = f"no trip lies on the map: {', '.join(off)}: give a map of where the trucks were"
+        raise InputError(msg)
+    key = randomness.key("trips")
+    drawn = sorted(able["trip"].to_list(), key=lambda trip: key.digest(trip.encode()))[:most_trips]
+    chosen = pairs.filter(pl.col("trip").is_in(drawn)).partition_by("trip", as_dict=True)
+    kept = able.filter(pl.col("trip").is_in(drawn))
+    cut = kept.filter(pl.col("inside") > pl.col("followed")).height
+    partly = kept.filter(pl.col("inside") < pl.col("reports"))
+    beyond = int((partly["reports"] - partly["inside"]).sum())
+    notes = (
+        *_unmatched(release, pairs),
+        *off,
+        *_left_out(counts.height - several.height, "with one report only"),
+        *_left_out(several.height - able.height, "with fewer than two reports on the map"),
+        *_left_out(able.height - len(drawn), f"that {_were(able.height - len(drawn))} not drawn"),
+        *(_beyond(beyond, partly.height) if beyond else ()),
+        *(_cut(cut, most_reports) if most_reports is not None and cut else ()),
+    )
+    return _Selection(tuple(chosen[(trip,)] for trip in drawn), notes, cut)
+
+
+def _on_map(pairs: pl.DataFrame, roads: RoadNetwork) -> pl.Series:
+    """Whether true positions lie in the box around the nodes of a map; unknown ones do not."""
+    true = roads.to_plane(pairs["true_latitude"].to_numpy(), pairs["true_longitude"].to_numpy())
+    low, high = roads.plane.min(axis=0), roads.plane.max(axis=0)
+    return pl.Series("on_map", ((true >= low) & (true <= high)).all(axis=1))
+
+
+def _unmatched(release: Release, pairs: pl.DataFrame) -> tuple[str, ...]:
+    """What the release shows and the original does not hold."""
+    public = pl.DataFrame(release.table.to_arrow())
+    trip = release.roles["trip"][0]
+    shown = public.select(trip=pl.col(trip).cast(pl.String)).drop_nulls()
+    held = shown.filter(pl.col("trip").is_in(pairs["trip"].unique().to_list()))
+    strange = shown["trip"].n_unique() - held["trip"].n_unique()
+    missing = held.height - pairs.height
+    notes = _left_out(strange, "of the release that the original does not hold")
+    if missing:
+        notes += (
+            f"{counted(missing, 'report')} {_were(missing)} left out: the original has the trip "
+            "and no report of it at that time, or the release has several",
+        )
+    return notes
+
+
+def _off_the_map(counts: pl.DataFrame) -> tuple[str, ...]:
+    """How much of all trips, drawn or not, a map does not hold."""
+    reports, inside = int(counts["reports"].sum()), int(counts["inside"].sum())
+    if inside == reports:
+        return ()
+    share = (reports - inside) / reports
+    shown = "less than 1%" if share < 0.01 else f"{share:.0%}"
+    if share > 0.99 and inside:
+        shown = "more than 99%"
+    return (f"{reports - inside:,} of {counted(reports, 'report')} ({shown}) lie off the map",)
+
+
+def _left_out(trips: int, which: str) -> tuple[str, ...]:
+    return (f"{counted(trips, 'trip')} {which}: not followed",) if trips else ()
+
+
+def _beyond(reports: int, trips: int) -> tuple[str]:
+    return (
+        f"{counted(reports, 'report')} of {counted(trips, 'trip')} {_were(reports)} left out, "
+        "because the true position lies off the map",
+    )
+
+
+def _cut(trips: int, most: int) -> tuple[str]:
+    has, its = ("has", "its") if trips == 1 else ("have", "their")
+    return (f"{counted(trips, 'trip')} {has} more reports: {its} first {most:,} are followed",)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, in words: "1 report", "2,000 reports"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+SIGNED, OWN = 1.1, 1.2
+IMPOSSIBLE = 70.0
+"""m/s."""
+
+
+def own_speed(time: Floats, track: Floats) -> float:
+    """The highest speed of an exact track (n, 2) in metres at times (n,) in seconds; m/s."""
+    once = _speeds(time, track, 1)
+    if len(time) > 2:
+        twice = _speeds(time, track, 2)
+        once[:-1] = np.minimum(once[:-1], twice)
+        once[1:] = np.minimum(once[1:], twice)
+    return float(once[once <= IMPOSSIBLE].max(initial=0.0))
+
+
+def _speeds(time: Floats, track: Floats, steps: int) -> Floats:
+    """Speeds from each position to that so many steps later; 0 where no time passes."""
+    moved, elapsed = np.hypot(*(track[steps:] - track[:-steps]).T), time[steps:] - time[:-steps]
+    return np.asarray(np.divide(moved, elapsed, out=np.zeros_like(moved), where=elapsed > 0))
+
+
+def fastest_of(
+    roads: RoadNetwork,
+    nearby: NearbyRoads,
+    trips: Sequence[tuple[Floats, Floats]],
+    usual: float,
+) -> float:
+    """The limit in m/s for trips, each its times (n,) and its exact track (n, 2); private."""
+    tracks = np.concatenate([track for _, track in trips])
+    signed = float(roads.speed[np.unique(nearby.nearest_in_plane(tracks).edge)].max()) / 3.6
+    own = max(own_speed(time, track) for time, track in trips)
+    return min(max(usual, SIGNED * signed, OWN * own), IMPOSSIBLE)
+
 
 _ON_ROADS = ("map-matching", "informed")
 Watch = Callable[[TrackedTrip, Mapping[str, RoadEstimate]], None]
@@ -157,7 +359,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     named = named or columns_of(release)
     randomness = randomness or Randomness.secure()
     followed = limits.trips, limits.reports
-    chosen = selected(release, original, named, roads, followed, randomness)
+    chosen = _selected(release, original, named, roads, followed, randomness)
     noise = noise_of(moved, roads)
     zones = _zones(noise, moved.destination)
     knowledge = knowledge or TripKnowledge()

@@ -12,6 +12,14 @@ part by a clock that runs only then.  Such a release shows three things exactly:
   metres on.  ``FollowedReports.by_odometer`` follows it by that way in place of time.
 
 Where positions are held between fixes, as a page shows them, only the fixes count.
+
+Where a truck stood, and where an adversary puts that.
+
+A stop begins at a report and lasts while further ones stay within ``WITHIN`` metres of it; it
+counts from ``LASTS`` seconds on.  The adversary is told when a truck stands, for times, silence or
+noise that stays with the place may show it; he puts it at the mean of what he infers meanwhile.
+
+Cost: O(n) for n reports, and O(n) for each stop.
 """
 
 from __future__ import annotations
@@ -28,7 +36,17 @@ from voile_geo.geodesy import Floats
 from voile_geo.planar.staying import STILL
 from voile_geo.roads.network import Indices
 
-__all__ = ["ODOMETER_SPEED", "STEP", "FollowedReports", "Sighted"]
+__all__ = [
+    "LASTS",
+    "ODOMETER_SPEED",
+    "STEP",
+    "WITHIN",
+    "FollowedReports",
+    "Sighted",
+    "put",
+    "stops_of",
+]
+
 
 T = TypeVar("T")
 
@@ -206,3 +224,37 @@ def _apart(clock: Floats, step: float) -> Indices:
     while (after := int(np.searchsorted(clock, clock[found[-1]] + step))) < len(clock):
         found.append(max(after, found[-1] + 1))
     return np.array(found, dtype=np.int64)
+
+
+WITHIN, LASTS = 100.0, 300.0
+"""Metres, and seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class _TruckStop:
+    """Where and when a truck stands."""
+
+    place: Floats
+    """Shape (2,), metres of the plane: the mean of its reports."""
+    first: int
+    """The report at which it begins."""
+    last: int
+
+
+def stops_of(time: Floats, place: Floats) -> list[_TruckStop]:
+    """The stops of a track: ``time`` (n,) in seconds, ``place`` (n, 2) in metres."""
+    stops, first = [], 0
+    while first < len(time):
+        apart = np.hypot(*(place[first:] - place[first]).T) > WITHIN
+        last = first + (int(np.argmax(apart)) if apart.any() else len(apart)) - 1
+        if time[last] - time[first] >= LASTS:
+            stops.append(_TruckStop(place[first : last + 1].mean(axis=0), first, last))
+            first = last + 1
+        else:
+            first += 1
+    return stops
+
+
+def put(stop: _TruckStop, inferred: Floats) -> Floats:
+    """Where somebody puts a stop who infers (n, 2) of the reports: shape (2,), metres."""
+    return np.asarray(inferred[stop.first : stop.last + 1].mean(axis=0))

@@ -44,11 +44,10 @@ from numpy.typing import NDArray
 
 from voile.dp.exact import uniform_words
 from voile.dp.exponential import ExponentialMechanism
-from voile.publish.generalization.evaluation import Evaluator
+from voile.publish.generalization.evaluation import Evaluator, Tables
 from voile.publish.generalization.grouping import GroupTable
 from voile.publish.generalization.lattice import Lattice, Levels
 from voile.publish.generalization.problem import Problem, Solution
-from voile.publish.generalization.rolling import Tables
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.summaries import CombinationCounts

@@ -39,16 +39,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.information_loss import discernibility
-from voile.publish.generalization.atoms import Atoms, least_rows
-from voile.publish.generalization.datafly import datafly
-from voile.publish.generalization.flash import flash
-from voile.publish.generalization.lattice import Lattice
+from voile.publish.generalization.lattice import Lattice, ObjectiveName
+from voile.publish.generalization.lattice_search import datafly, flash
 from voile.publish.generalization.mondrian import mondrian
-from voile.publish.generalization.objective import ObjectiveName
 from voile.publish.generalization.problem import AlgorithmChoice, Problem, Solution
 from voile.publish.generalization.regions import (
+    Atoms,
     domain_scale,
     is_ordered,
+    least_rows,
     pair_share,
     positions,
     shape_of,

@@ -44,30 +44,131 @@ for which no number of rows is enough whichever they are, nor persons with sever
 rows, whose rows arrive in different months and whose groups whoever knows them intersects.
 
 Cost: one match of n rows with the marks of all that were published, and Mondrian on the new ones.
+
+What the groups of a series show, as texts that the marks of rows keep, and back.
+
+A group shows in every release what it showed in the first: who was at its borders may have left.
+
+Cost: O(p log p) for p groups, by column.
+
+Who goes with those who leave a series: the decision, on sizes of classes and counts of values.
+
+What it does: a class is a set of rows that stood in the same groups of all releases.  When some of
+its rows leave the table, comparing releases shows which rows they were.  So others go with them,
+that enough rows go at once and enough stay, or none stays; all of them are published no more.
+Enough are k, and so many that any of them together have l different values.
+
+Claim: every set of rows that anybody singles out by intersecting and subtracting the groups of any
+releases is a union of classes, each of which has at least k rows and l values.  And among the rows
+that go at once each is a leaver's with equal chances: how many go depends on how many left and on
+the values of the whole class, which its group shows, and which ones on a uniform draw that heeds no
+value.  A rule that looked at the values drawn would tell: of {a, a, a, b, c, d} with l = 2, a pair
+that breaks l can only be drawn where the leaver has a, so that drawing again, or giving up the
+class, would say that he has.
+
+Cost: O(c + p log p) for c classes and p pairs of a class and a value that criteria compare.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.generalization.atoms import Atoms, loss_of_regions
-from voile.publish.generalization.lasting_shown import NOTHING, blocks_of, regions_of, texts_of
+from voile.models.l_diversity import DistinctDiversity
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem, Solution
-from voile.publish.generalization.regions import shape_of
+from voile.publish.generalization.regions import Atoms, ColumnRegions, loss_of_regions, shape_of
 from voile.publish.generalization.terms import LastingTerms
 from voile.release.history import Blocks
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
+from voile.schema.numbers import ExactNumbers
+from voile.table.decisions import RecodedColumn
 from voile.table.keeping import KeptRows
 from voile.table.matching import FRESH, RETIRED, Members, ShownText
 from voile_base.errors import InfeasibleError
+from voile_base.randomness import Key
 
-__all__ = ["LastingGroups", "lasting_groups"]
+__all__ = [
+    "NOTHING",
+    "LastingGroups",
+    "blocks_of",
+    "enough_rows",
+    "lasting_groups",
+    "regions_of",
+    "settled",
+    "stayers_to_withhold",
+    "texts_of",
+]
+
+
+NOTHING: ShownText = (None, None, 0.0)
+"""Of rows without a group."""
+
+
+def texts_of(
+    column: RecodedColumn, values: DistinctValues, hierarchy: BoundHierarchy | None = None
+) -> list[ShownText]:
+    """What groups show of a column, and what share of its domain that is.
+
+    ``hierarchy`` knows the shares of the column's own values, where groups show these.
+    """
+    told = column.values
+    each: list[ShownText]
+    if told is None or (told.texts is None and told.low is None):
+        assert hierarchy is not None
+        share = hierarchy.values[0].share[hierarchy.codes[0]]
+        each = [(text, None, float(s)) for text, s in zip(values.texts, share, strict=True)]
+    elif told.texts is not None:
+        each = [(t, None, float(s)) for t, s in zip(told.texts, told.share, strict=True)]
+    else:
+        assert told.low is not None
+        assert told.high is not None
+        ends = zip(told.low.texts(), told.high.texts(), strict=True)
+        known = [(None, None), *ends] if told.missing else list(ends)
+        each = [(*pair, float(s)) for pair, s in zip(known, told.share, strict=True)]
+    return [each[code] for code in column.codes.tolist()]
+
+
+def regions_of(column: str, shown: Sequence[ShownText], *, ends: bool) -> ColumnRegions:
+    """What groups show of a column, from texts; ``ends``: these are the ends of ranges."""
+    told: list[tuple[str | None, str | None]] = [(low, high) for low, high, _ in shown]
+    distinct = sorted(set(told), key=_by_size if ends else _missing_first)
+    places = {each: place for place, each in enumerate(distinct)}
+    codes = np.array([places[each] for each in told], dtype=np.int32)
+    share = np.array([each for _, _, each in shown])
+    widest = np.zeros(len(distinct))
+    np.maximum.at(widest, codes, share)
+    missing = distinct[0][0] is None
+    if ends:
+        low, high = (
+            ExactNumbers.of([str(end[side]) for end in distinct[int(missing) :]]) for side in (0, 1)
+        )
+        values = GeneralizedValues(widest, low=low, high=high, missing=missing)
+    else:
+        texts = tuple(text for text, _ in distinct)
+        values = GeneralizedValues(widest, texts=texts, missing=missing)
+    return ColumnRegions(RecodedColumn(column, values, codes), share)
+
+
+def blocks_of(classes: NDArray[np.int64], sizes: NDArray[np.int64]) -> Blocks:
+    """Classes as a history keeps them: both borders are the number of the class."""
+    number = ExactNumbers(classes.astype(np.int64), 0)
+    return Blocks(number, number, sizes, sizes, np.zeros(len(sizes), dtype=np.int64))
+
+
+def _missing_first(ends: tuple[str | None, str | None]) -> tuple[bool, str]:
+    return ends[0] is not None, ends[0] or ""
+
+
+def _by_size(ends: tuple[str | None, str | None]) -> tuple[bool, Decimal, Decimal]:
+    low, high = (Decimal(end or 0) for end in ends)
+    return ends[0] is not None, low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,3 +298,48 @@ def _nothing(newcomers: int, k: int) -> InfeasibleError:
         "no release exists: every group of new rows falls short of what k and the other criteria "
         "ask for, and no group of an earlier release is left. Ask for less"
     )
+
+
+def settled(members: Members, criteria: Sequence[Criterion], k: int, key: Key) -> Members:
+    """The members without those who left, and without the rows that go with them.
+
+    ``key`` is of this release alone.
+    """
+    before = members.before
+    enough = np.full(len(before), k)
+    for one in criteria:
+        if isinstance(one, DistinctDiversity):
+            pairs = members.values_before(one.column)
+            enough = np.maximum(enough, enough_rows(*pairs, len(before), one.l))
+    stayers = stayers_to_withhold(before, members.present, enough)
+    return members.withheld(stayers, key) if stayers.any() else members
+
+
+def enough_rows(
+    group: NDArray[np.int64], rows: NDArray[np.int64], classes: int, different: int
+) -> NDArray[np.int64]:
+    """The least number of rows of each class of which any have so many different values, (c,).
+
+    ``group`` and ``rows`` (p,) are the class and the rows of each pair of class and value that
+    there is.  Some classes have fewer rows than that.
+    """
+    order = np.lexsort((-rows, group))
+    group, rows = group[order], rows[order]
+    place = np.arange(len(group)) - np.searchsorted(group, group)
+    most = place < different - 1
+    summed = np.bincount(group[most], rows[most], classes)
+    return np.asarray(summed + 1, dtype=np.int64)
+
+
+def stayers_to_withhold(
+    before: NDArray[np.int64], present: NDArray[np.int64], enough: NDArray[np.int64] | int
+) -> NDArray[np.int64]:
+    """How many of the rows that are still there go with those that are not, shape (c,).
+
+    ``before`` and ``present`` (c,) count the rows of each class in the newest release, and of
+    these those that are still there as they were; ``enough`` (c,) must go, and must stay.
+    """
+    left = before - present
+    company = np.where(left > 0, np.maximum(enough - left, 0), 0)
+    few = (left > 0) & (present - company < enough)
+    return np.asarray(np.where(few, present, company), dtype=np.int64)

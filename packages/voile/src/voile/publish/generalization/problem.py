@@ -2,26 +2,149 @@
 
 The engine counts distinct combinations of values once; every algorithm works on that small table,
 whatever the engine, and answers with a group for each combination.
+
+Rows rolled up to a node of the lattice by the engine, before they are counted.
+
+What it does: where combinations of values may be about as many as rows, none are collected but
+those of nodes that a search looks at.  For each column the engine puts one value of each node of
+its hierarchy in the place of all of them, and counts what is left; so a rolled-up count reads like
+one of a table with fewer distinct values.
+
+It also says at which nodes there is nothing to look for: the floor of a column is the lowest level
+at which no more of its values' rows fall short of k than may be left out.
+
+Claim: every feasible node has each column at its floor or above.  Rows that share a generalized
+tuple share each of its values; so those whose value fewer than k rows share fall short at every
+node with the column at that level or below, whatever the levels of the others.
+
+Cost: a count of each column, and of the combinations where their product is large; for each node
+that is asked for one pass over the rows.
+
+The groups that were chosen for a table, and whether others would have got the same.
+
+What it is for: an adversary who knows Voile asks of which tables exactly this release would have
+been made (``attack.minimality``).  The tables in question agree in the quasi-identifiers and in how
+often each sensitive value stands in each group; the decision is made anew for each.
+
+Claim: the answer is that of the publisher.  What it publishes follows from the groups, from what
+they show and from which algorithm made them; all three are compared.  Rolled-up counts are left
+out: what the algorithms find does not depend on where they begin.
+
+Cost: one decision for each table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import filterfalse
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion, Groups
+from voile.models.k_anonymity import KAnonymity
 from voile.models.units import GroupedUnits, counts_alone
-from voile.publish.generalization.rolled_up import RolledUp
-from voile.schema.hierarchy.generalized import BoundHierarchy
+from voile.publish.generalization.lattice import Levels
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.arrays import Frame, frame_of, text_values
 from voile.table.decisions import RecodedColumn
+from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 
-__all__ = ["AlgorithmChoice", "Problem", "Solution"]
+__all__ = [
+    "COLLECTED",
+    "AlgorithmChoice",
+    "ChosenGroups",
+    "Problem",
+    "RolledUp",
+    "Solution",
+    "bound_hierarchies",
+]
+
+
+COLLECTED = 1_000_000
+"""Combinations that are collected whatever the rows; of more, at most half as many as rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class RolledUp:
+    """A table whose m quasi-identifiers are rolled up before they are counted; private."""
+
+    table: PrivateTable
+    hierarchies: tuple[BoundHierarchy, ...]
+    """Of the quasi-identifiers."""
+    rows: tuple[NDArray[np.int64], ...]
+    """Rows by value of each."""
+    floor: Levels
+    """The level of each column below which no node is feasible."""
+    sensitive: tuple[str, ...]
+    """Further columns that are counted, as they are."""
+
+    @classmethod
+    def of(
+        cls, table: PrivateTable, sensitive: Sequence[str], k: int, suppressible: int
+    ) -> RolledUp | None:
+        """The columns of a table; None where all their combinations may be collected.
+
+        At most ``suppressible`` rows may stand in groups of fewer than ``k``.
+        """
+        names = table.plan.roles.quasi_identifiers
+        alone = [table.count_combinations([name]) for name in (*names, *sensitive)]
+        most, few = prod(len(one.rows) for one in alone), max(COLLECTED, table.rows // 2)
+        if min(most, table.rows) <= few or table.combinations([*names, *sensitive]) <= few:
+            return None
+        alone = alone[: len(names)]
+        values = {one.columns[0]: one.values[0] for one in alone}
+        hierarchies = bound_hierarchies(table.plan, values)
+        rows = tuple(
+            np.bincount(one.codes[:, 0], one.rows, len(one.values[0])).astype(np.int64)
+            for one in alone
+        )
+        pairs = zip(hierarchies, rows, strict=True)
+        floor = tuple(_least_level(*pair, k, suppressible) for pair in pairs)
+        return cls(table, hierarchies, rows, floor, tuple(sensitive))
+
+    def at(self, levels: Levels) -> CombinationCounts:
+        """Rows by combination at a node, each named by one value of each node of a hierarchy."""
+        rolled = {
+            hierarchy.column: _first_of_node(hierarchy.codes[level], rows)
+            for hierarchy, level, rows in zip(self.hierarchies, levels, self.rows, strict=True)
+        }
+        return self.table.count_combinations([*rolled, *self.sensitive], rolled=rolled)
+
+
+def bound_hierarchies(
+    plan: Plan, values: Mapping[str, DistinctValues]
+) -> tuple[BoundHierarchy, ...]:
+    """The hierarchies of the quasi-identifiers, in their order, with the values that they have."""
+    return tuple(
+        plan.columns.get(name, ColumnPlan()).bind_hierarchy(name, values[name])
+        for name in plan.roles.quasi_identifiers
+    )
+
+
+def _least_level(
+    hierarchy: BoundHierarchy, rows: NDArray[np.int64], k: int, suppressible: int
+) -> int:
+    """The lowest level at which few enough rows fall short; the highest where none is."""
+    for level, codes in enumerate(hierarchy.codes[:-1]):
+        of_node = np.bincount(codes, rows)
+        if of_node[of_node < k].sum() <= suppressible:
+            return level
+    return hierarchy.height
+
+
+def _first_of_node(codes: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int32]:
+    """For each value the first one that shares its node and that some row has."""
+    present = np.flatnonzero(rows)
+    nodes, first = np.unique(codes[present], return_index=True)
+    node = np.minimum(np.searchsorted(nodes, codes), len(nodes) - 1)
+    return present[first][node].astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,3 +272,109 @@ class Solution:
     """Whose combinations have groups, where rows were rolled up; None: the problem's."""
     choice: AlgorithmChoice | None = None
     """Where several algorithms were asked."""
+
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenGroups:
+    """What an algorithm decided about a problem, and decides about others like it; private.
+
+    A kind are the people of one combination of quasi-identifiers, and a value is a combination of
+    those of the sensitive columns that criteria read.
+    """
+
+    problem: Problem
+    decide: Callable[[Problem], Solution | None]
+    solution: Solution
+
+    @cached_property
+    def kinds(self) -> Frame:
+        """The quasi-identifiers of each kind, a rows, as texts."""
+        names = [hierarchy.column for hierarchy in self.problem.hierarchies]
+        read = zip(names, self.problem.counts.values, self._kinds[0].T, strict=False)
+        return frame_of(
+            {
+                name: text_values(values.texts[code] for code in codes.tolist())
+                for name, values, codes in read
+            }
+        )
+
+    @cached_property
+    def group(self) -> Codes:
+        """Shape (a,): the group of each kind, from 0; -1 where its rows were left out."""
+        return _of_kinds(self.solution, self._kinds[1])
+
+    @cached_property
+    def table(self) -> Codes:
+        """Shape (a, v): how many people of each kind have each value."""
+        codes, value = self._values
+        kind = self._kinds[1]
+        table = np.zeros((int(kind[-1]) + 1, len(codes)), dtype=np.int64)
+        table[kind, value] = self.problem.counts.rows
+        return table
+
+    @property
+    def values(self) -> Mapping[str, Codes]:
+        """Shape (v,): what each value is in each sensitive column that criteria read."""
+        columns = self.problem.counts.columns[len(self.problem.hierarchies) :]
+        return dict(zip(columns, self._values[0].T.astype(np.int64), strict=True))
+
+    @property
+    def criteria(self) -> Sequence[Criterion]:
+        """What is asked of these columns in every group."""
+        return [one for one in self.problem.criteria if not isinstance(one, KAnonymity)]
+
+    def same(self, table: Codes) -> bool:
+        """Whether exactly the same would be published of a table (a, v) with the same sums."""
+        kind, value = np.nonzero(table)
+        counts = replace(
+            self.problem.counts,
+            codes=np.column_stack([self._kinds[0][kind], self._values[0][value]]),
+            rows=table[kind, value],
+            of=None,
+        )
+        found = self.decide(replace(self.problem, counts=counts))
+        return found is not None and _shown(found, kind) == self._as_shown
+
+    @cached_property
+    def _as_shown(self) -> tuple[Any, ...]:
+        return _shown(self.solution, self._kinds[1])
+
+    @cached_property
+    def _kinds(self) -> tuple[NDArray[np.int32], Codes]:
+        """The codes of each kind, (a, m), and the kind of each combination, (g,)."""
+        return _distinct(self.problem.quasi_identifiers)
+
+    @cached_property
+    def _values(self) -> tuple[NDArray[np.int32], Codes]:
+        """The codes of each value, (v, s), and the value of each combination, (g,)."""
+        return _distinct(self.problem.counts.codes[:, len(self.problem.hierarchies) :])
+
+
+def _distinct(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], Codes]:
+    found, number = np.unique(codes, axis=0, return_inverse=True)
+    return found, number.reshape(-1).astype(np.int64)
+
+
+def _of_kinds(solution: Solution, kind: Codes) -> Codes:
+    """The group of each kind, where combinations ascend by kind."""
+    return solution.group[np.searchsorted(kind, np.arange(int(kind[-1]) + 1))]
+
+
+def _shown(solution: Solution, kind: Codes) -> tuple[Any, ...]:
+    """All that a release shows of a decision, but for the sensitive values in its groups."""
+    columns = []
+    for column in solution.columns:
+        told = column.values
+        ends = (told.low, told.high) if told is not None else (None, None)
+        texts = told.texts if told is not None else None
+        each = tuple(None if end is None else tuple(end.texts()) for end in ends)
+        columns.append((texts, each, column.codes.tolist()))
+    return (
+        _of_kinds(solution, kind).tolist(),
+        columns,
+        solution.levels,
+        solution.choice.algorithm if solution.choice else None,
+    )

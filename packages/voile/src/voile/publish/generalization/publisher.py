@@ -44,28 +44,23 @@ from pydantic import Field
 from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
-from voile.publish.generalization.departures import settled
-from voile.publish.generalization.lasting_statement import (
+from voile.publish.generalization.lasting import settled
+from voile.publish.generalization.lattice import ObjectiveName
+from voile.publish.generalization.problem import Problem, RolledUp, Solution, bound_hierarchies
+from voile.publish.generalization.regions import shape_of
+from voile.publish.generalization.statement import (
     TIMES_K,
+    groups_shown,
+    guarantee,
+    infeasible,
+    infeasible_together,
     lasting_guarantee,
+    private_record,
     refuse_parameters_of_series,
     refuse_series,
     series_terms,
     told_of_members,
-)
-from voile.publish.generalization.objective import ObjectiveName
-from voile.publish.generalization.problem import Problem, Solution
-from voile.publish.generalization.record import (
-    groups_shown,
-    private_record,
     told_of_suppressed,
-)
-from voile.publish.generalization.regions import shape_of
-from voile.publish.generalization.rolled_up import RolledUp, bound_hierarchies
-from voile.publish.generalization.statement import (
-    guarantee,
-    infeasible,
-    infeasible_together,
     too_few_rows,
 )
 from voile.publish.generalization.terms import (
@@ -93,7 +88,7 @@ from voile_base.randomness import Randomness
 from voile_base.values.value import Number, Says, checked
 
 if TYPE_CHECKING:
-    from voile.publish.generalization.chosen import ChosenGroups
+    from voile.publish.generalization.problem import ChosenGroups
 
 __all__ = ["Algorithm", "Generalization"]
 
@@ -245,7 +240,7 @@ class Generalization(SingleRelease):
 
         Raises as ``prepare`` does.
         """
-        from voile.publish.generalization.chosen import ChosenGroups  # noqa: PLC0415
+        from voile.publish.generalization.problem import ChosenGroups  # noqa: PLC0415
 
         demands, decide = self._demands(table), self._decide()
         names = [*table.plan.roles.quasi_identifiers, *demands.columns]
@@ -375,15 +370,15 @@ class Generalization(SingleRelease):
 
                 return partial(auto, objective=self.objective)
             case "flash":
-                from voile.publish.generalization.flash import flash  # noqa: PLC0415
+                from voile.publish.generalization.lattice_search import flash  # noqa: PLC0415
 
                 return partial(flash, objective=self.objective)
             case "ola":
-                from voile.publish.generalization.ola import ola  # noqa: PLC0415
+                from voile.publish.generalization.lattice_search import ola  # noqa: PLC0415
 
                 return partial(ola, objective=self.objective)
             case "datafly":
-                from voile.publish.generalization.datafly import datafly  # noqa: PLC0415
+                from voile.publish.generalization.lattice_search import datafly  # noqa: PLC0415
 
                 return partial(datafly, objective=self.objective)
             case "k-optimize":

@@ -9,11 +9,15 @@ of reach.
 
 Algorithm: bisection, since all criteria here are the harder to satisfy the larger k or l, or the
 smaller t.  Cost: some ten looks at the groups for each criterion.
+
+What a series of generalizations asks, promises in words, refuses, and tells of rows.
+
+What a custodian is told of a generalization; private.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
@@ -23,28 +27,51 @@ from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion, Groups
 from voile.models.k_anonymity import KAnonymity
-from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from voile.models.l_diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    LDiversity,
+    RecursiveDiversity,
+)
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
-from voile.publish.generalization.problem import Problem
-from voile.publish.generalization.terms import Demands
+from voile.publish.generalization.lattice import ObjectiveName
+from voile.publish.generalization.problem import AlgorithmChoice, Problem, Solution
+from voile.publish.generalization.terms import Demands, Diversity
 from voile.publish.protected import assumed_of_units, known_rows, stated_unit
 from voile.release import claims
-from voile.release.release import Guarantee
+from voile.release.claims import KAnonymityClaim
+from voile.release.history import SeriesTerms
+from voile.release.release import Guarantee, PrivateRecord, Release
 from voile.schema.persons import others_told, units_told
 from voile.schema.roles import Protected
-from voile_base.errors import InfeasibleError
+from voile.table.private import PrivateTable
+from voile_base.errors import InfeasibleError, PlanError
 
 if TYPE_CHECKING:
     from voile.publish.generalization.evaluation import Evaluator
+    from voile.publish.generalization.lasting import LastingGroups
 
 __all__ = [
+    "TIMES_K",
     "assumptions",
+    "groups_shown",
     "guarantee",
     "infeasible",
     "infeasible_together",
+    "lasting_guarantee",
+    "number_of_rows",
     "out_of_reach",
+    "private_record",
+    "refuse_criteria_of_series",
+    "refuse_parameters_of_series",
+    "refuse_series",
+    "series_terms",
+    "told_of_members",
+    "told_of_suppressed",
+    "told_of_withheld",
     "too_few_rows",
 ]
+
 
 _ASSUMES = (
     "what anybody knows of a person beforehand stands in the quasi-identifiers, and in no other "
@@ -138,7 +165,7 @@ def infeasible(problem: Problem, k: int) -> InfeasibleError:
 
 def infeasible_together(problem: Problem) -> InfeasibleError:
     """Not even all rows as one group would do."""
-    from voile.publish.generalization.atoms import Atoms  # noqa: PLC0415 - as above
+    from voile.publish.generalization.regions import Atoms  # noqa: PLC0415 - as above
 
     atoms = Atoms(problem)
     groups = atoms.groups(np.zeros(len(atoms), dtype=np.int64), 1)
@@ -224,3 +251,216 @@ def _largest(
         middle = (low + high) // 2
         low, high = (middle, high) if having(middle) else (low, middle)
     return Decimal(low) if unit is None else (low * unit).normalize()
+
+
+_ATTEMPTS = (
+    "nobody knows of attempts that ended without a release, because the values of the rows broke "
+    "what is asked of them"
+)
+TIMES_K = 16
+"""Of k, the rows of a new group; see benchmarks/RESULTS.md."""
+
+
+def series_terms(
+    series: str,
+    record_key: str,
+    method: Mapping[str, str],
+    table: PrivateTable,
+    demands: Demands,
+) -> SeriesTerms:
+    """What stays the same over all releases of a series whose groups last."""
+    roles = table.plan.roles
+    words = {"criteria": demands.words} if demands.words else {}
+    named = ("ranking", "quasi_identifiers", "sensitive", "keep")
+    stated = {name: tuple(sorted(getattr(roles, name))) for name in named}
+    if not roles.ranking:
+        del stated["ranking"]
+    return SeriesTerms(
+        name=series,
+        method={**method, **words},
+        columns=dict(table.kinds(roles.published)),
+        roles=stated,
+        record_key=record_key,
+    )
+
+
+def lasting_guarantee(k: int, demands: Demands, series: str) -> Guarantee:
+    """What a release of a series promises, alone and with all earlier ones."""
+    statement = (
+        f"{k}-anonymous: every published row shares its published quasi-identifiers with at least "
+        f"{k - 1} others{demands.words}. The same holds over all releases of series {series!r}: "
+        "whoever intersects and subtracts their groups, and knows when each person joined and "
+        f"left, is left with rows of at least {k} people{_of_what_is_left(demands)}, those who "
+        "left included"
+    )
+    claim = KAnonymityClaim(k=k, suppression_limit=Decimal(1), **demands.claims())
+    implied = ("no other published data", "nobody reasons backwards")
+    unasked = [one for one in assumptions(demands) if not one.startswith(implied)]
+    return Guarantee(
+        (claim,),
+        statement,
+        (
+            *unasked,
+            *([_ATTEMPTS] if demands.words else []),
+            "the record key names the same person in every release, and each person once",
+            "no other published data is derived from the same rows than the releases of the series",
+        ),
+    )
+
+
+def refuse_parameters_of_series(
+    algorithm: str,
+    *,
+    limited: bool,
+    diversity: Diversity | None,
+    t: object,
+    criteria: Sequence[Any],
+) -> None:
+    """Raise ``PlanError`` for what a series has no use for, or cannot promise."""
+    if algorithm not in ("auto", "mondrian"):
+        msg = (
+            f'series: algorithm = "{algorithm}" finds levels for all rows at once, and a series '
+            'keeps the groups that it has published; choose "mondrian", or leave algorithm out'
+        )
+        raise PlanError(msg)
+    if limited:
+        msg = (
+            "series: leave suppression_limit out; how many rows go depends on who leaves the table"
+        )
+        raise PlanError(msg)
+    refuse_criteria_of_series(diversity, criteria, t)
+
+
+def refuse_criteria_of_series(
+    diversity: Diversity | None, criteria: Sequence[Any], t: object = None
+) -> None:
+    """Raise ``PlanError`` for criteria that a series of groups that last cannot promise."""
+    asked = [] if diversity is None else [diversity.of("any")]
+    if t is not None or not all(_is_distinct(one) for one in (*asked, *criteria)):
+        msg = (
+            "series: it keeps k and l different values. Whether other criteria hold of those who "
+            "leave together depends on who they are, and t compares with all rows of the table, "
+            "which are others in every release; leave them out"
+        )
+        raise PlanError(msg)
+
+
+def refuse_series(table: PrivateTable, record_key: str | None) -> None:
+    """Raise ``PlanError`` where rows cannot be followed from release to release."""
+    if record_key is None:
+        msg = (
+            "[method] series needs record_key: people come and go, and only a column that tells "
+            "rows apart shows who left, who came back and whose row changed"
+        )
+        raise PlanError(msg)
+    if table.plan.roles.unit is not None:
+        msg = (
+            "[method] series: the plan names persons or households with several rows. These arrive "
+            "in different months and stand in different groups, which whoever knows a person could "
+            "intersect; make one row of each person, or leave series out"
+        )
+        raise PlanError(msg)
+
+
+def told_of_members(made: LastingGroups, k: int) -> Iterator[str]:
+    """What a custodian is told of the rows that are not shown; private."""
+    yield from told_of_withheld(made.withheld, k)
+    if made.waiting:
+        yield (
+            f"{number_of_rows(made.waiting)} new and too few for a group of {k}; a later release "
+            "shows them when more have come"
+        )
+    if made.refused:
+        yield (
+            f"{number_of_rows(made.refused)} new and will never be shown: their groups break what "
+            "is asked of the sensitive values, and showing them with others would tell that"
+        )
+
+
+def told_of_withheld(rows: int, k: int) -> Iterator[str]:
+    """The same of rows that are in the table and shown no more."""
+    if rows:
+        yield (
+            f"{number_of_rows(rows)} in the table and not shown, for good: those went with others "
+            f"who left their group, so that at least {k} went at once, or have changed since they "
+            "were first published, or have left and come back"
+        )
+
+
+def number_of_rows(rows: int) -> str:
+    """A number of rows, and the verb."""
+    return "1 row is" if rows == 1 else f"{rows:,} rows are"
+
+
+def _is_distinct(criterion: object) -> bool:
+    return isinstance(criterion, LDiversity) and criterion.kind == "distinct"
+
+
+def _of_what_is_left(demands: Demands) -> str:
+    return ", whose sensitive values are as diverse as those of a group" if demands.words else ""
+
+
+def private_record(
+    table: PrivateTable,
+    release: Release,
+    solution: Solution,
+    objective: ObjectiveName,
+    notices: Sequence[str],
+) -> PrivateRecord:
+    """The record of a release that was just made."""
+    groups, choice = groups_shown(solution), solution.choice
+    return PrivateRecord(
+        rows_in=table.rows + table.dropped,
+        rows_out=release.rows,
+        suppressed=table.dropped + solution.suppressed,
+        held=0,
+        objective=_figure(solution.loss),
+        decision={
+            **release.method["decision"],
+            "groups": groups,
+            "examined": solution.examined,
+            **(
+                {
+                    "losses": {name: _figure(loss) for name, loss in choice.losses.items()},
+                    "bound": _figure(choice.bound),
+                }
+                if choice
+                else {}
+            ),
+        },
+        notices=tuple(notices),
+        summary=(
+            f"in {groups:,} group{'s' * (groups != 1)}, {objective} {solution.loss:.6g}"
+            f"{_chosen(choice)}"
+        ),
+    )
+
+
+def told_of_suppressed(solution: Solution, rows: int, algorithm: str) -> tuple[str, ...]:
+    """What is to be known of rows that were left out, and of a search that ended early."""
+    notices = []
+    if solution.suppressed:
+        left_out = "1 row was" if solution.suppressed == 1 else f"{solution.suppressed:,} rows were"
+        notices.append(
+            f"{left_out} left out of {rows:,}, as suppression_limit allows; who is left out "
+            "is unusual, so the release shows unusual people less often than there are"
+        )
+    if algorithm == "k-optimize" and not solution.proved:
+        notices.append("the groups may not be the best ones: the search ended before its proof")
+    return tuple(notices)
+
+
+def _figure(loss: float) -> str:
+    return format(Decimal(repr(loss)), "f")
+
+
+def _chosen(choice: AlgorithmChoice | None) -> str:
+    """Which algorithm was taken, and how far it is from the best, for the custodian."""
+    if choice is None:
+        return ""
+    return f" by {choice.algorithm}; no generalization is below {choice.bound:.6g}"
+
+
+def groups_shown(solution: Solution) -> int:
+    """How many groups the release shows: those that show the same are one."""
+    return len(np.unique(np.column_stack([c.codes for c in solution.columns]), axis=0))

@@ -8,11 +8,21 @@ appearance: what is searched, and what precision and recall count, are appearanc
 of such rows or none, and they are published together.
 
 Cost: O(r) for r rows in that box, apart from the search.
+
+Texts with a declared order: how ranges of them read.
+
+A range reads ``worst to best``, and one text alone as itself.
+
+Cost: O(q**2) for an order of q texts, once.
+
+The rows of a series of rankings, followed from release to release: summary, before a decision.
+
+Cost: a match of n rows with the marks of earlier releases, and two counts of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,24 +33,45 @@ from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.units import GroupedUnits
+from voile.publish.generalization.lasting import settled
 from voile.publish.generalization.regions import regions
-from voile.publish.ranking.groups import Group, Search, publish_groups
+from voile.publish.generalization.terms import Demands
+from voile.publish.ranking.groups import Group, Remnant, Search, SearchTerms, publish_groups
 from voile.publish.ranking.groups import RankedBoxes as Found
-from voile.publish.ranking.ordered import range_names
-from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.scoring import Scoring
-from voile.publish.ranking.terms import SearchTerms
+from voile.release.history import History
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.best_rows import ValueScores, in_one_unit
 from voile.table.decisions import RecodedColumn
+from voile.table.matching import Members
+from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
-from voile_base.errors import TableError
+from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Key
 
-__all__ = ["CountedTop", "Ranked", "rank", "shown_columns"]
+__all__ = ["CountedTop", "Ranked", "follow", "range_names", "rank", "shown_columns"]
+
+
+def range_names(column: str, order: Sequence[str]) -> Mapping[tuple[int, int], str]:
+    """How the range from one place to another reads, both from 1.
+
+    Raises ``PlanError`` where two ranges would read alike.
+    """
+    names = {
+        (low, high): order[low - 1] if low == high else f"{order[low - 1]} to {order[high - 1]}"
+        for high in range(1, len(order) + 1)
+        for low in range(1, high + 1)
+    }
+    if len(set(names.values())) < len(names):
+        msg = (
+            f'[columns.{column}] order: a text reads like a range of others ("X to Y"), so that '
+            "nobody could tell them apart; change it"
+        )
+        raise PlanError(msg)
+    return names
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,3 +316,32 @@ def _cells(
     pairs, cell = np.unique(group[inside] * len(total) + codes[inside], return_inverse=True)
     summed = np.bincount(cell, rows[inside]).astype(np.int64)
     return SensitiveCells(pairs // len(total), pairs % len(total), summed, total)
+
+
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """All rows of a table, and what earlier releases made of them; private."""
+
+    members: Members
+    top: CountedTop
+    number: NDArray[np.int64]
+    """Shape (g,): the class of each counted combination; see ``table.membership``."""
+    criteria: Sequence[Criterion]
+
+
+def follow(
+    table: PrivateTable, tops: int, history: History, scoring: Scoring, demands: Demands, draw: Key
+) -> _Followed:
+    """Match and count the rows, without those who left and those that go with them.
+
+    ``tops`` rows are among the best; ``draw`` is of this release alone.  Raises ``TableError``.
+    """
+    plan, record_key = table.plan, history.terms.record_key
+    assert record_key is not None
+    members = table.match_members(history.known, history.key, record_key, demands.columns)
+    columns = [*scoring.columns, *plan.roles.quasi_identifiers, *demands.columns]
+    values = table.count_combinations(columns)
+    criteria = demands.criteria(dict(zip(values.columns, values.values, strict=True)), plan)
+    members = settled(members, criteria, int(history.terms.method["k"]), draw)
+    counts, number = table.count_members(members, columns)
+    return _Followed(members, CountedTop.of(counts, tops, scoring, plan), number, criteria)

@@ -58,12 +58,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion
-from voile.publish.generalization.lasting_shown import NOTHING, blocks_of, regions_of, texts_of
+from voile.publish.generalization.lasting import NOTHING, blocks_of, regions_of, texts_of
 from voile.publish.generalization.regions import is_ordered
-from voile.publish.ranking.decision import CountedTop, Ranked, rank, shown_columns
-from voile.publish.ranking.groups import Search
-from voile.publish.ranking.ordered import range_names
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.decision import CountedTop, Ranked, range_names, rank, shown_columns
+from voile.publish.ranking.groups import Search, SearchTerms
 from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers

@@ -42,10 +42,17 @@ Readings, where the thesis leaves one open (success ratios of each: ``benchmarks
 Departures: a first set that is feasible is returned, and Algorithm 3 is not asked for a neighbour.
 Where rows were published before, or persons have several, a box is as precise as the less precise
 of its rows and its members, and has k persons.
+
+The searches by the names that a plan gives them, and the parameters that each takes.
+
+The names of the thesis ("K-ARQ: k-Anonymous Ranking Query", POSTECH 2011) mean its algorithms;
+``peeling-lift``, ``peeling-ratio``, ``growing``, ``growing-exchange``, ``exact`` and ``auto`` are
+ours.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal, get_args
@@ -63,15 +70,46 @@ from voile.publish.ranking.boxes import (
     tally,
     tighten,
 )
-from voile.publish.ranking.groups import RankingGroup
-from voile.publish.ranking.peeling import deleted
-from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.terms import SearchTerms, require
-from voile.publish.ranking.unpacking import outcome_of
+from voile.publish.ranking.exact import exact
+from voile.publish.ranking.groups import (
+    RankingGroup,
+    Remnant,
+    Search,
+    SearchTerms,
+    outcome_of,
+    require,
+)
+from voile.publish.ranking.heuristics import (
+    GrowingExchange,
+    PeelingLift,
+    auto,
+    deleted,
+    deletion,
+    growing,
+    insertion,
+    mondrian,
+    peeling_ratio,
+    perfect_precision,
+    perfect_recall,
+)
 from voile_base.compiled import njit
+from voile_base.errors import PlanError, nearest
 from voile_base.randomness import Key
 
-__all__ = ["Candidates", "Elements", "Grasp", "Theta", "ThetaRapid"]
+__all__ = [
+    "LIMITED",
+    "PARAMETERS",
+    "SEARCHES",
+    "Candidates",
+    "Elements",
+    "Grasp",
+    "SearchName",
+    "Theta",
+    "ThetaRapid",
+    "search",
+    "takes",
+]
+
 
 Candidates = Literal["feasible", "all"]
 Elements = Literal["chosen", "in-box"]
@@ -400,3 +438,82 @@ def _precisions(
         if allowed[2] or here.persons >= question.k:
             precision[candidate] = _precision(question, here)
     return precision
+
+
+SearchName = Literal[
+    "auto",
+    "exact",
+    "peeling-ratio",
+    "peeling-lift",
+    "growing",
+    "growing-exchange",
+    "theta",
+    "theta-rapid",
+    "grasp",
+    "insertion",
+    "deletion",
+    "mondrian",
+    "perfect-recall",
+    "perfect-precision",
+]
+
+_PLAIN: Mapping[str, Search] = {
+    "perfect-recall": perfect_recall,
+    "perfect-precision": perfect_precision,
+    "mondrian": mondrian,
+    "deletion": deletion,
+    "insertion": insertion,
+    "growing": growing,
+    "peeling-ratio": peeling_ratio,
+    "exact": exact,
+    "auto": auto,
+}
+_WITH_PARAMETERS: Mapping[str, Callable[..., Search]] = {
+    "grasp": Grasp,
+    "theta": Theta,
+    "theta-rapid": ThetaRapid,
+    "growing-exchange": GrowingExchange,
+    "peeling-lift": PeelingLift,
+}
+LIMITED = ("exact", "auto")
+"""Searches whose ``work`` and ``seconds`` stand in ``SearchTerms``, for each round divides them."""
+
+SEARCHES = (*_PLAIN, *_WITH_PARAMETERS)
+PARAMETERS = (
+    "theta", "alpha", "iterations", "exchange", "candidates", "elements", "lift", "slack", "work",
+    "seconds",
+)  # fmt: skip
+"""Of all searches."""
+
+
+def search(name: str, **parameters: Any) -> Search:
+    """The search of that name.  Raises ``PlanError`` for another name or parameter."""
+    if name not in SEARCHES:
+        known = ", ".join(SEARCHES)
+        msg = f"no such search: {name!r}{nearest(name, SEARCHES)} (known: {known})"
+        raise PlanError(msg)
+    _refuse_others(name, parameters)
+    if name in _PLAIN:
+        return _PLAIN[name]
+    return _WITH_PARAMETERS[name](**parameters)
+
+
+def takes(name: str) -> tuple[str, ...]:
+    """The parameters of a search."""
+    if name in _PLAIN:
+        return ("work", "seconds") if name in LIMITED else ()
+    made: Any = _WITH_PARAMETERS[name]
+    return tuple(field.name for field in fields(made))
+
+
+def _refuse_others(name: str, given: Iterable[str]) -> None:
+    """Raise ``PlanError`` for a parameter that the search does not take."""
+    for parameter in given:
+        if parameter not in takes(name):
+            takers = [f'"{other}"' for other in SEARCHES if parameter in takes(other)]
+            listed = f"{', '.join(takers[:-1])} or {takers[-1]}" if takers[1:] else takers[0]
+            msg = (
+                f'search = "{name}" does not take {parameter}, search = {listed} does: choose '
+                f"that, or leave {parameter} out"
+            )
+            raise PlanError(msg)

@@ -4,21 +4,27 @@ The search is not asked.  What readers see of a group, two ends a column, is lai
 table, which holds every row of the private table that lies between the extremes of the best rows.
 
 Cost: O(g m) for each group, for g combinations of values and m ranking columns.
+
+What a ranking says of itself: how columns are shown, and its boxes in ``release.json``.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.ranking.decision import CountedTop, Ranked
-from voile.publish.ranking.groups import Group
-from voile.publish.ranking.ordered import range_names
-from voile.publish.ranking.terms import SearchTerms
+from voile.disclosure.disclosure import Disclosure, GroupNumbering
+from voile.publish.generalization.regions import is_ordered
+from voile.publish.ranking.decision import CountedTop, Ranked, range_names
+from voile.publish.ranking.groups import Group, SearchTerms
+from voile.publish.shown import Spans, exactly, recoded
 from voile.release.check import GuaranteeBrokenError
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
@@ -26,16 +32,17 @@ from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.best_rows import in_one_unit
 from voile.table.decisions import RecodedColumn
-from voile.table.published import PublishedTable
-from voile.table.summaries import PublishedUnits
+from voile.table.published import GROUP, PublishedTable
+from voile.table.summaries import CombinationCounts, PublishedUnits
 
-__all__ = ["MeasuredGroup", "measure"]
+__all__ = ["disclosure", "document", "exact_json", "measure", "texts_of"]
+
 
 _GROUP = "group"
 
 
 @dataclass(frozen=True)
-class MeasuredGroup:
+class _MeasuredGroup:
     """What the release shows of one group, and what share of the rows in its box is best."""
 
     number: int
@@ -56,7 +63,7 @@ def measure(
     plan: Plan,
     terms: SearchTerms,
     whose: PublishedUnits | None = None,
-) -> list[MeasuredGroup]:
+) -> list[_MeasuredGroup]:
     """Each published group, by its number.
 
     ``columns`` is what the groups of ``ranked`` show; ``whose`` says which persons or households
@@ -85,7 +92,7 @@ def measure(
         if persons[index] < terms.k or precision < terms.precision:
             msg = f"group {index + 1} of the ranking has too few rows, or its box too few best ones"
             raise GuaranteeBrokenError(msg)
-        found.append(MeasuredGroup(index + 1, rows, precision, low, high))
+        found.append(_MeasuredGroup(index + 1, rows, precision, low, high))
     return found
 
 
@@ -178,3 +185,49 @@ def _text_side(
     cells = shown.cells([_GROUP], column)
     found = np.array([ends[str(cells.values.texts[code])] for code in cells.value.tolist()])
     return found[:, 0], found[:, 1]
+
+
+def disclosure(plan: Plan, counts: CombinationCounts, shown: Sequence[RecodedColumn]) -> Disclosure:
+    """What is ranked by and quasi-identifiers as the groups show them, and the rest as it is."""
+    spans: dict[str, Spans] = {}
+    values = dict(zip(counts.columns, counts.values, strict=True))
+    for name in (column.column for column in shown):
+        declared = plan.columns.get(name, ColumnPlan())
+        if name in plan.roles.ranking and declared.order is not None:
+            spans[name] = "range"
+        elif is_ordered(declared.bind_hierarchy(name, values[name]), values[name]):
+            spans[name] = "period"
+    by = (*plan.roles.quasi_identifiers, *plan.roles.ranking)
+    return Disclosure(
+        columns=exactly(plan.roles.published) | recoded(shown, None, spans),
+        groups=GroupNumbering(column=GROUP, made="alike", by=by),
+    )
+
+
+def document(
+    group: _MeasuredGroup, shift: Fraction, promised: Decimal | None = None
+) -> Mapping[str, object]:
+    """What ``release.json`` says of a group.
+
+    In a series that is the precision ``promised``: the one that it has changes with one newcomer.
+    """
+    precision = float(group.precision if promised is None else promised)
+    return {
+        "group": group.number,
+        "rows": group.rows,
+        "precision": round(precision, 6),
+        "score": [exact_json(shift + end) for end in (group.score_low, group.score_high)],
+    }
+
+
+def texts_of(method: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters of a method as a series compares them."""
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+        for name, value in method.items()
+    }
+
+
+def exact_json(value: Fraction) -> int | float:
+    """A number as JSON has it."""
+    return int(value) if value.denominator == 1 else float(value)

@@ -43,20 +43,22 @@ from pydantic import Field, Strict
 
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
-from voile.publish.generalization.lasting_statement import refuse_series, series_terms
+from voile.publish.generalization.statement import refuse_series, series_terms
 from voile.publish.generalization.terms import AskedCriteria, AskedDiversity, Demands, Diversity
 from voile.publish.publisher import SingleRelease
-from voile.publish.ranking.decision import CountedTop, Ranked, rank, shown_columns
-from voile.publish.ranking.expression import parse
-from voile.publish.ranking.following import follow
-from voile.publish.ranking.groups import Search
+from voile.publish.ranking.decision import CountedTop, Ranked, follow, rank, shown_columns
+from voile.publish.ranking.groups import Remnant, Search, SearchTerms, Ties
 from voile.publish.ranking.lasting import LastingQuery, lasting_boxes
-from voile.publish.ranking.local_search import Candidates, Elements
-from voile.publish.ranking.measuring import measure
-from voile.publish.ranking.record import disclosure, document, exact_json, texts_of
-from voile.publish.ranking.remnant import Remnant, Ties
-from voile.publish.ranking.scoring import Scoring
-from voile.publish.ranking.searches import LIMITED, PARAMETERS, SearchName, search
+from voile.publish.ranking.local_search import (
+    LIMITED,
+    PARAMETERS,
+    Candidates,
+    Elements,
+    SearchName,
+    search,
+)
+from voile.publish.ranking.measuring import disclosure, document, exact_json, measure, texts_of
+from voile.publish.ranking.scoring import Scoring, parse
 from voile.publish.ranking.statement import (
     RankingPromise,
     nothing_found,
@@ -64,7 +66,6 @@ from voile.publish.ranking.statement import (
     told_of_boxes,
     told_of_search,
 )
-from voile.publish.ranking.terms import SearchTerms
 from voile.publish.shown import shown_roles
 from voile.release.check import check_against_counts, check_departures
 from voile.release.history import History, Version, now

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voile.publish.generalization.lasting_statement import (
+from voile.publish.generalization.statement import (
     number_of_rows,
     refuse_criteria_of_series,
     told_of_withheld,
 )
 from voile.publish.generalization.terms import Demands, Diversity
 from voile.publish.protected import assumed_of_units, known_rows, stated_unit
-from voile.publish.ranking.groups import RankedBoxes
-from voile.publish.ranking.remnant import Ties
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.groups import RankedBoxes, SearchTerms, Ties
 from voile.release.claims import RankingClaim
 from voile.release.release import Guarantee
 from voile.schema.persons import others_told, units_told
