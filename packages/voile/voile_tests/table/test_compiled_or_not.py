@@ -17,8 +17,8 @@ ROWS = 50_000
 
 
 def _counted(rng: np.random.Generator) -> list[Any]:
-    codes = rng.integers(0, 300, ROWS).astype(np.uint16)
-    return [codes.count_codes(codes, 310)]
+    drawn = rng.integers(0, 300, ROWS).astype(np.uint16)
+    return [codes.count_codes(drawn, 310)]
 
 
 def _pairs(rng: np.random.Generator) -> list[Any]:

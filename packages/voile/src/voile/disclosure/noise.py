@@ -44,12 +44,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Chosen
+from voile.disclosure.known import Floats
 from voile.disclosure.noise_loops import weigh
 from voile_base.errors import TableError
 
 __all__ = ["LEAST_SCALE", "NoiseDistributions", "NoisyEvidence", "Readings"]
 
-Floats = NDArray[np.float64]
 
 LEAST_SCALE = 1 / 64
 """In steps of the grid: noise that is as good as none."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from voile.disclosure.known import Floats
 from voile_base.compiled import njit
-from voile_geo.geodesy import Floats
 
 __all__ = ["weigh"]
 

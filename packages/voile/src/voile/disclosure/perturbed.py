@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from voile.disclosure.evidence import Chosen
 from voile.disclosure.exact import AsItReads
 from voile.disclosure.known import DistinctCells, Domain, Floats, Indices, Known
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from voile.disclosure.covering import Covered
 
 __all__ = ["NearEvidence", "Perturbed"]
-
-Chosen = slice | Indices
 
 
 class Perturbed(AsItReads):

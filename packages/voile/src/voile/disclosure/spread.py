@@ -22,14 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.known import Floats, Indices
 from voile_base.ondemand import on_demand
 
 __all__ = ["Spread"]
 
 sparse = on_demand("scipy.sparse")
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

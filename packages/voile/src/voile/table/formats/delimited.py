@@ -181,7 +181,7 @@ def _read(lines: Sequence[str], dialect: Dialect, *, whole: bool) -> _Reading:
         quotechar=dialect.quote,
         escapechar=dialect.escape,
         doublequote=dialect.escape is None,
-        quoting=csv.QUOTE_NONE if dialect.quote is None else python_csv.QUOTE_MINIMAL,
+        quoting=python_csv.QUOTE_NONE if dialect.quote is None else python_csv.QUOTE_MINIMAL,
         strict=True,
     )
     rows: list[tuple[str, ...]] = []
