@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks import league_sdnist
 from benchmarks.league_files import COLUMNS, run_in
-from voile.disclosure.value_set import named_values
+from voile.disclosure.interval import named_values
 
 __all__ = ["Scores", "drawn", "scored", "sdnist_scores"]
 

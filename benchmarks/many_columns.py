@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import voile
 from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table, Target
-from voile.disclosure.value_set import named_values
+from voile.disclosure.interval import named_values
 from voile.schema.plan import parse_plan
 
 __all__ = ["run"]

@@ -17,9 +17,13 @@ from numpy.typing import NDArray
 import voile
 from benchmarks.data import shared_file
 from voile.attack.row_tracing import RowTracingAttack
-from voile.models.dependence import PairCounts, entropy
 from voile.models.divergence import DivergenceSums
-from voile.models.permutation import expected_divergence, whole_column_log_probability
+from voile.models.permutation import (
+    PairCounts,
+    entropy,
+    expected_divergence,
+    whole_column_log_probability,
+)
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
 from voile.publish.m_shuffle.segments import Segments, optimal_segments
 from voile.schema.plan import Plan, parse_plan

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.trucks_data import Drive
-from voile.utility.arrival import AlongRoads, ConstantSpeed, Position, arrival_errors
+from voile.utility.trips import AlongRoads, ConstantSpeed, Position, arrival_errors
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import LocationNoise, noisy_distances, perturb

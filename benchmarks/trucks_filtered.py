@@ -20,7 +20,7 @@ from benchmarks.trucks_days import clustered
 from benchmarks.trucks_staying import DEFAULT, EPSILON, INTERVAL, STAYING
 from voile.attack.trajectory.adversaries import RoadAdversary, share_right, smoother
 from voile.attack.trajectory.reports import Sighted
-from voile.utility.arrival import ConstantSpeed, arrival_errors
+from voile.utility.trips import ConstantSpeed, arrival_errors
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import LocationNoise, perturb

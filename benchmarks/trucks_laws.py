@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from benchmarks.record import Measurement, Table, Target
-from voile.utility.arrival import distance_errors, expected_distance_error
+from voile.utility.trips import distance_errors, expected_distance_error
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats, displace, separation
 from voile_geo.planar.angles import turn_deviation, turn_within, turn_within_truncated

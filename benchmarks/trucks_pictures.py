@@ -17,7 +17,7 @@ from benchmarks.trucks_worldwide import TRACES, Trace
 from voile.attack.trajectory.adversaries import RoadEstimate
 from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.on_release import Limits, follow_trips
-from voile.cli.attack_pictures import Gallery
+from voile.cli.trips import Gallery
 from voile.release.release import Release
 from voile.study.run import make_release
 from voile_base.randomness import Randomness

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tools.sources import SOURCES
 from voile.publish.geo_indistinguishability.parameters import Mechanism
 from voile.publish.registry import method_names
-from voile.release.registry import CLAIMS
+from voile.release.claims import CLAIMS
 
 __all__ = ["asked_names", "places"]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import incremental_speed, naive_baseline, record, seed, static_speed
-from voile.models.differencing import pairwise_breaches
+from voile.models.ke_anonymity import pairwise_breaches
 from voile.publish.ke_anonymity.static import optimal_blocks
 
 WAYS = (seed.BY_ROWS, seed.BORDERS_FIRST, seed.STRENGTHENED)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from voile.attack.registry import ATTACKS
 from voile.audit.registry import RISKS
-from voile.disclosure.registry import SHOWN
-from voile.models.registry import CRITERIA
+from voile.disclosure.shown import SHOWN
+from voile.models.criteria import CRITERIA
 from voile.publish.registry import METHODS
-from voile.release.registry import CLAIMS
+from voile.release.claims import CLAIMS
 from voile.table.engines import ENGINES
 from voile.table.formats.registry import FORMATS
-from voile.utility.registry import MEASURES
+from voile.utility.protocol import MEASURES
 
 __all__ = ["OTHERS", "environment_with_others", "others_installed"]
 

@@ -45,7 +45,7 @@ _COMMANDS = {
     "demo": ("voile.cli.demo", "publish an example table twice, query it, attack it"),
     "dossier": ("voile.cli.dossier", "what was judged, on one page for those who decide"),
     "inspect": ("voile.cli.inspect", "what a table holds and how exposed it is"),
-    "key": ("voile.cli.key", "make the key of a signer, or show its public part"),
+    "key": ("voile.cli.sign", "make the key of a signer, or show its public part"),
     "ledger": ("voile.cli.ledger", "what has been promised so far"),
     "pack": ("voile_pack.command", "pack parcels, private or published"),
     "plan": ("voile.cli.plan", "propose a plan for a table, or hold one against it"),
@@ -57,7 +57,7 @@ _COMMANDS = {
     "studio": ("voile_studio.command", "all of this for one table, in a browser on this machine"),
     "study": ("voile.cli.study", "make one release, put it to the test, report on both"),
     "table": ("voile.cli.table", "tables of counts and sums, protected cell by cell"),
-    "verify": ("voile.cli.verify", "whether anything was changed since it was signed"),
+    "verify": ("voile.cli.sign", "whether anything was changed since it was signed"),
 }
 """Of all distributions: the module and the first words of each."""
 _OTHERS: Registry[click.Command] = Registry(

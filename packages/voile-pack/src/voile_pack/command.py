@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.options import engine_option
-from voile.cli.tables import TABLE
+from voile.cli.options import TABLE, engine_option
 from voile.release.manifest import DOCUMENT
 from voile.table.places import Place
 from voile_base.errors import InputError, TableError
@@ -24,8 +23,8 @@ from voile_base.terminal import print_json, progress, say, telling_what_is_done
 if TYPE_CHECKING:
     import numpy as np
 
-    from voile.disclosure.disclosure import Disclosure
-    from voile.release import stored
+    from voile.disclosure.shown import Disclosure
+    from voile.release import release as stored
     from voile.schema.numbers import ExactNumbers
     from voile.table import opening as table_columns
     from voile.table.opening import NumberColumns
@@ -39,7 +38,7 @@ else:
     parcels = on_demand("voile_pack.parcels")
     distributions = on_demand("voile_pack.distributions")
     instance = on_demand("voile_pack.instance")
-    stored = on_demand("voile.release.stored")
+    stored = on_demand("voile.release.release")
     table_columns = on_demand("voile.table.opening")
 
 __all__ = ["pack_command"]

@@ -53,7 +53,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.stated_noise import Cluster, StatedNoise
+from voile.disclosure.noise import Cluster, StatedNoise
 from voile_base.errors import InputError
 
 __all__ = [

@@ -10,15 +10,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering, Shown
-from voile.disclosure.exact import Exact
-from voile.disclosure.generalized import Generalized
-from voile.disclosure.interval import Interval
+from voile.disclosure.exact import Exact, Numbered, Withheld
+from voile.disclosure.interval import Generalized, Interval
 from voile.disclosure.moved import Moved, PlanarZones, Remaining
 from voile.disclosure.noisy import Noisy
-from voile.disclosure.numbered import Numbered
 from voile.disclosure.permuted import Permuted
-from voile.disclosure.withheld import Withheld
+from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
 from voile_base.values.exact import exact_decimal

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from voile.publish.ranking.publisher import Ranking
     from voile.publish.registry import read_plan
     from voile.query.answer import answer
-    from voile.release.release import Guarantee, Release
-    from voile.release.stored import read_release
+    from voile.release.release import Guarantee, Release, read_release
     from voile.schema.budget import BudgetPlan
     from voile.schema.plan import ColumnPlan, Method, Plan
     from voile.schema.roles import Roles
@@ -73,7 +72,7 @@ _HOMES = {
     "open_table": "voile.table.opening",
     "make_release": "voile.study.run",
     "read_plan": "voile.publish.registry",
-    "read_release": "voile.release.stored",
+    "read_release": "voile.release.release",
     "run_study": "voile.study.single",
 }
 

@@ -18,7 +18,7 @@ from voile.publish.generalization import Generalization
 from voile.schema.hierarchy.intervals import Intervals
 from voile.schema.plan import ColumnPlan, Method, Plan
 from voile.schema.roles import Roles
-from voile.study.choosing import chooser
+from voile.study.single import chooser
 from voile.table.opening import open_frame
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness

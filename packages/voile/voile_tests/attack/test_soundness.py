@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.attack.differencing import DifferencingAttack
-from voile.models.differencing import atom_breaches
+from voile.models.ke_anonymity import atom_breaches
 from voile_testing.examples import examples
 
 EVERYBODY = DifferencingAttack(k=10**6, most=None)

@@ -12,8 +12,7 @@ from voile.audit.rehearsed import risks_of_rehearsal
 from voile.policy.case import open_case
 from voile.policy.checking import judge
 from voile.policy.stated import policy_of_text
-from voile.study.evidence import EvidenceTerms
-from voile.study.instruments import Instruments
+from voile.study.evidence import EvidenceTerms, Instruments
 from voile.study.record import StudyRecord
 from voile.study.single import make_study
 from voile_tests.audit.tables import people

@@ -28,13 +28,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from voile.ledger import Ledger, fleets, records, settling
+from voile.ledger import Ledger, records, trips
 from voile.ledger.row_sets import RowFolder
 from voile.publish.ke_anonymity.static import optimal_blocks
 from voile.publish.registry import publisher_of
 from voile.release import folder as release_folder
 from voile.schema.plan import parse_plan
-from voile.study import staging
+from voile.study import run
 from voile.table.engines import AUTO, engine_of
 from voile.table.engines.shared import permute_within_runs
 from voile.table.keeping import KeptRows
@@ -133,13 +133,13 @@ Points = dict[str, tuple[object, str, Callable[..., object]]]
 STAGING: Points = {
     "before the write": (PublishedTable, "write", die),
     "during the write": (PublishedTable, "write", half_written),
-    "before the check": (staging, "check_release", die),
-    "after the check": (staging, "check_release", dying(staging.check_release)),
+    "before the check": (run, "check_release", die),
+    "after the check": (run, "check_release", dying(run.check_release)),
 }
 APPEARING: Points = {
-    "before the document": (staging, "write_document", die),
+    "before the document": (run, "write_document", die),
     "during the document": (release_folder, "write_text", half_said),
-    "after the document": (staging, "write_document", dying(staging.write_document)),
+    "after the document": (run, "write_document", dying(run.write_document)),
     "before the rename": (release_folder, "sync", at_flush(1)),
     "after the rename": (release_folder, "sync", at_flush(2)),
 }
@@ -153,12 +153,12 @@ POINTS: Points = {
     "after the commit": (Ledger, "commit", dying(Ledger.commit)),
     **APPEARING,
     "before settling": (Ledger, "settle_series", die),
-    "inside the settling": (settling, "settle_version", dying(settling.settle_version)),
+    "inside the settling": (records, "settle_version", dying(records.settle_version)),
     "after settling": (Ledger, "settle_series", dying(Ledger.settle_series)),
 }
 TRIPS_POINTS: Points = {
     "before the charge": (Ledger, "charge", die),
-    "inside the transaction": (fleets, "charge", dying(fleets.charge)),
+    "inside the transaction": (trips, "charge", dying(trips.charge)),
     "after the charge": (Ledger, "charge", dying(Ledger.charge)),
     **STAGING,
     **APPEARING,

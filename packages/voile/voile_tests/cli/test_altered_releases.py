@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from voile.release.recounting import read_recounted
-from voile.release.stored import read_release
+from voile.release.release import read_release
 from voile.signing.keys import new_key
 from voile_base.errors import RefusedError
 from voile_tests.policy.cases import ORIGINAL, policy, studied, voile

@@ -98,7 +98,7 @@ def test_no_command_leaves_the_engine_that_was_asked_for(desk, monkeypatch):
     for verb in ("scan", "of_native", "of_arrow"):
         monkeypatch.setattr(PolarsEngine, verb, refused)
     monkeypatch.setattr(opening, "read_frame", refused)
-    monkeypatch.setattr("voile.ledger.promises.AUTO", "plain")  # what audits a ledger is our own
+    monkeypatch.setattr("voile.ledger.audit.AUTO", "plain")  # what audits a ledger is our own
     assert all_of_it("plain") == expected
 
 

@@ -14,16 +14,16 @@ from numba import njit
 
 from voile.ledger import records
 from voile.release import folder as release_folder
+from voile.study import run
 from voile.study import run as corridor
-from voile.study import staging
 from voile.table.published import PublishedTable
 
 STEPS = [
     (corridor, "open_table"),
-    (staging, "check_release"),
+    (run, "check_release"),
     (PublishedTable, "write"),
     (records, "append"),
-    (staging, "write_document"),
+    (run, "write_document"),
     (release_folder, "sync"),
 ]
 """Where things may go wrong, from reading to the last flush."""

@@ -15,7 +15,7 @@ import pytest
 
 from voile.ledger import Ledger
 from voile.release import folder as release_folder
-from voile.study import staging
+from voile.study import run
 from voile.study.transaction import ReleaseTransaction
 from voile_base.errors import LedgerError
 
@@ -55,7 +55,7 @@ class Pay:
     def lose(self, rows, out, monkeypatch):
         """A publisher that is killed after the commit and before its folder appears."""
         with monkeypatch.context() as patched:
-            patched.setattr(staging, "write_document", _stop)
+            patched.setattr(run, "write_document", _stop)
             patched.setattr(ReleaseTransaction, "take_back", lambda *_: [])
             assert self.desk.run(*self.order(rows, out)).status == 130
         assert not (self.desk / out).exists()

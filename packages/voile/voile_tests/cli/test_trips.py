@@ -170,7 +170,7 @@ def test_trips_of_a_release_that_never_appears_stay_charged(desk, monkeypatch):
     table, ledger = desk.file(LINES, "trips.csv"), desk / "ledger.db"
     plan = desk.plan(ZONES.format(budget=2.5))
     with monkeypatch.context() as patched:
-        patched.setattr("voile.study.staging.check_release", stop)
+        patched.setattr("voile.study.run.check_release", stop)
         done = desk.run("publish", table, "--plan", plan, "--out", desk / "o", "--ledger", ledger)
     assert done.status == 130
     (fleet,) = desk.run("ledger", "show", "--json", "--ledger", ledger).document["fleets"]

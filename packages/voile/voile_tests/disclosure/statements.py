@@ -6,11 +6,9 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from voile.disclosure.altered import Altered
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
-from voile.disclosure.exact import Exact
-from voile.disclosure.generalized import Generalized
-from voile.disclosure.interval import Interval
+from voile.disclosure.exact import Exact, Numbered, Withheld
+from voile.disclosure.foreign import Altered, Typical
+from voile.disclosure.interval import Generalized, Interval
 from voile.disclosure.moved import (
     Moved,
     PlanarZones,
@@ -21,10 +19,8 @@ from voile.disclosure.moved import (
     TurningLaplace,
 )
 from voile.disclosure.noisy import Cluster, Noisy
-from voile.disclosure.numbered import Numbered
 from voile.disclosure.permuted import Permuted
-from voile.disclosure.typical import Typical
-from voile.disclosure.withheld import Withheld
+from voile.disclosure.shown import Disclosure, GroupNumbering
 
 __all__ = ["DISCLOSURES", "SHOWN"]
 

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.exact import Exact
 from voile.disclosure.interval import Interval
 from voile.disclosure.noisy import Cluster, Noisy
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.release.release import Release
 from voile.table.opening import published_rows
 from voile_base.errors import TableError
@@ -109,7 +109,7 @@ def test_statements_load_no_table():
     """Who states or reads how columns are shown loads no frames and no compiled code."""
     heavy = ("polars", "pandas", "scipy", "numba", "pyarrow")
     code = (
-        "import sys, pkgutil, importlib, voile_base.values.value, voile.disclosure.disclosure; "
+        "import sys, pkgutil, importlib, voile_base.values.value, voile.disclosure.shown; "
         f"print([m for m in {heavy!r} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voile.disclosure.aggregate import Aggregate, Label
+from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.evidence import IntervalEvidence, Labels
-from voile.disclosure.exact import Exact
-from voile.disclosure.generalized import Generalized
-from voile.disclosure.interval import Interval
-from voile.disclosure.withheld import Withheld
+from voile.disclosure.exact import Exact, Withheld
+from voile.disclosure.interval import Generalized, Interval
 from voile_base.errors import InputError, TableError
 from voile_tests.disclosure.sides import Knows, Shows, fits
 

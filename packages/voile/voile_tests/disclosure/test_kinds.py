@@ -8,17 +8,13 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from voile.disclosure.aggregate import Aggregate, Label
-from voile.disclosure.altered import Altered
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
-from voile.disclosure.exact import Exact
-from voile.disclosure.generalized import Generalized
-from voile.disclosure.interval import Interval
+from voile.disclosure.counted import Aggregate, Label
+from voile.disclosure.exact import Exact, Numbered, Withheld
+from voile.disclosure.foreign import Altered, Typical
+from voile.disclosure.interval import Generalized, Interval
 from voile.disclosure.moved import Moved, PlanarZones, Remaining, StatedPlanarLaplace
-from voile.disclosure.numbered import Numbered
 from voile.disclosure.permuted import Permuted
-from voile.disclosure.typical import Typical
-from voile.disclosure.withheld import Withheld
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
 from voile_tests.disclosure.test_disclosure import NOISY

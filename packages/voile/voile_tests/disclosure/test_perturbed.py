@@ -9,7 +9,7 @@ import pytest
 
 from voile.disclosure.covering import intervals_covered, sets_covered
 from voile.disclosure.evidence import IntervalEvidence
-from voile.disclosure.perturbed import NearEvidence, Perturbed
+from voile.disclosure.foreign import NearEvidence, Perturbed
 from voile_base.errors import TableError
 from voile_tests.disclosure.sides import Knows, Shows
 

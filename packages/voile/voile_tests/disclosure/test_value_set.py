@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.disclosure.evidence import Sets
-from voile.disclosure.value_set import ANYTHING, named_values, set_text
+from voile.disclosure.interval import ANYTHING, named_values, set_text
 
 texts = st.text(alphabet="ab|\\*0 ,", max_size=4)
 sets = st.lists(st.one_of(st.none(), texts), min_size=1, max_size=5, unique=True)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from voile.dp.accounting import spent
 from voile.dp.events import PrivacyEvent
-from voile.ledger import BudgetState, CarriedRows, Charge, Ledger, spending
+from voile.ledger import BudgetState, CarriedRows, Charge, Ledger, budget
 from voile.schema.budget import BudgetPlan
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
@@ -247,7 +247,7 @@ def test_a_version_and_what_it_spends_are_one_commit(ledger, grown, charged, mon
     history = grown(None)
     both = charged(None, "1", release_id=history.latest.release_id)
     with monkeypatch.context() as patched:
-        patched.setattr(spending, "_update_head", _fail)
+        patched.setattr(budget, "_update_head", _fail)
         with pytest.raises(ZeroDivisionError):
             ledger.commit(None, history, both)
     assert ledger.load("salaries") is None

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.ledger import Ledger, chunks
+from voile.ledger import Ledger, row_sets
 from voile.release.history import Blocks, History, SeriesTerms, Version
 from voile.schema.numbers import ExactNumbers
 from voile.table.engines import AUTO, engine_of
@@ -175,7 +175,7 @@ def test_the_ledger_itself_does_not_grow_with_rows(tmp_path, grown):
 
 def test_arrays_longer_than_a_chunk(tmp_path, grown, monkeypatch):
     """Arrays that need several chunks come back whole and in order."""
-    monkeypatch.setattr(chunks, "_CHUNK", 100)
+    monkeypatch.setattr(row_sets, "_CHUNK", 100)
     ledger = Ledger(tmp_path / "ledger.db")
     history = grown(None, blocks=300)
     ledger.commit(None, history)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from voile.ledger import Ledger
-from voile.ledger.promises import broken_promises
+from voile.ledger.audit import broken_promises
 from voile.release.history import Blocks
 from voile.schema.numbers import ExactNumbers
 from voile.table.engines import AUTO, engine_of

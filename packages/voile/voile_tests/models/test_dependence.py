@@ -15,8 +15,7 @@ from sklearn.metrics import (
     normalized_mutual_info_score,
 )
 
-from voile.models.dependence import PairCounts, entropy
-from voile.models.hypergeometric import chance_information
+from voile.models.permutation import PairCounts, chance_information, entropy
 
 labels = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=40)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.models.differencing import Breach, atom_breaches, pairwise_breaches
+from voile.models.ke_anonymity import Breach, atom_breaches, pairwise_breaches
 from voile_testing.examples import examples
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.models.exactness import at_most
+from voile.models.criteria import at_most
 
 limits = st.one_of(
     st.decimals(0, 10**12, places=4), st.sampled_from([Decimal("1e80"), Decimal(400), Decimal(401)])

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.models.dependence import entropy
 from voile.models.permutation import (
     chance_per_row,
     constant_clusters,
+    entropy,
     expected_divergence,
     log_arrangements,
     whole_column_log_probability,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from voile.models.criteria import criterion_of
 from voile.models.l_diversity import LDiversity
-from voile.models.registry import criterion_of
 from voile.models.t_closeness import TCloseness
 from voile_base.errors import PlanError
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.models.differencing import pairwise_breaches
+from voile.models.ke_anonymity import pairwise_breaches
 from voile.publish.ke_anonymity import KEAnonymity, as_printed
 from voile.publish.ke_anonymity.as_printed import AS_PRINTED, printed_blocks
 from voile.publish.registry import publisher_of

@@ -6,7 +6,7 @@ Histories are written as values, one list per block, as a reader of the paper wo
 import numpy as np
 import pytest
 
-from voile.models.differencing import atom_breaches, pairwise_breaches
+from voile.models.ke_anonymity import atom_breaches, pairwise_breaches
 from voile.publish.ke_anonymity import exact as exact_module
 from voile.publish.ke_anonymity.exact import exact_blocks
 from voile.publish.ke_anonymity.full_cover import full_cover_blocks

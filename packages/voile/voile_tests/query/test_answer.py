@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.disclosure.generalized import Generalized
+from voile.disclosure.interval import Generalized
 from voile.query import Answer, answer
 from voile.table.opening import published_rows
 from voile_base.errors import QueryError

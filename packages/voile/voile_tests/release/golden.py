@@ -22,11 +22,9 @@ from voile.publish.registry import read_plan
 from voile.query import answer
 from voile.release.check import check_release
 from voile.release.reading.sightings import People, PublishedRows
-from voile.release.release import Release
-from voile.release.stored import read_release
+from voile.release.release import Release, read_release
 from voile.utility.marginals import distributions
-from voile.utility.protocol import Comparison
-from voile.utility.registry import measures
+from voile.utility.protocol import Comparison, measures
 from voile_base.errors import VoileError
 from voile_base.randomness import Randomness
 from voile_geo.roads.reading import read_roads

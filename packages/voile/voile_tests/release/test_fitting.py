@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from voile.release.fitting import fitting
-from voile.release.trip_sums import TripSums, busiest_vehicle, sums_of
-from voile.release.trips import FleetTerms, TripCosts
+from voile.release.trips import FleetTerms, TripCosts, TripSums, busiest_vehicle, fitting, sums_of
 from voile_base.errors import RefusedError
 from voile_geo.planar.composition import composed_epsilon
 from voile_geo.planar.losses import LossDistribution

@@ -10,7 +10,7 @@ import pytest
 from voile.disclosure.exact import Exact
 from voile.disclosure.noisy import Noisy
 from voile.publish.registry import read_plan
-from voile.release.stored import read_release
+from voile.release.release import read_release
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
 from voile_base.randomness import Randomness

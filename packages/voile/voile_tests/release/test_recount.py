@@ -14,7 +14,7 @@ import pytest
 
 from voile.release.manifest import manifest_of
 from voile.release.recounting import read_recounted, recount
-from voile.release.stored import read_release
+from voile.release.release import read_release
 from voile_base.errors import RefusedError
 from voile_tests.policy.cases import voile
 from voile_tests.release.listing import list_again

@@ -20,10 +20,10 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from voile.ledger import Ledger, spending
+from voile.ledger import Ledger, budget
 from voile.release import folder as release_folder
 from voile.release.manifest import release_document
-from voile.study import staging
+from voile.study import run
 from voile.study.run import make_release
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
@@ -52,21 +52,21 @@ epsilon = 100
 
 POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
     "before the charge": (Ledger, "charge", die),
-    "inside the charge": (spending, "charge", dying(spending.charge)),
+    "inside the charge": (budget, "charge", dying(budget.charge)),
     "after the charge": (Ledger, "charge", dying(Ledger.charge)),
     "during the write": (PublishedTable, "write", half_written),
-    "before the check": (staging, "check_release", die),
-    "after the check": (staging, "check_release", dying(lambda *_: None)),
+    "before the check": (run, "check_release", die),
+    "after the check": (run, "check_release", dying(lambda *_: None)),
     "before the commit": (Ledger, "commit", die),
     "while rows are written": (KeptRows, "write", half_kept),
-    "inside the commit": (spending, "leave_out", dying(spending.leave_out)),
+    "inside the commit": (budget, "leave_out", dying(budget.leave_out)),
     "after the commit": (Ledger, "commit", dying(Ledger.commit)),
-    "before the document": (staging, "write_document", die),
-    "after the document": (staging, "write_document", dying(staging.write_document)),
+    "before the document": (run, "write_document", die),
+    "after the document": (run, "write_document", dying(run.write_document)),
     "before the rename": (release_folder, "sync", at_flush(1)),
     "after the rename": (release_folder, "sync", at_flush(2)),
     "before settling": (Ledger, "settle", die),
-    "inside the settling": (spending, "settle", dying(spending.settle)),
+    "inside the settling": (budget, "settle", dying(budget.settle)),
     "after settling": (Ledger, "settle", dying(Ledger.settle)),
 }
 

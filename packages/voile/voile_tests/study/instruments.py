@@ -16,10 +16,9 @@ import polars as pl
 from voile.attack.protocol import Attack, AttackOutcome, Estimate
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.study.instruments import Instruments
+from voile.study.evidence import Instruments
 from voile.study.record import Distribution
-from voile.utility.measurement import Measurement
-from voile.utility.protocol import Comparison
+from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
 

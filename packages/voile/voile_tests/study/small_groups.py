@@ -20,7 +20,7 @@ from voile.publish.registry import METHODS
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
-from voile.study import staging
+from voile.study import run
 from voile.table.decisions import Grouping, RecodedColumn, Treatment
 from voile.table.keeping import KeptRows
 from voile.table.private import PrivateTable
@@ -114,6 +114,6 @@ def known_to_the_corridor() -> Iterator[None]:
     """Let plans name the method "small-groups", whose releases promise nothing to check."""
     with (
         mock.patch.dict(METHODS.own, {"small-groups": f"{__name__}:SmallGroups"}),
-        mock.patch.object(staging, "check_release"),
+        mock.patch.object(run, "check_release"),
     ):
         yield

@@ -11,9 +11,9 @@ import jsonschema
 import polars as pl
 import pytest
 
-from voile.release.document import release_schema
+from voile.release.folder import release_schema
 from voile.release.recounting import recount
-from voile.release.stored import read_release
+from voile.release.release import read_release
 from voile.study.documents import read_record
 from voile.study.single import make_study
 from voile_base.errors import InputError, TableError

@@ -17,9 +17,7 @@ from voile.schema.plan import parse_plan
 from voile.study.documents import comparison_schema, read_comparison, record_schema
 from voile.study.evidence import EvidenceTerms
 from voile.study.frontier import by_risk
-from voile.study.grid import Axes, make_comparison
-from voile.study.points import NOT_CHARGED, PointTerms
-from voile.study.store import locked, partial_folder
+from voile.study.grid import NOT_CHARGED, Axes, PointTerms, locked, make_comparison, partial_folder
 from voile_base.errors import InfeasibleError, InputError, PlanError, TableError, VoileError
 from voile_testing.waiting import PATIENCE, wait_until
 from voile_tests.study.instruments import Absentee, Crowd, Fails, Kills, Marks, Standard
@@ -321,7 +319,7 @@ def test_memory_that_runs_out_is_a_finding_with_a_remedy(desk, monkeypatch, erro
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr("voile.study.points.prepare_release", fail)
+        patch.setattr("voile.study.grid.prepare_release", fail)
         with pytest.raises(VoileError, match=r"6 failed.*memory ran out; give the process") as e:
             compare(desk, axes=Axes())
     assert e.value.exit_status == 2
@@ -344,7 +342,7 @@ from pathlib import Path
 from voile_tests.study.instruments import Marks, Standard
 from voile_tests.study.test_grid import compare
 from voile.study.evidence import EvidenceTerms
-from voile.study.points import PointTerms
+from voile.study.grid import PointTerms
 
 desk = Path(sys.argv[1])
 stuck = Standard((Marks(folder=desk / "marks", stuck_after=4),))

@@ -12,7 +12,7 @@ import pytest
 
 from voile.attack.protocol import AttackOutcome
 from voile.ledger import Ledger
-from voile.release.stored import read_release
+from voile.release.release import read_release
 from voile.schema.budget import BudgetPlan
 from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
 from voile.schema.roles import Roles
@@ -21,7 +21,7 @@ from voile.study.evidence import EvidenceTerms
 from voile.study.record import AttackDocument, MeasureDocument
 from voile.study.run import make_release
 from voile.study.single import make_study
-from voile.utility.measurement import Measurement
+from voile.utility.protocol import Measurement
 from voile_base.errors import InfeasibleError, InputError, PlanError, RefusedError
 from voile_tests.study.instruments import Crowd, Fails, HeldOut, Linked, Refuses, Rows, instruments
 from voile_tests.study.small_groups import known_to_the_corridor

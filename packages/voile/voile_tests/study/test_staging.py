@@ -11,8 +11,8 @@ import pytest
 import voile
 from voile.ledger import Ledger
 from voile.release.check import GuaranteeBrokenError, check_release
-from voile.release.stored import read_release
-from voile.study import staging
+from voile.release.release import read_release
+from voile.study import run
 from voile.table.opening import published_rows
 from voile.table.published import PublishedTable
 
@@ -85,6 +85,6 @@ def test_what_is_checked_was_written(tmp_path, monkeypatch):
         seen.append(sorted(path.name for path in hidden.iterdir()))
         check_release(release)
 
-    monkeypatch.setattr(staging, "check_release", check)
+    monkeypatch.setattr(run, "check_release", check)
     voile.make_release(PEOPLE, PLAN, tmp_path / "out", ledger=tmp_path / "ledger.db")
     assert seen == [["data.parquet"]]

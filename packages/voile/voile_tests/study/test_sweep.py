@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from voile.schema.plan import Method, Plan
 from voile.schema.roles import Roles
-from voile.study.plans import json_value, single_release, state_plan
-from voile.study.sweep import expand
+from voile.study.plans import expand, json_value, single_release, state_plan
 from voile_base.errors import PlanError
 
 ROLES = Roles(quasi_identifiers=["age"], sensitive=["salary"])

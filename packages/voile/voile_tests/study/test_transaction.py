@@ -14,9 +14,8 @@ from voile.release import folder
 from voile.release.check import GuaranteeBrokenError
 from voile.release.manifest import release_document
 from voile.schema.budget import BudgetPlan
-from voile.study import staging
-from voile.study.run import make_release, prepare_release
-from voile.study.staging import ReleaseStaging
+from voile.study import run
+from voile.study.run import ReleaseStaging, make_release, prepare_release
 from voile_base.errors import InfeasibleError, InputError, LedgerError, PlanError, RefusedError
 from voile_base.randomness import Randomness
 from voile_tests.study.small_groups import SmallGroups, known_to_the_corridor
@@ -266,7 +265,7 @@ def test_an_attempt_that_is_stopped_stays_charged(desk, monkeypatch, error):
     def stop(release):
         raise error("stopped")
 
-    monkeypatch.setattr(staging, "check_release", stop)
+    monkeypatch.setattr(run, "check_release", stop)
     with pytest.raises(error) as caught:
         desk.publish(parcels("aa"), plan(epsilon=1))
     assert ("and 2 is left" in str(caught.value)) == (error is InputError)
@@ -335,13 +334,13 @@ def test_rows_taken_up_while_another_draws(desk, monkeypatch):
 
 def _between(desk, monkeypatch, deed):
     """Let a deed happen once, after the next release was drawn and before it is committed."""
-    check = staging.check_release
+    check = run.check_release
 
     def checked(release):
-        monkeypatch.setattr(staging, "check_release", check)
+        monkeypatch.setattr(run, "check_release", check)
         deed()
 
-    monkeypatch.setattr(staging, "check_release", checked)
+    monkeypatch.setattr(run, "check_release", checked)
 
 
 def _full(_):

@@ -14,7 +14,7 @@ import pytest
 import xlsxwriter
 
 import voile
-from voile.release.stored import read_release
+from voile.release.release import read_release
 from voile.schema.plan import parse_plan
 from voile.table.formats.registry import WRITTEN, format_named, refusal
 from voile.table.reading import list_columns, read_frame

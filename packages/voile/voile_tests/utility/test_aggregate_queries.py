@@ -10,9 +10,7 @@ import pytest
 
 from voile.release.reading.sightings import People, PublishedRows
 from voile.utility.aggregate_queries import RelativeQueryError, random_queries
-from voile.utility.covering import coverings
-from voile.utility.domain import OriginalDomain
-from voile.utility.roles import columns_in_role
+from voile.utility.covering import OriginalDomain, columns_in_role, coverings
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_tests.releases import promised

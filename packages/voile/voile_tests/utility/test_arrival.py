@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from voile.utility.arrival import (
+from voile.utility.trips import (
     AlongRoads,
     ConstantSpeed,
     arrival_errors,

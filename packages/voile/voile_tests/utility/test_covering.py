@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voile.disclosure.covering import Spread
 from voile.disclosure.noisy import Noisy
 from voile.disclosure.permuted import Permuted
-from voile.disclosure.spread import Spread
 from voile.release.reading.sightings import People
 from voile.release.reading.views import ColumnView
 from voile.schema.plan import parse_plan
-from voile.utility.covering import ColumnCovering, coverings
-from voile.utility.domain import OriginalDomain
+from voile.utility.covering import ColumnCovering, OriginalDomain, coverings
 from voile_base.errors import InputError, TableError
 from voile_tests.utility.releases import (
     METHODS,

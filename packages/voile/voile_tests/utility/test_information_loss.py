@@ -10,12 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.disclosure.altered import Altered
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
-from voile.disclosure.exact import Exact
+from voile.disclosure.exact import Exact, Withheld
+from voile.disclosure.foreign import Altered, Perturbed
 from voile.disclosure.permuted import Permuted
-from voile.disclosure.perturbed import Perturbed
-from voile.disclosure.withheld import Withheld
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.information_loss import entropies_of_runs
 from voile.release.reading.sightings import PublishedRows
 from voile.schema.plan import parse_plan

@@ -14,12 +14,9 @@ from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 
 from voile.release.reading.sightings import People
 from voile.schema.plan import parse_plan
-from voile.utility import learning, predictors
-from voile.utility.covering import coverings
-from voile.utility.domain import OriginalDomain
-from voile.utility.encoding import Numbers, TextNumbers, drawn_values
-from voile.utility.learning import MachineLearning
-from voile.utility.predictors import LearningRows
+from voile.utility import learning
+from voile.utility.covering import OriginalDomain, coverings
+from voile.utility.learning import LearningRows, MachineLearning, Numbers, TextNumbers, drawn_values
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_tests.utility.adult_samples import adult_release, over_samples
@@ -136,7 +133,7 @@ def test_areas_of_several_classes_are_the_mean_of_one_against_all_others():
         LearningRows(features[:200], target[:200]),
         LearningRows(features[200:], target[200:]),
     )
-    found = predictors.learned_scores(training, test, classes=4, seed=1)
+    found = learning.learned_scores(training, test, classes=4, seed=1)
     forest = RandomForestClassifier(50, min_samples_leaf=5, random_state=1)
     chances = forest.fit(training.features, training.target).predict_proba(test.features)
     assert found["random forest"]["area"] == pytest.approx(
@@ -152,10 +149,10 @@ def test_explained_variance_is_r2_of_scikit_learn():
     y = x @ [1.0, 2.0] + draws.normal(0, 1, 300)
     training, test = LearningRows(x[:200], y[:200]), LearningRows(x[200:], y[200:])
     guess = np.full(100, y[:200].mean())
-    assert predictors.guessed_scores(training, test, None)["r2"] == pytest.approx(
+    assert learning.guessed_scores(training, test, None)["r2"] == pytest.approx(
         r2_score(test.target, guess)
     )
-    found = predictors.learned_scores(training, test, None, seed=1)
+    found = learning.learned_scores(training, test, None, seed=1)
     assert 0.6 < found["linear regression"]["r2"] < 0.95
 
 

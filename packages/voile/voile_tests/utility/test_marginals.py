@@ -14,10 +14,16 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import wasserstein_distance
 
 from voile.release.reading.sightings import People
-from voile.utility.binning import MOST_BINS, MOST_TEXTS, even_bins, readable_bins
-from voile.utility.covering import coverings
-from voile.utility.domain import OriginalDomain
-from voile.utility.marginals import MarginalDivergence, PairDivergence, distributions
+from voile.utility.covering import OriginalDomain, coverings
+from voile.utility.marginals import (
+    MOST_BINS,
+    MOST_TEXTS,
+    MarginalDivergence,
+    PairDivergence,
+    distributions,
+    even_bins,
+    readable_bins,
+)
 from voile_testing.examples import examples
 from voile_tests.utility.releases import METHODS, as_it_is, nothing_left, published, shown_by_hand
 

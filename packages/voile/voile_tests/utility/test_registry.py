@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 from voile.release.reading.sightings import People
-from voile.utility.registry import measure_named, measure_names, measures
+from voile.utility.protocol import measure_named, measure_names, measures
 from voile_base.errors import InputError
 from voile_testing.checkout import ROOT
 from voile_tests.utility.releases import (
@@ -56,7 +56,7 @@ def test_a_name_brings_its_parameters():
 def test_no_heavy_library_loads_before_it_is_needed():
     """Making all measures does not import scikit-learn."""
     code = (
-        "import sys; from voile.utility.registry import measures; measures();"
+        "import sys; from voile.utility.protocol import measures; measures();"
         "sys.exit('sklearn' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,9 +10,7 @@ import pytest
 
 import voile
 from voile.release.reading.sightings import People, PublishedRows
-from voile.utility.measurement import Measurement
-from voile.utility.protocol import Comparison
-from voile.utility.registry import measure_named
+from voile.utility.protocol import Comparison, Measurement, measure_named
 from voile.utility.trips import TripErrors
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness

@@ -15,8 +15,7 @@ from fastapi.responses import Response
 from voile.policy.assumptions import ASSUMPTIONS, read_ticks
 from voile.policy.templates import template_names
 from voile.study.documents import read_record
-from voile.study.rates import rates_of
-from voile.study.record import AttackDocument, StudyRecord
+from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_studio import commands

@@ -12,8 +12,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from voile.release.manifest import verified_files
-from voile.study.rates import rates_of
-from voile.study.record import Point, StudyRecord
+from voile.study.record import Point, StudyRecord, rates_of
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError
 from voile_studio import commands

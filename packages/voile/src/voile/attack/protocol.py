@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Literal, Self
 from scipy import special
 
 from voile.attack.worlds import GroupChoice
-from voile.disclosure.synthetic import Synthetic
+from voile.disclosure.counted import Synthetic
 from voile.release.release import Release
 from voile.schema.persons import targets_told
 from voile.schema.plan import Plan

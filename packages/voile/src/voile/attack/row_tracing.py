@@ -40,7 +40,7 @@ from scipy.special import betainc
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.posterior import PAIRS, draw_targets
 from voile.attack.protocol import COLUMNS, TARGETS, check_targets, checked_columns
-from voile.disclosure.shuffled import group_counts
+from voile.disclosure.permuted import group_counts
 from voile.release.reading.sightings import People, PublishedRows, known_columns, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan

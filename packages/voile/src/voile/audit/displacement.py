@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.common_rows import CommonRows
-from voile.disclosure.perturbed import Perturbed
+from voile.disclosure.foreign import Perturbed
 from voile.release.reading.rows import People, floats_of
 
 __all__ = ["distance_by_people", "distance_by_shape"]

@@ -35,11 +35,11 @@ from voile.audit.seal import Inquiry, draws_of, run_of
 from voile.audit.sides import Sides, read_sides
 from voile.audit.unfit import unfit_columns
 from voile.release.reading.rows import People, PublishedRows
-from voile.study.instruments import Instruments
+from voile.study.evidence import Instruments
 from voile.study.original import fingerprint
 from voile.study.plans import json_value
 from voile.study.record import AttackDocument, MeasureDocument, Skipped
-from voile.study.recording import versions
+from voile.study.single import versions
 from voile.utility.protocol import Comparison
 from voile_base.errors import VoileError
 from voile_base.randomness import Randomness

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from voile.audit.recognition import Recognised
-from voile.disclosure.disclosure import Disclosure, GroupNumbering, Shown
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.release.claims import UnknownClaim
 from voile.release.release import Guarantee, Release
 from voile.table.opening import published_rows

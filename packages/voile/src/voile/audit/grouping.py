@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.common_rows import CommonRows
-from voile.disclosure.perturbed import Perturbed
-from voile.disclosure.typical import Typical
+from voile.disclosure.foreign import Perturbed, Typical
 from voile.release.reading.rows import Texts, distinct_texts_of, floats_of, texts_of
 from voile.table.arrays import Values
 from voile_base.randomness import Draws, Randomness

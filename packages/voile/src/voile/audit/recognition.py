@@ -34,15 +34,12 @@ from voile.audit.displacement import distance_by_people, distance_by_shape
 from voile.audit.grouping import BothSides, are_of_groups, row_groups
 from voile.audit.rescaling import last_digit, rescaled
 from voile.audit.spellings import ANYTHING, SetReader, ends_of
-from voile.disclosure.altered import Altered
-from voile.disclosure.disclosure import Shown
-from voile.disclosure.exact import Exact
-from voile.disclosure.interval import Interval
+from voile.disclosure.exact import Exact, Withheld
+from voile.disclosure.foreign import Altered, Perturbed
+from voile.disclosure.interval import ANYTHING as ANY_VALUE
+from voile.disclosure.interval import Interval, ValueSet, set_text
 from voile.disclosure.permuted import Permuted
-from voile.disclosure.perturbed import Perturbed
-from voile.disclosure.value_set import ANYTHING as ANY_VALUE
-from voile.disclosure.value_set import ValueSet, set_text
-from voile.disclosure.withheld import Withheld
+from voile.disclosure.shown import Shown
 from voile.release.reading.rows import (
     People,
     Texts,

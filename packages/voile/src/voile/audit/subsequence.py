@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.recognition import Recognised
-from voile.disclosure.perturbed import Perturbed
-from voile.disclosure.value_set import named_values
+from voile.disclosure.foreign import Perturbed
+from voile.disclosure.interval import named_values
 from voile.release.reading.rows import People, distinct_texts_of, floats_of
 from voile_base.randomness import Randomness
 

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.cli.attack_options import knowledge_said, options_of_attacks, used_by
-from voile.cli.options import engine_option
-from voile.cli.several import TakesSeveral
-from voile.cli.tables import TABLE
+from voile.cli.attack_options import TakesSeveral, knowledge_said, options_of_attacks, used_by
+from voile.cli.options import TABLE, engine_option
 from voile_base.errors import InputError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, nodes_option, print_json, progress
@@ -20,16 +18,16 @@ from voile_base.terminal import as_json, nodes_option, print_json, progress
 if TYPE_CHECKING:
     from voile.attack import differencing, earlier_releases, registry
     from voile.attack.protocol import AttackOutcome
-    from voile.cli import attack_call, attack_shown, attack_trips
+    from voile.cli import attack_options, attack_shown, trips
     from voile.release.release import Release
-    from voile.study import choosing
+    from voile.study import single
 else:
     differencing = on_demand("voile.attack.differencing")
     registry = on_demand("voile.attack.registry")
     earlier_releases = on_demand("voile.attack.earlier_releases")
-    attack_trips = on_demand("voile.cli.attack_trips")
-    choosing = on_demand("voile.study.choosing")
-    attack_call = on_demand("voile.cli.attack_call")
+    trips = on_demand("voile.cli.trips")
+    single = on_demand("voile.study.single")
+    attack_options = on_demand("voile.cli.attack_options")
     attack_shown = on_demand("voile.cli.attack_shown")
 
 __all__ = ["attack"]
@@ -133,12 +131,12 @@ def attack(**options: Any) -> None:
     NEW stands before --previous. Where it stands nowhere else, the last name behind --previous is
     NEW.
     """
-    call = attack_call.AttackCall.of(options)
+    call = attack_options.AttackCall.of(options)
     with progress() as stage:
         stage("reading")
         new = call.read(call.release)
         if call.roads:
-            attack_trips.follow(call, new, stage)()
+            trips.follow(call, new, stage)()
             return
         of_maps = ("nodes", "fastest", "movement", "vehicle", "knows", "places", "pictures")
         call.refuse(*of_maps, reason="it is about a map; give that too, with --roads")
@@ -190,7 +188,7 @@ class _Report:
 
 
 def _difference(
-    call: attack_call.AttackCall, new: Release, stage: Callable[[str], None]
+    call: attack_options.AttackCall, new: Release, stage: Callable[[str], None]
 ) -> _Report:
     """Compare releases."""
     if not call.against:
@@ -215,7 +213,9 @@ def _difference(
     )
 
 
-def _identify(call: attack_call.AttackCall, new: Release, stage: Callable[[str], None]) -> _Report:
+def _identify(
+    call: attack_options.AttackCall, new: Release, stage: Callable[[str], None]
+) -> _Report:
     """Look for people's rows."""
     call.refuse(
         *_OF_RELEASES,
@@ -237,7 +237,7 @@ def _identify(call: attack_call.AttackCall, new: Release, stage: Callable[[str],
 
 
 def _with_others(
-    report: _Report, call: attack_call.AttackCall, new: Release, stage: Callable[[str], None]
+    report: _Report, call: attack_options.AttackCall, new: Release, stage: Callable[[str], None]
 ) -> _Report:
     """The report with the attacks that were asked for, or with all that it does not have yet."""
     if call.against is None:
@@ -274,14 +274,14 @@ _OF_RELEASES = ("k", "e", "most")
 """What is said of comparing releases, which needs no private file."""
 
 
-def _knowledge(call: attack_call.AttackCall, name: str) -> dict[str, Any]:
+def _knowledge(call: attack_options.AttackCall, name: str) -> dict[str, Any]:
     """What was said of the adversary, as far as this one has a use for it."""
     said = knowledge_said(name, call.said, lambda path: call.people(path, call.told))
     if call.previous and "earlier" in registry.ATTACKS.fields_of(name):
         said["earlier"] = call.earlier
         said["names"] = [str(folder) for folder in (call.release, *call.previous)]
     if call.told and call.told.method and "choice_of" in registry.ATTACKS.fields_of(name):
-        said["choice_of"] = choosing.chooser(call.told, call.engine)
+        said["choice_of"] = single.chooser(call.told, call.engine)
     return said
 
 

@@ -3,23 +3,49 @@
 Voile's own attacks declare theirs in a table (``attack.asking``), so that none of them is loaded
 for a list of options; attacks of other packages say in the metadata of a field how it is asked for.
 Attacks that ask alike share an option.
+
+What was asked of ``voile attack``, and the private files it names, each read once.
+
+An option with several values: ``--previous A B`` beside ``--previous A --previous B``.
+
+Click gives an option a fixed number of values.  Here every name behind the option is its, up to the
+next option.  The argument of the command stands before the option, or behind a later one; where it
+stands in neither place, the last of the names is the argument, as in ``--previous A B NEW``: with a
+single name before it, that is how such a call has always been read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import click
 
 from voile.attack.protocol import OPTIONS, AttackOption
 from voile.attack.registry import ATTACKS
-from voile.cli.tables import TABLE
+from voile.cli.options import TABLE
+from voile.publish.registry import read_plan
+from voile.release.recounting import read_recounted
+from voile.release.release import Release
+from voile.schema.plan import Plan
+from voile.table.opening import rows_in_memory
 from voile.table.places import Place
 from voile_base.errors import InputError
+from voile_base.randomness import Randomness
 
-__all__ = ["destination", "knowledge_said", "options_of_attacks", "used_by"]
+__all__ = [
+    "AttackCall",
+    "TakesSeveral",
+    "destination",
+    "knowledge_said",
+    "options_of_attacks",
+    "used_by",
+]
+
 
 _TYPES: Mapping[str, Any] = {
     "whole number": int,
@@ -102,3 +128,143 @@ def _decimal(
     except InvalidOperation:
         msg = f"{text!r} is not a number"
         raise click.BadParameter(msg, context, parameter) from None
+
+
+@dataclass(frozen=True)
+class AttackCall:
+    """What was asked for; an option that was not given is None, empty or False."""
+
+    release: Path
+    previous: tuple[Path, ...]
+    against: Place | None
+    plan: Path | None
+    seed: int | None
+    attack: tuple[str, ...]
+    roads: Path | None
+    nodes: Path | None
+    fastest: float | None
+    movement: Path | None
+    vehicle: str | None
+    knows: tuple[str, ...]
+    places: Path | None
+    pictures: Path | None
+    engine: str
+    as_json: bool
+    said: Mapping[str, Any]
+    """The options that tell adversaries what they know."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> AttackCall:
+        """A call with the values of all options."""
+        own = {field.name for field in fields(cls)} - {"said"}
+        said = {name: value for name, value in options.items() if name not in own}
+        return cls(**{name: options[name] for name in own}, said=said)
+
+    def read(self, release: Path) -> Release:
+        """A release, recounted, in the engine that was asked for."""
+        return read_recounted(release, engine=self.engine)
+
+    def people(self, path: Place, plan: Plan | None) -> Any:
+        """The rows of a private table, read by the engine that was asked for."""
+        missing, texts = (plan.missing, plan.texts) if plan else ((), ())
+        frame, _ = rows_in_memory(path, missing=missing, texts=texts, engine=self.engine)
+        return frame
+
+    @cached_property
+    def told(self) -> Plan | None:
+        """The plan of the original; None where none was named."""
+        return read_plan(self.plan) if self.plan else None
+
+    @cached_property
+    def original(self) -> Any:
+        """The rows of the private original, read once."""
+        assert self.against is not None
+        return self.people(self.against, self.told)
+
+    @cached_property
+    def earlier(self) -> list[Release]:
+        """The earlier releases, read once."""
+        return [self.read(folder) for folder in self.previous]
+
+    def draws(self) -> Randomness | None:
+        """What draws people and trips, anew from the seed each time; None without one."""
+        return None if self.seed is None else Randomness.seeded(self.seed)
+
+    def refuse(self, *options: str, reason: str) -> None:
+        """Raise ``InputError`` where one of these options was given."""
+        for option in options:
+            value = self.said[option] if option in self.said else getattr(self, option)
+            if value is not None and value != () and value is not False:
+                msg = f"--{option.replace('_', '-')} is of no use here: {reason}"
+                raise InputError(msg)
+
+    def refuse_all_said(self, *, but: Collection[str] = (), reason: str) -> None:
+        """Raise ``InputError`` where adversaries were told anything but these."""
+        self.refuse(*(option for option in self.said if option not in but), reason=reason)
+
+
+class TakesSeveral(click.Command):
+    """A command with one argument, one of whose repeatable options takes several values."""
+
+    def __init__(self, *arguments: Any, several: str, **named: Any) -> None:
+        """``several`` is the option as it is typed."""
+        super().__init__(*arguments, **named)
+        self._several = several
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of a call, the option once for each of its values."""
+        return super().parse_args(ctx, self._spread(ctx, args))
+
+    def _spread(self, ctx: click.Context, words: Sequence[str]) -> list[str]:
+        """The words with the option before each of its values, and the argument where it is due."""
+        others, groups = self._apart(list(words))
+        named = [group for group in groups if len(group) > 1]
+        argument: list[str] = []
+        if named and not self._has_argument(others):
+            if len(named) > 1:
+                msg = (
+                    f"which of the names behind {self._several} is the release to look at cannot "
+                    "be told: put it first"
+                )
+                raise click.UsageError(msg, ctx)
+            argument = [named[0].pop()]
+        spread = [word for group in groups for value in group for word in (self._several, value)]
+        bare = [self._several] * any(not group for group in groups)  # which Click refuses
+        return [*argument, *spread, *others, *bare]
+
+    def _apart(self, words: list[str]) -> tuple[list[str], list[list[str]]]:
+        """All other words, and the values behind each time that the option stands there."""
+        others: list[str] = []
+        groups: list[list[str]] = []
+        while words:
+            word = words.pop(0)
+            if word == "--":
+                return [*others, word, *words], groups
+            if word == self._several:
+                group: list[str] = []
+                while words and not (group and words[0].startswith("-")):
+                    group.append(words.pop(0))
+                groups.append(group)
+            else:
+                others.append(word)
+                if word in self._with_value and words:
+                    others.append(words.pop(0))
+        return others, groups
+
+    def _has_argument(self, words: Sequence[str]) -> bool:
+        """Whether a word is neither an option nor its value."""
+        left = iter(words)
+        for word in left:
+            if word == "--":
+                return next(left, None) is not None
+            if word in self._with_value:
+                next(left, None)
+            elif not word.startswith("-"):
+                return True
+        return False
+
+    @property
+    def _with_value(self) -> frozenset[str]:
+        """The options that have a value behind them."""
+        options = (one for one in self.params if isinstance(one, click.Option) and not one.is_flag)
+        return frozenset(name for option in options for name in option.opts)

@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from voile.audit import record as audit_record
     from voile.audit.record import AuditRecord
     from voile.study import documents
-    from voile.study import rates as study_rates
+    from voile.study import record as study_rates
     from voile.study import record as study_record
     from voile.study.record import AttackDocument
 else:
     examine = on_demand("voile.audit.examine")
     audit_record = on_demand("voile.audit.record")
     documents = on_demand("voile.study.documents")
-    study_rates = on_demand("voile.study.rates")
+    study_rates = on_demand("voile.study.record")
     study_record = on_demand("voile.study.record")
 
 __all__ = ["audit_command"]

@@ -11,7 +11,7 @@ import click
 
 from voile.cli.options import engine_option
 from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
-from voile.study.workers import cores
+from voile.study.grid import cores
 from voile_base.ondemand import on_demand
 from voile_base.terminal import (
     as_json,
@@ -23,8 +23,7 @@ from voile_base.terminal import (
 )
 
 if TYPE_CHECKING:
-    from voile.study import documents, evidence, frontier, grid, record, store
-    from voile.study import points as study_points
+    from voile.study import documents, evidence, frontier, grid, record
     from voile.study.grid import MadeComparison
     from voile.study.record import Point, StudyComparison
 else:
@@ -32,9 +31,7 @@ else:
     evidence = on_demand("voile.study.evidence")
     frontier = on_demand("voile.study.frontier")
     grid = on_demand("voile.study.grid")
-    study_points = on_demand("voile.study.points")
     record = on_demand("voile.study.record")
-    store = on_demand("voile.study.store")
 
 __all__ = ["compare_command"]
 
@@ -95,7 +92,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Studies that are done are kept in `OUT.partial` until all are: after an interruption the same
     command goes on from there.
     """
-    terms = study_points.PointTerms(
+    terms = grid.PointTerms(
         seed, evidence.EvidenceTerms(names_of(attacks), targets, held_out), engine=engine
     )
     try:
@@ -111,7 +108,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
                 progress=stage,
             )
     except BaseException:
-        _tell_what_is_kept(store.partial_folder(out))
+        _tell_what_is_kept(grid.partial_folder(out))
         raise
     with telling_what_is_done(f"the comparison stands at {out}"):
         _tell(made, out)
@@ -129,7 +126,7 @@ def _risk_told(risk: float, low: float | None, high: float | None) -> str:
 
 
 def _tell_what_is_kept(folder: Path) -> None:
-    if kept := store.kept_points(folder):
+    if kept := grid.kept_points(folder):
         say(
             f"voile: {kept:,} finished {'study is' if kept == 1 else 'studies are'} kept in "
             f"{folder} (private); the same command goes on from there."

@@ -1,4 +1,7 @@
-"""Options of the commands that read a table or a ledger."""
+"""Options of the commands that read a table or a ledger.
+
+Tables as commands are told of them: files, parts of files, and addresses of databases.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from typing import Any
 import click
 
 from voile.table.engines import AUTO
+from voile.table.places import Place, place_of
 from voile_base.errors import InputError
 
-__all__ = ["engine_option", "known_option", "ledger_option"]
+__all__ = ["TABLE", "engine_option", "known_option", "ledger_option"]
+
 
 _MASTER = "voile.master"
 
@@ -67,3 +72,19 @@ def _engine_at(context: click.Context, _: click.Parameter, engine: str) -> str:
     if engine != "spark":
         raise InputError("--master says where Spark works, and goes with --engine spark")
     return f"{engine}@{master}"
+
+
+class _Table(click.ParamType[Place]):
+    """Where a table stands; see ``table.places``."""
+
+    name = "path"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Place:
+        """The place; raises ``InputError`` for an address that cannot be."""
+        del param, ctx
+        return place_of(value)  # type: ignore[arg-type]
+
+
+TABLE = _Table()

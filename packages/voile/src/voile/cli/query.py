@@ -15,10 +15,10 @@ from voile_base.terminal import print_json, print_table
 if TYPE_CHECKING:
     from voile import query as answering
     from voile.query import Answer, EstimatedAnswer
-    from voile.release import stored
+    from voile.release import release as stored
 else:
     answering = on_demand("voile.query")
-    stored = on_demand("voile.release.stored")
+    stored = on_demand("voile.release.release")
 
 __all__ = ["query"]
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.cli.options import engine_option
-from voile.cli.tables import TABLE
+from voile.cli.options import TABLE, engine_option
 from voile.release.manifest import release_document
 from voile.table.places import Place
 from voile_base.errors import RefusedError

@@ -1,4 +1,9 @@
-"""``voile sign``: sign a release, its evidence, a policy and its verdict."""
+"""``voile sign``: sign a release, its evidence, a policy and its verdict.
+
+``voile key``: make the key of a signer, or show its public part.
+
+``voile verify``: whether anything was changed since it was signed.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from voile_base.durable import replace_private_file
+from voile_base.errors import InputError, RefusedError
 from voile_base.ondemand import on_demand
-from voile_base.terminal import say, telling_what_is_done
+from voile_base.terminal import as_json, print_json, say, telling_what_is_done
+
+__all__ = ["key_command", "sign_command", "verify_command"]
+
 
 if TYPE_CHECKING:
     from voile.policy import case as policy_case
@@ -17,8 +27,6 @@ else:
     policy_case = on_demand("voile.policy.case")
     keys = on_demand("voile.signing.keys")
     signing = on_demand("voile.signing.signing")
-
-__all__ = ["sign_command"]
 
 
 @click.command("sign", short_help="Sign a release, its evidence, a policy and its verdict.")
@@ -50,3 +58,115 @@ def sign_command(folder: Path, key: Path, role: str) -> None:
     with telling_what_is_done(f"the signature stands at {path}"):
         click.echo(f"{path}: signed as {signature.role!r} with {signature.key}")
         say("voile verify tells whether anything is changed from now on.")
+
+
+if TYPE_CHECKING:
+    from voile.signing import keys
+else:
+    keys = on_demand("voile.signing.keys")
+
+
+_PUBLIC = 0o644
+
+
+@click.command("key", short_help="Make the key of a signer, or show its public part.")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--show", is_flag=True, help="Make nothing: print the public key of FILE.")
+def key_command(file: Path, show: bool) -> None:
+    """Make a private key for `voile sign` in the new file FILE, for its owner alone.
+
+    The public key is printed, and written to FILE.pub: it is what a policy names for a signer, and
+    what `voile verify --key` takes. FILE is not encrypted: keep it where nobody else gets at it,
+    and a copy of it.
+    """
+    if show:
+        click.echo(keys.public_text(keys.read_key(file)))
+        return
+    public = file.with_name(f"{file.name}.pub")
+    if public.exists():
+        raise InputError(f"{public}: something is here already; name a new file for the key")
+    key = keys.new_key(file)
+    replace_private_file(public, keys.public_text(key) + "\n", _PUBLIC)
+    with telling_what_is_done(f"the key stands at {file}"):
+        click.echo(keys.public_text(key))
+        say(f"{file}: the private key, which must never leave; {public}: the public one.")
+
+
+if TYPE_CHECKING:
+    from voile.policy import stated
+    from voile.signing import keys as signing_keys
+    from voile.signing import verifying
+    from voile.signing.verifying import Verification
+else:
+    stated = on_demand("voile.policy.stated")
+    signing_keys = on_demand("voile.signing.keys")
+    verifying = on_demand("voile.signing.verifying")
+
+
+@click.command("verify", short_help="Tell whether anything was changed since it was signed.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--key",
+    "keys",
+    metavar="PUBLIC",
+    multiple=True,
+    help="A public key that you trust, or a file that holds it; may be said several times. Each "
+    "must have signed.",
+)
+@click.option(
+    "--policy",
+    metavar="POLICY",
+    help="The policy as you know it: it must be the one that was signed, and you trust the keys "
+    "that it names.",
+)
+@as_json
+def verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_json: bool) -> None:
+    """Tell whether anything in DIR was changed since it was signed. Exit status 0, or 4 if so.
+
+    It is 4 as well where somebody has not signed whom the signed policy asks to.
+
+    DIR is what `voile sign` has signed, or its public part alone, as a recipient has it. Without a
+    key that you trust, an unaltered folder is unaltered since an unknown key signed it: anybody can
+    make a key.
+    """
+    known = [signing_keys.public_key(one) for one in keys]
+    found = verifying.verify(folder, known, None if policy is None else stated.read_policy(policy))
+    with telling_what_is_done(f"{folder} was verified"):
+        if as_json:
+            print_json(_document(found))
+        else:
+            _show(found)
+    if found.changes:
+        raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
+    if found.absent:
+        missing = ", ".join(map(repr, found.absent))
+        msg = f"{folder}: unaltered, and not signed by all whom its policy asks: {missing}"
+        raise RefusedError(msg)
+
+
+def _show(found: Verification) -> None:
+    if not found.changes:
+        for one in found.signatures:
+            click.echo(f"{one.words}.")
+        if found.private == "not here":
+            click.echo("The private part is not here: only its commitments were signed.")
+        else:
+            click.echo("The private part is here, and unaltered.")
+    if found.unsigned:
+        names = ", ".join(map(repr, found.unsigned))
+        click.echo(f"Nobody has signed what else stands here: {names}.")
+    for role in found.absent:
+        click.echo(f"The policy asks for a signature as {role!r}, and nobody has signed so.")
+
+
+def _document(found: Verification) -> dict[str, object]:
+    return {
+        "unaltered": not found.changes,
+        "changes": list(found.changes),
+        "signatures": [
+            {"role": one.role, "key": one.key, "known": one.known} for one in found.signatures
+        ],
+        "absent": list(found.absent),
+        "private": found.private,
+        "unsigned": list(found.unsigned),
+    }

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from voile.cli.study_trips import FollowedTrips
     from voile.report import html
     from voile.study import documents, evidence, single
-    from voile.study import instruments as study_instruments
-    from voile.study import rates as study_rates
+    from voile.study import evidence as study_instruments
+    from voile.study import record as study_rates
     from voile.study import record as study_record
     from voile.study.record import AttackDocument, StudyRecord
     from voile.study.single import Study
@@ -52,8 +52,8 @@ else:
     html = on_demand("voile.report.html")
     documents = on_demand("voile.study.documents")
     evidence = on_demand("voile.study.evidence")
-    study_instruments = on_demand("voile.study.instruments")
-    study_rates = on_demand("voile.study.rates")
+    study_instruments = on_demand("voile.study.evidence")
+    study_rates = on_demand("voile.study.record")
     study_record = on_demand("voile.study.record")
     single = on_demand("voile.study.single")
     attack_shown = on_demand("voile.cli.attack_shown")

@@ -19,7 +19,7 @@ from typing import Any
 from voile.attack.trajectory.adversaries import RoadEstimate
 from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.on_release import Limits, TripsOutcome, follow_trips
-from voile.cli.attack_pictures import TripPicture, picture_of
+from voile.cli.trips import TripPicture, picture_of
 from voile.report.fleet_page import FollowedFleet, worst_first
 from voile.study.record import PRIVATE
 from voile.study.rehearsal import Staged

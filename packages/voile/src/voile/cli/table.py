@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.cli.options import engine_option
-from voile.cli.tables import TABLE
+from voile.cli.options import TABLE, engine_option
 from voile.table.places import Place
 from voile_base.errors import InputError
 from voile_base.ondemand import on_demand
@@ -18,13 +17,13 @@ from voile_base.terminal import as_json, print_json, progress, say, telling_what
 if TYPE_CHECKING:
     from voile.report import html
     from voile.schema import plan as plans
-    from voile.study import naming
+    from voile.study import plans as naming
     from voile.tabular import private_cells, publishing
     from voile.tabular.publishing import ProtectedTables
 else:
     html = on_demand("voile.report.html")
     plans = on_demand("voile.schema.plan")
-    naming = on_demand("voile.study.naming")
+    naming = on_demand("voile.study.plans")
     private_cells = on_demand("voile.tabular.private_cells")
     publishing = on_demand("voile.tabular.publishing")
 

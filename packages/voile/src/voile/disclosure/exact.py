@@ -1,18 +1,24 @@
-"""A column that is shown as it is."""
+"""A column that is shown as it is.
+
+A column of numbers in place of identifiers.
+
+A column that a method takes away, because it publishes something else in its place.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from voile.disclosure.known import DistinctCells, Domain, Known
+from voile.disclosure.evidence import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
+from voile_base.errors import InputError
 
 if TYPE_CHECKING:
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence
-    from voile.disclosure.original import ComparedColumn, OriginalSide
+    from voile.disclosure.shown import ComparedColumn, OriginalSide
 
-__all__ = ["AsItReads", "Exact"]
+__all__ = ["AsItReads", "Exact", "Numbered", "Withheld"]
 
 
 class AsItReads(ShownColumn):
@@ -44,3 +50,39 @@ class Exact(AsItReads):
     def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
         """Whether the original holds the values as often."""
         return compare.values(name)
+
+
+class Numbered(AsItReads):
+    """Equal identifiers show equal numbers, which tell nothing else about them."""
+
+    kind: Literal["numbered"] = "numbered"
+
+    @property
+    def weighed(self) -> bool:
+        """A number tells nothing of the identifier."""
+        return False
+
+
+class Withheld(ShownColumn):
+    """No published column shows anything of it."""
+
+    kind: Literal["withheld"] = "withheld"
+
+    def published(self, name: str) -> tuple[str, ...]:
+        """None."""
+        del name
+        return ()
+
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
+        """There are no cells; raises ``InputError``."""
+        del known
+        raise InputError(_nothing(cells))
+
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
+        """There are no cells; raises ``InputError``."""
+        del domain
+        raise InputError(_nothing(cells))
+
+
+def _nothing(cells: DistinctCells) -> str:
+    return f"the release shows nothing of column {cells.name!r}, which it withholds"

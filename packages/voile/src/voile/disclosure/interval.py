@@ -1,4 +1,4 @@
-"""A column of intervals: a cell has two ends, and the value lies between them, both included.
+r"""A column of intervals: a cell has two ends, and the value lies between them, both included.
 
     columns   numbers: the two columns ``NAME.low`` and ``NAME.high``
     text      numbers: one column of texts ``[low, high]``
@@ -7,18 +7,33 @@
 
 Periods are compared by their indices among all dates that are named, ranges by their indices in the
 order.  Where groups differ in detail, a missing value may be a group that mixes it with others.
+
+A column of labels that stand for several values: nodes of the column's hierarchy.
+
+A label says what it stands for only to those who know the hierarchy, which a plan tells.  Without
+it a label that is a value of the column is taken for that value where groups differ in detail, and
+every other one may stand for anything.
+
+A column of sets: a cell names the values among which the row's own is, as ``A|B|C``.
+
+A value alone reads as it is.  ``|`` stands between values, a missing value is nothing before or
+behind it, a backslash stands before ``|`` and ``\`` within a value, an empty text is ``\0``, and
+``*`` is a set too large to be written, which may stand for any value (a text that is ``*`` itself
+is ``\*``).  Nobody needs a hierarchy to read it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
-from voile.disclosure.generalized import Labelled
-from voile.disclosure.known import DistinctCells, Domain, Floats, Known, Texts
+from voile.disclosure.evidence import DistinctCells, Domain, Floats, Known, Texts
+from voile.disclosure.shown import ShownColumn
 from voile_base.errors import TableError
 
 if TYPE_CHECKING:
@@ -27,13 +42,87 @@ if TYPE_CHECKING:
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence, IntervalEvidence
 
-__all__ = ["Interval", "ends_of_texts"]
+__all__ = [
+    "ANYTHING",
+    "Generalized",
+    "Interval",
+    "Level",
+    "ValueSet",
+    "ends_of_texts",
+    "named_values",
+    "set_text",
+]
+
+
+Level = Annotated[int, Field(ge=0)]
+"""A level of a hierarchy; 0 is that of the values themselves."""
+
+
+class _Labelled(ShownColumn):
+    """What kinds share whose cells may be labels of a hierarchy."""
+
+    level: Level | Literal["differs"]
+    """The level at which all rows are shown, unless groups differ in detail."""
+
+    @property
+    def coarse(self) -> bool:
+        """Whether labels may stand for several values."""
+        return self.level != 0
+
+    @property
+    def needs_hierarchy(self) -> bool:
+        """A label says what it stands for only to those who know the hierarchy."""
+        return self.coarse
+
+    @property
+    def one_level(self) -> int | None:
+        """The level at which all rows are shown; None where groups differ in detail."""
+        return None if self.level == "differs" else self.level
+
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
+        """A label fits the values that become it at its level, or at any."""
+        from voile.disclosure.evidence import Labels  # noqa: PLC0415 - of readers, not publishers
+
+        shown = cells.texts(cells.name)
+        if self.level == 0:
+            return Labels.of([known.texts], shown)
+        # Where groups differ a missing value may be a group that mixes it with others.
+        unclear: set[str | None] = {None} if self.one_level is None else set()
+        levels = known.generalized(self.one_level)
+        if levels is not None:
+            return Labels.of(levels, shown, unclear)
+        understood = known.vocabulary if self.one_level is None else frozenset()
+        return Labels.of([known.texts], shown, unclear | (set(shown) - understood))
+
+    def notes(self, known: Known, cells: DistinctCells) -> list[str]:
+        """That labels were not understood, where no hierarchy tells them."""
+        if self.level == 0 or known.has_hierarchy:
+            return []
+        if self.one_level is None and set(cells.texts(cells.name)) <= known.vocabulary:
+            return []
+        return [
+            f"column {cells.name!r} was generalized, and without its hierarchy its texts may "
+            "stand for anything; the plan of the original would tell the adversary more"
+        ]
+
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
+        """A label stands for the values below it."""
+        from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
+
+        return labels_covered(domain, cells, self.evidence(domain.known, cells), self.one_level)
+
+
+class Generalized(_Labelled):
+    """Each row shows a node of the hierarchy above its own value."""
+
+    kind: Literal["generalized"] = "generalized"
+
 
 _INTERVAL = re.compile(r"\[([^,\[\]]*), ([^,\[\]]*)\]")
 _PERIOD = re.compile(r"(\d{4}-\d{2}-\d{2}\S*?)/(\d{4}-\d{2}-\d{2}\S*)")
 
 
-class Interval(Labelled):
+class Interval(_Labelled):
     """Each row shows two ends between which its own value lies."""
 
     kind: Literal["interval"] = "interval"
@@ -161,3 +250,73 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return np.nan
+
+
+ANYTHING = "*"
+"""A set that is not written out."""
+
+_PART = re.compile(r"(?:[^|\\]|\\.)*", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+class ValueSet(ShownColumn):
+    """Each row shows a set of values that holds its own."""
+
+    kind: Literal["set"] = "set"
+
+    @property
+    def coarse(self) -> bool:
+        """Whether a set may hold several values."""
+        return True
+
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
+        """A cell fits the values that it names."""
+        from voile.disclosure.evidence import Sets  # noqa: PLC0415 - of readers, not publishers
+
+        texts = cells.texts(cells.name)
+        different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        sets = Sets.of(known.texts, [named_values(text) for text in different])
+        return sets.only(np.array([different[text] for text in texts], dtype=np.int64))
+
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
+        """A cell stands for the values that it names."""
+        from voile.disclosure.covering import sets_covered  # noqa: PLC0415 - of readers
+
+        texts = cells.texts(cells.name)
+        named = {text: named_values(text) for text in dict.fromkeys(texts)}
+        return sets_covered(domain, [named[text] for text in texts])
+
+
+def set_text(values: Iterable[str | None]) -> str | None:
+    """How a set of values reads, in their order; None for the missing value alone."""
+    named = list(values)
+    return None if named == [None] else "|".join(map(_written, named))
+
+
+def named_values(text: str | None) -> tuple[str | None, ...] | None:
+    """The values that a cell names; None where it may stand for any."""
+    if text == ANYTHING:
+        return None
+    if text is None:
+        return (None,)
+    values, place = [], 0
+    while (part := _PART.match(text, place)) is not None:
+        values.append(_read(part[0]))
+        place = part.end() + 1
+        if place > len(text):
+            break
+    return tuple(values)
+
+
+def _written(value: str | None) -> str:
+    if value is None:
+        return ""
+    if value in ("", ANYTHING):
+        return f"\\{value or 0}"
+    return value.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _read(part: str) -> str | None:
+    if part == "\\0":
+        return ""
+    return _ESCAPED.sub(r"\1", part) or None

@@ -20,8 +20,8 @@ from voile_base.values.value import Value
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from voile.disclosure.known import CheckedCells
-    from voile.disclosure.original import ComparedColumn, OriginalSide
+    from voile.disclosure.evidence import CheckedCells
+    from voile.disclosure.shown import ComparedColumn, OriginalSide
 
 __all__ = [
     "Distribution",

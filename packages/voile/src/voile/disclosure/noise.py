@@ -32,23 +32,71 @@ Cost: O(t n) for each cluster that a row may have; one exponential a pair.
 
 Departures from the source: its adversary does not know the scales; this one reads them in the
 release.  Division by m, which changes nothing where values are not clamped and borders not stated.
+
+The compiled loop behind ``noise``: weights of pairs of a target and a row in one cluster.
+
+Noise as a release states it, and what cells contradict of that.
+
+Noise itself cannot be seen in an output.  These can: a noisy value lies on its grid and between its
+public bounds, each interval is as wide around it as one of the scales makes it, and an interval is
+as wide as its confidence asks of noise of its scale (eq. 23 of the source of
+``publish.clustered_laplace``).
+
+Cost: a count of the column with its interval.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
-from typing import Self
+from typing import Annotated, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from voile.disclosure.evidence import Chosen
-from voile.disclosure.known import Floats
-from voile.disclosure.noise_loops import weigh
+from voile.disclosure.evidence import Chosen, Floats
+from voile.dp.accuracy import radius
+from voile_base.compiled import njit
 from voile_base.errors import TableError
+from voile_base.values.value import Value
 
-__all__ = ["LEAST_SCALE", "NoiseDistributions", "NoisyEvidence", "Readings"]
+__all__ = [
+    "LEAST_SCALE",
+    "Cluster",
+    "NoiseDistributions",
+    "NoisyEvidence",
+    "Readings",
+    "StatedNoise",
+    "cell_breaches",
+    "width_breaches",
+]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _weigh(
+    chance: Floats,
+    start: Floats,
+    scale: Floats,
+    cluster: Any,
+    value: Floats,
+    level: Floats,
+    weights: Floats,
+) -> None:
+    """For t targets and n rows, ``chance - |value - start| / scale + level`` into ``weights``.
+
+    ``chance`` and ``start`` have shape (t, c), ``scale`` (c,), ``cluster``, ``value`` and ``level``
+    (n,); rows of cluster -1 are left as they are.
+    """
+    for target in range(len(chance)):
+        for row in range(len(value)):
+            c = cluster[row]
+            if c >= 0:
+                far = abs(value[row] - start[target, c]) / scale[c]
+                weights[target, row] = chance[target, c] - far + level[row]
 
 
 LEAST_SCALE = 1 / 64
@@ -230,7 +278,7 @@ class NoisyEvidence:
         chance, start = self._population.log_draws(known)
         weights = np.empty((len(known), len(self.value)))
         cluster, level = self._alone
-        weigh(chance, start, self.scale, cluster, self.value, level, weights)
+        _weigh(chance, start, self.scale, cluster, self.value, level, weights)
         for clusters, rows in self._alike:
             if len(clusters) > 1:
                 terms = [
@@ -310,3 +358,81 @@ def _shares(chance: Floats, published: Floats) -> Floats:
     shares = np.maximum(shares, 1 / rows)
     normalized: Floats = shares / shares.sum()
     return normalized
+
+
+Chance = Annotated[float, Field(ge=0, le=1)]
+
+_ROUNDING = 1e-5
+"""Relative: releases state some numbers with six digits."""
+
+
+class Cluster(Value):
+    """The noise of one cluster, and where its values lie; numbers in units of the column."""
+
+    scale: Annotated[float, Field(ge=0)]
+    """Of the noise."""
+    half_width: float
+    """Of the interval around a published value."""
+    share: Chance
+    """Of the rows that were meant to lie in it, before anything is seen."""
+    low: float | None = None
+    """Its least value; None where the release does not say."""
+    high: float | None = None
+    """Its largest value; None where the release does not say."""
+    own: Chance = 1.0
+    """The probability that a row of the cluster gets its noise there."""
+    other: Chance = 0.0
+    """The probability that a row of each other cluster gets its noise there."""
+
+
+class StatedNoise(Protocol):
+    """Laplace noise in clusters, on the numbers of a column."""
+
+    @property
+    def step(self) -> float:
+        """Published values are multiples of it."""
+
+    @property
+    def clusters(self) -> tuple[Cluster, ...]:
+        """Ascending by value."""
+
+    @property
+    def clamp(self) -> tuple[float, float] | None:
+        """The least and the largest value that may be published; None where there are none."""
+
+
+def cell_breaches(
+    name: str, shown: StatedNoise, value: Floats, low: Floats, high: Floats
+) -> Iterator[str]:
+    """Values off the grid or beyond the bounds, and intervals of no cluster; shape (g,) each."""
+    absent = np.isnan(value)
+    if (absent != np.isnan(low)).any() or (absent != np.isnan(high)).any():
+        yield f"column {name!r} shows values without intervals, or intervals without values"
+    value, low, high = value[~absent], low[~absent], high[~absent]
+    slack = shown.step * 1e-3 + np.abs(value) * 1e-7
+    off = np.abs(value - np.round(value / shown.step) * shown.step) > slack
+    if off.any():
+        yield f"column {name!r} has {off.sum():,} values that do not lie on the grid of its noise"
+    least, most = shown.clamp or (-np.inf, np.inf)
+    if ((value < least - slack) | (value > most + slack)).any():
+        yield f"column {name!r} has values beyond its public bounds"
+    fits = np.zeros(len(value), dtype=np.bool_)
+    for cluster in shown.clusters:
+        around = np.maximum(value - cluster.half_width, least), value + cluster.half_width
+        near = np.abs(low - around[0]) <= slack
+        fits |= near & (np.abs(high - np.minimum(around[1], most)) <= slack)
+    if not fits.all():
+        yield f"column {name!r} has {(~fits).sum():,} intervals other than those of its noise"
+
+
+def width_breaches(
+    name: str, scales: list[Fraction], widths: list[Fraction], confidence: Decimal
+) -> Iterator[str]:
+    """Intervals that are not as wide as their confidence asks, all in steps of the grid."""
+    for scale, width in zip(scales, widths, strict=True):
+        asked = radius(scale.limit_denominator(10**12), confidence)
+        if abs(width - asked) > 1 + asked * _ROUNDING:
+            yield (
+                f"column {name!r} has intervals that are not of confidence {confidence}, which "
+                "it states"
+            )

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from voile.disclosure.known import CheckedCells, DistinctCells, Domain, Floats, Known
+from voile.disclosure.evidence import CheckedCells, DistinctCells, Domain, Floats, Known
+from voile.disclosure.noise import Cluster, cell_breaches, width_breaches
 from voile.disclosure.shown import ShownColumn
-from voile.disclosure.stated_noise import Cluster, cell_breaches, width_breaches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from voile.disclosure.covering import Covered
     from voile.disclosure.noise import NoiseDistributions, NoisyEvidence
-    from voile.disclosure.original import ComparedColumn, OriginalSide
+    from voile.disclosure.shown import ComparedColumn, OriginalSide
 
 __all__ = ["Cluster", "Noisy"]
 

@@ -2,10 +2,10 @@
 
 from voile.ledger.audit import LedgerFault
 from voile.ledger.budget import BudgetState, CarriedRows, Charge, End
+from voile.ledger.records import SeriesSummary, VersionSummary
 from voile.ledger.store import Ledger
-from voile.ledger.summary import SeriesSummary, VersionSummary
 from voile.ledger.trips import FleetCharge, FleetState
-from voile.release.trip_sums import TripSums
+from voile.release.trips import TripSums
 
 __all__ = [
     "BudgetState",

@@ -17,6 +17,30 @@ nor show that the whole file was replaced by an older copy; the published releas
 (``Ledger.verify_release``).
 
 Cost: one hash over the bytes of a version on commit, over those of all versions on reading.
+
+Releases of series that were committed and never appeared: what is kept of them.
+
+Nobody saw such a release, so no later one is compared with it: its groups and its marks of rows are
+forgotten, and its number is given again.  That it was, and when it was settled, stays.
+
+Seals (SHA-256).  The seal of a record covers the series, its fields and the seal of the record
+before it; the head of the series (``records``) covers the newest.
+
+What becomes of the newest release of a series: it is known to stand, or it never appeared.
+
+A committed release may have been seen until somebody says otherwise, so the next one is compared
+with it all the same.  Of one that nobody saw, the series forgets all that a comparison needs: its
+groups, and which rows it was the first to publish.  Those rows count as held back by the release
+before it, for they were seen and never published; if they leave the table or change, nothing is
+given away.  Where there is none before it, the series begins anew, on other terms if the plan says
+so.
+
+Only the newest can be lost.  A later one was cut so that comparing it with both is safe, which it
+stays.  And what is known to stand cannot be lost: somebody may have it.
+
+What ``voile ledger show`` tells of a series: how its blocks widen from release to release.
+
+Private: numbers of held rows are no part of any release.
 """
 
 from __future__ import annotations
@@ -26,30 +50,110 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from voile.ledger.chunks import framed
-from voile.ledger.lost import read_lost
-from voile.ledger.parts import Part, read_parts, write_part
-from voile.ledger.row_sets import RowFolder, RowSet, Stage, refer, row_sets
+from voile.ledger.row_sets import (
+    Part,
+    RowFolder,
+    RowSet,
+    Stage,
+    framed,
+    read_parts,
+    refer,
+    row_sets,
+    write_part,
+)
 from voile.release.history import Blocks, History, SeriesTerms, Version
-from voile.schema.numbers import ExactNumbers
+from voile.schema.numbers import ExactNumbers, unscaled
 from voile.table.keeping import KeptRows
+from voile_base.errors import LedgerError
 
 __all__ = [
+    "LostVersion",
     "Series",
-    "VersionRecord",
+    "SeriesSummary",
+    "VersionSummary",
     "append",
+    "find_lost",
     "find_release",
     "find_series",
+    "lose_version",
     "read_blocks",
     "read_history",
+    "read_lost",
     "series_names",
+    "settle_version",
     "update_head",
     "version_records",
 ]
+
+
+@dataclass(frozen=True)
+class LostVersion:
+    """A release that nobody saw."""
+
+    number: int
+    """That it had, which the next release of its series got again."""
+    release_id: str
+    created: str
+    """ISO 8601, UTC."""
+    settled: str
+    """When it was said to be lost; ISO 8601, UTC."""
+
+
+def read_lost(
+    connection: sqlite3.Connection, series: int, name: str, broken: Callable[[str], None]
+) -> tuple[tuple[LostVersion, ...], bytes]:
+    """The lost releases of a series, oldest first, and their newest seal, empty without any.
+
+    ``broken`` hears of seals that fail.
+    """
+    query = """
+        SELECT number, release_id, created, settled, seal FROM lost_version
+        WHERE series = ? ORDER BY id"""
+    found: list[LostVersion] = []
+    seal = b""
+    for *fields, stored in connection.execute(query, (series,)):
+        lost = LostVersion(*fields)
+        seal = _seal(seal, name, lost)
+        if seal != stored:
+            broken(f"the record of the lost release {lost.release_id} was changed")
+        found.append(lost)
+    return tuple(found), seal
+
+
+def find_lost(connection: sqlite3.Connection, release_id: str) -> str | None:
+    """The series that lost a release; None where none did."""
+    query = """
+        SELECT name FROM lost_version JOIN series ON series.id = series WHERE release_id = ?"""
+    (name,) = connection.execute(query, (release_id,)).fetchone() or (None,)
+    return name
+
+
+def _note_lost(connection: sqlite3.Connection, series: int, name: str, lost: LostVersion) -> None:
+    """Store one more."""
+    _, newest = read_lost(connection, series, name, lambda what: None)
+    connection.execute(
+        "INSERT INTO lost_version (series, number, release_id, created, settled, seal) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            series,
+            lost.number,
+            lost.release_id,
+            lost.created,
+            lost.settled,
+            _seal(newest, name, lost),
+        ),
+    )
+
+
+def _seal(previous: bytes, name: str, lost: LostVersion) -> bytes:
+    fields = framed("lost", name, lost.number, lost.release_id, lost.created, lost.settled)
+    return hashlib.sha256(fields + previous).digest()
+
 
 _BLOCKS = ("low", "high", "rows", "distinct", "batch")
 
@@ -70,7 +174,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class VersionRecord:
+class _VersionRecord:
     """The record of one version, without its blocks and its marks."""
 
     id: int
@@ -101,7 +205,7 @@ def series_names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT name FROM series ORDER BY name")]
 
 
-def version_records(connection: sqlite3.Connection, series: Series) -> list[VersionRecord]:
+def version_records(connection: sqlite3.Connection, series: Series) -> list[_VersionRecord]:
     """The versions of a series, oldest first."""
     counted = "SELECT sum(rows) FROM row_set WHERE version = one.id AND role"
     query = f"""
@@ -111,7 +215,7 @@ def version_records(connection: sqlite3.Connection, series: Series) -> list[Vers
     found = connection.execute(query, (series.id,)).fetchall()
     newest = found[-1][0] if found else None
     return [
-        VersionRecord(
+        _VersionRecord(
             id_,
             number,
             release_id,
@@ -359,3 +463,114 @@ def _seal_of_head(standing: list[int], lost: bytes, version: bytes, held: list[b
     """Over the newest version, or the origin without any, and what stands outside the chain."""
     outcomes = (standing, lost.hex()) if standing or lost else ()
     return hashlib.sha256(framed("head", *outcomes) + version + b"".join(held)).digest()
+
+
+def settle_version(connection: sqlite3.Connection, series: Series, release_id: str) -> None:
+    """Note that a release of a series stands; raises ``LedgerError`` where it knows none such."""
+    noted = connection.execute(
+        "UPDATE version SET stands = 1 WHERE series = ? AND release_id = ?",
+        (series.id, release_id),
+    )
+    if not noted.rowcount:
+        msg = f"series {series.terms.name!r} knows no release {release_id}"
+        raise LedgerError(msg)
+    update_head(connection, series.terms.name)
+
+
+def lose_version(
+    connection: sqlite3.Connection, series: Series, folder: RowFolder, release_id: str, now: str
+) -> LostVersion:
+    """Forget the newest release of a series, and keep that it was.
+
+    Raises ``LedgerError`` where it is another one, or is known to stand, and ``ValueError`` for
+    records that cannot be read.
+    """
+    name, versions = series.terms.name, version_records(connection, series)
+    if not versions or versions[-1].release_id != release_id:
+        msg = f"series {name!r}: release {release_id} is not its newest, so it cannot be lost"
+        raise LedgerError(msg)
+    *_, newest = versions
+    if newest.stands:
+        msg = (
+            f"series {name!r}: release {newest.number} ({release_id}) stands: its folder appeared, "
+            "and somebody may have it, so it cannot be lost"
+        )
+        raise LedgerError(msg)
+    read_history(connection, series, folder, _refuse)
+    if len(versions) > 1:
+        connection.execute(
+            "UPDATE row_set SET version = ?, role = 'held' WHERE version = ?",
+            (versions[-2].id, newest.id),
+        )
+    connection.execute("DELETE FROM part WHERE version = ?", (newest.id,))
+    connection.execute("DELETE FROM version WHERE id = ?", (newest.id,))
+    lost = LostVersion(newest.number, release_id, newest.created, now)
+    _note_lost(connection, series.id, name, lost)
+    update_head(connection, name)
+    return lost
+
+
+def _refuse(what: str) -> None:
+    raise ValueError(what)
+
+
+@dataclass(frozen=True)
+class VersionSummary:
+    """One release in numbers; widths are in the unit of the sensitive column."""
+
+    number: int
+    release_id: str
+    created: str
+    blocks: int
+    rows: int
+    """Rows in this release, those of earlier releases included."""
+    new_rows: int
+    """Rows first published in this release."""
+    held: int | None
+    """Rows held back by the newest release; None for others, whose held rows are forgotten."""
+    sum_of_ranges: Decimal
+    mean_width: float
+    """Mean range of a block; 0 for a release without blocks."""
+    max_width: Decimal
+    stands: bool
+    """Whether its folder is known to have appeared."""
+
+    @classmethod
+    def of(cls, record: _VersionRecord, blocks: Blocks) -> VersionSummary:
+        """The summary of a version and its blocks."""
+        scale = max(blocks.low.scale, blocks.high.scale)
+        widths = [
+            int(high) - int(low)
+            for low, high in zip(
+                blocks.low.rescaled(scale).units, blocks.high.rescaled(scale).units, strict=True
+            )
+        ]
+        total = unscaled(sum(widths), scale)
+        return cls(
+            number=record.number,
+            release_id=record.release_id,
+            created=record.created,
+            blocks=len(blocks),
+            rows=int(blocks.rows.sum()),
+            new_rows=record.published,
+            held=record.held,
+            sum_of_ranges=total,
+            mean_width=float(total) / len(blocks) if len(blocks) else 0.0,
+            max_width=unscaled(max(widths, default=0), scale),
+            stands=bool(record.stands),
+        )
+
+
+@dataclass(frozen=True)
+class SeriesSummary:
+    """One series: its terms, and its releases from the oldest to the newest."""
+
+    terms: SeriesTerms
+    versions: tuple[VersionSummary, ...]
+    lost: tuple[LostVersion, ...] = ()
+    """Releases that never appeared, from the oldest to the newest."""
+
+    @property
+    def unsettled(self) -> VersionSummary | None:
+        """The newest release, unless it is known to stand."""
+        return self.versions[-1] if self.versions and not self.versions[-1].stands else None

@@ -18,11 +18,27 @@ Privacy at rest.  Files are overwritten before they are removed, as SQLite does 
 deletes; copies that a file system keeps are its own concern.
 
 Cost: one pass over the bytes of a data set on each commit and on each reading.
+
+Bytes of any length as records: in chunks well below SQLite's limit of 10**9 bytes per value.
+
+A table of chunks has the columns ``owner``, ``position`` and ``bytes``, whatever the first is
+called; what is stored for one owner comes back in order.
+
+Arrays as records: typed, in chunks, and sealed by a hash.
+
+Whole numbers of 64 bits are stored as they are, little-endian; numbers beyond them in
+hexadecimal, separated by commas; both in chunks (module ``chunks``).  100,000 blocks are thus a
+handful of records.
+
+The seal of a part (SHA-256) covers its name, type, length and bytes.
+
+Cost: one hash over the bytes; on reading, one copy of them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -32,16 +48,69 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from voile.ledger.chunks import framed
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.table.keeping import KeptRows, together
 from voile.table.protocol import Engine, Rows
 from voile_base.durable import sync
 from voile_base.errors import LedgerError, TableError
 from voile_base.randomness import Randomness
 
-__all__ = ["RowFolder", "RowSet", "Stage", "names_of", "refer", "row_sets"]
+__all__ = [
+    "PART_CHUNKS",
+    "TRIP_CHUNKS",
+    "Part",
+    "RowFolder",
+    "RowSet",
+    "Stage",
+    "framed",
+    "names_of",
+    "read_parts",
+    "refer",
+    "row_sets",
+    "write_part",
+]
+
+
+_CHUNK = 2**24
+
+
+@dataclass(frozen=True)
+class _ChunkTable:
+    """A table that holds the bytes of the records of another one."""
+
+    name: str
+    owner: str
+    """The column that names the record whose bytes a chunk holds."""
+
+    def write(self, connection: sqlite3.Connection, owner: int | None, data: memoryview) -> None:
+        """Store the bytes of a record that has none yet."""
+        connection.executemany(
+            f"INSERT INTO {self.name} ({self.owner}, position, bytes) VALUES (?, ?, ?)",  # noqa: S608 - names of the schema
+            (
+                (owner, position, data[start : start + _CHUNK])
+                for position, start in enumerate(range(0, len(data), _CHUNK))
+            ),
+        )
+
+    def read(self, connection: sqlite3.Connection, owner: int) -> Iterator[bytes]:
+        """The bytes of a record, chunk by chunk."""
+        query = f"SELECT bytes FROM {self.name} WHERE {self.owner} = ? ORDER BY position"  # noqa: S608
+        for (chunk,) in connection.execute(query, (owner,)):
+            yield chunk
+
+
+PART_CHUNKS = _ChunkTable("chunk", "part")
+TRIP_CHUNKS = _ChunkTable("trip_chunk", "entry")
+
+
+def framed(*fields: object) -> bytes:
+    """Fields as bytes from which they can be told apart."""
+    return json.dumps(fields).encode("ascii") + b"\n"
+
 
 Role = Literal["published", "held", "pool"]
 Owner = Literal["version", "pool"]
@@ -268,3 +337,94 @@ def _overwrite(file: Path) -> None:
             left -= stream.write(bytes(min(left, 1 << 20)))
         stream.flush()
         os.fsync(stream.fileno())
+
+
+_KINDS = {"uint64": np.dtype("<u8"), "int64": np.dtype("<i8")}
+
+_Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """An array as it was read, with the seal computed from its bytes."""
+
+    array: _Array
+    scale: int
+    seal: bytes
+    changed: bool
+
+
+def write_part(
+    connection: sqlite3.Connection, version: int | None, name: str, array: _Array, scale: int
+) -> bytes:
+    """Store one array; returns its seal."""
+    kind, data = _encode(array)
+    seal = _begin_seal(name, kind, scale, len(array))
+    seal.update(data)
+    cursor = connection.execute(
+        "INSERT INTO part (version, name, kind, scale, length, seal) VALUES (?, ?, ?, ?, ?, ?)",
+        (version, name, kind, scale, len(array), seal.digest()),
+    )
+    PART_CHUNKS.write(connection, cursor.lastrowid, data)
+    return seal.digest()
+
+
+def read_parts(
+    connection: sqlite3.Connection, version: int, names: tuple[str, ...]
+) -> dict[str, Part]:
+    """Read the arrays of a version record; raises ``ValueError`` for a missing or partial one."""
+    parts: dict[str, Part] = {}
+    for name in names:
+        row = connection.execute(
+            "SELECT id, kind, scale, length, seal FROM part WHERE version = ? AND name = ?",
+            (version, name),
+        ).fetchone()
+        if row is None:
+            msg = f"the record {name!r} is missing"
+            raise ValueError(msg)
+        id_, kind, scale, length, stored = row
+        seal = _begin_seal(name, kind, scale, length)
+        data = bytearray()
+        for chunk in PART_CHUNKS.read(connection, id_):
+            seal.update(chunk)
+            data += chunk
+        array = _decode(kind, data)
+        if len(array) != length:
+            msg = f"the record {name!r} is incomplete"
+            raise ValueError(msg)
+        parts[name] = Part(array, scale, seal.digest(), changed=seal.digest() != stored)
+    return parts
+
+
+def _encode(array: _Array) -> tuple[str, memoryview]:
+    """Kind and bytes of an array; no copy where they are stored as they are."""
+    if array.ndim != 1:
+        msg = "the ledger stores arrays of one dimension"
+        raise ValueError(msg)
+    if array.dtype == object:
+        # Hexadecimal: Python refuses decimal texts of more than 4,300 digits.
+        return "hexadecimal", memoryview(",".join(f"{int(n):x}" for n in array).encode("ascii"))
+    kind = array.dtype.name
+    if kind not in _KINDS:
+        msg = f"the ledger stores arrays of uint64, int64 or Python integers, not {kind}"
+        raise ValueError(msg)
+    return kind, np.ascontiguousarray(array, dtype=_KINDS[kind]).view(np.uint8).data
+
+
+def _decode(kind: str, data: bytearray) -> _Array:
+    """The array of these bytes, not writable."""
+    if kind == "hexadecimal":
+        numbers = [int(text, 16) for text in data.decode("ascii").split(",")] if data else []
+        array = np.empty(len(numbers), dtype=object)
+        array[:] = numbers
+    elif kind in _KINDS:
+        array = np.frombuffer(data, dtype=_KINDS[kind]).astype(kind, copy=False)
+    else:
+        msg = "a record has a type that is not known"
+        raise ValueError(msg)
+    array.flags.writeable = False
+    return array
+
+
+def _begin_seal(name: str, kind: str, scale: int, length: int) -> hashlib._Hash:
+    return hashlib.sha256(framed("part", name, kind, scale, length))

@@ -5,7 +5,7 @@ anything, decides, commits, and only then writes its release.  Both the charge a
 compare-and-swap in one transaction: each succeeds only if what is stored is still what was loaded,
 so two publishers never publish from the same state nor spend the same budget, and a crash leaves
 either no trace of a release or a ledger that knows of it.  What was charged stays charged.  A
-release of a series, or one that took up rows of a pool, is settled when it stands; see ``settling``
+release of a series, or one that took up rows of a pool, is settled when it stands; see ``records``
 and ``budget``.
 
 The marks of the rows of a series, and the rows that wait in a pool, stand in a folder beside the
@@ -28,13 +28,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection
 
-from voile.ledger import fleets, records, settling, spending
+from voile.ledger import budget, records
+from voile.ledger import trips as fleets
 from voile.ledger.audit import LedgerFault, audit_ledger, audit_release
 from voile.ledger.budget import BudgetState, Charge, End
 from voile.ledger.file import LedgerFile
-from voile.ledger.lost import LostVersion, find_lost, read_lost
+from voile.ledger.records import LostVersion, SeriesSummary, VersionSummary, find_lost, read_lost
 from voile.ledger.row_sets import Stage
-from voile.ledger.summary import SeriesSummary, VersionSummary
 from voile.ledger.trips import FleetCharge, FleetState
 from voile.release.history import History, SeriesTerms
 from voile_base.errors import LedgerError
@@ -115,7 +115,7 @@ class Ledger:
             self._refuse_overtaken(connection, charge, trips)
             self._refuse_known(connection, release_id)
             if charge:
-                spending.charge(connection, charge, _now())
+                budget.charge(connection, charge, _now())
                 state = self._state(connection, charge.limit.data_set)
                 assert state is not None, "it was charged"
                 charge = charge.as_entered(state)
@@ -132,9 +132,9 @@ class Ledger:
         Does nothing where nothing was charged, or an end was noted already.
         """
         with self._file.writing() as connection:
-            for data_set, kind in spending.find_entries(connection, release_id)[-1:]:
+            for data_set, kind in budget.find_entries(connection, release_id)[-1:]:
                 if kind == "release":
-                    spending.end(connection, data_set, release_id, how, _now())
+                    budget.end(connection, data_set, release_id, how, _now())
             for fleet, outcome in fleets.find_fleet_entries(connection, release_id)[-1:]:
                 if outcome == "release":
                     fleets.end(connection, fleet, release_id, how, _now())
@@ -188,12 +188,12 @@ class Ledger:
             # Others may have spent meanwhile; the rows that it took up must still be those.
             waiting = before.waiting.release_id if before and before.waiting else None
             expected = {"waiting": waiting} if waiting else {}
-            if spending.pool_of(connection, name) != expected:
+            if budget.pool_of(connection, name) != expected:
                 raise self._overtaken(f"data set {name!r}")
         if not charge.entered:
-            spending.charge(connection, charge, _now())
+            budget.charge(connection, charge, _now())
         if charge.left_out:
-            spending.leave_out(connection, name, charge.left_out, stage)
+            budget.leave_out(connection, name, charge.left_out, stage)
 
     def open_version(self, series: str) -> str | None:
         """The id of the newest release of a series, unless it is known to stand."""
@@ -214,7 +214,7 @@ class Ledger:
     def settle_series(self, series: str, release_id: str) -> None:
         """Note that a release of a series stands; raises ``LedgerError`` where it is unknown."""
         with self._file.writing() as connection, self._vouching(f"series {series!r}"):
-            settling.settle_version(connection, self._known(connection, series), release_id)
+            records.settle_version(connection, self._known(connection, series), release_id)
 
     def lose(self, series: str, release_id: str) -> LostVersion:
         """Forget the newest release of a series, for it never appeared and never will.
@@ -224,7 +224,7 @@ class Ledger:
         """
         with self._file.writing() as connection, self._vouching(f"series {series!r}"):
             found = self._known(connection, series)
-            return settling.lose_version(connection, found, self._file.rows, release_id, _now())
+            return records.lose_version(connection, found, self._file.rows, release_id, _now())
 
     def settle(self, data_set: str, release_id: str) -> None:
         """Forget the rows that a release took up from the pool of its data set, for it stands.
@@ -233,7 +233,7 @@ class Ledger:
         """
         with self._file.writing() as connection:
             self._refuse_settled(connection, data_set, release_id)
-            spending.settle(connection, data_set)
+            budget.settle(connection, data_set)
 
     def take_back(self, data_set: str, release_id: str) -> None:
         """Let the rows that a release took up wait again, for it never appeared and never will.
@@ -244,7 +244,7 @@ class Ledger:
         """
         with self._file.writing() as connection:
             self._refuse_settled(connection, data_set, release_id)
-            spending.take_back(connection, data_set, release_id, _now())
+            budget.take_back(connection, data_set, release_id, _now())
 
     def series(self) -> list[SeriesSummary]:
         """What the ledger knows of each series, by name, without its marks and its key."""
@@ -254,7 +254,7 @@ class Ledger:
     def data_sets(self) -> list[BudgetState]:
         """What the ledger knows of each data set, by name."""
         with self._file.reading() as connection:
-            states = [self._state(connection, name) for name in spending.data_set_names(connection)]
+            states = [self._state(connection, name) for name in budget.data_set_names(connection)]
         return [state for state in states if state]
 
     def fleets(self) -> list[FleetState]:
@@ -267,7 +267,7 @@ class Ledger:
         """Everything that is wrong with the ledger; an empty list means that it is sound.
 
         Checked are SQLite's own structures, the seals of all records (modules ``records``,
-        ``spending`` and ``fleets``) and of the rows beside the ledger, the promises that the stored
+        ``budget`` and ``fleets``) and of the rows beside the ledger, the promises that the stored
         versions can show (module ``promises``), and that no data set and no trip spent more than
         its limit.
         """
@@ -285,7 +285,7 @@ class Ledger:
     def _state(self, connection: Connection, data_set: str) -> BudgetState | None:
         broken: list[str] = []
         with self._vouching(f"data set {data_set!r}"):
-            state = spending.read_state(connection, data_set, self._file.rows, broken.append)
+            state = budget.read_state(connection, data_set, self._file.rows, broken.append)
             if broken:
                 raise ValueError("; ".join(broken))
         return state
@@ -308,7 +308,7 @@ class Ledger:
         self, connection: Connection, charge: Charge | None, trips: FleetCharge | None
     ) -> None:
         """What was loaded must be what is stored."""
-        if charge and spending.newest_seal(connection, charge.limit.data_set) != charge.seal:
+        if charge and budget.newest_seal(connection, charge.limit.data_set) != charge.seal:
             raise self._overtaken(f"data set {charge.limit.data_set!r}")
         if trips and fleets.newest_seal(connection, trips.terms.name) != trips.seal:
             raise self._overtaken(f"fleet {trips.terms.name!r}")
@@ -327,7 +327,7 @@ class Ledger:
         """Ids are random unless a seed repeats them."""
         known = (
             records.find_release(connection, release_id)
-            or spending.find_entries(connection, release_id)
+            or budget.find_entries(connection, release_id)
             or fleets.find_fleet_entries(connection, release_id)
             or find_lost(connection, release_id)
         )

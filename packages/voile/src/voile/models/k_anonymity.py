@@ -23,8 +23,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.criteria import Groups
-from voile.models.exactness import whole_parameter
+from voile.models.criteria import Groups, whole_parameter
 
 __all__ = ["GroupExposure", "KAnonymity", "exposure"]
 

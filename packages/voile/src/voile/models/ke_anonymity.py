@@ -11,21 +11,58 @@ rows count equal pairs first, and pass the distinct pairs with their counts (10 
 take seconds).
 
 These measures share no code with the publishers, whose claims they check.
+
+What the releases of one growing table give away when they are compared.
+
+Everything here is private: it is computed from which rows lie together, which only the
+custodian knows.  It answers whether a new release keeps two promises about a history:
+
+- pairwise: Definition 5 of "An incremental privacy-preservation algorithm for the (k, e)-
+  Anonymous model" (2015): for every block a of an earlier release and every block b of the new
+  one, each of the sets of rows a - b, b - a and a & b is empty or (k,e)-valid;
+- union: every atom is (k,e)-valid, an atom being the rows that lie in one block in every
+  release, where absence counts as a block.  Whatever an adversary gets by subtracting and
+  intersecting blocks of any number of releases is a union of atoms.
+
+Both are checked as they are defined, by operations on sets of rows; nothing is assumed about how
+the blocks were made: they need not be ranges, nor nested over the releases.  Rows that always
+lie together and have one value count as one cell.  A set difference is a set of rows, and its
+values are those of the remaining rows, not a difference of sets of values: that is what an
+adversary gets.
+
+The pairs of the newest release with each earlier one suffice, if every release was so checked
+when it was the newest.  Atoms need no such history: an atom of fewer releases is a union of
+atoms of all.
+
+Cost for m cells and T earlier releases: O(T m log m), independent of the number of pairs of
+blocks.  A difference x - y is measured without building it: its low is the smallest low among
+the parts into which x falls, leaving out the part in y, for which the two smallest are enough;
+and it has the distinct values of x but those found in no other part.  Pairs that do not meet
+have x - y = x: they need x itself to be valid, which is reported once, as kind "block".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BlockStatistics", "block_statistics", "is_valid", "violations"]
+__all__ = [
+    "Breach",
+    "BreachKind",
+    "atom_breaches",
+    "block_statistics",
+    "is_valid",
+    "pairwise_breaches",
+    "violations",
+]
 
 
 @dataclass(frozen=True)
-class BlockStatistics:
+class _BlockStatistics:
     """Size and spread of g groups, in ascending order of their numbers; every field is (g,)."""
 
     group: NDArray[np.int64]
@@ -46,7 +83,7 @@ def is_valid(units: NDArray[Any], k: int, e: int) -> bool:
 
 def block_statistics(
     group: NDArray[np.int64], units: NDArray[Any], count: NDArray[np.int64] | None = None
-) -> BlockStatistics:
+) -> _BlockStatistics:
     """Measure each group of the pairs (``group``, ``units``), both (m,), in any order.
 
     ``count`` (m,) says how many rows each pair stands for; one by default.  Pairs may repeat.
@@ -60,7 +97,7 @@ def block_statistics(
     first = np.searchsorted(owner, np.arange(len(groups)))
     last = np.searchsorted(owner, np.arange(len(groups)), side="right") - 1
     shown = level[pairs - owner * len(level)]
-    return BlockStatistics(
+    return _BlockStatistics(
         group=groups.astype(np.int64),
         rows=rows,
         distinct=(last - first + 1).astype(np.int64),
@@ -69,9 +106,189 @@ def block_statistics(
     )
 
 
-def violations(statistics: BlockStatistics, k: int, e: int) -> NDArray[np.int64]:
+def violations(statistics: _BlockStatistics, k: int, e: int) -> NDArray[np.int64]:
     """Return the numbers of the groups that are not (k,e)-valid, ascending."""
     spread = np.asarray(statistics.high - statistics.low)
     invalid = (statistics.distinct < k) | (spread < e).astype(np.bool_)
     answer: NDArray[np.int64] = statistics.group[invalid]
+    return answer
+
+
+BreachKind = Literal["a-b", "b-a", "a&b", "block", "atom"]
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A set of rows that can be told apart and is not (k,e)-valid.  Private.
+
+    ``releases`` are the releases compared, ascending, and ``blocks`` the block of each, -1 for
+    absence.  For "a-b", "b-a" and "a&b", a is the block of the earlier release; for "block",
+    the block of a single release is invalid by itself; for "atom", all releases are listed.
+    """
+
+    kind: BreachKind
+    releases: tuple[int, ...]
+    blocks: tuple[int, ...]
+    distinct: int
+    spread: int
+    """Maximum minus minimum, in units."""
+
+
+def pairwise_breaches(
+    units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int
+) -> list[Breach]:
+    """Breaches of Definition 5 between the newest release and every earlier one.
+
+    ``units``: (m,) the value of each cell, in any order; ``blocks``: (R, m) the block of each
+    cell in each release, oldest first, -1 where the cell is absent; R >= 1.  Blocks that are
+    not valid by themselves are reported for every release.
+    """
+    newest = len(blocks) - 1
+    found = [
+        breach
+        for release in range(len(blocks))
+        for breach in _invalid_blocks(units, blocks[release], release, k, e)
+    ]
+    for release in range(newest):
+        pairs = _Pairs.of(blocks[release], blocks[newest], units)
+        kinds: list[tuple[BreachKind, _Sets]] = [
+            ("a&b", pairs.intersections()),
+            ("a-b", pairs.differences(pairs.a)),
+            ("b-a", pairs.differences(pairs.b)),
+        ]
+        found.extend(
+            Breach(kind, (release, newest), pair, distinct, spread)
+            for kind, sets in kinds
+            for pair, distinct, spread in sets.invalid(k, e)
+        )
+    return found
+
+
+def atom_breaches(units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int) -> list[Breach]:
+    """Atoms of all releases that are not valid; the arguments are as for `pairwise_breaches`.
+
+    Cells absent from every release are no atom.
+    """
+    shown = (blocks >= 0).any(axis=0)
+    units, blocks = units[shown], blocks[:, shown]
+    atom = np.zeros(len(units), np.int64)
+    for block in blocks:
+        # Refining one release at a time keeps the numbers below m times the number of blocks.
+        _, atom = np.unique(atom * (np.max(block, initial=0) + 2) + block + 1, return_inverse=True)
+    statistics = block_statistics(atom, units)
+    _, example = np.unique(atom, return_index=True)
+    return [
+        Breach(
+            "atom",
+            tuple(range(len(blocks))),
+            tuple(blocks[:, example[number]].tolist()),
+            int(statistics.distinct[number]),
+            int(statistics.high[number]) - int(statistics.low[number]),
+        )
+        for number in violations(statistics, k, e).tolist()
+    ]
+
+
+def _invalid_blocks(
+    units: NDArray[Any], block: NDArray[np.int64], release: int, k: int, e: int
+) -> Iterator[Breach]:
+    statistics = block_statistics(block[block >= 0], units[block >= 0])
+    for number in np.searchsorted(statistics.group, violations(statistics, k, e)).tolist():
+        spread = int(statistics.high[number]) - int(statistics.low[number])
+        pair = (int(statistics.group[number]),)
+        yield Breach("block", (release,), pair, int(statistics.distinct[number]), spread)
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """One set of rows for each of n pairs of blocks; a set without values is empty."""
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    low: NDArray[Any]
+    high: NDArray[Any]
+
+    def invalid(self, k: int, e: int) -> Iterator[tuple[tuple[int, int], int, int]]:
+        """Yield pair, distinct count and spread of each set that is neither empty nor valid."""
+        spread = self.high - self.low
+        poor = (self.distinct > 0) & ((self.distinct < k) | (spread < e).astype(np.bool_))
+        for index in np.flatnonzero(poor).tolist():
+            pair = (int(self.a[index]), int(self.b[index]))
+            yield pair, int(self.distinct[index]), int(spread[index])
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The parts into which the blocks of two releases cut each other.
+
+    A part is the cells with one block in the earlier and one in the newest release, -1 for
+    absence, but for cells absent from both.  ``a`` and ``b`` give both blocks of each part.
+    """
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    parts: _BlockStatistics
+    part_of_cell: NDArray[np.int64]
+    units: NDArray[Any]
+
+    @classmethod
+    def of(cls, a: NDArray[np.int64], b: NDArray[np.int64], units: NDArray[Any]) -> _Pairs:
+        shown = (a >= 0) | (b >= 0)
+        a, b, units = a[shown], b[shown], units[shown]
+        width = np.max(b, initial=0) + 2
+        code, part_of_cell = np.unique((a + 1) * width + b + 1, return_inverse=True)
+        return cls(
+            a=code // width - 1,
+            b=code % width - 1,
+            parts=block_statistics(part_of_cell, units),
+            part_of_cell=part_of_cell,
+            units=units,
+        )
+
+    @property
+    def meeting(self) -> NDArray[np.bool_]:
+        """Parts that lie in a block of both releases."""
+        return (self.a >= 0) & (self.b >= 0)
+
+    def intersections(self) -> _Sets:
+        """Measure a & b of every pair that meets."""
+        return self._sets(self.parts.distinct, self.parts.low, self.parts.high)
+
+    def differences(self, outer: NDArray[np.int64]) -> _Sets:
+        """Measure x - y of every pair that meets; ``outer`` is the block x of each part."""
+        whole = block_statistics(outer[self.part_of_cell], self.units)
+        index = np.searchsorted(whole.group, outer)
+        distinct = whole.distinct[index] - self._values_found_only_here(outer)
+        low = _smallest_of_others(outer, self.parts.low)
+        high = -_smallest_of_others(outer, -self.parts.high)
+        return self._sets(distinct, low, high)
+
+    def _values_found_only_here(self, outer: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each part, how many of its values no other part of the same outer block holds."""
+        level, rank = np.unique(self.units, return_inverse=True)
+        pair = np.unique(self.part_of_cell * len(level) + rank)
+        part, rank = pair // max(len(level), 1), pair % max(len(level), 1)
+        _, seen, times = np.unique(
+            outer[part] * len(level) + rank, return_inverse=True, return_counts=True
+        )
+        return np.bincount(part[times[seen] == 1], minlength=len(outer)).astype(np.int64)
+
+    def _sets(self, distinct: NDArray[np.int64], low: NDArray[Any], high: NDArray[Any]) -> _Sets:
+        keep = self.meeting
+        return _Sets(self.a[keep], self.b[keep], distinct[keep], low[keep], high[keep])
+
+
+def _smallest_of_others(outer: NDArray[np.int64], low: NDArray[Any]) -> NDArray[Any]:
+    """For each part, the smallest ``low`` among the other parts with the same ``outer``.
+
+    A part that is alone gets its own.
+    """
+    _, rank = np.unique(low, return_inverse=True)
+    order = np.lexsort((rank, outer))
+    first = np.searchsorted(outer[order], outer)
+    last = np.searchsorted(outer[order], outer, side="right") - 1
+    smallest = order[first]
+    second = order[np.minimum(first + 1, last)]
+    answer: NDArray[Any] = low[np.where(smallest == np.arange(len(outer)), second, smallest)]
     return answer

@@ -42,8 +42,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.criteria import Criterion, Groups, StatedCriterion
-from voile.models.exactness import (
+from voile.models.criteria import (
+    Criterion,
+    Groups,
+    StatedCriterion,
     at_most,
     decimal_parameter,
     sums,

@@ -40,8 +40,16 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.criteria import Criterion, Groups, SensitiveCells, StatedCriterion
-from voile.models.exactness import at_most, decimal_parameter, sums, whole_numbers
+from voile.models.criteria import (
+    Criterion,
+    Groups,
+    SensitiveCells,
+    StatedCriterion,
+    at_most,
+    decimal_parameter,
+    sums,
+    whole_numbers,
+)
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan, Plan

@@ -23,10 +23,9 @@ from typing_extensions import TypedDict
 from voile.audit.judged import RELEASED
 from voile.audit.record import AuditRecord, read_audit
 from voile.policy.shown import ShownRows
-from voile.release.claims import Claim
+from voile.release.claims import CLAIMS, Claim
 from voile.release.manifest import DOCUMENT, digest_of, release_document
 from voile.release.recounting import read_recounted
-from voile.release.registry import CLAIMS
 from voile.release.release import Release
 from voile.study.documents import read_record
 from voile.study.original import fingerprint

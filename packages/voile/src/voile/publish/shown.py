@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from voile.disclosure.disclosure import Shown
 from voile.disclosure.exact import Exact
-from voile.disclosure.generalized import Generalized
-from voile.disclosure.interval import Interval
-from voile.disclosure.value_set import ValueSet
+from voile.disclosure.interval import Generalized, Interval, ValueSet
+from voile.disclosure.shown import Shown
 from voile.schema.roles import Roles
 from voile.table.decisions import RecodedColumn
 

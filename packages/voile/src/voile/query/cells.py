@@ -16,7 +16,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.synthetic import Synthetic
+from voile.disclosure.counted import Synthetic
 from voile.table.domains import flagged_values
 from voile_base.values.exact import usable_number
 from voile_base.values.expressions import Call, Column, Expression, Literal, columns_of

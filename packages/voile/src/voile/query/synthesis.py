@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.synthetic import Synthetic
+from voile.disclosure.counted import Synthetic
 from voile.query.cells import CellsOfColumn, matching_cells
 from voile.query.marginals import LinearEstimate, NoisyMarginals, noisy_marginals
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate

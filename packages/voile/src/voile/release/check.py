@@ -26,12 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion
-from voile.models.differencing import atom_breaches, pairwise_breaches
+from voile.models.ke_anonymity import atom_breaches, pairwise_breaches
 from voile.models.units import GroupedUnits
 from voile.release.claims import GroupClaim, KEAnonymityClaim
-from voile.release.group_checks import common_unit, criteria_against_counts
+from voile.release.group_checks import PublicRelease, common_unit, criteria_against_counts
 from voile.release.history import Blocks, History
-from voile.release.published import PublicRelease
 from voile.release.reading.views import CountedCells
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers

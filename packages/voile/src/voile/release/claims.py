@@ -19,6 +19,10 @@ A claim whose numbers cannot be true cannot be made.  Another package's claim is
 ``Claim`` that it announces by an entry point of the group ``voile.claims``: it is read back and
 measured again where the package is installed.  Elsewhere it is an ``UnknownClaim``, which is
 recounted by nobody and passes no check.
+
+The claims of releases, by the kinds that documents give them.
+
+Another package adds a claim by an entry point of the group ``voile.claims``.
 """
 
 from __future__ import annotations
@@ -30,20 +34,22 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from voile.dp.events import Neighbours
-from voile.release.group_terms import Chance, GroupTerms, Least, StatedCloseness, StatedDiversity
-from voile.release.published import PublicRelease
+from voile.release.group_checks import (
+    Chance,
+    GroupTerms,
+    Least,
+    PublicRelease,
+    StatedCloseness,
+    StatedDiversity,
+)
+from voile_base.errors import TableError
 from voile_base.ondemand import on_demand
-from voile_base.values.value import Exact, Value
-
-if TYPE_CHECKING:  # publishers need none of what reads rows
-    from voile.release import claim_checks, group_checks, noise_checks, synthesis_checks
-else:
-    claim_checks = on_demand("voile.release.claim_checks")
-    group_checks = on_demand("voile.release.group_checks")
-    noise_checks = on_demand("voile.release.noise_checks")
-    synthesis_checks = on_demand("voile.release.synthesis_checks")
+from voile_base.registry import Registry
+from voile_base.values.kinds import ByKind
+from voile_base.values.value import Exact, Value, read
 
 __all__ = [
+    "CLAIMS",
     "Claim",
     "Costliest",
     "DifferentialPrivacy",
@@ -54,18 +60,27 @@ __all__ = [
     "KEAnonymityClaim",
     "MeasuredTable",
     "PermutationWithinClusters",
-    "PlanarClaim",
     "PrivacyClaim",
     "PrivateFlows",
     "RankingClaim",
     "SampledGeneralization",
+    "StatedClaim",
     "StatedCloseness",
     "StatedDiversity",
     "SynthesizedPrivately",
     "UnknownClaim",
     "WithinZones",
     "ZoneEpsilons",
+    "claim_of",
 ]
+
+
+if TYPE_CHECKING:  # publishers need none of what reads rows
+    from voile.release import claim_checks, group_checks
+else:
+    claim_checks = on_demand("voile.release.claim_checks")
+    group_checks = on_demand("voile.release.group_checks")
+
 
 Budget = Annotated[Exact, Field(gt=0)]
 
@@ -188,8 +203,8 @@ class PrivacyClaim(Claim):
 
     def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """Noise that is too little for epsilon, or budgets of another sum."""
-        yield from noise_checks.scale_breaches(published, self)
-        yield from noise_checks.budget_breaches(self)
+        yield from claim_checks.scale_breaches(published, self)
+        yield from claim_checks.budget_breaches(self)
 
 
 class DifferentialPrivacy(PrivacyClaim):
@@ -238,8 +253,8 @@ class PrivateFlows(PrivacyClaim):
 
     def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """Noise that is not what a vehicle can change over epsilon, or budgets of another sum."""
-        yield from noise_checks.count_price_breaches(published, self)
-        yield from noise_checks.budget_breaches(self)
+        yield from claim_checks.count_price_breaches(published, self)
+        yield from claim_checks.budget_breaches(self)
 
 
 class MeasuredTable(Value):
@@ -267,7 +282,7 @@ class SynthesizedPrivately(PrivacyClaim):
 
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Measurements that are not those of its tables, or cost more than it says."""
-        return synthesis_checks.synthesis_breaches(published, self)
+        return claim_checks.synthesis_breaches(published, self)
 
 
 class IndistinguishabilityWithinClusters(Claim):
@@ -340,7 +355,7 @@ class CostliestVehicle(Costliest):
     """On end, within which it began them; None: all of the release."""
 
 
-class PlanarClaim(Claim):
+class _PlanarClaim(Claim):
     """Places near each other are hard to tell apart."""
 
     mechanism: str
@@ -382,16 +397,16 @@ class PlanarClaim(Claim):
 
     def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """Zones whose noise has a larger epsilon."""
-        return noise_checks.zone_breaches(published, self.epsilon)
+        return claim_checks.zone_breaches(published, self.epsilon)
 
 
-class GeoIndistinguishabilityClaim(PlanarClaim):
+class GeoIndistinguishabilityClaim(_PlanarClaim):
     """Wherever they are."""
 
     kind: Literal["geo-indistinguishability"] = "geo-indistinguishability"
 
 
-class WithinZones(PlanarClaim):
+class WithinZones(_PlanarClaim):
     """Within one zone alone, and no promise at the borders of zones."""
 
     kind: Literal["geo-indistinguishability-within-zones"] = "geo-indistinguishability-within-zones"
@@ -415,3 +430,38 @@ class UnknownClaim(Claim):
     def unseen(self) -> tuple[str, ...]:
         """All of it."""
         return ("all of it: nothing that is installed knows such a claim",)
+
+
+CLAIMS: Registry[Claim] = Registry(
+    group="voile.claims",
+    what="a claim",
+    own={
+        "ke-anonymity": "voile.release.claims:KEAnonymityClaim",
+        "k-anonymity": "voile.release.claims:KAnonymityClaim",
+        "ranking": "voile.release.claims:RankingClaim",
+        "differential-privacy": "voile.release.claims:DifferentialPrivacy",
+        "differential-privacy-under-sampling": "voile.release.claims:SampledGeneralization",
+        "differentially-private-synthesis": "voile.release.claims:SynthesizedPrivately",
+        "differentially-private-flows": "voile.release.claims:PrivateFlows",
+        "indistinguishability-within-clusters": (
+            "voile.release.claims:IndistinguishabilityWithinClusters"
+        ),
+        "cell-suppression": "voile.tabular.claims:SuppressedCells",
+        "permutation-within-clusters": "voile.release.claims:PermutationWithinClusters",
+        "geo-indistinguishability": "voile.release.claims:GeoIndistinguishabilityClaim",
+        "geo-indistinguishability-within-zones": "voile.release.claims:WithinZones",
+    },
+    offers=("model_fields", "breaches", "contradictions", "unseen"),
+)
+StatedClaim = Annotated[Claim, ByKind(CLAIMS)]
+"""A claim of one of the kinds of the registry."""
+
+
+def claim_of(document: Mapping[str, Any], where: str) -> Claim:
+    """The claim that a release states; raises ``TableError`` where it cannot be one."""
+    kind = document["kind"]
+    if kind not in CLAIMS:
+        parameters = {name: document[name] for name in document if name != "kind"}
+        return UnknownClaim(kind=kind, parameters=parameters)
+    claim: Claim = read(StatedClaim, document, where, TableError, public=True)
+    return claim

@@ -6,6 +6,21 @@ files there are.  ``release.json`` is written last: a folder without it is no re
 A folder appears whole, by a rename, or not at all.  It is written under a hidden name beside its
 place (``UnseenFolder``), flushed to the disk, and renamed; whatever goes wrong before the rename
 leaves nothing at the place itself.
+
+``release.json``, declared once: what it holds, how it is validated, and its JSON Schema.
+
+Written and read documents are both read by this declaration, so that nothing is published that
+nobody could read back, and whatever does not fit is told by file and place.
+
+Releases that stand beside the place of a new one, or in folders that somebody names.
+
+A release is known again by what its ``release.json`` says to everybody: the name of its series, or
+of the data set whose budget it spent, and its ``release_id``, 128 random bits that tell nothing.
+A folder that ``voile study`` made holds its release one level deeper.  What cannot be read is not a
+release; neither is a hidden folder that was never finished, nor what was made with a seed, which is
+no publication.
+
+Cost: one small file for each folder beside the place.
 """
 
 from __future__ import annotations
@@ -16,25 +31,146 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from voile.release.document import stated_in
+from pydantic import AfterValidator, ConfigDict, Field
+
+from voile.disclosure.shown import Disclosure
+from voile.release.claims import StatedClaim
 from voile.release.manifest import DOCUMENT, MEASUREMENTS, manifest_of
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
+from voile.table.value_types import Kind
 from voile_base.durable import sync, write_text
-from voile_base.errors import InputError
+from voile_base.errors import InputError, TableError
+from voile_base.values.value import Says, Several, Value, json_schema, read
 
 __all__ = [
+    "FORMAT",
+    "ListedFile",
+    "ReleaseBeside",
+    "ReleaseDocument",
+    "SeriesPlace",
     "UnseenFolder",
     "appearing_folder",
     "check_new_folder",
     "format_for",
+    "release_schema",
+    "releases_beside",
+    "stated_in",
     "write_document",
     "write_measurements",
     "write_release",
 ]
+
+
+FORMAT = 1
+"""Of ``release.json``."""
+
+_METHOD = "a table with the name of the method and its parameters"
+
+
+def _named(method: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(method.get("name"), str):
+        msg = "the method needs a name"
+        raise ValueError(msg)
+    return method
+
+
+class ListedFile(Value):
+    """A file beside ``release.json``, by whose hash altered rows are told."""
+
+    file: Annotated[
+        str,
+        Field(pattern=r"^(data\.[a-z0-9]+|data/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet)$"),
+        Says('the name of a file of rows, for example "data.csv"'),
+    ]
+    bytes: Annotated[int, Field(ge=0)]
+    sha256: Annotated[
+        str, Field(pattern=r"^[0-9a-f]{64}$"), Says("a SHA-256 of 64 hexadecimal digits")
+    ]
+
+
+class _ListedMeasurements(ListedFile):
+    file: Literal["measurements.parquet"]
+
+
+class SeriesPlace(Value):
+    """Where a release stands in a series of releases of one growing table."""
+
+    name: Annotated[str, Field(min_length=1)]
+    version: Annotated[int, Field(ge=1)]
+    """1 for the first release."""
+
+
+class StatedGuarantee(Value):
+    """What is promised: the first claim, its parameters beside these keys, and further ones."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: str
+    statement: str
+    assumes: Several[str]
+    further: Several[Mapping[str, Any]] = ()
+
+
+class ReleaseDocument(Disclosure):
+    """What ``release.json`` says: how columns are shown, and all else."""
+
+    format: Annotated[
+        Literal[1], Says("1: this is no format of this version of Voile", within=False)
+    ]
+    voile: Annotated[str, Field(min_length=1)]
+    """The version of Voile that made the release."""
+    method: Annotated[Mapping[str, Any], AfterValidator(_named), Says(_METHOD, within=False)]
+    guarantee: StatedGuarantee
+    rows: Annotated[int, Field(ge=0)]
+    publishable: bool
+    release_id: Annotated[str, Field(min_length=1)]
+    roles: Mapping[str, Several[str]]
+    types: Mapping[str, Kind | Literal["single"]]
+    """Of the values of each column; ``single`` stands for decimals of 32 bits."""
+    accept_questions: Literal[True] | None = None
+    open_questions: Annotated[int, Field(ge=1)] | None = None
+    data_set: Annotated[str, Field(min_length=1)] | None = None
+    series: SeriesPlace | None = None
+    data: Annotated[Several[ListedFile], Field(min_length=1)]
+    measurements: Annotated[Several[_ListedMeasurements], Field(min_length=1)] | None = None
+
+    @property
+    def disclosure(self) -> Disclosure:
+        """How the columns are shown."""
+        return Disclosure(columns=self.columns, groups=self.groups, sampled=self.sampled)
+
+
+def stated_in(document: Mapping[str, Any], folder: Path) -> ReleaseDocument:
+    """What a document of a folder states; raises ``TableError`` with the place that is wrong."""
+    stated: ReleaseDocument = read(
+        ReleaseDocument, document, str(folder / DOCUMENT), TableError, public=True
+    )
+    return stated
+
+
+def release_schema() -> dict[str, Any]:
+    """The JSON Schema of ``release.json``, with the claims of Voile's own methods."""
+    schema, claims = json_schema(ReleaseDocument), json_schema(StatedClaim)
+    schema["$defs"] |= claims.pop("$defs", {})
+    stated = schema["$defs"]["StatedGuarantee"]["properties"]
+    beside = {key: stated[key] for key in ("statement", "assumes")}
+    beside["further"] = {"type": "array", "items": {"$ref": "#/$defs/Claim"}}
+    known = []
+    for claim in claims["anyOf"]:
+        whole = schema["$defs"][claim["$ref"].rpartition("/")[2]] if "$ref" in claim else claim
+        required = [*dict.fromkeys((*whole.get("required", ()), "kind", "statement", "assumes"))]
+        known.append(
+            {**whole, "properties": {**whole["properties"], **beside}, "required": required}
+        )
+    schema["$defs"] |= {"Claim": claims, "StatedGuarantee": {"anyOf": known}}
+    title = "Voile: a release (public)"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": title}
+
 
 HIDDEN = ".voile-"
 """How the name of an unfinished folder begins."""
@@ -190,3 +326,69 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+_PLACES = (Path(), Path("release"))
+_LARGEST = 2**26
+"""Bytes of a description that is looked at."""
+
+
+@dataclass(frozen=True)
+class ReleaseBeside:
+    """A published release of a series or of a data set with a budget."""
+
+    folder: Path
+    release_id: str
+    series: str | None
+    version: Any
+    """Its number in the series, as it says."""
+    data_set: str | None
+
+
+def releases_beside(place: Path | None, named: Sequence[Path] = ()) -> Iterator[ReleaseBeside]:
+    """The published releases in the folder in which a place stands, and in those that are named.
+
+    A folder that is named is a release, or holds some.  Raises ``InputError`` where there is none.
+    """
+    folders = [] if place is None else _inside(place.absolute().parent)
+    for folder in named:
+        if not folder.is_dir():
+            msg = f"--known {folder}: there is no such folder; name a release, or one with releases"
+            raise InputError(msg)
+        folders += [folder, *_inside(folder)]
+    seen: set[Path] = set()
+    for folder in folders:
+        for deeper in (folder / deeper for deeper in _PLACES):
+            if deeper.resolve() in seen:
+                continue
+            seen.add(deeper.resolve())
+            document = _document(deeper / DOCUMENT)
+            series = document.get("series")
+            of = series if isinstance(series, dict) else {}
+            if (of or document.get("data_set")) and document.get("publishable") is not False:
+                yield ReleaseBeside(
+                    folder=deeper,
+                    release_id=str(document.get("release_id")),
+                    series=of.get("name"),
+                    version=of.get("version"),
+                    data_set=document.get("data_set"),
+                )
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The folders in a folder, but for those never finished; none where it cannot be read."""
+    try:
+        return sorted(one for one in folder.iterdir() if not one.name.startswith(HIDDEN))
+    except OSError:
+        return []
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """What a file says as a JSON object; nothing where there is none."""
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            return {}
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}

@@ -7,6 +7,10 @@ in each group that it shows, by no shortcut of the searches.
 
 Cost: a count of the published groups, and of the distinct pairs of group and sensitive value where
 a claim speaks of them.
+
+What can be promised of groups of rows: k, l, t and further criteria, as releases state it.
+
+What a claim may look at: the rows of a release, and what it says of its columns.
 """
 
 from __future__ import annotations
@@ -15,34 +19,102 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from voile.models.criteria import Criterion, Groups, SensitiveCells
+from voile.disclosure.shown import Disclosure
+from voile.models.criteria import Criterion, Groups, SensitiveCells, criterion_of
 from voile.models.k_anonymity import KAnonymity
 from voile.models.ke_anonymity import block_statistics, violations
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
-from voile.models.registry import criterion_of
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.models.units import GroupedUnits
-from voile.release.group_terms import GroupTerms, StatedDiversity
-from voile.release.published import PublicRelease
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts, PublishedUnits
 from voile_base.errors import InputError
+from voile_base.values.value import Exact, Value
 
 __all__ = [
+    "Chance",
+    "GroupTerms",
+    "Least",
+    "PublicRelease",
+    "StatedCloseness",
+    "StatedDiversity",
     "box_breaches",
-    "broken_criteria",
     "common_unit",
     "criteria_against_counts",
     "group_breaches",
     "ke_breaches",
     "size_breaches",
 ]
+
+
+Least = Annotated[int, Field(ge=1)]
+Chance = Annotated[Exact, Field(ge=0, le=1)]
+
+
+class StatedDiversity(Value):
+    """How diverse sensitive columns are within a group; see ``models.l_diversity``."""
+
+    value: Exact
+    kind: Literal["distinct", "entropy", "recursive"]
+    c: Exact | None = None
+    """Of the recursive kind."""
+    columns: tuple[str, ...]
+
+
+class StatedCloseness(Value):
+    """How close sensitive columns within a group are to all rows; see ``models.t_closeness``."""
+
+    value: Chance
+    kind: Literal["equal", "ordered", "hierarchical"]
+    columns: tuple[str, ...]
+
+
+class GroupTerms(Value):
+    """What is promised of every group."""
+
+    shared: ClassVar[tuple[str, ...]] = ("quasi_identifiers",)
+    """Roles of the columns in which the rows of a group agree."""
+    k: Least
+    unit: Literal["person", "household"] | None = None
+    """Who is counted, where they may have several rows; None: each row is another person."""
+    l: StatedDiversity | None = None  # noqa: E741 - the name that all know
+    t: StatedCloseness | None = None
+    criteria: tuple[Mapping[str, Any], ...] | None = None
+    """Further criteria, each with its ``name``, its ``column`` and its parameters."""
+    suppression_limit: Chance | None = None
+    """Largest share of the rows that may have been left out; None: none was."""
+
+
+class PublicRelease(Protocol):
+    """A release as everybody sees it."""
+
+    @property
+    def table(self) -> PublishedTable:
+        """Its rows."""
+
+    @property
+    def measurements(self) -> PublishedTable | None:
+        """Noisy tables that its rows were made from, if they were."""
+
+    @property
+    def disclosure(self) -> Disclosure:
+        """How each column is shown."""
+
+    @property
+    def method(self) -> Mapping[str, Any]:
+        """Name, parameters and decision of the method, as the release states them."""
+
+    @property
+    def roles(self) -> Mapping[str, tuple[str, ...]]:
+        """Published columns by role."""
+
 
 _SIX_DIGITS = 1e-6
 """To which the precision of a group is stated."""
@@ -82,7 +154,7 @@ def group_breaches(published: PublicRelease, claim: GroupTerms) -> Iterator[str]
         name: _cells(published.table, columns, name)
         for name in dict.fromkeys(c.column for c in criteria if c.column)
     }
-    yield from broken_criteria(criteria, Groups(published.table.group_sizes(columns), sensitive))
+    yield from _broken_criteria(criteria, Groups(published.table.group_sizes(columns), sensitive))
 
 
 def _further(
@@ -106,7 +178,7 @@ def _further(
 
 def size_breaches(published: PublicRelease, columns: Sequence[str], k: int) -> Iterator[str]:
     """Groups of fewer than k rows that share these columns."""
-    yield from broken_criteria([KAnonymity(k)], Groups(published.table.group_sizes(columns)))
+    yield from _broken_criteria([KAnonymity(k)], Groups(published.table.group_sizes(columns)))
 
 
 def criteria_against_counts(
@@ -131,7 +203,7 @@ def criteria_against_counts(
             yield cells
             return
         sensitive[name] = cells
-    yield from broken_criteria(criteria, Groups(published.table.group_sizes(columns), sensitive))
+    yield from _broken_criteria(criteria, Groups(published.table.group_sizes(columns), sensitive))
 
 
 def _criteria_of_units(
@@ -160,7 +232,7 @@ def _criteria_of_units(
     rows = np.zeros(groups, dtype=np.int64)
     np.add.at(rows, label, found.rows)
     units = _CountedUnits(found.units, label, groups, values)
-    yield from broken_criteria(criteria, units.seen(rows, total))
+    yield from _broken_criteria(criteria, units.seen(rows, total))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +254,7 @@ def _in_the_table(
     return total
 
 
-def broken_criteria(criteria: Sequence[Criterion], groups: Groups) -> Iterator[str]:
+def _broken_criteria(criteria: Sequence[Criterion], groups: Groups) -> Iterator[str]:
     """A sentence for each criterion that some group breaks."""
     for criterion in criteria:
         if broken := int((~criterion.holds(groups)).sum()):

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.dp.events import PrivacyEvent
-from voile.release.fitting import fitting
-from voile.release.trip_sums import TripSums
-from voile.release.trips import TripCosts
+from voile.release.trips import TripCosts, TripSums, fitting
 from voile_base.randomness import Randomness
 
 __all__ = ["Pay", "Price", "unaccounted"]

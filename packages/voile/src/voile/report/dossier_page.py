@@ -26,8 +26,7 @@ from voile.report.reading import AttackReading, MeasureReading
 from voile.report.study_page import attack_chart, loss_chart
 from voile.report.words import listed, number, one_in, percent, spoken
 from voile.signing.verifying import SignedBy
-from voile.study.rates import rates_of
-from voile.study.record import EstimateDocument, RiskDocument, StudyRecord
+from voile.study.record import EstimateDocument, RiskDocument, StudyRecord, rates_of
 from voile_base.errors import InputError
 from voile_base.randomness import UNFIT
 

@@ -20,8 +20,7 @@ from voile.report.words import (
     value_text,
 )
 from voile.study.frontier import FrontierRisk, risk_of_point
-from voile.study.rates import Rates
-from voile.study.record import Point, StudyComparison, StudyRecord
+from voile.study.record import Point, Rates, StudyComparison, StudyRecord
 
 __all__ = [
     "GridSeries",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from voile.study.rates import Rates, rates_of
-from voile.study.record import AttackDocument, MeasureDocument, StudyRecord
+from voile.study.record import AttackDocument, MeasureDocument, Rates, StudyRecord, rates_of
 
 __all__ = [
     "AttackReading",

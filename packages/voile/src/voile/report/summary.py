@@ -21,8 +21,7 @@ from voile.report.words import (
     value_text,
 )
 from voile.schema.persons import units_told
-from voile.study.rates import Rates
-from voile.study.record import StudyComparison, StudyRecord
+from voile.study.record import Rates, StudyComparison, StudyRecord
 from voile_base.randomness import UNFIT
 
 __all__ = ["comparison_summary", "method_text", "study_summary"]

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from voile.study.rates import as_number
+from voile.study.record import as_number
 
 __all__ = [
     "NOTHING",

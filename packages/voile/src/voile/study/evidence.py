@@ -11,6 +11,8 @@ those of the release, of all rows.
 An attack or a measure that makes no sense for the release, or that fails with an error that a
 caller can act upon, is left out with its reason, and spoils nothing else.  Any other error is a
 fault of Voile and ends the study.
+
+What puts a release to the test: the adversaries and the measures that a study asks.
 """
 
 from __future__ import annotations
@@ -19,10 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
-from voile.study.instruments import CountRisks, Instruments
 from voile.study.record import RiskDocument, Skipped
 from voile.study.rehearsal import (
     Persons,
@@ -33,12 +34,44 @@ from voile.study.rehearsal import (
     hold_rows_out,
     rehearse,
 )
-from voile.utility.measurement import Measurement
-from voile.utility.protocol import Comparison, Measure
+from voile.utility.protocol import Comparison, Measure, Measurement
 from voile_base.errors import InputError, VoileError
 from voile_base.randomness import Randomness
 
-__all__ = ["EvidenceTerms", "StudyEvidence", "gather"]
+__all__ = ["CountRisks", "EvidenceTerms", "Instruments", "StudyEvidence", "gather"]
+
+
+CountRisks = Callable[
+    [Staged, int, Randomness, Callable[[str], None]], Sequence[RiskDocument | Skipped]
+]
+"""Counts risks on a rehearsal with rows held out: at so many targets, telling its progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instruments:
+    """Adversaries and measures with their default knowledge and parameters."""
+
+    attacks: tuple[Attack, ...]
+    measures: tuple[Measure, ...]
+    distributions: Callable[[Comparison], Sequence[Any]]
+    """Before and after of each published column: objects with the fields of ``Distribution``."""
+    risks: CountRisks | None = None
+    """The three risks, where they are asked for."""
+
+    @classmethod
+    def standard(cls, attacks: Sequence[str] | None = None) -> Self:
+        """All measures, and the adversaries of these names; None: all of them.
+
+        Raises ``InputError`` for a name that no adversary has.
+        """
+        # They load what no other command needs.
+        from voile.attack.registry import attack_named, attack_names  # noqa: PLC0415
+        from voile.utility.marginals import distributions  # noqa: PLC0415
+        from voile.utility.protocol import measures  # noqa: PLC0415
+
+        names = attack_names() if attacks is None else tuple(dict.fromkeys(attacks))
+        return cls(tuple(attack_named(name) for name in names), measures(), distributions)
+
 
 _NO_REHEARSAL = "no rehearsal could be made"
 _NO_ROWS = "the release shows no row"

@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from math import hypot, inf
 
-from voile.study.rates import Rates, rates_of
-from voile.study.record import Better, Point, StudyComparison, StudyRecord
+from voile.study.record import Better, Point, Rates, StudyComparison, StudyRecord, rates_of
 from voile_base.errors import InputError, nearest
 
 __all__ = [

@@ -9,33 +9,71 @@ written.
     DIR/comparison.json, DIR/records/*.json, DIR/report.html: all private
 
 Cost: that of the studies.  Memory: in each process the table and one study at a time.
+
+Processes that study the points of a grid, one at a time each.
+
+A worker imports the libraries and reads the table once.  How many threads the libraries may use is
+said before they are loaded, so that workers do not compete for the cores; this module therefore
+imports nothing heavy.  A worker ends with the process that started it, whatever ended that.
+
+Where a grid keeps the points that are done until all are: a folder that outlives the process.
+
+    DIR.partial/              private; DIR is where the comparison will stand
+        lock                  held by the process at work
+        points/DIGEST.json    one file a point, whole or not there
+
+A file is named after all that its point depends on: the plan with its hierarchies, the table, the
+seed, what is measured, and the versions of Voile and its libraries.  The same command therefore
+finds what an interrupted one has done, and anything that changed is done anew.
+
+One point of a grid: a study of a release that is never written, and what came of it.
+
+Nothing is charged: each point is measured as a single release, outside its series and its budget.
+A point that cannot be is a finding and no error; only an interruption ends a grid.
 """
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
+import pickle
 import re
+import shutil
+import signal
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import Any, Protocol
 
 from voile.release.folder import appearing_folder, check_new_folder
 from voile.schema.plan import Plan
-from voile.study.documents import comparison_document, json_text, record_document
-from voile.study.evidence import EvidenceTerms
+from voile.study.documents import (
+    comparison_document,
+    json_text,
+    point_document,
+    point_of_document,
+    record_document,
+    record_of_document,
+)
+from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import by_risk, known_risks, most_common_loss, usual_risk
 from voile.study.original import Original, fingerprint, names_of_columns, read_original
-from voile.study.plans import state_plan
-from voile.study.points import NOT_CHARGED, PointTerms, status_of, study_point
-from voile.study.record import PRIVATE, Point, StudyComparison
-from voile.study.recording import versions
-from voile.study.single import PRIVATE_FOLDER
-from voile.study.store import PointStore, forget, kept_points, locked, partial_folder
-from voile.study.sweep import GridPoint, PlanGrid, expand
-from voile.study.workers import in_processes
+from voile.study.plans import GridPoint, PlanGrid, expand, needs_ledger, single_release, state_plan
+from voile.study.record import PRIVATE, Point, Status, StudyComparison, StudyRecord
+from voile.study.rehearsal import Staged
+from voile.study.run import prepare_release
+from voile.study.single import PRIVATE_FOLDER, Subject, put_on_record, versions
+from voile.table.engines import AUTO
 from voile_base.durable import write_text
 from voile_base.errors import (
     InfeasibleError,
@@ -44,10 +82,286 @@ from voile_base.errors import (
     RefusedError,
     VoileError,
     nearest,
+    place_of_fault,
+    says_out_of_memory,
 )
 from voile_base.randomness import Randomness
 
-__all__ = ["Axes", "MadeComparison", "Work", "compare", "make_comparison"]
+__all__ = [
+    "NOT_CHARGED",
+    "Axes",
+    "MadeComparison",
+    "PointTerms",
+    "compare",
+    "cores",
+    "kept_points",
+    "locked",
+    "make_comparison",
+    "partial_folder",
+    "study_point",
+]
+
+
+class WorkerTask(Protocol):
+    """What a process is started for; it is sent there once."""
+
+    def study(self, digest: str, point: GridPoint) -> None:
+        """Study a point and keep what came of it."""
+
+
+_THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+_work: WorkerTask | None = None
+"""What this process was started for."""
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _in_processes(
+    work: WorkerTask, points: Sequence[tuple[str, GridPoint]], jobs: int, done: Callable[[], None]
+) -> None:
+    """Study points in ``jobs`` processes, each under its digest; ``done`` is called after each.
+
+    Raises ``OutOfMemoryError`` where a worker is killed, and what a worker raises.  Whatever ends
+    this ends the workers.
+    """
+    _listen_to_interrupts()
+    with _pool(work, jobs) as pool:
+        futures: list[Future[None]] = [pool.submit(_study, *point) for point in points]
+        try:
+            for future in as_completed(futures):
+                future.result()
+                done()
+        except BrokenProcessPool:
+            msg = (
+                "a process of the grid was ended from outside, most often because memory ran out; "
+                "run the same command with fewer --jobs: what is done is kept"
+            )
+            raise OutOfMemoryError(msg) from None
+
+
+def _listen_to_interrupts() -> None:
+    """Let Ctrl-C reach Python again: Polars puts a handler of its own before, which may keep it."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is threading.main_thread() and callable(handler):
+        signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def _pool(work: WorkerTask, jobs: int) -> Iterator[ProcessPoolExecutor]:
+    before = set(active_children())
+    pool = ProcessPoolExecutor(
+        jobs,
+        # A fork of a process with compiled thread pools may hang.
+        mp_context=get_context("spawn"),
+        initializer=_start,
+        initargs=(max(1, cores() // jobs), pickle.dumps(work)),
+    )
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(active_children()) - before:
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _start(threads: int, work: bytes) -> None:
+    """Make this process ready; ``work`` is unpacked only when threads are limited."""
+    global _work  # noqa: PLW0603 - a worker has one task, which is given to it once
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it says when to end
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.environ.update(dict.fromkeys(_THREADS, str(threads)))
+    _work = pickle.loads(work)  # noqa: S301 - from the process that started this one
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _study(digest: str, point: Any) -> None:
+    assert _work is not None, "a worker is started with its work"
+    _work.study(digest, point)
+
+
+NOT_CHARGED = (
+    "measured as a single release that nobody is charged for: the series, the budget and the pool "
+    "of its plan were left aside"
+)
+
+_STATUSES: tuple[tuple[type[VoileError], Status], ...] = (
+    (OutOfMemoryError, "failed"),  # not for good: with more memory it may be done
+    (InfeasibleError, "infeasible"),
+    (RefusedError, "refused"),
+    (InputError, "wrong"),
+)
+
+
+@dataclass(frozen=True)
+class PointTerms:
+    """What all points of a grid share."""
+
+    seed: int | None
+    terms: EvidenceTerms
+    instruments: Callable[[Sequence[str] | None], Instruments] = Instruments.standard
+    """Makes them in the process that uses them."""
+    engine: str = AUTO
+    """The name of what holds the rows."""
+
+
+def study_point(original: Original, point: GridPoint, shared: PointTerms) -> Point:
+    """Study one plan; a point that cannot be has its reason instead of a record.
+
+    With a seed all points draw alike: the same targets, the same rows held out.
+    """
+    name = point.stated.name
+    try:
+        if point.wrong:
+            return Point(name, point.parameters, "wrong", point.wrong)
+        record = _record(original, point, shared)
+    except VoileError as error:
+        return Point(name, point.parameters, _status_of(error), str(error))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # panics of compiled libraries are no ``Exception``
+        if says_out_of_memory(error):
+            return Point(name, point.parameters, "failed", str(OutOfMemoryError()))
+        return Point(name, point.parameters, "failed", f"a fault of Voile: {place_of_fault(error)}")
+    return Point(name, point.parameters, "done", record=record)
+
+
+def _status_of(error: VoileError) -> Status:
+    """The status of a point that ended in an error."""
+    return next((status for kind, status in _STATUSES if isinstance(error, kind)), "failed")
+
+
+def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRecord:
+    stated, plan = point.stated, single_release(point.stated.plan)
+    instruments = shared.instruments(shared.terms.attacks)
+    randomness = Randomness.secure() if shared.seed is None else Randomness.seeded(shared.seed)
+    started = perf_counter()
+    engine = shared.engine
+    pending = prepare_release(
+        original.frame, plan, randomness=randomness, engine=engine, named=original.file
+    )
+    publication = pending.publication
+    seconds = {"publish": perf_counter() - started}
+    staged = Staged(publication.release, plan, original.frame, engine=engine)
+    evidence = gather(staged, instruments, shared.terms, randomness.within("study"))
+    notices = (*original.notes, *([NOT_CHARGED] if needs_ledger(stated.plan) else []))
+    subject = Subject(stated, shared.seed, point.parameters)
+    return put_on_record(subject, publication, evidence, shared.terms, seconds, notices)
+
+
+_KEPT = ("done", "infeasible", "refused", "wrong")
+"""What would come out the same way again; a point that failed is tried anew."""
+
+
+def partial_folder(out: str | Path) -> Path:
+    """Where the points of a comparison are kept until it appears."""
+    place = Path(out)
+    return place.with_name(f"{place.name}.partial")
+
+
+class _PointStore:
+    """The finished points of a grid; private."""
+
+    def __init__(self, folder: Path, table: str, shared: PointTerms) -> None:
+        """``table`` is the fingerprint of the table."""
+        self._folder = folder / "points"
+        self._folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
+        terms = asdict(shared.terms)
+        self._common = json_text({"table": table, "seed": shared.seed, **terms, **versions()})
+
+    def digest(self, point: GridPoint) -> str:
+        """The name of a point: all that its outcome depends on."""
+        said = f"{self._common}\0{point.stated.digest()}"
+        return blake2b(said.encode(), digest_size=16).hexdigest()
+
+    def keep(self, digest: str, point: Point) -> None:
+        """Keep a finished point, durably: whole or not at all."""
+        record = None if point.record is None else record_document(point.record)
+        document = {**point_document(point, None), "record": record}
+        descriptor, hidden = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".partial")
+        os.close(descriptor)
+        try:
+            write_text(Path(hidden), json_text(document))
+            Path(hidden).rename(self._file(digest))
+        except OSError as error:
+            Path(hidden).unlink(missing_ok=True)
+            reason = error.strerror or "input or output error"
+            msg = f"{self._folder}: a record cannot be written ({reason}); mend the disk"
+            raise InputError(msg) from None
+
+    def kept(self, digest: str, wanted: GridPoint) -> Point | None:
+        """The point of that digest under the name it has in this grid, or None."""
+        point = self._read(digest)
+        if point is None:
+            return None
+        record = point.record
+        name, parameters = wanted.stated.name, dict(wanted.parameters)
+        if record:
+            plan = wanted.stated.document
+            record = replace(record, name=name, parameters=parameters, plan=plan)
+        return replace(point, name=name, parameters=parameters, record=record)
+
+    def has(self, digest: str) -> bool:
+        """Whether a point need not be studied again."""
+        point = self._read(digest)
+        return point is not None and point.status in _KEPT
+
+    def _read(self, digest: str) -> Point | None:
+        """The point as it was kept; None where there is none, or none that can be read."""
+        try:
+            document = json.loads(self._file(digest).read_text(encoding="utf-8"))
+            record = document["record"] and record_of_document(document["record"])
+            point = point_of_document(document, record)
+            return None if point.status == "done" and not record else point
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError):
+            return None
+
+    def _file(self, digest: str) -> Path:
+        return self._folder / f"{digest}.json"
+
+
+def kept_points(folder: Path) -> int:
+    """How many points a folder keeps."""
+    return sum(1 for _ in folder.glob("points/[!.]*.json"))
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[Path]:
+    """A private folder that no other process works in; it is made where it is not there.
+
+    Raises ``InputError`` where another process is at work, or the folder cannot be made.
+    """
+    try:
+        folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
+        lock = (folder / "lock").open("w")
+    except OSError as error:
+        msg = f"{folder}: the folder cannot be used ({error.strerror}); choose another --out"
+        raise InputError(msg) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            msg = f"{folder}: another process is at work on this comparison; wait for it"
+            raise InputError(msg) from None
+        yield folder
+
+
+def _forget(folder: Path) -> None:
+    """Remove the folder of a comparison that is no longer needed."""
+    shutil.rmtree(folder, ignore_errors=True)
+
 
 Progress = Callable[[str], None]
 
@@ -132,25 +446,25 @@ def make_comparison(  # noqa: PLR0913 - what ``compare`` is told, and how to sho
     _refuse_what_cannot_be(source, grid, shared, axes, jobs)
     table = fingerprint(source)
     with _place_of_points(out) as folder:
-        store = PointStore(folder, table, shared)
-        _study_all(Work(source, shared, store), grid, store, jobs, progress)
+        store = _PointStore(folder, table, shared)
+        _study_all(_Work(source, shared, store), grid, store, jobs, progress)
         points = _points(grid, store)
         if not any(point.record for point in points):
-            forget(folder)
+            _forget(folder)
             raise _nothing_done(points)
         comparison = _comparison(grid, points, axes)
         files = _file_names([point.name for point in points if point.record])
         report, no_report = _drawn(comparison, render, progress)
         if out is not None:
             _write(comparison, files, report, Path(out))
-            forget(folder)
+            _forget(folder)
     return MadeComparison(comparison, files, no_report)
 
 
-class Work:
+class _Work:
     """All that a process must know to study points; it holds the table once it was read."""
 
-    def __init__(self, source: Any, shared: PointTerms, store: PointStore) -> None:
+    def __init__(self, source: Any, shared: PointTerms, store: _PointStore) -> None:
         self._source = source
         self._shared = shared
         self._store = store
@@ -161,7 +475,7 @@ class Work:
         try:
             original = self._original(point.stated.plan)
         except VoileError as error:
-            found = Point(point.stated.name, point.parameters, status_of(error), str(error))
+            found = Point(point.stated.name, point.parameters, _status_of(error), str(error))
         else:
             found = study_point(original, point, self._shared)
         self._store.keep(digest, found)
@@ -207,10 +521,10 @@ def _place_of_points(out: str | Path | None) -> Iterator[Path]:
                 yield place
             finally:
                 if not kept_points(place):
-                    forget(place)
+                    _forget(place)
 
 
-def _study_all(work: Work, grid: PlanGrid, store: PointStore, jobs: int, tell: Progress) -> None:
+def _study_all(work: _Work, grid: PlanGrid, store: _PointStore, jobs: int, tell: Progress) -> None:
     """Study the points that are not kept yet; alike ones are studied once."""
     digests = {store.digest(point): point for point in grid.points}
     missing = [(digest, point) for digest, point in digests.items() if not store.has(digest)]
@@ -227,10 +541,10 @@ def _study_all(work: Work, grid: PlanGrid, store: PointStore, jobs: int, tell: P
             work.study(digest, point)
             done()
     else:
-        in_processes(work, missing, min(jobs, len(missing)), done)
+        _in_processes(work, missing, min(jobs, len(missing)), done)
 
 
-def _points(grid: PlanGrid, store: PointStore) -> tuple[Point, ...]:
+def _points(grid: PlanGrid, store: _PointStore) -> tuple[Point, ...]:
     found = [store.kept(store.digest(point), point) for point in grid.points]
     if any(point is None for point in found):
         msg = "a record that was kept is gone or was changed; run the same command again"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.schema.plan import Plan
-from voile.study.naming import file_of
+from voile.study.plans import file_of
 from voile.table.engines import AUTO
 from voile.table.frames import from_native
 from voile.table.opening import rows_in_memory

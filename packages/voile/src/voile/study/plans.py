@@ -2,21 +2,47 @@
 
 A record repeats the plan in the words of its file.  A plan made in Python is put in the same words;
 only a hierarchy that lists every value is named there and not repeated.
+
+From plans with lists to the points of a grid.
+
+    [method]
+    name = "generalization"
+    k = [2, 3, 5, 10]
+    algorithm = ["flash", "mondrian"]
+
+A list in the place of a parameter of ``[method]`` tries each of its values, and several lists try
+every combination.  A parameter that takes a list itself, such as ``shares``, is left alone when it
+is given one; to try several, give a list of lists.  No other table of a plan is swept: give several
+plans.
+
+Cost: that of the product; nothing is read or published.
+
+Messages that name the file they are about: the plan's, with its key, or the table's.
+
+Methods, criteria and hierarchies say what is wrong and with which column or parameter; they know
+no files.  Here, where both files are known, each message is led by the file in which the reader
+mends it.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from hashlib import blake2b
+from itertools import product
+from math import prod
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
-from voile.publish.registry import publisher_for, read_plan
+from voile.publish.registry import parameter_types, publisher_for, publisher_of, read_plan
 from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.code_lists import CodeList
 from voile.schema.hierarchy.dates import Dates
@@ -24,10 +50,24 @@ from voile.schema.hierarchy.declared import Hierarchy
 from voile.schema.hierarchy.intervals import Intervals
 from voile.schema.hierarchy.prefixes import Prefixes
 from voile.schema.hierarchy.taxonomy import Taxonomy
-from voile.schema.numbers import json_number
+from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan, Method, Plan
+from voile.table.places import Address, place_of
+from voile_base.errors import InfeasibleError, OutOfMemoryError, PlanError, TableError, VoileError
 
-__all__ = ["StatedPlan", "json_value", "needs_ledger", "single_release", "state_plan"]
+__all__ = [
+    "GridPoint",
+    "PlanGrid",
+    "StatedPlan",
+    "expand",
+    "file_of",
+    "json_value",
+    "naming_files",
+    "needs_ledger",
+    "single_release",
+    "state_plan",
+]
+
 
 _SERIES_PARAMETERS = ("series", "record_key", "batch", "group_size", "fleet", "budget")
 
@@ -178,3 +218,242 @@ def _hierarchy(hierarchy: Hierarchy) -> dict[str, Any]:
         case CodeList():
             stated = {field.name: getattr(hierarchy, field.name) for field in fields(hierarchy)}
             return {"code_list": stated}
+
+
+_LARGEST = 10_000
+"""Points of a grid; more are a mistake in a plan."""
+
+_PLAN = "plan"
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """One plan of a grid."""
+
+    stated: StatedPlan
+    """Without lists; its name tells it from all other points."""
+    parameters: Mapping[str, Any]
+    """By which it differs from others: "plan", "method.k", ...; what JSON can hold."""
+    wrong: str = ""
+    """Why no publisher can be made of it; empty where one can."""
+
+
+@dataclass(frozen=True)
+class PlanGrid:
+    """All plans to be tried."""
+
+    plans: tuple[StatedPlan, ...]
+    """With lists, as they were given; their names differ."""
+    points: tuple[GridPoint, ...]
+    swept: Mapping[str, tuple[Any, ...]]
+    """For each parameter that differs, its values in the order in which they are tried."""
+
+
+def expand(plans: Sequence[StatedPlan]) -> PlanGrid:
+    """The points of some plans: all combinations of the lists of each, one plan after the other.
+
+    Raises ``PlanError`` where there is no plan, a list is empty or repeats a value, none of the
+    points of a plan can be published, or the grid is too large.
+    """
+    if not plans:
+        msg = "name at least one plan"
+        raise PlanError(msg)
+    named = _with_different_names(plans)
+    tried = [_tried(plan) for plan in named]
+    count = sum(prod(map(len, values.values())) for values in tried)
+    if count > _LARGEST:
+        msg = f"these plans ask for {count:,} studies, more than {_LARGEST:,}; try fewer values"
+        raise PlanError(msg)
+    combinations = [
+        [dict(zip(values, one, strict=True)) for one in product(*values.values())]
+        for values in tried
+    ]
+    swept = _swept(named, combinations)
+    points = tuple(
+        point
+        for plan, own in zip(named, combinations, strict=True)
+        for point in _points(plan, own, swept)
+    )
+    return PlanGrid(named, points, swept)
+
+
+def _tried(plan: StatedPlan) -> dict[str, Sequence[Any]]:
+    """The values that a plan tries of each parameter; one, where it is given no list."""
+    method = plan.plan.method
+    assert method is not None, "a plan without a method is not stated"
+    types = parameter_types(method.name)
+    tried: dict[str, Sequence[Any]] = {}
+    for name, value in method.parameters.items():
+        if isinstance(value, list) and not _is_one_value(value, types.get(name)):
+            _require_different(plan, name, value)
+            tried[name] = value
+        else:
+            tried[name] = [value]
+    return tried
+
+
+def _is_one_value(value: list[Any], annotation: Any) -> bool:
+    """Whether a list is one value of a parameter that takes lists."""
+    return any(_holds(kind, value) for kind in _kinds(annotation))
+
+
+def _holds(kind: Any, value: list[Any]) -> bool:
+    """Whether a type is that of lists of such items."""
+    made = get_origin(kind) or kind
+    if not isinstance(made, type) or not issubclass(made, Collection) or made is str:
+        return False
+    if issubclass(made, Mapping):
+        return False
+    items = [item for argument in get_args(kind) for item in _kinds(argument)]
+    return all(any(_is_a(item, one) for one in items) for item in value) if items else True
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    """Whether a value of a TOML file may be of a type, as far as lists are concerned."""
+    made = get_origin(kind) or kind
+    if made in (float, Decimal):
+        return isinstance(value, int | float | Decimal)
+    return kind is Ellipsis or not isinstance(made, type) or isinstance(value, made)
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    """The types that a type is a choice of."""
+    if get_origin(annotation) in (Union, UnionType):
+        return get_args(annotation)
+    return () if annotation is None else (annotation,)
+
+
+def _require_different(plan: StatedPlan, name: str, values: Sequence[Any]) -> None:
+    if not values:
+        msg = f"{plan.source}: [method] {name} is an empty list; give the values to try"
+        raise PlanError(msg)
+    (text, count), *_ = Counter(_shown(json_value(value)) for value in values).most_common(1)
+    if count > 1:
+        msg = f"{plan.source}: [method] {name} lists {text} more than once; give each value once"
+        raise PlanError(msg)
+
+
+def _swept(
+    plans: Sequence[StatedPlan], combinations: Sequence[Sequence[Mapping[str, Any]]]
+) -> dict[str, tuple[Any, ...]]:
+    """The parameters of which points have different values."""
+    methods = [plan.plan.method.name for plan in plans if plan.plan.method]
+    points = [
+        {"method.name": name, **{f"method.{key}": value for key, value in point.items()}}
+        for name, tried in zip(methods, combinations, strict=True)
+        for point in tried
+    ]
+    swept = _different(points)
+    return ({_PLAN: tuple(plan.name for plan in plans)} if len(plans) > 1 else {}) | swept
+
+
+def _different(points: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """The keys under which points have more than one value, and these in their order."""
+    values: dict[str, dict[str, Any]] = {}
+    for point in points:
+        for key, value in point.items():
+            plain = json_value(value)
+            values.setdefault(key, {}).setdefault(_shown(plain), plain)
+    return {key: tuple(tried.values()) for key, tried in values.items() if len(tried) > 1}
+
+
+def _points(
+    plan: StatedPlan, combinations: Sequence[Mapping[str, Any]], swept: Mapping[str, Any]
+) -> list[GridPoint]:
+    method = plan.plan.method
+    assert method is not None
+    listed = _different(combinations)
+    points = []
+    for tried in combinations:
+        own = {_PLAN: plan.name, "method.name": method.name}
+        own |= {f"method.{key}": json_value(value) for key, value in tried.items()}
+        own = {key: value for key, value in own.items() if key in swept}
+        named = [plan.name] if _PLAN in swept or not listed else []
+        if listed:
+            named += [", ".join(f"{key} = {_shown(json_value(tried[key]))}" for key in listed)]
+        point = plan.with_parameters(": ".join(named), tried)
+        points.append(GridPoint(point, own, _what_is_wrong(point)))
+    if all(point.wrong for point in points):
+        msg = f"{plan.source}: {points[0].wrong}"
+        raise PlanError(msg)
+    return points
+
+
+def _what_is_wrong(point: StatedPlan) -> str:
+    assert point.plan.method is not None
+    try:
+        publisher_of(point.plan.method)
+    except PlanError as error:
+        return str(error)
+    return ""
+
+
+def _with_different_names(plans: Sequence[StatedPlan]) -> tuple[StatedPlan, ...]:
+    """Plans of one name are numbered."""
+    names = [plan.name for plan in plans]
+    taken: dict[str, int] = {}
+    renamed = []
+    for plan in plans:
+        taken[plan.name] = taken.get(plan.name, 0) + 1
+        name = plan.name
+        if names.count(name) > 1:
+            name = f"{name} ({taken[name]})"
+        renamed.append(replace(plan, name=name))
+    return tuple(renamed)
+
+
+def _shown(value: Any) -> str:
+    """A value of a parameter for people, as JSON holds it."""
+    match value:
+        case dict():
+            return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
+        case list():
+            return f"[{', '.join(map(_shown, value))}]"
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return plain_text(Decimal(repr(value)))
+    return str(value)
+
+
+_COLUMN = re.compile(r"column '([^']+)'(: )?")
+
+
+def file_of(source: Any) -> str:
+    """The file or the address of a table, as messages name it; empty for a data frame."""
+    return str(place_of(source)) if isinstance(source, str | Path | Address) else ""
+
+
+@contextmanager
+def naming_files(plan: Plan, table: str) -> Iterator[None]:
+    """Lead what is wrong with a plan by its file and key, and with a table by its file.
+
+    ``table`` is what ``file_of`` says.  The errors stay what they are.
+    """
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except (PlanError, InfeasibleError) as error:
+        _lead(error, plan.source, _with_key)
+        raise
+    except TableError as error:
+        _lead(error, table, str)
+        raise
+
+
+def _lead(error: VoileError, file: str, told: Any) -> None:
+    message = str(error)
+    if file and file not in message:
+        error.args = (f"{file}: {told(message)}",)
+
+
+def _with_key(message: str) -> str:
+    """What is said of a plan, led by the table of the plan that it is about."""
+    if message.startswith("["):
+        return message
+    column = _COLUMN.match(message)
+    if column is None:
+        return f"[method] {message}"
+    rest = message[column.end() :] if column[2] else message
+    return f"[columns.{column[1]}] {rest}"

@@ -9,35 +9,175 @@ ledger that knows of a release nobody has seen.  In a series, publishing again g
 blocks, or the series is told that it was lost; rows that it took up from a pool wait until somebody
 says whether its folder appeared (``voile ledger settle``).  A crash at any other instant leaves
 nothing but what was charged, and perhaps a hidden folder.
+
+A release that is made ready where nobody sees it: written, read back, checked.
+
+What is checked is what readers will get.  The rows of a release are written to a hidden folder
+beside its place, without ``release.json``, and its claims are measured on these files, read by the
+engine that will read them for anybody.  So a fault of a writer, or of a format that keeps less than
+the rows had, ends a publication like any broken guarantee: before the ledger knows of the release.
+Where a release is not written, it is checked as it stands.
+
+Cost: a pass over the files for their hashes, and reading the columns that the check asks for.
+
+What an adversary of a series has besides a release: earlier ones, and when people arrived.
+
+Earlier releases are those that stand beside the place of the study, or in folders that are named,
+and that the ledger knows; a study with a seed looks at those that are named alone.  Before which
+release each row arrived is what the ledger's marks tell (``table.arrivals``), in series of
+(k,e)-anonymity, whose rows wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from types import TracebackType
+from typing import Any, Literal, Self, get_args
 
+from voile.attack.protocol import ARRIVED, Knowledge
 from voile.publish.publisher import Publisher
 from voile.publish.registry import publisher_for, read_plan
-from voile.release.release import Publication
+from voile.release.check import GuaranteeBrokenError, check_release
+from voile.release.folder import (
+    UnseenFolder,
+    check_new_folder,
+    format_for,
+    write_document,
+    write_measurements,
+)
+from voile.release.history import History
+from voile.release.manifest import manifest_of
+from voile.release.recounting import read_recounted
+from voile.release.release import Publication, Release
 from voile.schema.persons import uncounted
 from voile.schema.plan import Plan
-from voile.study.naming import file_of, naming_files
-from voile.study.staging import ReleaseStaging
+from voile.study.plans import file_of, naming_files
 from voile.study.transaction import ReleaseTransaction
-from voile.table.engines import AUTO, engine_for
+from voile.table.engines import AUTO, engine_for, engine_of
 from voile.table.keeping import KeptRows
-from voile.table.opening import open_any_rows, open_frame, open_table, scan_frame, scan_table
+from voile.table.opening import (
+    open_any_rows,
+    open_frame,
+    open_published,
+    open_table,
+    scan_frame,
+    scan_table,
+)
 from voile.table.places import Address
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Format
-from voile_base.errors import InputError
+from voile.table.published import PublishedTable
+from voile_base.durable import sync
+from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
 
-__all__ = ["Intervals", "PendingRelease", "make_release", "prepare_release"]
+__all__ = ["Intervals", "ReleaseStaging", "known_in_series", "make_release", "prepare_release"]
+
+
+class ReleaseStaging:
+    """Where one release is made ready to appear at ``out``; a context, which tidies up.
+
+    ``out`` is None where nothing is written.  ``within`` names the folder of the release inside the
+    one that appears, which holds ``what``, for messages.  ``file_format`` is that of the rows;
+    None: the usual one.  Raises ``InputError`` where something stands at ``out``.
+    """
+
+    def __init__(
+        self,
+        out: str | Path | None = None,
+        what: str = "the release",
+        *,
+        within: str = "",
+        file_format: Format | None = None,
+    ) -> None:
+        self.out = None if out is None else check_new_folder(out)
+        self._what, self._within, self._asked = what, within, file_format
+        self._unseen: UnseenFolder | None = None
+        self._data: Sequence[Mapping[str, Any]] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._unseen is not None:
+            self._unseen.remove()
+
+    def check(
+        self,
+        release: Release,
+        usual: Format,
+        engine: Engine | str = AUTO,
+        progress: Callable[[str], None] = lambda stage: None,
+    ) -> None:
+        """Write the rows of a release, and check what was written; or the rows themselves.
+
+        ``usual`` is the format where none was asked for.  Raises ``InputError`` where the disk or
+        the format refuses, ``GuaranteeBrokenError`` where the files do not have what is claimed.
+        """
+        table = release.table
+        if self.out is not None:
+            file_format = format_for(release, self._asked, usual)
+            self._unseen = UnseenFolder(self.out, self._what)
+            progress("writing")
+            with self._unseen.writing() as root:
+                folder = root / self._within
+                folder.mkdir(exist_ok=True)
+                files = table.write(folder, file_format)
+                write_measurements(release, folder)
+                self._data = manifest_of(folder, files)
+            if table.rows:  # no reader takes a file without rows for a table
+                table = _read_back(table, folder, files, engine)
+        progress("checking")
+        check_release(replace(release, table=table))
+
+    @property
+    def data(self) -> Sequence[Mapping[str, Any]]:
+        """What ``release.json`` lists of the files that were written."""
+        return self._data
+
+    def appear(self, release: Release, fill: Callable[[Path], None] = lambda folder: None) -> None:
+        """Write the document of a checked release, and let the folder appear.
+
+        ``fill`` writes what else it holds.  Raises ``InputError`` where the disk fails.
+        """
+        if self._unseen is None:
+            return
+        with self._unseen.writing() as root:
+            write_document(release, root / self._within, self._data)
+            if self._within:
+                sync(root / self._within)
+            fill(root)
+        self._unseen.appear()
+
+
+def _read_back(
+    written: PublishedTable, folder: Path, files: Sequence[str], engine: Engine | str
+) -> PublishedTable:
+    """The rows that stand in files; raises ``GuaranteeBrokenError`` where not all are there."""
+    texts = [name for name, kind in written.kinds().items() if kind == "text"]
+    try:
+        read = open_published(folder, texts, files, engine)
+        columns, rows = read.columns, read.rows
+    except TableError:
+        msg = "the files that were written of the release cannot be read back"
+        raise GuaranteeBrokenError(msg) from None
+    if columns != written.columns or rows != written.rows:
+        msg = (
+            f"the files of the release have {rows} rows of {len(columns)} columns, where "
+            f"{written.rows} of {len(written.columns)} were written"
+        )
+        raise GuaranteeBrokenError(msg)
+    return read
+
 
 _SMALL = 1 << 20
 """Bytes of a file, of some ten thousand rows."""
@@ -92,7 +232,7 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
 
 
 @dataclass(frozen=True, eq=False)
-class PendingRelease:
+class _PendingRelease:
     """A checked release that nobody has seen yet, and that is paid; private."""
 
     publication: Publication
@@ -126,7 +266,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
     known: Sequence[str | Path] = (),
     progress: Callable[[str], None] = lambda stage: None,
     named: str | None = None,
-) -> PendingRelease:
+) -> _PendingRelease:
     """All before the commit: read, bind roles, open the transaction, publish, stage, check.
 
     Nothing appears, and the ledger learns only what the release spends.  Without a ``stage`` the
@@ -157,7 +297,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
         del table
         publication = _shown(_with_questions(publication, plan), intervals)
         stage.check(publication.release, usual, held_by, progress)
-    return PendingRelease(publication, transaction)
+    return _PendingRelease(publication, transaction)
 
 
 def _read(
@@ -203,3 +343,32 @@ def _shown(publication: Publication, intervals: Intervals) -> Publication:
     if intervals == "columns":
         return publication
     return replace(publication, release=publication.release.with_intervals_as_text())
+
+
+def known_in_series(
+    pending: _PendingRelease, plan: Plan, original: Any, engine: Engine | str = AUTO
+) -> Knowledge:
+    """What is known of the series of a release that has not appeared; nothing where it has none.
+
+    ``original`` is a data frame of the table.  Raises ``TableError`` where an earlier release
+    cannot be read.
+    """
+    history = pending.publication.history
+    if history is None:
+        return Knowledge()
+    folders = pending.transaction.earlier()
+    earlier = tuple(read_recounted(folder, engine=engine) for folder in folders)
+    waits = not history.terms.people_leave
+    arrived = _arrivals(history, pending.transaction.before, plan, original) if waits else None
+    return Knowledge(earlier=earlier or None, arrivals=arrived)
+
+
+def _arrivals(history: History, before: History | None, plan: Plan, original: Any) -> Any:
+    record_key, latest = history.terms.record_key, history.versions[-1].published
+    held = before.latest.held if before and before.latest else KeptRows()
+    published = [version.published for version in history.versions[:-1]]
+    # The newest marks are of the engine that made them, and the table is a data frame.
+    newest = latest.open(engine_of(AUTO)).to_arrow() if latest.height else None
+    published.append(KeptRows() if newest is None else KeptRows.of_table(newest))
+    table = open_frame(original, plan, record_key=record_key, engine="polars")
+    return table.arrivals(published, held, history.key, record_key, ARRIVED)

@@ -14,37 +14,177 @@ remains after the commit is writing what is ready.
 
 What else looks at the release, such as who follows its trips on a map, is a ``FurtherEvidence``: it
 looks with the attacks, and its documents appear in the private folder.
+
+How a plan's method chooses groups, for an adversary who knows it (``attack.minimality``).
+
+Putting a study on record: from what was published and found to plain values; private.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
+from voile.attack.worlds import GroupChoice
+from voile.disclosure.shown import Disclosure
+from voile.publish.registry import publisher_for
 from voile.release.release import Publication
+from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
-from voile.study.choosing import chooser
 from voile.study.documents import json_text, record_document
-from voile.study.evidence import EvidenceTerms, gather
-from voile.study.instruments import Instruments
+from voile.study.evidence import EvidenceTerms, Instruments, StudyEvidence, gather
 from voile.study.original import read_original
-from voile.study.plans import state_plan
-from voile.study.record import RecordedRelease, StudyRecord
-from voile.study.recording import Subject, put_on_record
-from voile.study.rehearsal import Staged
-from voile.study.run import prepare_release
-from voile.study.series import known_in_series
-from voile.study.staging import ReleaseStaging
+from voile.study.plans import StatedPlan, json_value, state_plan
+from voile.study.record import Distribution, PublicationDocument, RecordedRelease, StudyRecord
+from voile.study.rehearsal import Persons, Staged, fingerprint
+from voile.study.run import ReleaseStaging, known_in_series, prepare_release
 from voile.table.engines import AUTO
+from voile.table.opening import open_frame
 from voile.table.protocol import Engine
 from voile_base.durable import write_text
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_base.version import VERSION
 
-__all__ = ["FurtherEvidence", "Study", "make_study", "run_study"]
+__all__ = [
+    "FurtherEvidence",
+    "Study",
+    "Subject",
+    "chooser",
+    "make_study",
+    "put_on_record",
+    "run_study",
+    "versions",
+]
+
+
+def chooser(plan: Plan, engine: Engine | str = AUTO) -> Callable[[Any], GroupChoice] | None:
+    """What gives the groups that a plan's method chooses for a data frame; None where none does.
+
+    That raises ``VoileError`` as publishing does.  Raises ``PlanError`` for a wrong method.
+    """
+    if plan.method is None:
+        return None
+    choose = getattr(publisher_for(plan), "chosen_groups", None)
+    if choose is None:
+        return None
+
+    def chosen(original: Any) -> GroupChoice:
+        found: GroupChoice = choose(open_frame(original, plan, engine=engine))
+        return found
+
+    return chosen
+
+
+_LIBRARIES = ("polars", "numpy", "scipy", "numba", "scikit-learn")
+_RELEASE = (
+    "format",
+    "method",
+    "guarantee",
+    "rows",
+    "publishable",
+    "release_id",
+    *Disclosure.model_fields,
+    "roles",
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is studied."""
+
+    stated: StatedPlan
+    seed: int | None = None
+    parameters: Mapping[str, Any] | None = None
+    """By which it differs from others of its grid."""
+
+
+def put_on_record(
+    subject: Subject,
+    publication: Publication,
+    evidence: StudyEvidence,
+    terms: EvidenceTerms,
+    seconds: Mapping[str, float],
+    notices: Sequence[str] = (),
+) -> StudyRecord:
+    """The record of one study; ``notices`` are added to those of the publication."""
+    stages = {**seconds, **evidence.seconds}
+    return StudyRecord(
+        name=subject.stated.name,
+        parameters=json_value(subject.parameters or {}),
+        plan=subject.stated.document,
+        seed=subject.seed,
+        release=_release(publication),
+        publication=_private(publication, notices, evidence.persons),
+        attacks=tuple(json_value(found.document()) for found in evidence.attacks),
+        attacks_skipped=evidence.attacks_skipped,
+        utility=tuple(json_value(found.document()) for found in evidence.utility),
+        utility_skipped=evidence.utility_skipped,
+        distributions=tuple(map(_distribution, evidence.distributions)),
+        evidence={
+            "targets": terms.targets,
+            "held_out": evidence.held_out,
+            "rehearsed": list(evidence.rehearsed),
+        },
+        versions=versions(),
+        seconds={stage: round(taken, 3) for stage, taken in stages.items()},
+        fingerprint=fingerprint(publication.release),
+        risks=evidence.risks,
+        risks_skipped=evidence.risks_skipped,
+    )
+
+
+def versions() -> dict[str, str]:
+    """Of Voile, Python and the libraries whose numbers matter, as far as they are installed."""
+    found = {"voile": VERSION, "python": platform.python_version()}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _release(publication: Publication) -> RecordedRelease:
+    document = publication.release.document()
+    stated: Any = {key: json_value(document[key]) for key in _RELEASE if key in document}
+    return stated  # type: ignore[no-any-return]
+
+
+def _private(
+    publication: Publication, more: Sequence[str], persons: Persons | None
+) -> PublicationDocument:
+    private = publication.private
+    document: PublicationDocument = {
+        "rows_in": private.rows_in,
+        "rows_out": private.rows_out,
+        "suppressed": private.suppressed,
+        "held": private.held,
+        "carried": private.carried,
+        "objective": json_number(Decimal(private.objective)),
+        "summary": private.summary,
+        "notices": [*private.notices, *more],
+    }
+    if persons is not None:
+        document["protected"] = persons.protected
+        document["units_in"] = persons.all_of_them
+        document["units_out"] = persons.published
+    return document
+
+
+def _distribution(found: Any) -> Distribution:
+    """The same values as the record's own type, plain."""
+    values = {field.name: getattr(found, field.name) for field in fields(Distribution)}
+    for name in ("labels", "before", "after", "edges"):
+        values[name] = None if values[name] is None else tuple(json_value(values[name]))
+    return Distribution(**values)
+
 
 PRIVATE_FOLDER = 0o700
 

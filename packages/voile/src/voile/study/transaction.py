@@ -27,13 +27,12 @@ from numpy.typing import NDArray
 
 from voile.ledger import BudgetState, CarriedRows, Charge, End, FleetCharge, Ledger
 from voile.publish.publisher import Publisher
-from voile.release.beside import ReleaseBeside, releases_beside
 from voile.release.check import GuaranteeBrokenError
-from voile.release.fitting import fitting
+from voile.release.folder import ReleaseBeside, releases_beside
 from voile.release.history import History
 from voile.release.payment import Price, unaccounted
 from voile.release.release import Publication
-from voile.release.trip_sums import TripSums, sums_of
+from voile.release.trips import TripSums, fitting, sums_of
 from voile.schema.plan import Plan
 from voile.table.keeping import KeptRows
 from voile_base.errors import InfeasibleError, LedgerError, PlanError, RefusedError, VoileError

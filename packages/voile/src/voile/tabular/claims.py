@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from voile.release.claims import Claim
-from voile.release.published import PublicRelease
+from voile.release.group_checks import PublicRelease
 from voile.tabular.attacker import (
     CellSystem,
     FeasibilityIntervals,

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.disclosure import Disclosure
 from voile.disclosure.exact import Exact
+from voile.disclosure.shown import Disclosure
 from voile.schema.numbers import unscaled
 from voile.table.published import PublishedTable
 from voile.tabular.counting import CellMeasure, PrivateCells

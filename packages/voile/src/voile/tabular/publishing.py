@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from voile.release.check import GuaranteeBrokenError
-from voile.release.document import FORMAT
-from voile.release.folder import UnseenFolder, check_new_folder
+from voile.release.folder import FORMAT, UnseenFolder, check_new_folder
 from voile.release.manifest import DOCUMENT, manifest_of
 from voile.release.recounting import recount
 from voile.release.release import Guarantee

@@ -53,13 +53,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.spread import Spread
-from voile.utility.covering import ColumnCovering, coverings
-from voile.utility.domain import OriginalDomain
-from voile.utility.expectation import expectations
-from voile.utility.measurement import Measurement
-from voile.utility.protocol import Comparison
-from voile.utility.roles import columns_in_role
+from voile.disclosure.covering import Spread
+from voile.utility.covering import (
+    ColumnCovering,
+    OriginalDomain,
+    columns_in_role,
+    coverings,
+    expectations,
+)
+from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
 from voile_base.randomness import Key
 

@@ -52,11 +52,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from voile.utility.covering import ColumnCovering, coverings
-from voile.utility.domain import OriginalDomain
-from voile.utility.expectation import expectations
-from voile.utility.measurement import Measurement
-from voile.utility.protocol import Comparison
+from voile.utility.covering import ColumnCovering, OriginalDomain, coverings, expectations
+from voile.utility.protocol import Comparison, Measurement
 
 __all__ = [
     "ColumnFeatures",

@@ -33,7 +33,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.disclosure import Shown
+from voile.disclosure.shown import Shown
 from voile.models.information_loss import (
     average_class_size,
     certainty_penalties,
@@ -44,10 +44,8 @@ from voile.models.information_loss import (
 )
 from voile.release.claims import GroupClaim, SampledGeneralization
 from voile.table.codes import combine
-from voile.utility.covering import ColumnCovering, coverings
-from voile.utility.measurement import Measurement
-from voile.utility.protocol import Comparison
-from voile.utility.roles import columns_in_role
+from voile.utility.covering import ColumnCovering, columns_in_role, coverings
+from voile.utility.protocol import Comparison, Measurement
 
 __all__ = [
     "AverageClassSize",

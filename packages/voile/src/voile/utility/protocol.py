@@ -1,16 +1,62 @@
-"""What every measure of utility offers."""
+"""What every measure of utility offers.
+
+What one measure of utility came to: plain values, private as the original behind them.
+
+Measures of utility by their names, each imported when it is asked for.
+
+Another package adds a measure by an entry point of the group ``voile.measures``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol
 
 from voile.release.reading.sightings import People, PublishedRows
-from voile.utility.measurement import Measurement
 from voile_base.randomness import Randomness
+from voile_base.registry import Registry
 
-__all__ = ["Comparison", "Measure"]
+__all__ = [
+    "MEASURES",
+    "Better",
+    "Comparison",
+    "Measure",
+    "Measurement",
+    "measure_named",
+    "measure_names",
+    "measures",
+]
+
+
+Better = Literal["lower", "higher"]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How much of the original one measure finds in a release; private."""
+
+    measure: str
+    """Name, such as "normalized-certainty-penalty"."""
+    title: str
+    """The name as a reader sees it: "Normalized certainty penalty"."""
+    value: float
+    better: Better
+    """Whether a lower or a higher value means a more useful release."""
+    meaning: str
+    """What the value says, in one sentence without a full stop."""
+    untouched: float | None = None
+    """The value of the original published as it is; None where there is no such."""
+    useless: float | None = None
+    """The value of a release that tells nothing; None where it is not bounded or not known."""
+    parts: Mapping[str, float] = field(default_factory=dict)
+    """The value of each column ("age"), pair ("age, sex") or task, where the measure has such."""
+    notes: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """All fields for JSON; ``study.record.MeasureDocument`` says what they are there."""
+        held = {one.name: getattr(self, one.name) for one in fields(self)}
+        return held | {"parts": dict(self.parts), "notes": list(self.notes)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,3 +84,45 @@ class Measure(Protocol):
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """Measure a release; raises ``VoileError`` where release, original and plan disagree."""
+
+
+MEASURES: Registry[Measure] = Registry(
+    group="voile.measures",
+    what="a measure",
+    own={
+        "precision": "voile.utility.information_loss:Precision",
+        "normalized-certainty-penalty": "voile.utility.information_loss:NormalizedCertaintyPenalty",
+        "non-uniform-entropy": "voile.utility.information_loss:NonUniformEntropy",
+        "discernibility": "voile.utility.information_loss:Discernibility",
+        "average-class-size": "voile.utility.information_loss:AverageClassSize",
+        "suppressed-rows": "voile.utility.information_loss:SuppressedRows",
+        "marginal-divergence": "voile.utility.marginals:MarginalDivergence",
+        "pair-divergence": "voile.utility.marginals:PairDivergence",
+        "correlation-distance": "voile.utility.correlation:CorrelationDistance",
+        "table-divergence": "voile.utility.table_divergence:TableDivergence",
+        "query-error": "voile.utility.aggregate_queries:RelativeQueryError",
+        "machine-learning": "voile.utility.learning:MachineLearning",
+        "trips": "voile.utility.trips:TripErrors",
+    },
+    offers=("name", "refusal", "measure"),
+)
+"""Those of cells first, then of columns, tables and tasks, then those of other packages."""
+
+
+def measures() -> tuple[Measure, ...]:
+    """All measures, with their default parameters."""
+    return tuple(measure_named(name) for name in measure_names())
+
+
+def measure_names() -> tuple[str, ...]:
+    """The names of all measures."""
+    return MEASURES.names
+
+
+def measure_named(name: str, **parameters: Any) -> Measure:
+    """A measure with these parameters, and by default what its fields say.
+
+    Raises ``InputError`` for a measure that there is not, for a parameter that it does not have,
+    and as the measure itself does.
+    """
+    return MEASURES.make(name, parameters)

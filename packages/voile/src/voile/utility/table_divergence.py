@@ -35,8 +35,7 @@ from voile.models.divergence import SMOOTHING, DivergenceSums
 from voile.table.alignment import paired_counts, rows_of
 from voile.table.arrays import Frame, frame_of
 from voile.utility.covering import ColumnCovering, coverings
-from voile.utility.measurement import Measurement
-from voile.utility.protocol import Comparison
+from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
 
 __all__ = ["TableDivergence", "divergence_of_tables"]

@@ -18,16 +18,16 @@ import pyarrow as pa
 from pydantic import Field
 
 from voile.disclosure.covering import Covered, labels_covered, near_covered
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
+from voile.disclosure.evidence import CheckedCells, DistinctCells, Domain, Known
 from voile.disclosure.exact import AsItReads, Exact
-from voile.disclosure.known import CheckedCells, DistinctCells, Domain, Known
-from voile.disclosure.perturbed import NearEvidence
+from voile.disclosure.foreign import NearEvidence
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.publisher import SingleRelease
 from voile.release.claims import Claim
+from voile.release.group_checks import PublicRelease
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
-from voile.release.published import PublicRelease
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.table.decisions import GroupColumn, Grouping, Treatment
 from voile.table.private import PrivateTable

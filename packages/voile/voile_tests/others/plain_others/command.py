@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from voile.release.stored import read_release
+from voile.release.release import read_release
 
 
 @click.command("columns")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from voile.utility.measurement import Measurement
-from voile.utility.protocol import Comparison
+from voile.utility.protocol import Comparison, Measurement
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.exact import Exact
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.publish.capabilities import Capabilities
 from voile.publish.publisher import SingleRelease
 from voile.release.claims import Claim
+from voile.release.group_checks import PublicRelease
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
-from voile.release.published import PublicRelease
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.table.decisions import Grouping, PermutedColumn, Treatment
 from voile.table.private import PrivateTable

@@ -26,7 +26,7 @@ from voile.publish.dp_synthesis.measuring import (
 from voile.publish.registry import publisher_for
 from voile.release.check import check_release
 from voile.release.recounting import recount
-from voile.release.stored import read_release
+from voile.release.release import read_release
 from voile.schema.domain import public_domain
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release

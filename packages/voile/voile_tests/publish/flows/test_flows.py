@@ -18,8 +18,7 @@ from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.dp.events import PrivacyEvent
 from voile.publish.flows import Flows
 from voile.release.check import GuaranteeBrokenError, check_release
-from voile.release.release import Publication
-from voile.release.stored import read_release
+from voile.release.release import Publication, read_release
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.disclosure.value_set import named_values
+from voile.disclosure.interval import named_values
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity
 from voile.models.t_closeness import EqualCloseness

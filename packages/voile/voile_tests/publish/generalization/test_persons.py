@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity

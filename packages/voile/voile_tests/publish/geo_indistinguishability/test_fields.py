@@ -18,8 +18,7 @@ from voile.publish.geo_indistinguishability.fields import read_secret
 from voile.publish.registry import completed, publisher_for
 from voile.release.check import check_release
 from voile.release.folder import write_release
-from voile.release.release import Publication
-from voile.release.stored import read_release
+from voile.release.release import Publication, read_release
 from voile.schema.plan import Plan, parse_plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns

@@ -15,8 +15,7 @@ from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.decision import GRID
 from voile.release.check import GuaranteeBrokenError, check_release
 from voile.release.folder import write_release
-from voile.release.release import Publication
-from voile.release.stored import read_release
+from voile.release.release import Publication, read_release
 from voile.schema.budget import BudgetPlan
 from voile.schema.roles import Roles
 from voile.table.opening import published_rows

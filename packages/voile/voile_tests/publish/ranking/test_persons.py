@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.ranking.local_search import SearchName
 from voile.publish.ranking.publisher import Ranking

@@ -14,8 +14,7 @@ from voile.policy.assumptions import Tick
 from voile.policy.case import Case
 from voile.policy.criteria.base import PolicyCriterion, Share
 from voile.policy.ruling import MeasuredFigure, Ruling, at_most, missing
-from voile.study.rates import Rates, rates_of
-from voile.study.record import AttackDocument
+from voile.study.record import AttackDocument, Rates, rates_of
 
 __all__ = ["AttackRate"]
 

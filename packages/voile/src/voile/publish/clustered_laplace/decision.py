@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.noise import Cluster
 from voile.disclosure.noisy import Noisy
-from voile.disclosure.stated_noise import Cluster
 from voile.dp.categorical import Categorical
 from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.dp.events import PrivacyEvent

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from voile.disclosure.disclosure import Disclosure
+from voile.disclosure.shown import Disclosure
 from voile.dp.exact import uniform_words
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column, price_of

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.dp.events import PrivacyEvent
 from voile.dp.sampling import smallest_k
 from voile.models.k_anonymity import KAnonymity as SharedByK

@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from voile.disclosure.disclosure import Disclosure
-from voile.disclosure.synthetic import Synthetic
+from voile.disclosure.counted import Synthetic
+from voile.disclosure.shown import Disclosure
 from voile.dp.events import PrivacyEvent
 from voile.dp.zcdp import epsilon_of, rho_within
 from voile.publish.capabilities import Capabilities

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.aggregate import Aggregate, Label
-from voile.disclosure.disclosure import Disclosure
+from voile.disclosure.counted import Aggregate, Label
+from voile.disclosure.shown import Disclosure
 from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.dp.events import PrivacyEvent
 from voile.publish.capabilities import Capabilities

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.generalization.lasting import settled

@@ -45,7 +45,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.value_set import set_text
+from voile.disclosure.interval import set_text
 from voile.models.criteria import Groups, SensitiveCells
 from voile.models.information_loss import attribute_losses, product_of_losses
 from voile.models.k_anonymity import KAnonymity

@@ -15,9 +15,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, Strict
 
-from voile.models.criteria import Criterion, StatedCriterion
+from voile.models.criteria import Criterion, StatedCriterion, criterion_of
 from voile.models.l_diversity import Kind, LDiversity
-from voile.models.registry import criterion_of
 from voile.models.t_closeness import Distance, TCloseness
 from voile.release import claims
 from voile.schema.hierarchy.generalized import DistinctValues

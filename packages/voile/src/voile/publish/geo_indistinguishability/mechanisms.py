@@ -35,7 +35,7 @@ from voile.publish.geo_indistinguishability.promise import (
 )
 from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.showing import road_map
-from voile.release.trip_sums import Busiest
+from voile.release.trips import Busiest
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_base.values.value import File, Real, Says, checked

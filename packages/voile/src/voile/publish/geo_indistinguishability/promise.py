@@ -18,7 +18,7 @@ from voile.publish.geo_indistinguishability.fields import WAY_HIDDEN, FieldTerms
 from voile.publish.geo_indistinguishability.parameters import Mechanism
 from voile.release import claims
 from voile.release.release import Guarantee
-from voile.release.trip_sums import Busiest
+from voile.release.trips import Busiest
 from voile_geo.planar.angles import turn_constant
 from voile_geo.planar.costs import Differences
 from voile_geo.planar.field import RESOLUTION

@@ -41,8 +41,7 @@ from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
-from voile.release.trip_sums import Busiest, busiest_vehicle
-from voile.release.trips import FleetTerms, TripCosts
+from voile.release.trips import Busiest, FleetTerms, TripCosts, busiest_vehicle
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.decisions import Relocated, Relocation, TripAccounts
 from voile.table.private import PrivateTable

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from voile.disclosure.disclosure import Disclosure, Shown
-from voile.disclosure.exact import Exact
+from voile.disclosure.exact import Exact, Numbered, Withheld
 from voile.disclosure.moved import (
     Distribution,
     Moved,
@@ -20,8 +19,7 @@ from voile.disclosure.moved import (
     StatedRoadMap,
     TurningLaplace,
 )
-from voile.disclosure.numbered import Numbered
-from voile.disclosure.withheld import Withheld
+from voile.disclosure.shown import Disclosure, Shown
 from voile.publish.geo_indistinguishability.decision import DECIMALS, DrawnMechanism
 from voile.publish.geo_indistinguishability.mapped import MappedRadii
 from voile.publish.shown import exactly, shown_roles

@@ -42,8 +42,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.waiting import Refused
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.ke_anonymity.as_printed import AS_PRINTED

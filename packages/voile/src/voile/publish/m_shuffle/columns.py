@@ -5,7 +5,7 @@
 - QIC: weakly tied.  May be permuted at little cost.
 
 ``rule = "mutual-information"`` measures the tie itself: the share of a column's entropy that the
-clusters of sensitive values explain, adjusted for chance (``voile.models.dependence``).  It is not
+clusters of sensitive values explain, adjusted for chance (``voile.models.permutation``).  It is not
 divided by the entropy of the clusters, which grows with their number and lets ties fall again.
 Without the adjustment a column of many values looks tied to anything: in 4,369 rows of the Adult
 census and 6 clusters of working hours, a sampling weight that says nothing about anybody scores
@@ -29,8 +29,7 @@ from typing import Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.dependence import PairCounts
-from voile.models.permutation import chance_per_row, constant_clusters, log_arrangements
+from voile.models.permutation import PairCounts, chance_per_row, constant_clusters, log_arrangements
 from voile.table.summaries import GroupCounts
 from voile_base.errors import PlanError
 

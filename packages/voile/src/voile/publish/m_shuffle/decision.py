@@ -27,8 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.dependence import entropy
-from voile.models.permutation import expected_divergence, whole_column_log_probability
+from voile.models.permutation import entropy, expected_divergence, whole_column_log_probability
 from voile.publish.m_shuffle.columns import ClusteredColumn, Kind, Rule
 from voile.publish.m_shuffle.measured import MeasuredColumn, measured_columns
 from voile.publish.m_shuffle.sensitive import Labels

@@ -23,9 +23,13 @@ from math import lgamma, log
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.dependence import adjusted_information, entropy, whole_counts
-from voile.models.hypergeometric import chance_shares
-from voile.models.permutation import log_factorials
+from voile.models.permutation import (
+    adjusted_information,
+    chance_shares,
+    entropy,
+    log_factorials,
+    whole_counts,
+)
 from voile.table.summaries import GroupCounts
 from voile_base.compiled import njit
 

@@ -12,9 +12,9 @@ import numpy as np
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
 from voile.disclosure.permuted import Permuted
-from voile.models.hypergeometric import chance_information
+from voile.disclosure.shown import Disclosure, GroupNumbering
+from voile.models.permutation import chance_information
 from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.m_shuffle.clustering import Clustering, Start, clustering_of, fixed_ranges
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule, RuleName, weakest

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.disclosure import Disclosure, GroupNumbering
+from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.publish.generalization.regions import is_ordered
 from voile.publish.ranking.decision import CountedTop, Ranked, range_names
 from voile.publish.ranking.groups import Group, SearchTerms

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.disclosure.disclosure import Disclosure, Shown
+from voile.disclosure.shown import Disclosure, Shown
 from voile.release.release import Release
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Evidence, Labels
-from voile.disclosure.shuffled import PermutedEvidence, group_counts
+from voile.disclosure.permuted import PermutedEvidence, group_counts
 from voile.release.reading.rows import (
     People,
     PublishedRows,

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.disclosure import Shown
 from voile.disclosure.evidence import Evidence
+from voile.disclosure.shown import Shown
 from voile.release.reading.rows import People, PublishedRows, Texts, finite, floats_of, texts_of
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.table.arrays import Frame, series_of

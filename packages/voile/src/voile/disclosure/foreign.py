@@ -1,9 +1,19 @@
-"""A column of numbers near the true ones, how they were made being unknown: noise, or averages.
+"""A column of a file of another make in which rows are of nobody: swapped, recoded or synthetic.
+
+Each cell reads like a value of the table.  Beside the other cells of its row it is the value of
+nobody, in a share of the rows, and nobody says how that came about.
+
+A column of numbers near the true ones, how they were made being unknown: noise, or averages.
 
 Files of another make seldom say which noise their numbers carry.  Whoever reads one supposes that
 a published number is a Laplace variable around the true one, with a mean distance of ``scale``; of
 numbers that stand for groups, a normal one: members are spread around the middle of their group,
 and the one who is nearest to it is hardly likelier its owner than the others.
+
+A column of texts of a file of another make, the usual one of each group: modes, medoids.
+
+Whoever reads one supposes that a row shows its own value with probability 1 - ``differs``, and any
+other of the table's values else.
 """
 
 from __future__ import annotations
@@ -14,14 +24,43 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from voile.disclosure.evidence import Chosen
+from voile.disclosure.evidence import Chosen, DistinctCells, Domain, Floats, Indices, Known, Labels
 from voile.disclosure.exact import AsItReads
-from voile.disclosure.known import DistinctCells, Domain, Floats, Indices, Known
 
 if TYPE_CHECKING:
     from voile.disclosure.covering import Covered
 
-__all__ = ["NearEvidence", "Perturbed"]
+__all__ = ["Altered", "NearEvidence", "Perturbed", "Typical"]
+
+
+_MOSTLY = 0.5
+"""The share of rows of nobody above which a row is taken for nobody's."""
+
+
+class Altered(AsItReads):
+    """Some rows show values together that no row of the table has."""
+
+    kind: Literal["altered"] = "altered"
+    share: Annotated[float, Field(gt=0, le=1)]
+    """Of the rows, at least, that are of nobody."""
+
+    @property
+    def made_up(self) -> float:
+        """As in a synthetic file."""
+        return self.share if self.share > _MOSTLY else 0.0
+
+    @property
+    def set_refusal(self) -> str:
+        """A cell need not be of the person whose row it seems to be."""
+        return (
+            f"at least {self.share:.1%} of the rows show a combination of values that no row of "
+            "the original has; how cells were altered is unknown"
+        )
+
+    @property
+    def size_refusal(self) -> str:
+        """As above."""
+        return self.set_refusal
 
 
 class Perturbed(AsItReads):
@@ -100,3 +139,53 @@ class NearEvidence:
     def only(self, rows: Indices) -> Self:
         """The same about some of the rows."""
         return replace(self, shown=self.shown[rows])
+
+
+_MOST = float(np.exp(-1.5))
+"""What a text that is not one's own weighs at most: otherwise it would tell nothing."""
+
+
+class Typical(AsItReads):
+    """Each row shows the value that stands for its group."""
+
+    kind: Literal["typical"] = "typical"
+    differs: Annotated[float, Field(gt=0, lt=1)]
+    """The share of rows whose own value is another one, as far as anybody can tell."""
+
+    @property
+    def graded(self) -> bool:
+        """A row whose text is another one fits less."""
+        return True
+
+    @property
+    def set_refusal(self) -> str:
+        """Which values a group has is not known."""
+        return "texts that stand for groups of rows stand for no set of values"
+
+    @property
+    def size_refusal(self) -> str:
+        """As above."""
+        return self.set_refusal
+
+    def evidence(self, known: Known, cells: DistinctCells) -> _UsualText:
+        """A cell fits the value that it reads like best, and any other one less."""
+        others = max(len(known.vocabulary) - 1, 1)
+        weight = min(self.differs / (1 - self.differs) / others, _MOST)
+        return _UsualText(Labels.of([known.texts], cells.texts(cells.name)), float(np.log(weight)))
+
+
+@dataclass(frozen=True, eq=False)
+class _UsualText:
+    """Which texts of n rows are those of t targets, and how little the others fit."""
+
+    same: Labels
+    other: float
+    """The logarithm of the weight of a text that is not the target's; below 0."""
+
+    def log_weights(self, targets: Chosen) -> Floats:
+        """How well each row fits each of some targets, shape (targets, n)."""
+        return np.where(self.same.covers(targets), 0.0, self.other)
+
+    def only(self, rows: Indices) -> Self:
+        """The same about some of the rows."""
+        return replace(self, same=self.same.only(rows))
