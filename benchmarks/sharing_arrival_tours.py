@@ -14,8 +14,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_share.arrival import ArrivalTable, Past, SharedPosition
 from voile_share.platform import Settings
-from voile_share.platform.arrivals import shown_at
-from voile_share.platform.tours import drive_document, past_of
+from voile_share.platform.arrivals import drive_document, past_of, shown_at
 
 __all__ = ["run"]
 

@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 from voile_base.randomness import Randomness
 from voile_share import ingest
 from voile_share.service import Options
-from voile_share.service.awaiting import outcome_of
+from voile_share.service.context import outcome_of
 from voile_share.service.serving import listening_socket, server_of
 
 __all__ = ["count", "serve_plain", "set_up_plain"]

@@ -19,9 +19,9 @@ from voile_share.protocol import (
     group,
     suite_named,
 )
-from voile_share.protocol.derivation import SingleUse
-from voile_share.protocol.keys import Materials
 from voile_share.protocol.paper_suite import ITERATIONS, unwrap, wrap
+from voile_share.protocol.primitives import SingleUse
+from voile_share.protocol.suite import Materials
 
 __all__ = ["run"]
 

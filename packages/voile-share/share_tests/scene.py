@@ -9,7 +9,7 @@ from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.ingest import Request
 from voile_share.platform import Platform, Settings, SlotOutcome, Vault
-from voile_share.protocol.signing import verifying_key
+from voile_share.protocol.primitives import verifying_key
 from voile_share.store import SQLiteStore, Truck
 from voile_testing.waiting import PATIENCE
 

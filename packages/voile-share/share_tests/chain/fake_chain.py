@@ -9,8 +9,15 @@ from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 
-from voile_share.chain.errors import ChainError, NotTakenError, RevertedError
-from voile_share.chain.interface import Block, Event, Fee, Receipt
+from voile_share.chain.interface import (
+    Block,
+    ChainError,
+    Event,
+    Fee,
+    NotTakenError,
+    Receipt,
+    RevertedError,
+)
 
 CONTRACT = b"c" * 20
 

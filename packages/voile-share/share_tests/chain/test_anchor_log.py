@@ -20,8 +20,8 @@ from voile_share.chain import (
     RevertedError,
     check_anchored,
 )
+from voile_share.chain.anchor_log import leaf_of
 from voile_share.chain.interface import address_of
-from voile_share.chain.merkle import leaf_of
 from voile_share.store import Appended, Entry
 from voile_share.store.sqlite import SQLiteStore
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_share.chain.merkle import Inclusion, leaf_of, path_of, root_of, verify_inclusion
+from voile_share.chain.anchor_log import Inclusion, leaf_of, path_of, root_of, verify_inclusion
 
 RECORDS = [b"record %d" % number for number in range(70)]
 sizes = st.integers(1, len(RECORDS))

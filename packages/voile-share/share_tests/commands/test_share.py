@@ -16,8 +16,8 @@ from dataclasses import replace
 import pytest
 
 from voile_base.errors import InputError
-from voile_share.service.chain_options import ChainOptions
 from voile_share.service.folder import Configuration, alone, open_platform
+from voile_share.service.on_chain import ChainOptions
 from voile_share.service.serving import listening_socket
 from voile_share.store.sqlite import SQLiteStore
 

@@ -8,8 +8,8 @@ import pytest
 
 from voile_base.errors import InputError
 from voile_share.arrival import SharedPosition
-from voile_share.parties.fitting import fitted
-from voile_share.platform.tours import drive_document
+from voile_share.parties.carrier import fitted
+from voile_share.platform.arrivals import drive_document
 from voile_share.service.folder import Configuration, open_platform
 
 DAY = 86_400

@@ -22,7 +22,7 @@ from voile_share.commands.truck import Lines
 from voile_share.ingest import Fix
 from voile_share.ingest.nmea import checksum
 from voile_share.parties import Parties, PlatformClient
-from voile_share.protocol.base64url import from_base64url
+from voile_share.protocol.wire import from_base64url
 from voile_share.truck import OwnTruck
 from voile_testing.waiting import PATIENCE, wait_until
 

@@ -11,8 +11,7 @@ import gpxpy.gpx
 import pytest
 from hypothesis import strategies as st
 
-from voile_share.ingest.arrivals import Arrival
-from voile_share.ingest.fixes import KNOT, Fix
+from voile_share.ingest.fixes import KNOT, Arrival, Fix
 from voile_share.ingest.nmea import checksum
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC).timestamp()

@@ -16,7 +16,7 @@ from share_tests.ingest.messages import (
     as_traccar,
 )
 from voile_share.ingest import LIVE, Fix, Format, IngestError, Request, Rules, decode, detect
-from voile_share.ingest.arrivals import Arrival
+from voile_share.ingest.fixes import Arrival
 
 FIX = Fix("truck-7", 51.9, 4.4, NOW - 60)
 FORM = "application/x-www-form-urlencoded; charset=UTF-8"

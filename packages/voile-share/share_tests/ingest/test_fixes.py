@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 
 from share_tests.ingest.messages import FIXES, NOW
-from voile_share.ingest.errors import REASONS, IngestError
-from voile_share.ingest.fixes import LIVE, Fix, Region, Rules, checked
+from voile_share.ingest.fixes import LIVE, REASONS, Fix, IngestError, Region, Rules, checked
 
 GOOD = Fix("truck-7", 51.9, 4.4, NOW - 60, speed=13.0, course=271.0, accuracy=5.0, battery=0.5)
 NETHERLANDS = Rules(region=Region(south=50.7, west=3.2, north=53.6, east=7.3))

@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 
 from share_tests.ingest.messages import FIXES, NOW, as_gpx, close
 from voile_base.errors import InputError
-from voile_share.ingest.arrivals import Arrival, Decoded, Format, Refusal
-from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fixes import BACKFILL, Fix, Rules
+from voile_share.ingest.fixes import (
+    BACKFILL,
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
+    Refusal,
+    Rules,
+)
 from voile_share.ingest.gpx import decode_gpx
 
 FILE = Arrival(NOW, BACKFILL, "truck-7")

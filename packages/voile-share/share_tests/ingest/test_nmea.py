@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from share_tests.ingest.messages import ARRIVAL, FIXES, NOW, as_nmea, close, sentence
-from voile_share.ingest.arrivals import Arrival, Decoded, Format, Refusal
-from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fixes import KNOT, Fix, Rules
+from voile_share.ingest.fixes import (
+    KNOT,
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
+    Refusal,
+    Rules,
+)
 from voile_share.ingest.nmea import decode_nmea
 
 LINE = "GPRMC,115900.00,A,5154.00000,N,00424.00000,E,10.0,54.7,040526,020.3,E,A"

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from share_tests.ingest.messages import ARRIVAL, FIXES, NOW, as_osmand, close
-from voile_share.ingest.arrivals import Format
-from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fixes import Fix
+from voile_share.ingest.fixes import Fix, Format, IngestError
 from voile_share.ingest.osmand import decode_osmand
 
 AT = "id=truck-7&lat=51.9&lon=4.4"

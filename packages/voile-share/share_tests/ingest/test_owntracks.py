@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 
 from share_tests.ingest.messages import ARRIVAL, FIXES, NOW, as_owntracks, close
-from voile_share.ingest.arrivals import Decoded, Format
-from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fixes import Fix
+from voile_share.ingest.fixes import Decoded, Fix, Format, IngestError
 from voile_share.ingest.owntracks import decode_owntracks, decode_owntracks_mqtt
 
 SENT = {

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 
 from share_tests.ingest.messages import ARRIVAL, FIXES, NOW, as_traccar, location
-from voile_share.ingest.arrivals import Arrival, Decoded, Refusal
-from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fixes import Fix, Rules
+from voile_share.ingest.fixes import Arrival, Decoded, Fix, IngestError, Refusal, Rules
 from voile_share.ingest.traccar import decode_traccar
 
 SENT = """{"location": {"timestamp": "2026-05-04T11:51:46.587Z", "coords": {"latitude": 51.9,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_share.map import MapLabel, Streets, compact_map
-from voile_share.map.labels import labels_of
+from voile_share.map.document import labels_of
 
 METRE = 1 / 111_320
 """Of latitude, in degrees."""

@@ -19,7 +19,7 @@ from voile_geo.geodesy import east_north
 from voile_share.arrival import ArrivalTable, Past, SharedPosition
 from voile_share.map import Streets, compact_map
 from voile_share.protocol import Reader, ReaderLink, Record, RejectedError, Report
-from voile_share.protocol.audit import digest_of_body
+from voile_share.protocol.truck import digest_of_body
 
 VECTORS = Path(__file__).parents[1] / "protocol" / "vectors.json"
 READ = """

@@ -17,9 +17,9 @@ from share_tests.service.server import serving
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.parties import Consignment, Parties, TrackingAddress
-from voile_share.parties.carrier_folder import carrier_folder, new_carrier
+from voile_share.parties.carrier import carrier_folder, new_carrier
 from voile_share.protocol import Notice, SealedNotice, Stage
-from voile_share.protocol.signing import verifying_key
+from voile_share.protocol.primitives import verifying_key
 
 SEED, OTHER = b"seed of the carrier, 32 bytes..!", b"seed of the platform, 32 bytes!!"
 RANDOM = Randomness.seeded(3)

@@ -21,7 +21,7 @@ from voile_share.parties import (
     PlatformClientError,
     TrackingAddress,
 )
-from voile_share.parties.carrier_folder import carrier_folder, new_carrier
+from voile_share.parties.carrier import carrier_folder, new_carrier
 from voile_share.platform import AccessError
 from voile_share.protocol import Role, Stage
 from voile_share.service import Options, application

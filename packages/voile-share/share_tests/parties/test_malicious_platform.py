@@ -13,7 +13,7 @@ from share_tests.scene import DAY, HOME
 from voile_base.errors import InputError
 from voile_share import protocol
 from voile_share.parties import Parties, PlatformClient, PlatformClientError, TrackingAddress
-from voile_share.parties.carrier_folder import carrier_folder, new_carrier
+from voile_share.parties.carrier import carrier_folder, new_carrier
 from voile_share.protocol import Role, Stage
 from voile_share.service import Options, application
 

@@ -12,10 +12,16 @@ from voile_base.errors import InputError
 from voile_geo.geodesy import displaced, metres_between
 from voile_share.arrival import ArrivalTable, SharedPosition
 from voile_share.platform import AccessError, Vault
-from voile_share.platform.arrivals import Learning, Trail, shown_at
+from voile_share.platform.arrivals import (
+    Learning,
+    Trail,
+    drive_document,
+    past_of,
+    shown_at,
+    with_drive,
+)
 from voile_share.platform.core import PlatformCore
 from voile_share.platform.settings import Settings
-from voile_share.platform.tours import drive_document, past_of, with_drive
 from voile_share.protocol import Position
 
 

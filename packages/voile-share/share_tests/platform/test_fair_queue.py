@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_share.platform import BusyError
-from voile_share.platform.fair_queue import FairQueue
+from voile_share.platform.publishing import FairQueue
 
 
 class Turned:

@@ -14,7 +14,7 @@ from share_tests.scene import DAY, Parties, Scene
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.ingest import Fix, Request
-from voile_share.platform import AccessError, BusyError, SlotOutcome, submitting
+from voile_share.platform import AccessError, BusyError, SlotOutcome, receiving
 from voile_share.platform import publishing as publishing_module
 from voile_testing.waiting import PATIENCE, wait_until
 
@@ -106,7 +106,7 @@ def test_who_sends_without_end_is_refused_and_others_are_not(scene, monkeypatch)
 
 def test_one_link_cannot_fill_the_box_of_a_truck(scene, monkeypatch):
     """Whoever has a link brings so many submissions; those of another link still find room."""
-    monkeypatch.setattr(submitting, "_MOST_OF_LINK", 4)
+    monkeypatch.setattr(receiving, "_MOST_OF_LINK", 4)
     company = scene.company()
     _, truck, _ = own_truck(scene, company)
     card = scene.card(truck)

@@ -9,7 +9,7 @@ import pytest
 
 from share_tests.ingest.messages import as_gpx
 from voile_share.ingest import BACKFILL, Arrival, Fix, IngestError, Request
-from voile_share.platform.files import LONG_BYTES, RequestDecoder
+from voile_share.platform.receiving import LONG_BYTES, RequestDecoder
 
 NOW = 1_790_000_000.0
 ARRIVAL = Arrival(NOW, BACKFILL, "truck-7")

@@ -14,7 +14,7 @@ from voile_testing.waiting import wait_until
 
 PROGRAM = """
 import multiprocessing, sys, time
-from voile_share.platform.parent import end_with_parent
+from voile_share.platform.writers import end_with_parent
 
 def child(watched):
     if watched:

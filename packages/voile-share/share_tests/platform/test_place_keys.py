@@ -15,7 +15,7 @@ from voile_geo.geodesy import displaced, metres_between
 from voile_geo.planar.field import field_at
 from voile_share import protocol
 from voile_share.platform import Settings, SlotOutcome
-from voile_share.platform.fleet_keys import FleetKeys, fleet_context
+from voile_share.platform.trucks import FleetKeys, fleet_context
 from voile_share.platform.writing import stream_context
 from voile_share.store import Company
 

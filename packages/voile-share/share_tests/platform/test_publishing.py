@@ -17,7 +17,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import metres_between
 from voile_share import protocol
 from voile_share.ingest import IngestError, Request
-from voile_share.platform import AccessError, BusyError, Settings, SlotOutcome, submitting
+from voile_share.platform import AccessError, BusyError, Settings, SlotOutcome, receiving
 from voile_share.positions import PositionStream
 from voile_share.store import Appended, StoreError
 from voile_testing.examples import examples
@@ -380,7 +380,7 @@ def test_mail_waits_for_a_truck_that_holds_its_keys(scene):
 
 def test_mail_of_a_truck_that_holds_its_keys_is_bounded(scene, monkeypatch):
     """Nobody fills the disk by a link: what is beyond the bound is refused, and is not kept."""
-    monkeypatch.setattr(submitting, "_MOST_MAIL", 6)
+    monkeypatch.setattr(receiving, "_MOST_MAIL", 6)
     company = scene.company()
     _, truck, _ = own_truck(scene, company)
     parties, number = Parties(), scene.platform.add_link(company, truck.truck, 24)[0]

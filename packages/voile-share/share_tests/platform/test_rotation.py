@@ -11,8 +11,8 @@ from voile_share.platform import AccessError, SlotOutcome, Vault, rotation, vaul
 from voile_share.platform.administration import unsealed_destination, unsealed_secrets
 from voile_share.platform.arrivals import Learning
 from voile_share.platform.core import PlatformCore
-from voile_share.platform.key_file import read_keys
 from voile_share.platform.links import Linking
+from voile_share.platform.vault import read_keys
 
 
 @pytest.fixture(autouse=True)

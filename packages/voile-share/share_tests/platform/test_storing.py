@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from threading import Event
 from typing import cast
 
-from voile_share.platform.storing import Committer
+from voile_share.platform.writers import Committer
 from voile_share.store import Appended, Entry, ReportLog
 
 _HOUR = 3_600.0

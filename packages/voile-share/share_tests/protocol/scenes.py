@@ -26,7 +26,7 @@ from voile_share.protocol import (
     Waybill,
     suite_named,
 )
-from voile_share.protocol.signing import verifying_key
+from voile_share.protocol.primitives import verifying_key
 
 DAY = 20_000
 NOON = DAY * 86_400 + 43_200

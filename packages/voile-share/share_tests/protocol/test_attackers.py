@@ -50,7 +50,7 @@ from voile_share.protocol import (
     Waybill,
     group,
 )
-from voile_share.protocol.signing import verifying_key
+from voile_share.protocol.primitives import verifying_key
 from voile_share.protocol.voile_suite import ITEM_BYTES, _tag
 
 GAMES = 1000

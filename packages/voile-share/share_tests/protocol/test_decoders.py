@@ -22,7 +22,7 @@ from voile_share.protocol import (
     TruckCard,
 )
 from voile_share.protocol.establishment import Challenge, Completion, Response
-from voile_share.protocol.position import POSITION_BYTES, Position
+from voile_share.protocol.suite import POSITION_BYTES, Position
 
 DECODERS = {
     "challenge": Challenge,

@@ -20,9 +20,8 @@ from voile_share.protocol import (
     TruckSlot,
     group,
 )
-from voile_share.protocol.derivation import hkdf
-from voile_share.protocol.keys import TrackingPublic
-from voile_share.protocol.signing import check_signature, sign, verifying_key
+from voile_share.protocol.primitives import check_signature, hkdf, sign, verifying_key
+from voile_share.protocol.suite import TrackingPublic
 from voile_share.protocol.wire import framed
 
 PRIME = 2**255 - 19

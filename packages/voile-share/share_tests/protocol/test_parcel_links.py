@@ -20,7 +20,7 @@ from voile_share.protocol import (
     SealedSubmission,
     Stage,
 )
-from voile_share.protocol.signing import verifying_key
+from voile_share.protocol.primitives import verifying_key
 
 DAY = 20_000
 NOON = DAY * 86_400 + 43_200

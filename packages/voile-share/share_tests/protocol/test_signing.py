@@ -9,7 +9,12 @@ from nacl import bindings
 from share_tests.protocol.scenes import PARCEL, RECEIVER_SEED
 from voile_base.errors import InputError
 from voile_share.protocol import RejectedError, TruckCard, Waybill
-from voile_share.protocol.signing import check_signature, check_verifying_key, sign, verifying_key
+from voile_share.protocol.primitives import (
+    check_signature,
+    check_verifying_key,
+    sign,
+    verifying_key,
+)
 from voile_share.protocol.wire import framed
 
 PRIME = 2**255 - 19

@@ -34,7 +34,7 @@ from voile_share.protocol import (
     Waybill,
     group,
 )
-from voile_share.protocol.signing import verifying_key
+from voile_share.protocol.primitives import verifying_key
 
 SUITES = pytest.mark.parametrize("suite", BOTH, ids=lambda suite: suite.name)
 

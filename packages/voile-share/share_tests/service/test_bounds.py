@@ -20,8 +20,8 @@ from share_tests.ingest.messages import as_gpx
 from share_tests.service.server import LAVISH, Service, serving
 from voile_share.ingest import BACKFILL, LIVE, Fix
 from voile_share.platform import BusyError
-from voile_share.service.bodies import Bodies, most_bytes
-from voile_share.service.connection import bounded_protocol
+from voile_share.service.connections import bounded_protocol
+from voile_share.service.devices import Bodies, most_bytes
 from voile_share.service.options import Options, Rate, RequestRates
 from voile_testing.waiting import PATIENCE, wait_until
 

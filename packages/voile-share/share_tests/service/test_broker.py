@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from voile_base.errors import InputError, PlanError
-from voile_share.service.broker import Broker
 from voile_share.service.folder import Configuration, create
+from voile_share.service.mqtt import Broker
 from voile_share.service.serving import serve
 
 COMPANY = "0123456789abcdef" * 2

@@ -18,8 +18,7 @@ from share_tests.service.server import LAVISH, Service, serving
 from share_tests.service.test_telemetry import TOKEN
 from voile_share.platform import Settings
 from voile_share.service.operator.overview import Overview
-from voile_share.service.options import Options, Rate
-from voile_share.service.telemetry import Telemetry
+from voile_share.service.options import Options, Rate, Telemetry
 from voile_testing.checkout import ROOT
 from voile_testing.waiting import wait_until
 

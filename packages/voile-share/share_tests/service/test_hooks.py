@@ -22,10 +22,9 @@ from share_tests.service.server import LAVISH, serving
 from voile_base.errors import InputError, PlanError
 from voile_share import protocol
 from voile_share.arrival import ArrivalTable, Past
-from voile_share.protocol.base64url import from_base64url, to_base64url
-from voile_share.service.hook_options import HookOptions
-from voile_share.service.options import Options
-from voile_share.service.reaching import UnreachedError, check_target, post
+from voile_share.protocol.wire import from_base64url, to_base64url
+from voile_share.service.hooks import UnreachedError, check_target, post
+from voile_share.service.options import HookOptions, Options
 from voile_testing.waiting import wait_until
 
 OPEN = HookOptions(private_networks=True)

@@ -25,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
 
 from share_tests.service.server import Service, own_secrets
 from voile_base.randomness import Randomness
-from voile_share.platform.troubles import REMEDIES
+from voile_share.platform.trucks import REMEDIES
 from voile_share.service.app import description
 from voile_testing.waiting import PATIENCE
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_base.errors import PlanError
-from voile_share.service.limits import Meter, network_of
+from voile_share.service.connections import Meter, network_of
 from voile_share.service.options import Options, Rate
 
 steps = st.lists(st.floats(0, 3).map(lambda gap: round(gap, 2)), max_size=60)

@@ -26,8 +26,8 @@ from share_tests.service.server import LAVISH, Service, serving
 from voile_share.ingest import Fix
 from voile_share.ingest.fixes import LIVE
 from voile_share.service import mqtt
-from voile_share.service.broker import Broker
 from voile_share.service.folder import Configuration, create, open_platform
+from voile_share.service.mqtt import Broker
 from voile_share.service.options import Options, Rate
 from voile_share.store import SQLiteStore, StoreError
 from voile_testing.checkout import ROOT

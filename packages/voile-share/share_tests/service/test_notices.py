@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from voile_share.service.notices import Notices
+from voile_share.service.problems import Notices
 
 
 def test_the_same_is_told_once_a_minute():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from voile_base.errors import InputError
-from voile_share.service.hook_options import HookOptions
-from voile_share.service.public_addresses import is_public
-from voile_share.service.reaching import check_target
+from voile_share.service.hooks import check_target, is_public
+from voile_share.service.options import HookOptions
 
 PUBLIC = (
     *("93.184.215.14", "8.8.8.8", "1.1.1.1", "223.5.5.5"),

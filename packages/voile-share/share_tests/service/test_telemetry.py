@@ -11,10 +11,10 @@ from share_tests.scene import HOME, Parties
 from share_tests.service.process import Process, run, set_up
 from share_tests.service.server import serving
 from voile_base.errors import InputError, PlanError
-from voile_share.protocol.base64url import to_base64url
+from voile_share.protocol.wire import to_base64url
 from voile_share.service import app
 from voile_share.service.observing import tracing
-from voile_share.service.telemetry import Telemetry
+from voile_share.service.options import Telemetry
 from voile_testing.waiting import wait_until
 
 TOKEN = "metrics-token-of-some-length"

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from share_tests.store.reports import SLOT, Driver, number_of, record_of, slot_of
 from voile_share.protocol import Report
-from voile_share.protocol.audit import GENESIS
+from voile_share.protocol.truck import GENESIS
 from voile_share.store import Appended, Entry, ReportLog
 
 NAMES = (1, 2, 300)

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from share_tests.store.reports import chain, number_of
 from voile_share.ingest.tokens import token_hash
-from voile_share.store import Appended, PostgresStore, SQLiteStore, postgres_connection, schema
+from voile_share.store import Appended, PostgresStore, SQLiteStore, postgres, schema
 from voile_share.store import postgres as postgres_engine
 from voile_share.store import sqlite as sqlite_engine
 
@@ -154,7 +154,7 @@ class Files:
 class Schemas:
     """Stores in PostgreSQL, each in a schema of its own, which is made again for each kill."""
 
-    connection = postgres_connection.PostgresConnection
+    connection = postgres.PostgresConnection
 
     def __init__(self, url: str) -> None:
         import psycopg  # noqa: PLC0415 - an extra

@@ -17,12 +17,12 @@ from voile_share import protocol
 from voile_share.ingest import Request
 from voile_share.parties import Parties as Consignors
 from voile_share.platform import Settings, SlotOutcome
-from voile_share.protocol.signing import verifying_key
+from voile_share.protocol.primitives import verifying_key
 from voile_share.service import Options, application
 from voile_share.service.options import Rate, RequestRates
 from voile_share.store import SQLiteStore
 from voile_share.truck import OwnTruck
-from voile_share.truck.forwarding import AwayError, Forwarding
+from voile_share.truck.own import AwayError, Forwarding
 
 
 class Road:

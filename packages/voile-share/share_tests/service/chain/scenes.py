@@ -13,7 +13,7 @@ from share_tests.scene import Clock, Scene
 from voile_share.chain import ChainError, Deployment
 from voile_share.platform import Platform, Vault
 from voile_share.service import on_chain
-from voile_share.service.chain_options import ChainOptions
+from voile_share.service.on_chain import ChainOptions
 from voile_share.store import SQLiteStore
 
 __all__ = ["MODES", "URL", "OnChain", "Served", "away"]

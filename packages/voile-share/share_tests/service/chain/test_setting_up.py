@@ -12,8 +12,8 @@ from share_tests.service.chain.scenes import URL
 from voile_base.errors import InputError, PlanError
 from voile_share.chain import ChainError, Deployment
 from voile_share.service import on_chain
-from voile_share.service.chain_options import ChainOptions, write_deployment
 from voile_share.service.folder import Configuration, create, open_platform
+from voile_share.service.on_chain import ChainOptions, write_deployment
 
 
 def test_records_do_not_begin_again_when_the_log_changes(on, tmp_path, node):

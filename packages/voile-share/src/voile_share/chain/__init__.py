@@ -24,22 +24,23 @@ It needs web3 (``pip install 'voile-share[chain]'``; ``voile-share[embedded-chai
 embedded one), and no compiler.
 """
 
-from voile_share.chain.anchor_log import AnchorLog
+from voile_share.chain.anchor_log import AnchorLog, Inclusion, verify_inclusion
 from voile_share.chain.chain_log import ChainLog, Mode
 from voile_share.chain.contract import Anchored, Contract, Deployment, Registration
 from voile_share.chain.embedded import EmbeddedChain, Mined
-from voile_share.chain.errors import ChainError, RevertedError, UnfundedError
 from voile_share.chain.interface import (
     Block,
     Chain,
+    ChainError,
     ChainSigner,
     Event,
     Fee,
     Receipt,
+    RevertedError,
     TransactionTerms,
+    UnfundedError,
     address_of,
 )
-from voile_share.chain.merkle import Inclusion, verify_inclusion
 from voile_share.chain.readers import (
     Audited,
     ChainReadings,

@@ -25,12 +25,17 @@ at any time, but for reports on their way.  It holds nothing that is not public,
 
 Cost of ``append``: a few requests to the node for each report and block; waiting for the block.
 Readings cost one request in ``terms.freshness`` seconds, for all of them together.
+
+Reports of a contract on this side: those on the chain, and those on their way to it.
+
+A report is put here before it is sent, and stays: what the chain loses again is sent from here.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from threading import Lock
@@ -38,15 +43,141 @@ from threading import Lock
 from voile_base.errors import InputError
 from voile_share.chain.contract import Contract, Deployment, Sent
 from voile_share.chain.delivery import Delivery, Look, Outgoing
-from voile_share.chain.errors import ChainError, RevertedError
-from voile_share.chain.following import Follower
-from voile_share.chain.interface import Block, Chain, ChainSigner, TransactionTerms
-from voile_share.chain.mirror import Mirror, MirroredReport, report_in
-from voile_share.store.heads import ChainedEntry, Head, decide
-from voile_share.store.protocols import Appended, ReportLog
-from voile_share.store.records import Entry
+from voile_share.chain.following import ChainJournal, Follower
+from voile_share.chain.interface import (
+    Block,
+    Chain,
+    ChainError,
+    ChainSigner,
+    RevertedError,
+    TransactionTerms,
+)
+from voile_share.store.log import ChainedEntry, Head, decide
+from voile_share.store.protocols import Appended, Entry, ReportLog
 
 __all__ = ["ChainLog", "Mode"]
+
+
+_REPORTS = "SELECT truck, slot, number, message, block FROM reports WHERE refused IS NULL AND "
+
+
+@dataclass(frozen=True)
+class _MirroredReport:
+    """A report."""
+
+    truck: bytes
+    slot: int
+    number: int
+    """In the truck's chain of records."""
+    message: bytes
+    block: int | None = None
+    """None where it is not on the chain."""
+
+    @property
+    def key(self) -> bytes:
+        """Truck and slot."""
+        return self.truck + self.slot.to_bytes(4, "big")
+
+    @property
+    def entry(self) -> Entry:
+        """Without state."""
+        return Entry(self.truck, self.slot, self.message)
+
+
+def _report_in(
+    truck: bytes, slot: int, message: bytes, block: int | None
+) -> _MirroredReport | None:
+    """A report of this place; None for what is none: the contract does not look inside."""
+    try:
+        arrival = ChainedEntry.of(Entry(truck, slot, message))
+    except InputError:
+        return None
+    return _MirroredReport(truck, slot, arrival.number, message, block)
+
+
+class _Mirror(ChainJournal):
+    """Reports by truck and slot."""
+
+    kind = "reports"
+    schema = """
+        CREATE TABLE IF NOT EXISTS reports (
+            truck BLOB NOT NULL, slot INTEGER NOT NULL, number INTEGER NOT NULL,
+            message BLOB NOT NULL, block INTEGER, refused TEXT, PRIMARY KEY (truck, slot));
+        CREATE INDEX IF NOT EXISTS by_slot ON reports (slot, truck);
+        CREATE INDEX IF NOT EXISTS by_number ON reports (truck, number);
+        CREATE INDEX IF NOT EXISTS under_way ON reports (slot) WHERE block IS NULL
+    """
+
+    def add(self, reports: Iterable[_MirroredReport]) -> None:
+        """Keep what is about to be sent, durably, all in one step."""
+        with self.writing() as connection:
+            self.keep(connection, reports)
+
+    def keep(self, connection: sqlite3.Connection, reports: Iterable[_MirroredReport]) -> None:
+        """What the chain shows takes the place of what was meant to go there."""
+        connection.executemany(
+            "INSERT OR REPLACE INTO reports VALUES (?, ?, ?, ?, ?, NULL)",
+            [(one.truck, one.slot, one.number, one.message, one.block) for one in reports],
+        )
+
+    def forget_after(self, connection: sqlite3.Connection, number: int) -> None:
+        """They are on their way again."""
+        connection.execute("UPDATE reports SET block = NULL WHERE block > ?", (number,))
+
+    def refuse(self, report: _MirroredReport, reason: str) -> None:
+        """It will not come on the chain, unless it is there."""
+        place = (reason, report.truck, report.slot, report.message)
+        with self.writing() as connection:
+            connection.execute(
+                "UPDATE reports SET refused = ? WHERE truck = ? AND slot = ? AND message = ? "
+                "AND block IS NULL",
+                place,
+            )
+
+    def refused(self) -> Sequence[tuple[bytes, int, str]]:
+        """What never came on the chain: truck, slot and reason."""
+        query = "SELECT truck, slot, refused FROM reports WHERE refused IS NOT NULL ORDER BY slot"
+        return [(bytes(truck), int(slot), str(why)) for truck, slot, why in self.rows(query)]
+
+    def under_way(self) -> Sequence[_MirroredReport]:
+        """Reports that are not on the chain, in the order of slots."""
+        return self._kept("block IS NULL ORDER BY slot, truck")
+
+    def find(self, truck: bytes, slot: int) -> _MirroredReport | None:
+        """The report of a slot, on the chain or on its way."""
+        return _first(self._kept("truck = ? AND slot = ?", truck, slot))
+
+    def last(self, truck: bytes) -> _MirroredReport | None:
+        """The last report of a truck, on the chain or on its way."""
+        return _first(self._kept("truck = ? ORDER BY slot DESC LIMIT 1", truck))
+
+    def after(self, truck: bytes, slot: int, limit: int) -> Sequence[_MirroredReport]:
+        """Reports on the chain, ascending by slot."""
+        where = "block IS NOT NULL AND truck = ? AND slot > ? ORDER BY slot LIMIT ?"
+        return self._kept(where, truck, slot, limit)
+
+    def numbered(self, truck: bytes, number: int, limit: int) -> Sequence[_MirroredReport]:
+        """Reports on the chain whose records have this number or a later one."""
+        where = "block IS NOT NULL AND truck = ? AND number >= ? ORDER BY number, slot LIMIT ?"
+        return self._kept(where, truck, number, limit)
+
+    def in_slots(
+        self, first: int, last: int, limit: int, after: tuple[int, bytes]
+    ) -> Sequence[_MirroredReport]:
+        """Reports on the chain, ascending by slot and truck."""
+        where = (
+            "block IS NOT NULL AND slot BETWEEN ? AND ? AND (slot, truck) > (?, ?) "
+            "ORDER BY slot, truck LIMIT ?"
+        )
+        return self._kept(where, first, last, *after, limit)
+
+    def _kept(self, where: str, *values: object) -> Sequence[_MirroredReport]:
+        return [_MirroredReport(*row) for row in self.rows(_REPORTS + where, *values)]
+
+
+def _first(found: Sequence[_MirroredReport]) -> _MirroredReport | None:
+    return found[0] if found else None
+
 
 Accounts = Callable[[bytes], ChainSigner | None]
 SaveStates = Callable[[Sequence[tuple[bytes, bytes]]], None]
@@ -91,7 +222,7 @@ class ChainLog(ReportLog):
         self._contract = Contract(chain, deployment)
         self._accounts = accounts
         self._call = Contract.store if mode is Mode.STORAGE else Contract.publish
-        self._mirror = Mirror(mirror, deployment)
+        self._mirror = _Mirror(mirror, deployment)
         self._save_states = save_states
         self._unregistered = unregistered
         self._delivery = Delivery(chain, deployment.address, self._terms)
@@ -183,16 +314,16 @@ class ChainLog(ReportLog):
 
     # Following the chain
 
-    def _found(self, first: int, last: int) -> Sequence[MirroredReport]:
+    def _found(self, first: int, last: int) -> Sequence[_MirroredReport]:
         return [kept for one in self._contract.sent(first, last) if (kept := self._read(one))]
 
-    def _read(self, sent: Sent) -> MirroredReport | None:
+    def _read(self, sent: Sent) -> _MirroredReport | None:
         message = sent.message
         if message is None:
             message = self._contract.stored(sent.truck, sent.slot)
-        return report_in(sent.truck, sent.slot, message, sent.block)
+        return _report_in(sent.truck, sent.slot, message, sent.block)
 
-    def _keep(self, connection: sqlite3.Connection, found: Sequence[MirroredReport]) -> None:
+    def _keep(self, connection: sqlite3.Connection, found: Sequence[_MirroredReport]) -> None:
         self._mirror.keep(connection, found)
 
     def _look(self) -> None:
@@ -229,7 +360,7 @@ class ChainLog(ReportLog):
                 records[truck, same.number] = ChainedEntry.of(same.entry).record
         return decide(arrivals, heads, records)
 
-    def _prepared(self, kept: MirroredReport) -> Outgoing:
+    def _prepared(self, kept: _MirroredReport) -> Outgoing:
         account = self._accounts(kept.truck)
         if account is None:
             msg = f"there is no account to publish for truck {kept.truck.hex()}"
@@ -316,6 +447,6 @@ class ChainLog(ReportLog):
         return settled
 
 
-def _kept(arrival: ChainedEntry) -> MirroredReport:
+def _kept(arrival: ChainedEntry) -> _MirroredReport:
     entry = arrival.entry
-    return MirroredReport(entry.truck, entry.slot, arrival.number, entry.message)
+    return _MirroredReport(entry.truck, entry.slot, arrival.number, entry.message)

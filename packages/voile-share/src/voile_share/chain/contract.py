@@ -15,8 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from voile_base.errors import InputError
-from voile_share.chain.errors import needed
-from voile_share.chain.interface import Chain, Event, address_of
+from voile_share.chain.interface import Chain, Event, address_of, needed
 
 __all__ = ["Anchored", "Contract", "Deployment", "Registration", "Sent", "compiled"]
 

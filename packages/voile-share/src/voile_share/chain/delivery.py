@@ -20,13 +20,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from voile_share.chain.errors import ChainError, NotTakenError, RevertedError, UnfundedError
 from voile_share.chain.interface import (
     Block,
     Chain,
+    ChainError,
     ChainSigner,
     Fee,
+    NotTakenError,
+    RevertedError,
     TransactionTerms,
+    UnfundedError,
     address_of,
     transaction,
 )

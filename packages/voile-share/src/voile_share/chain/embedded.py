@@ -12,8 +12,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from voile_base.errors import InputError
-from voile_share.chain.errors import needed
-from voile_share.chain.interface import address_of
+from voile_share.chain.interface import address_of, needed
 from voile_share.chain.web3_chain import Web3Chain
 
 __all__ = ["EmbeddedChain", "Mined"]

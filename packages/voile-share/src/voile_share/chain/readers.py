@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from voile_base.errors import InputError
+from voile_share.chain.anchor_log import Inclusion, verify_inclusion
 from voile_share.chain.contract import Anchored, Contract, Deployment, Registration
 from voile_share.chain.following import span
 from voile_share.chain.interface import Chain
-from voile_share.chain.merkle import Inclusion, verify_inclusion
 from voile_share.protocol import (
     Auditor,
     Reader,

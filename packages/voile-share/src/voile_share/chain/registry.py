@@ -15,12 +15,14 @@ from dataclasses import replace
 
 from voile_share.chain.contract import Contract, Deployment, Registration
 from voile_share.chain.delivery import Delivery, Look
-from voile_share.chain.errors import ChainError, RevertedError, UnfundedError
 from voile_share.chain.interface import (
     Chain,
+    ChainError,
     ChainSigner,
     Receipt,
+    RevertedError,
     TransactionTerms,
+    UnfundedError,
     address_of,
     transaction,
 )

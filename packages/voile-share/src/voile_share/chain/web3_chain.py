@@ -8,8 +8,18 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from voile_base.errors import InputError
-from voile_share.chain.errors import ChainError, NotTakenError, RevertedError, UnfundedError, needed
-from voile_share.chain.interface import Block, ChainSigner, Event, Fee, Receipt
+from voile_share.chain.interface import (
+    Block,
+    ChainError,
+    ChainSigner,
+    Event,
+    Fee,
+    NotTakenError,
+    Receipt,
+    RevertedError,
+    UnfundedError,
+    needed,
+)
 
 __all__ = ["Web3Chain", "connect", "signer"]
 

@@ -1,4 +1,7 @@
-"""``voile share carrier``: the company that carries parcels says where they are."""
+"""``voile share carrier``: the company that carries parcels says where they are.
+
+``voile share arrivals``: what a company's past tours teach, and how well it held on them.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,60 @@ import click
 from voile_base.errors import InputError
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, say, telling_what_is_done
-from voile_share.commands.arrivals import coverage_text
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from voile_share.parties.carrier_folder import CarrierFolder
+    from voile_share.arrival import LeftOut
+    from voile_share.parties.carrier import CarrierFolder
 
-__all__ = ["carrier_command"]
+__all__ = ["arrivals", "carrier_command"]
+
+
+@click.command(short_help="what a company's past tours teach, and how well that held")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("company_number", metavar="COMPANY")
+@json_option
+def arrivals(folder: Path, company_number: str, *, as_json: bool) -> None:
+    """Show from how many tours arrivals of COMPANY are told, and how often they held.
+
+    Each tour is left out in turn and forecast from all the others, nominally for 9 of 10 arrivals.
+    What is printed tells of the company's tours: it is private.
+    """
+    from voile_share.service.folder import Configuration, open_platform  # noqa: PLC0415
+
+    platform = open_platform(folder, Configuration.read(folder))
+    try:
+        found = [one.company for one in platform.companies()]
+        found = [one for one in found if one.company == company_number]
+        if not found:
+            msg = f"there is no company {company_number}: see voile share list {folder}"
+            raise InputError(msg)
+        kept, tried = platform.arrivals(found[0]), platform.tried_arrivals(found[0])
+    finally:
+        platform.close()
+    if as_json:
+        names = ("tours", "forecasts", "figures", "held", "coverage")
+        left_out = {name: getattr(tried, name) for name in names}
+        shown = {"drives": kept.drives, "tours": kept.tours, "published": kept.published}
+        print_json({**shown, "left_out": left_out})
+        return
+    say(f"{kept.drives} past drives, {kept.tours} tours that are over")
+    if kept.published:
+        say("links are given the table that the company has fitted itself")
+    say(_coverage_text(tried))
+
+
+def _coverage_text(tried: LeftOut) -> str:
+    """How often intervals held on tours that were left out, in a sentence."""
+    if tried.coverage is None:
+        return "no coverage: it takes 4 tours that are over to leave one out"
+    return (
+        f"each of {tried.tours} tours left out: {tried.held} of {tried.figures} arrivals with a "
+        f"figure held ({100 * tried.coverage:.0f} %, nominally 90 %); a figure for "
+        f"{tried.figures} of {tried.forecasts} forecasts"
+    )
+
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
 _PARCEL = click.argument("parcel")
@@ -54,8 +103,8 @@ def init_command(folder: Path, platform: str, *, as_json: bool) -> None:
     The company's token is read from standard input, since other users see the arguments of
     commands.
     """
-    from voile_share.parties.carrier_folder import new_carrier  # noqa: PLC0415
-    from voile_share.truck.forwarding import check_address  # noqa: PLC0415
+    from voile_share.parties.carrier import new_carrier  # noqa: PLC0415
+    from voile_share.truck.own import check_address  # noqa: PLC0415
 
     check_address(platform)
     token = sys.stdin.readline(_MOST_TOKEN).strip()
@@ -79,7 +128,7 @@ def show_command(folder: Path, *, as_json: bool) -> None:
 
 def _show_key(key: bytes, *, as_json: bool) -> None:
     from voile_share.protocol import carrier_number  # noqa: PLC0415
-    from voile_share.protocol.base64url import to_base64url  # noqa: PLC0415
+    from voile_share.protocol.wire import to_base64url  # noqa: PLC0415
 
     if as_json:
         print_json({"carrier": to_base64url(key), "number": carrier_number(key).hex()})
@@ -252,7 +301,7 @@ def arrivals_command(
     the trucks whose keys it holds.
     """
     with _opened(folder) as carrier:
-        from voile_share.parties.fitting import fitted  # noqa: PLC0415
+        from voile_share.parties.carrier import fitted  # noqa: PLC0415
 
         ask = carrier.carrier.platform.ask
         if forget:
@@ -262,7 +311,7 @@ def arrivals_command(
         if histories:
             texts = [one.read(_MOST_HISTORY) for one in histories]
             table, tried = fitted(texts, carrier.carrier.clock())
-            say(coverage_text(tried))
+            say(_coverage_text(tried))
             ask("PUT", "/api/v1/arrivals", json=table.document())
         known = carrier.carrier.platform.read("GET", "/api/v1/arrivals", dict)
     if as_json:
@@ -276,7 +325,7 @@ def arrivals_command(
 
 
 def _opened(folder: Path) -> AbstractContextManager[CarrierFolder]:
-    from voile_share.parties.carrier_folder import carrier_folder  # noqa: PLC0415
+    from voile_share.parties.carrier import carrier_folder  # noqa: PLC0415
 
     return carrier_folder(folder)
 

@@ -210,8 +210,8 @@ def open_command(
 
 def _key(text: str) -> bytes:
     """A carrier's key in base64url; raises ``InputError``."""
-    from voile_share.protocol.base64url import from_base64url  # noqa: PLC0415
-    from voile_share.protocol.signing import check_verifying_key  # noqa: PLC0415
+    from voile_share.protocol.primitives import check_verifying_key  # noqa: PLC0415
+    from voile_share.protocol.wire import from_base64url  # noqa: PLC0415
 
     try:
         key = from_base64url(text)
@@ -258,7 +258,7 @@ def _told(platform: str, error: PlatformClientError) -> str:
 
 
 def _show_signers(parties: Parties, *, as_json: bool) -> None:
-    from voile_share.protocol.base64url import to_base64url  # noqa: PLC0415
+    from voile_share.protocol.wire import to_base64url  # noqa: PLC0415
 
     sender, receiver = map(to_base64url, parties.signers)
     if as_json:

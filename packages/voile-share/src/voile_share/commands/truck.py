@@ -29,7 +29,7 @@ from voile_base.terminal import print_json, say
 if TYPE_CHECKING:
     from voile_share.platform import Settings, SlotOutcome
     from voile_share.truck import OwnTruck
-    from voile_share.truck.forwarding import Forwarding
+    from voile_share.truck.own import Forwarding
 
 __all__ = ["Lines", "truck_command"]
 
@@ -63,7 +63,7 @@ def truck_command() -> None:
 @json_option
 def init_command(folder: Path, *, as_json: bool) -> None:
     """Draw the keys of a truck, and print its card: what its company registers it by."""
-    from voile_share.protocol.base64url import to_base64url  # noqa: PLC0415
+    from voile_share.protocol.wire import to_base64url  # noqa: PLC0415
     from voile_share.truck import OwnTruck  # noqa: PLC0415
 
     with closing(OwnTruck.create(folder)) as truck:
@@ -169,7 +169,7 @@ def run_command(folder: Path, platform: str, every: float) -> None:
     if not token:
         msg = f"put the truck's token into the variable {_TOKEN}"
         raise InputError(msg)
-    from voile_share.truck.forwarding import Forwarding, check_address  # noqa: PLC0415
+    from voile_share.truck.own import Forwarding, check_address  # noqa: PLC0415
 
     check_address(platform)
     if sys.stdin is None:  # then another file may have its number
@@ -278,7 +278,7 @@ class _Talk:
 
     def begin(self) -> None:
         """Fetch what parties submitted meanwhile: the first report is about their parcels, too."""
-        from voile_share.truck.forwarding import AwayError  # noqa: PLC0415
+        from voile_share.truck.own import AwayError  # noqa: PLC0415
 
         with suppress(AwayError):  # which the next call tells of
             self._forwarding.fetch()
@@ -290,7 +290,7 @@ class _Talk:
 
     def now(self) -> None:
         """Fetch and send."""
-        from voile_share.truck.forwarding import AwayError  # noqa: PLC0415
+        from voile_share.truck.own import AwayError  # noqa: PLC0415
 
         on_board = self._truck.parcels()
         if on_board != self._on_board:
@@ -341,7 +341,7 @@ def _settings(folder: Path) -> Settings:
 
 def _key(text: str) -> bytes:
     """A key in base64url."""
-    from voile_share.protocol.base64url import from_base64url  # noqa: PLC0415
+    from voile_share.protocol.wire import from_base64url  # noqa: PLC0415
 
     try:
         return from_base64url(text)

@@ -31,10 +31,10 @@ from voile_share.ingest import Request
 from voile_share.parties import Parties, PlatformClient
 from voile_share.parties.client import card_in
 from voile_share.platform import Settings
-from voile_share.protocol.base64url import to_base64url
+from voile_share.protocol.wire import to_base64url
 from voile_share.service.folder import Configuration, create, open_platform, open_store
 from voile_share.truck import OwnTruck
-from voile_share.truck.forwarding import AwayError, Forwarding
+from voile_share.truck.own import AwayError, Forwarding
 
 __all__ = ["Demonstration", "OpenedPage", "Pace", "Spent"]
 

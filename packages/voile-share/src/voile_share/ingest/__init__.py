@@ -9,10 +9,22 @@ position.  The exact positions that they return are private: the publisher of lo
 them before anything is stored.
 """
 
-from voile_share.ingest.arrivals import Arrival, Decoded, Format, Refusal
 from voile_share.ingest.detecting import Request, decode, detect, passed_over
-from voile_share.ingest.errors import REASONS, IngestError
-from voile_share.ingest.fixes import AHEAD_SECONDS, BACKFILL, LIVE, Fix, Region, Rules, check_last
+from voile_share.ingest.fixes import (
+    AHEAD_SECONDS,
+    BACKFILL,
+    LIVE,
+    REASONS,
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
+    Refusal,
+    Region,
+    Rules,
+    check_last,
+)
 from voile_share.ingest.owntracks import decode_owntracks_mqtt, device_of_topic
 from voile_share.ingest.tokens import DeviceToken, admit, issue, revoked, token_hash, token_in
 

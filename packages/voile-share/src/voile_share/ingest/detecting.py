@@ -22,9 +22,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from voile_share.ingest.arrivals import Arrival, Decoded, Format, check_size
-from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fixes import BACKFILL, Rules
+from voile_share.ingest.fixes import (
+    BACKFILL,
+    Arrival,
+    Decoded,
+    Format,
+    IngestError,
+    Rules,
+    check_size,
+)
 from voile_share.ingest.gpx import decode_gpx
 from voile_share.ingest.nmea import decode_nmea
 from voile_share.ingest.osmand import decode_osmand, is_osmand

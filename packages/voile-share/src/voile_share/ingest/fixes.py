@@ -3,28 +3,131 @@
 A ``Fix`` is what every format ends in.  ``checked`` holds it against ``Rules``: what a position
 needs is refused where it is wrong, and what a device cannot know (a course while it stands) is
 left out.  A fix never shows its position in ``repr``, so none reaches a log by accident.
+
+Why a message of a device is refused.
+
+A reason is a code for programs (the last part of a problem type of RFC 9457) and stays as it is
+once published; the sentence beside it is for people.  Neither ever carries a position, a token or
+any other part of the message: a refusal may be logged and shown.  For the same reason no refusal
+is raised while another error is being handled, since errors of parsers quote what they parsed:
+``quietly`` makes a value of them first.
+
+Reading values as devices write them: numbers as numbers or texts, times in three ways.
+
+What comes in, and what is made of it.
+
+A message may carry many positions.  Of these each is judged by itself: a device that keeps
+positions sends a refused message again and again, so one bad position must not hold back the
+others.  A message of which nothing can be taken is refused as a whole.
+
+JSON of devices: small, shallow, and with one value for each name.
+
+RFC 8259 leaves open what a name twice in one object means, and Python's reader takes NaN; both are
+refused here, since two readers that understand one message differently are a way around a check.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
 from types import MappingProxyType
+from typing import TypeVar
+from urllib.parse import parse_qsl
 
-from voile_share.ingest.errors import IngestError
+from voile_base.errors import InputError
 
 __all__ = [
     "AHEAD_SECONDS",
     "BACKFILL",
     "KNOT",
     "LIVE",
+    "REASONS",
+    "Arrival",
+    "Decoded",
     "Fix",
+    "Format",
+    "IngestError",
+    "MessageFields",
+    "Refusal",
     "Region",
     "Rules",
     "check_last",
+    "check_size",
     "checked",
+    "decimal",
+    "decoded",
+    "device_name",
+    "quietly",
+    "read_form",
+    "read_json",
+    "seconds",
+    "text_of",
 ]
+
+
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "checksum-wrong": "The line was damaged on its way",
+        "coordinates-swapped": "Latitude and longitude seem to have changed places",
+        "device-missing": "The message does not say which device it is from",
+        "device-unfit": "The name of the device cannot be used",
+        "document-type": "The XML document declares a document type",
+        "duplicate-field": "The message says one thing twice",
+        "encrypted": "The message is encrypted for somebody else",
+        "field-missing": "A field is missing",
+        "latitude-out-of-range": "The latitude is beyond a pole",
+        "longitude-out-of-range": "The longitude is beyond 180 degrees",
+        "nested-too-deeply": "The message is nested too deeply",
+        "no-fix": "The device says that it does not know where it is",
+        "not-a-number": "A field that must be a number is none",
+        "not-gpx": "The document is not GPX",
+        "not-json": "The message is not JSON",
+        "not-nmea": "The message is not a line of NMEA 0183",
+        "not-utf-8": "The message is not UTF-8",
+        "position-at-origin": "The position is that of a device without one",
+        "time-in-the-future": "The time has not come yet",
+        "time-too-old": "The time is too long ago",
+        "time-unreadable": "The time cannot be read",
+        "token-refused": "The token does not open this door",
+        "too-large": "Content Too Large",
+        "too-many-fields": "The message has too many fields",
+        "too-many-fixes": "The message has too many positions",
+        "topic-unfit": "The topic is not that of a device",
+        "truck-ahead": "The truck's last report is ahead of the clock of the service",
+        "unknown-format": "The message is of no known format",
+        "value-out-of-range": "A value is out of its range",
+    }
+)
+"""What each reason means, in words."""
+
+T = TypeVar("T")
+
+
+class IngestError(InputError):
+    """A message of a device is refused; ``reason`` is one of ``REASONS``."""
+
+    def __init__(self, reason: str, advice: str = "") -> None:
+        """``advice`` says where, or what to do; it must not quote the message."""
+        super().__init__(f"{REASONS[reason]}{': ' if advice else ''}{advice}")
+        self.reason = reason
+        self.truck: bytes | None = None
+        """Whose tracker has sent the message, where that is known."""
+        self.positions = 0
+        """How many positions were refused, where the message was one of positions."""
+
+
+def quietly(read: Callable[[], T], *errors: type[Exception]) -> T | None:
+    """What ``read`` returns, or None where it raises one of ``errors``."""
+    try:
+        return read()
+    except errors:
+        return None
+
 
 KNOT = 1852 / 3600
 """One knot in m/s."""
@@ -177,3 +280,276 @@ def _known(name: str, value: float | None) -> float | None:
     if not lowest <= value <= highest:
         raise IngestError("value-out-of-range", f"the {name}")
     return 0.0 if name == "course" and value == 360 else value
+
+
+# Python would also take "1_000", "٣", "nan" and "infinity" for numbers.
+_NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_MILLISECONDS_FROM = 1e11
+_LONGEST_NAME = 128
+_LONGEST_TIME = 40
+
+
+class MessageFields:
+    """The named values of one message, or of one part of it.
+
+    What is null, or an empty text, is absent.  Names in refusals are those that we ask for.
+    """
+
+    def __init__(self, values: object) -> None:
+        """``values`` that are no object of JSON, and no form, have no fields."""
+        self._values: Mapping[str, object] = values if isinstance(values, dict) else {}
+
+    def value(self, name: str) -> object:
+        """Any value, or None."""
+        found = self._values.get(name)
+        return None if found == "" else found
+
+    def first(self, *names: str) -> object:
+        """The value that is there under one of several names; two that differ are refused."""
+        found = [value for value in map(self.value, names) if value is not None]
+        if any(value != found[0] for value in found[1:]):
+            raise IngestError("duplicate-field", " and ".join(names))
+        return found[0] if found else None
+
+    def inner(self, name: str) -> MessageFields:
+        """The fields of a part; none where it is absent."""
+        return MessageFields(self.value(name))
+
+    def number(self, name: str) -> float:
+        """A number that must be there."""
+        found = self.optional(name)
+        if found is None:
+            raise IngestError("field-missing", name)
+        return found
+
+    def optional(self, *names: str) -> float | None:
+        """A number under one of several names."""
+        return decimal(self.first(*names), names[0])
+
+    def scaled(self, name: str, unit: float) -> float | None:
+        """A number times its unit; what is unknown stays below zero."""
+        found = self.optional(name)
+        return None if found is None else found * unit
+
+
+def decimal(value: object, name: str) -> float | None:
+    """A number given as one or as its text; None stays None.
+
+    NaN, infinity and what overflows are no numbers, and neither are true and false.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        number: float | None = float(value.strip())  # which strips more than float does
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        number = quietly(lambda: float(value), OverflowError)
+    else:
+        number = None
+    if number is None or not -1e300 < number < 1e300:
+        raise IngestError("not-a-number", name)
+    return number
+
+
+def seconds(value: object, name: str) -> float | None:
+    """A time as seconds since 1970 UTC: of seconds, milliseconds or a text of ISO 8601.
+
+    Numbers from 100,000,000,000 on are milliseconds: as seconds they would lie beyond the year
+    5000, as milliseconds after 1973.  A text that names no zone is in UTC.
+    """
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
+        moment = quietly(lambda: _moment(value.strip()), ValueError, OverflowError)
+        if moment is None:
+            raise IngestError("time-unreadable", name)
+        return moment
+    number = decimal(value, name)
+    if number is not None and abs(number) >= _MILLISECONDS_FROM:
+        return number / 1000
+    return number
+
+
+def _moment(text: str) -> float:
+    if len(text) > _LONGEST_TIME:
+        raise ValueError
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def device_name(value: object) -> str:
+    """The name of a device: a text of 1 to 128 printable characters, or a whole number.
+
+    Raises ``IngestError`` where it is missing or cannot be one.
+    """
+    if value is None or value == "":
+        raise IngestError("device-missing", "set the identifier of the device")
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_LONGEST_NAME:
+        return str(value)
+    if not isinstance(value, str):
+        raise IngestError("device-unfit", "it must be a text")
+    if len(value) > _LONGEST_NAME or not value.isprintable() or value != value.strip():
+        raise IngestError("device-unfit", f"at most {_LONGEST_NAME} printable characters")
+    return value
+
+
+def text_of(body: bytes) -> str:
+    """A body as text, without a byte order mark."""
+    text = quietly(lambda: body.decode("utf-8-sig"), UnicodeDecodeError)
+    if text is None:
+        raise IngestError("not-utf-8")
+    return text
+
+
+def read_form(text: str, rules: Rules) -> list[tuple[str, str]]:
+    """The names and values of a query or a form, in their order.
+
+    Raises ``IngestError`` where there are too many, or one of them is not UTF-8.
+    """
+    if not text:
+        return []
+    if text.count("&") >= rules.fields:
+        raise IngestError("too-many-fields", f"at most {rules.fields} are taken")
+    pairs = quietly(
+        lambda: parse_qsl(text, keep_blank_values=True, errors="strict"), UnicodeDecodeError
+    )
+    if pairs is None:
+        raise IngestError("not-utf-8", "a field of the query or form")
+    return pairs
+
+
+class Format(StrEnum):
+    """What devices send."""
+
+    OSMAND = "osmand"
+    TRACCAR = "traccar"
+    OWNTRACKS = "owntracks"
+    NMEA = "nmea"
+    GPX = "gpx"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """When a message came in, and what is expected of it."""
+
+    now: float
+    """Our clock at that moment: seconds since 1970-01-01 UTC."""
+    rules: Rules = LIVE
+    device: str | None = None
+    """The device whose token came with the message; formats that name no device need it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One position of several that was not taken."""
+
+    index: int
+    """Which one, from 0, in the order of the message."""
+    reason: str
+    """One of ``errors.REASONS``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a message said.  Without fixes and refusals it was one that tells no position."""
+
+    format: Format
+    fixes: tuple[Fix, ...] = ()
+    """In the order of the message, which need not be that of time."""
+    refused: tuple[Refusal, ...] = ()
+
+    @property
+    def devices(self) -> frozenset[str]:
+        """The devices that the positions are said to be of."""
+        return frozenset(fix.device for fix in self.fixes)
+
+    @property
+    def reply(self) -> tuple[str, bytes]:
+        """Content type and body that the device expects with status 200."""
+        if self.format is Format.OWNTRACKS:
+            return "application/json", b"[]"
+        return "text/plain", b""
+
+
+def check_size(body: bytes | str, rules: Rules) -> None:
+    """Refuse what is too large, before anything of it is parsed."""
+    if len(body) > rules.size:
+        raise IngestError("too-large", f"at most {rules.size} bytes are taken at once")
+
+
+def decoded(
+    form: Format, items: Iterable[T], read: Callable[[T], Fix], arrival: Arrival
+) -> Decoded:
+    """Read and check each item.
+
+    Raises ``IngestError`` where there are too many, or none of them is taken: the first's reason.
+    """
+    fixes: list[Fix] = []
+    refused: list[Refusal] = []
+    first: IngestError | None = None
+    for index, item in enumerate(items):
+        if index == arrival.rules.fixes:
+            raise IngestError("too-many-fixes", f"at most {index} are taken at once")
+        try:
+            fixes.append(checked(read(item), arrival.now, arrival.rules))
+        except IngestError as refusal:
+            refused.append(Refusal(index, refusal.reason))
+            first = first or refusal
+    if first is not None and not fixes:
+        first.positions = len(refused)
+        raise first
+    return Decoded(form, tuple(fixes), tuple(refused))
+
+
+# The quantifier gives nothing back and the closing quote may be missing, so one pass suffices.
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_NO_BRACKETS = re.compile(r"[^\[\]{}]+")
+
+
+class _TwiceError(Exception):
+    """A name stands twice in one object."""
+
+
+class _NoNumberError(Exception):
+    """NaN or infinity."""
+
+
+def read_json(body: bytes, rules: Rules) -> object:
+    """The value of a body.
+
+    Raises ``IngestError`` where it is too large, not UTF-8, nested too deeply, not JSON, or where
+    an object has a name twice.  Cost: linear in the body, whatever it holds.
+    """
+    check_size(body, rules)
+    text = text_of(body)
+    _check_depth(text, rules.depth)
+    refusal = None
+    value: object = None
+    try:
+        value = json.loads(text, object_pairs_hook=_one_each, parse_constant=_no_number)
+    except _TwiceError:
+        refusal = "duplicate-field"
+    except _NoNumberError:
+        refusal = "not-a-number"
+    except ValueError:  # not JSON, or a number of more digits than Python reads
+        refusal = "not-json"
+    if refusal is not None:
+        raise IngestError(refusal)
+    return value
+
+
+def _check_depth(text: str, most: int) -> None:
+    """Refuse deep nesting before the reader, which calls itself once a level, meets it."""
+    depth = 0
+    for bracket in _NO_BRACKETS.sub("", _STRINGS.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > most:
+            raise IngestError("nested-too-deeply", f"at most {most} levels are taken")
+
+
+def _one_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _TwiceError
+    return found
+
+
+def _no_number(_: str) -> object:
+    raise _NoNumberError

@@ -31,10 +31,20 @@ from typing import Any
 from xml.parsers import expat
 
 from voile_base.errors import InputError
-from voile_share.ingest.arrivals import Arrival, Decoded, Format, check_size, decoded
-from voile_share.ingest.errors import IngestError, quietly
-from voile_share.ingest.fields import decimal, device_name, text_of
-from voile_share.ingest.fixes import Fix, Rules
+from voile_share.ingest.fixes import (
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
+    Rules,
+    check_size,
+    decimal,
+    decoded,
+    device_name,
+    quietly,
+    text_of,
+)
 
 __all__ = ["decode_gpx"]
 

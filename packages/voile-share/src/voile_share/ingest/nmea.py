@@ -24,10 +24,20 @@ from datetime import UTC, datetime
 from functools import reduce
 from operator import xor
 
-from voile_share.ingest.arrivals import Arrival, Decoded, Format, check_size, decoded
-from voile_share.ingest.errors import IngestError, quietly
-from voile_share.ingest.fields import decimal, device_name, text_of
-from voile_share.ingest.fixes import KNOT, Fix
+from voile_share.ingest.fixes import (
+    KNOT,
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
+    check_size,
+    decimal,
+    decoded,
+    device_name,
+    quietly,
+    text_of,
+)
 
 __all__ = ["checksum", "decode_nmea"]
 

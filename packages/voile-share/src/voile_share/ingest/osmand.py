@@ -22,17 +22,23 @@ devices that send none keep none.
 
 from __future__ import annotations
 
-from voile_share.ingest.arrivals import Arrival, Decoded, Format, check_size, decoded
-from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fields import (
+from voile_share.ingest.fixes import (
+    KNOT,
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
     MessageFields,
+    Rules,
+    check_size,
     decimal,
+    decoded,
     device_name,
     read_form,
     seconds,
     text_of,
 )
-from voile_share.ingest.fixes import KNOT, Fix, Rules
 
 __all__ = ["decode_osmand", "is_osmand", "read_fields"]
 

@@ -19,11 +19,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from voile_share.ingest.arrivals import Arrival, Decoded, Format, check_size, decoded
-from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fields import MessageFields, device_name, read_form, seconds
-from voile_share.ingest.fixes import Fix
-from voile_share.ingest.json_text import read_json
+from voile_share.ingest.fixes import (
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
+    MessageFields,
+    check_size,
+    decoded,
+    device_name,
+    read_form,
+    read_json,
+    seconds,
+)
 
 __all__ = ["decode_owntracks", "decode_owntracks_mqtt", "device_of_topic"]
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from voile_base.randomness import Randomness
-from voile_share.ingest.errors import IngestError, quietly
+from voile_share.ingest.fixes import IngestError, quietly
 
 __all__ = ["DeviceToken", "admit", "issue", "revoked", "token_hash", "token_in"]
 

@@ -28,11 +28,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from voile_share.ingest.arrivals import Arrival, Decoded, Format, decoded
-from voile_share.ingest.errors import IngestError
-from voile_share.ingest.fields import MessageFields, device_name, seconds
-from voile_share.ingest.fixes import KNOT, Fix
-from voile_share.ingest.json_text import read_json
+from voile_share.ingest.fixes import (
+    KNOT,
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
+    MessageFields,
+    decoded,
+    device_name,
+    read_json,
+    seconds,
+)
 
 __all__ = ["decode_traccar"]
 

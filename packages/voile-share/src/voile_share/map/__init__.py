@@ -8,9 +8,16 @@
 The page gets the whole map or none: asking for a part of it would tell where one looks.
 """
 
-from voile_share.map.document import MapFile, RoadMap, Streets, compact_map, read_map
-from voile_share.map.labels import MapLabel
-from voile_share.map.ranks import RANKS, rank_of
+from voile_share.map.document import (
+    RANKS,
+    MapFile,
+    MapLabel,
+    RoadMap,
+    Streets,
+    compact_map,
+    rank_of,
+    read_map,
+)
 
 __all__ = [
     "RANKS",

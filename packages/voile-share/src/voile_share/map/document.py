@@ -26,6 +26,24 @@ reduction of the number of points required to represent a digitized line or its 
 Cartographica 10 (1973), 112-122): every point that was dropped lies within the tolerance of the
 segment that replaces it; the ends of lines stay.  Lines that meet at a crossing may part there by
 as much.  O(n log n) for n points as a rule, O(n^2) at worst.
+
+Names on a map: of streets, along straight pieces of them, and of places.
+
+Each street's line is labelled every few hundred metres, at a piece that is nearly straight, so that
+a name can be written along it however near one looks; which of them are shown is decided by who
+draws, who knows the scale.  A street is what is connected and has one name.
+
+Cost: O(e log e) for e edges with names, and some 50 microseconds a label.
+
+How important a class of roads is: what the page draws first, wider, and from farther away.
+
+Edges joined to long lines, so that a map has few beginnings.
+
+Algorithm: walk from nodes where an odd number of edges meets, then from the others, each time over
+the edge not yet used that turns least, until none is left.  That gives hardly more lines than
+there must be (half the number of odd nodes), and lines that go straight on at crossings.
+
+Cost: O(e) for e edges, as long as few edges meet at a node.
 """
 
 from __future__ import annotations
@@ -33,6 +51,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -45,20 +64,191 @@ from numpy.typing import NDArray
 from voile_base.compiled import njit
 from voile_base.errors import InputError
 from voile_geo.geodesy import Floats
-from voile_share.map.labels import MapLabel, labels_of
-from voile_share.map.ranks import RANKS
-from voile_share.map.trails import Integers, joined
 
 __all__ = [
     "FORMAT",
     "MAP_PATH",
+    "PLACES",
+    "RANKS",
     "VERSION",
+    "Integers",
     "MapFile",
+    "MapLabel",
     "RoadMap",
     "Streets",
     "compact_map",
+    "joined",
+    "labels_of",
+    "rank_of",
     "read_map",
 ]
+
+
+RANKS = ("motorway", "primary", "secondary", "tertiary", "street", "service")
+"""From the most important one; each is named for a class of OpenStreetMap's key ``highway``."""
+_ALIKE = {"trunk": "motorway"}
+_USUAL, _RAMP = RANKS.index("street"), RANKS.index("tertiary")
+
+
+def rank_of(road_class: str | None) -> int:
+    """The rank of a class of roads: its place in ``RANKS``.
+
+    Classes that are unknown, or not named, are streets; ramps are tertiary at most.
+    """
+    name = road_class or ""
+    # Ramps are short and narrow, and would crowd the crossings of motorways.
+    least = _RAMP if name.endswith("_link") else 0
+    name = name.removesuffix("_link")
+    name = _ALIKE.get(name, name)
+    return max(least, RANKS.index(name) if name in RANKS else _USUAL)
+
+
+Integers = NDArray[np.int64]
+
+
+def joined(plane: Floats, ends: Integers) -> tuple[Integers, Integers]:
+    """Lines that together pass each edge once.
+
+    ``plane`` has shape (v, 2); ``ends`` has shape (e, 2) and no edge from a node to itself.
+    Returns the nodes of all lines one after another, and where each line begins, with the end.
+    """
+    count = len(ends)
+    at = ends.T.ravel()
+    order = np.argsort(at, kind="stable")
+    start = np.zeros(len(plane) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(at, minlength=len(plane)), out=start[1:])
+    nodes, first = np.empty(2 * count, dtype=np.int64), np.empty(count + 1, dtype=np.int64)
+    lines = _walk(plane, ends, start, order % max(count, 1), nodes, first)
+    return nodes[: first[lines]].copy(), first[: lines + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def _walk(
+    plane: Any, ends: Any, start: Any, incident: Any, nodes: Any, first: Any
+) -> int:  # pragma: no cover - compiled
+    used = np.zeros(len(ends), dtype=np.bool_)
+    left = start[1:] - start[:-1]
+    lines, written = 0, 0
+    first[0] = 0
+    for odd in (1, 0):
+        for origin in range(len(start) - 1):
+            while left[origin] > 0 and (odd == 0 or left[origin] % 2 == 1):
+                here, before = origin, -1
+                nodes[written] = origin
+                written += 1
+                while left[here] > 0:
+                    edge = _straightest(plane, ends, start, incident, used, here, before)
+                    used[edge] = True
+                    there = ends[edge, 0] + ends[edge, 1] - here
+                    left[here] -= 1
+                    left[there] -= 1
+                    here, before = there, here
+                    nodes[written] = here
+                    written += 1
+                lines += 1
+                first[lines] = written
+    return lines
+
+
+@njit(cache=True, nogil=True)
+def _straightest(
+    plane: Any, ends: Any, start: Any, incident: Any, used: Any, here: int, before: int
+) -> int:  # pragma: no cover - compiled
+    """The edge not yet used at a node that turns least for who comes from ``before``."""
+    best, least = -1, math.inf
+    for index in range(start[here], start[here + 1]):
+        edge = incident[index]
+        if used[edge]:
+            continue
+        there = ends[edge, 0] + ends[edge, 1] - here
+        turn = 0.0
+        if before >= 0:
+            ahead = plane[there] - plane[here]
+            behind = plane[here] - plane[before]
+            size = math.hypot(ahead[0], ahead[1]) * math.hypot(behind[0], behind[1])
+            turn = -(ahead[0] * behind[0] + ahead[1] * behind[1]) / size if size > 0 else 0.0
+        if turn < least:
+            best, least = edge, turn
+    return best
+
+
+PLACES = ("city", "town", "suburb", "village")
+"""Kinds of places, from the most important one."""
+_EVERY = 700.0
+"""Metres of a street for each time that its name is written, at most."""
+_LONGEST, _SHORTEST = 400.0, 25.0
+"""Metres of the piece along which a name is written, from one end to the other."""
+_STRAIGHT = 0.97
+"""Of a piece: the distance of its ends, in parts of its length."""
+
+
+@dataclass(frozen=True)
+class MapLabel:
+    """A place with a name."""
+
+    name: str
+    kind: str
+    """One of ``PLACES``."""
+    latitude: float
+    """Degrees."""
+    longitude: float
+
+
+def labels_of(
+    plane: Floats, ends: Integers, rank: Integers, name: Integers, names: Sequence[str]
+) -> tuple[list[str], list[tuple[int, int, Floats, Floats]]]:
+    """The names that are written, and for each label its rank, its name, and from where to where.
+
+    ``plane`` has shape (v, 2), metres; ``ends`` (e, 2), ``rank`` and ``name`` (e,), without edges
+    from a node to itself; below 0 there is no name.  A label has the two ends of the piece along
+    which it is written, points of the plane.  Most important ones come first.
+    """
+    named = name >= 0
+    if not named.any():
+        return [], []
+    ends, rank, name = ends[named], rank[named], name[named]
+    # A node of two streets is two nodes, so that no line goes from one into the other.
+    key = name[:, np.newaxis] * len(plane) + ends
+    nodes, at = np.unique(key, return_inverse=True)
+    at = at.reshape(ends.shape)
+    best = np.full(len(names), np.iinfo(np.int64).max)
+    np.minimum.at(best, name, rank)
+    places = plane[nodes % len(plane)]
+    walked, first = joined(places, at)
+    found = []
+    for line in np.split(walked, first[1:-1]):
+        called = int(nodes[line[0]] // len(plane))
+        found += [(int(best[called]), called, *piece) for piece in _pieces(places[line])]
+    found.sort(key=lambda one: one[:2])
+    used = sorted({called for _, called, _, _ in found})
+    order = {called: place for place, called in enumerate(used)}
+    return [names[called] for called in used], [
+        (place, order[called], start, end) for place, called, start, end in found
+    ]
+
+
+def _pieces(line: Floats) -> list[tuple[Floats, Floats]]:
+    """Nearly straight pieces of a line, each as its two ends."""
+    steps = np.hypot(*np.diff(line, axis=0).T)
+    along = np.concatenate(([0.0], np.cumsum(steps)))
+    parts = max(1, round(along[-1] / _EVERY))
+    pieces = []
+    for part in range(parts):
+        middle = along[-1] * (part + 0.5) / parts
+        size = min(along[-1] / parts, _LONGEST)
+        while size >= _SHORTEST:
+            start, end = _at(line, along, np.array([middle - size / 2, middle + size / 2]))
+            if np.hypot(*(end - start)) >= _STRAIGHT * size:
+                pieces.append((start, end))
+                break
+            size *= 0.7
+    return pieces
+
+
+def _at(line: Floats, along: Floats, where: Floats) -> Any:
+    """Points of a line at distances from its beginning."""
+    return np.stack([np.interp(where, along, side) for side in line.T], axis=1)
+
 
 FORMAT, VERSION = "voile-road-map", 1
 _UNITS = 100_000

@@ -9,8 +9,7 @@ hand to it is a ``consignment``.
 """
 
 from voile_share.parties.client import PlatformClient, PlatformClientError, TrackingAddress
-from voile_share.parties.consignment import Consignment
-from voile_share.parties.party import Offer, Parties, Party
+from voile_share.parties.party import Consignment, Offer, Parties, Party
 
 __all__ = [
     "Consignment",

@@ -14,7 +14,7 @@ import httpx2 as httpx
 
 from voile_base.errors import InputError
 from voile_share import protocol
-from voile_share.protocol.base64url import from_base64url
+from voile_share.protocol.wire import from_base64url
 
 __all__ = ["PlatformClient", "PlatformClientError", "TrackingAddress", "card_in"]
 

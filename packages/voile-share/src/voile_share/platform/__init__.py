@@ -29,11 +29,11 @@ Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Priva
 sections 3 and 6, the centralized platform.
 """
 
-from voile_share.platform.access import REFUSALS, AccessError, BusyError
+from voile_share.platform.administration import Registrar
+from voile_share.platform.core import REFUSALS, AccessError, BusyError
 from voile_share.platform.links import LabelledLink
 from voile_share.platform.platform import Platform
 from voile_share.platform.receiving import DeviceReceipt
-from voile_share.platform.registrar import Registrar
 from voile_share.platform.settings import Settings
 from voile_share.platform.vault import Vault
 from voile_share.platform.writing import SlotOutcome

@@ -2,21 +2,24 @@
 
 What is read from the directory for every report is believed afterwards (``Watch``): this process
 says by itself what it changes, and asks the store now and then whether others have written.
+
+Why a caller may not: reasons for programs, sentences for people, neither with a secret.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
+from types import MappingProxyType
 from typing import NamedTuple
 
+from voile_base.errors import InputError, VoileError
 from voile_base.randomness import Randomness
 from voile_share.ingest import issue, token_hash
-from voile_share.platform.access import AccessError
 from voile_share.platform.settings import Settings
 from voile_share.platform.vault import Vault
 from voile_share.store import (
@@ -29,7 +32,62 @@ from voile_share.store import (
     Truck,
 )
 
-__all__ = ["DirectorySnapshot", "PlatformCore", "Watch"]
+__all__ = ["REFUSALS", "AccessError", "BusyError", "DirectorySnapshot", "PlatformCore", "printable"]
+
+
+REFUSALS: Mapping[str, str] = MappingProxyType(
+    {
+        "arrivals-unfit": "The table of arrivals is none",
+        "company-closed": "The company was closed",
+        "days-out-of-range": "The number of days cannot be",
+        "device-unfit": "The name of the device cannot be used",
+        "device-unknown": "The truck has no such device",
+        "card-taken": "Another truck has this card",
+        "card-unfit": "The card is not that of a truck",
+        "hook-unfit": "The hook cannot be",
+        "hook-unknown": "There is no such hook",
+        "hours-out-of-range": "The number of hours cannot be",
+        "key-unfit": "The keys of the parties cannot be",
+        "label-unfit": "The label of the link cannot be used",
+        "link-expired": "The link has expired",
+        "link-revoked": "The link was revoked",
+        "link-unknown": "There is no such link",
+        "mail-box-full": "Too many submissions are waiting for this truck",
+        "name-unfit": "The name cannot be used",
+        "not-in-the-chain": "The report does not continue the truck's records",
+        "own-keys": "The truck holds its keys itself",
+        "parcel-carried": "The truck carries a parcel of this number",
+        "parcel-unfit": "The number of the parcel cannot be used",
+        "parcel-unknown": "The truck carries no such parcel",
+        "place-unfit": "The destination is no position",
+        "slot-unfit": "The slot of the report is none of this platform",
+        "token-refused": "The token does not open this door",
+        "truck-retired": "The truck was retired",
+        "truck-unknown": "There is no such truck",
+    }
+)
+"""What each reason means, in words."""
+
+
+class AccessError(InputError):
+    """A call is refused; ``reason`` is one of ``REFUSALS``."""
+
+    def __init__(self, reason: str, advice: str = "") -> None:
+        super().__init__(f"{REFUSALS[reason]}{': ' if advice else ''}{advice}")
+        self.reason = reason
+
+
+class BusyError(VoileError):
+    """More is waiting than can be done soon; try again in a moment."""
+
+
+def printable(text: str, most: int, reason: str) -> str:
+    """A name without the blanks around it; raises ``AccessError`` where it cannot be shown."""
+    name = text.strip()
+    if not 1 <= len(name) <= most or not name.isprintable():
+        raise AccessError(reason, f"1 to {most} printable characters")
+    return name
+
 
 _LOOK_SECONDS = 2.0
 """Between two looks whether others have written."""
@@ -48,7 +106,7 @@ class DirectorySnapshot(NamedTuple):
     """Up to when it is believed, where nobody can tell."""
 
 
-class Watch:
+class _Watch:
     """Whether what was read from the directory may be believed still.  Threads may share it."""
 
     def __init__(self, directory: Directory) -> None:
@@ -86,9 +144,9 @@ class PlatformCore:
     _drawn: Iterator[int] = field(default_factory=count, repr=False)
 
     @cached_property
-    def watch(self) -> Watch:
+    def watch(self) -> _Watch:
         """Whether what was read from the directory still holds."""
-        return Watch(self.directory)
+        return _Watch(self.directory)
 
     def fresh(self, purpose: str) -> Randomness:
         """Randomness that no other call has been given."""

@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from voile_share.ingest import token_hash
-from voile_share.platform.access import AccessError, printable
-from voile_share.platform.core import PlatformCore
+from voile_share.platform.core import AccessError, PlatformCore, printable
 from voile_share.protocol import SealedNotice
 from voile_share.store import Company, TrackingLink
 

@@ -10,14 +10,11 @@ from threading import Lock
 
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_share.platform.access import AccessError
-from voile_share.platform.administration import Administration
+from voile_share.platform.administration import Administration, NoRegistrar, Operating, Registrar
 from voile_share.platform.arrivals import Learning
-from voile_share.platform.core import PlatformCore
+from voile_share.platform.core import AccessError, PlatformCore
 from voile_share.platform.links import Linking
-from voile_share.platform.operating import Operating
 from voile_share.platform.publishing import Publishing
-from voile_share.platform.registrar import NoRegistrar, Registrar
 from voile_share.platform.settings import Settings
 from voile_share.platform.telling import Telling
 from voile_share.platform.vault import Vault

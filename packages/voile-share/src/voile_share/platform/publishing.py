@@ -14,37 +14,209 @@ long to read, such as a file of a trip, waits before its turn for a third thread
 process, to read it.  A call returns a future that is done when its reports are durable.
 
 Exact positions live in what is on this way, and in no log or file.
+
+Answers that are owed: who ends waits until all are given.
+
+Reports of trucks that hold their keys: what is looked at before one is stored.
+
+A fair queue: companies take turns, and what would wait too long is refused.
+
+A company that sends much waits for itself.  Each company has a queue of its own; whoever takes work
+takes one piece of each in turn, so between two pieces of one company there is at most one of every
+other, however much either of them has sent.  Pieces are small: who cuts a long task into pieces
+puts the rest back to the head of its queue.
+
+Refused is what comes to a queue that does not move: one whose head has waited for ``patience``, or
+that holds its share of all that may wait, which is an equal part for each company that waits.  So a
+service that is asked for twice what it can do answers half of it soon, and the rest at once.
+
+Cost: a lock and a few steps of queues for each piece, some two microseconds.
 """
 
 from __future__ import annotations
 
 import math
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from threading import Thread
-from typing import Any, NamedTuple, TypeVar
+from threading import Condition, Thread
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from voile_share.arrival import SharedPosition
 from voile_share.ingest import Arrival, Decoded, IngestError, Request
 from voile_share.platform.arrivals import Trail
-from voile_share.platform.core import PlatformCore
-from voile_share.platform.fair_queue import FairQueue
-from voile_share.platform.files import RequestDecoder
-from voile_share.platform.owing import Owed
-from voile_share.platform.own_reports import checked_entry
-from voile_share.platform.receiving import Admission, DeviceReceipt, Message, Reception, Understood
-from voile_share.platform.storing import Committer
-from voile_share.platform.submitting import Submitting
+from voile_share.platform.core import AccessError, BusyError, PlatformCore
+from voile_share.platform.receiving import (
+    Admission,
+    DeviceReceipt,
+    Message,
+    Reception,
+    RequestDecoder,
+    Submitting,
+    Understood,
+)
+from voile_share.platform.settings import Settings
 from voile_share.platform.telling import Nearing
-from voile_share.platform.troubles import Trouble
-from voile_share.platform.trucks import Held, Storing, Trucks, UnderWay
-from voile_share.platform.writers import Writers
+from voile_share.platform.trucks import Held, Storing, Trouble, Trucks, UnderWay
+from voile_share.platform.writers import Committer, Writers
 from voile_share.platform.writing import Draft, SlotOutcome, Writer, Written
-from voile_share.protocol import Position
+from voile_share.protocol import Position, Reason, RejectedError, Report, TruckCard
 from voile_share.store import Appended, Entry, StoreError, Truck
 
-__all__ = ["Publishing"]
+__all__ = ["FairQueue", "Publishing"]
+
+
+T = TypeVar("T")
+
+
+class _Owed:
+    """How many answers are owed."""
+
+    def __init__(self) -> None:
+        self._owed = 0
+        self._changed = Condition()
+
+    def counted(self, answer: Future[T], begin: Callable[[], None]) -> Future[T]:
+        """Begin with what ends in an answer; raises what ``begin`` does."""
+        with self._changed:
+            self._owed += 1
+        try:
+            begin()
+        except BaseException:
+            self._ended(answer)
+            raise
+        answer.add_done_callback(self._ended)
+        return answer
+
+    def wait(self) -> None:
+        """Until all are given."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._owed)
+
+    def _ended(self, _: Future[Any]) -> None:
+        with self._changed:
+            self._owed -= 1
+            if not self._owed:
+                self._changed.notify_all()
+
+
+_EARLY_SECONDS = 60
+"""By which the clock of a truck may be ahead."""
+
+
+def _checked_entry(truck: Truck, message: bytes, settings: Settings, now: float) -> Entry:
+    """What is to be stored of a report.
+
+    Raises ``RejectedError`` where it is none, is another truck's, is not signed or has a slot that
+    has not begun, and ``AccessError`` where its slot is none of the platform's.
+    """
+    report = Report.decode(message)
+    at = report.at
+    if not report.suite.signs:
+        msg = f"reports of suite {report.suite.name} are not signed, and are not taken"
+        raise RejectedError(Reason.SUITE, msg)
+    if at.truck != truck.truck:
+        msg = "the report is of another truck than the token"
+        raise RejectedError(Reason.FOREIGN, msg)
+    report.record().check_signature(truck.truck, TruckCard.decode(truck.card).verifying)
+    if at.slot > now + _EARLY_SECONDS:
+        msg = f"slot {at.slot} has not begun"
+        raise RejectedError(Reason.FUTURE, msg)
+    if at.slot % settings.slot_seconds:
+        raise AccessError("slot-unfit", f"use multiples of {settings.slot_seconds}")
+    return Entry(truck.truck, at.slot, message)
+
+
+_MOST_WAITING = 2_000
+_PATIENCE_SECONDS = 0.5
+
+
+class FairQueue(Generic[T]):
+    """Threads may share it; ``T`` is a piece of work."""
+
+    def __init__(
+        self,
+        patience: float = _PATIENCE_SECONDS,
+        most: int | None = None,
+        weigh: Callable[[T], int] = lambda _: 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``patience`` in seconds; ``most`` pieces wait where one company alone has sent some.
+
+        ``weigh`` says how much work a piece is.
+        """
+        self._patience = patience
+        self._most = _MOST_WAITING if most is None else most
+        self._weigh = weigh
+        self._clock = clock
+        self._changed = Condition()
+        self._queues: OrderedDict[str, deque[tuple[float, T]]] = OrderedDict()
+        self._is_ended = False
+
+    def put(self, company: str, piece: T, *, was_taken: bool = False) -> None:
+        """Let a piece wait for its turn; raises ``BusyError`` where that would take too long.
+
+        One that ``was_taken`` before, in whatever form, is not refused.
+        """
+        now = self._clock()
+        with self._changed:
+            queue = self._queues.get(company)
+            share = self._most // (len(self._queues) + (queue is None))
+            is_slow = queue is not None and now - queue[0][0] > self._patience
+            if not was_taken and (is_slow or len(queue or ()) >= share):
+                msg = "too much is waiting: try again in a moment"
+                raise BusyError(msg)
+            self._queue(company).append((now, piece))
+            self._changed.notify()
+
+    def put_back(self, company: str, pieces: Sequence[T]) -> None:
+        """Let pieces come next when it is their company's turn, in their order; never refused.
+
+        They count as if they had come now: what waits behind them is not to be refused for them.
+        """
+        now = self._clock()
+        with self._changed:
+            self._queue(company).extendleft((now, piece) for piece in reversed(pieces))
+            self._changed.notify()
+
+    def take(self, most: int, gather: float = 0.0) -> list[T]:
+        """Some pieces, one of each company in turn; waits for one, and is empty at the end.
+
+        They are no more than together weigh ``most``, but for the last of them.  After the first it
+        waits for ``gather`` seconds: what is done together costs less.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._queues or self._is_ended)
+            is_ended = self._is_ended
+        if gather and not is_ended:
+            time.sleep(gather)
+        with self._changed:
+            taken: list[T] = []
+            while self._queues and most > 0:
+                company, queue = self._queues.popitem(last=False)
+                taken.append(queue.popleft()[1])
+                most -= self._weigh(taken[-1])
+                if queue:
+                    self._queues[company] = queue  # behind the others
+            return taken
+
+    def end(self) -> None:
+        """Let whoever takes work go when nothing waits any more."""
+        with self._changed:
+            self._is_ended = True
+            self._changed.notify_all()
+
+    def waited(self) -> float:
+        """For how many seconds the head of a queue has waited that has waited longest."""
+        with self._changed:
+            heads = [queue[0][0] for queue in self._queues.values()]
+        return max(0.0, self._clock() - min(heads)) if heads else 0.0
+
+    def _queue(self, company: str) -> deque[tuple[float, T]]:
+        return self._queues.setdefault(company, deque())
+
 
 _MOST_AT_ONCE = 32
 """Reports that are brought forward together, about: so many delay another company's."""
@@ -106,7 +278,7 @@ class Publishing(Submitting):
         self._reception = Reception(core, self._admission, self._reader)
         self._writers = Writers(Writer(core.vault, core.settings), writing_lines)
         self._committer = Committer(core.log, committed, _COMMITS_APART * gather)
-        self._owed = Owed()
+        self._owed = _Owed()
         self._queue: FairQueue[_Piece] = FairQueue(weigh=_weight)
         self._files: FairQueue[Message] = FairQueue(math.inf, _MOST_FILES)
         self._threads = [
@@ -387,7 +559,7 @@ class Publishing(Submitting):
     def _store_own(self, piece: _OwnReport) -> None:
         truck, message, answer = piece
         try:
-            entry = checked_entry(truck, message, self._core.settings, self._core.clock())
+            entry = _checked_entry(truck, message, self._core.settings, self._core.clock())
             storing = self._committer.append([entry])
         except Exception as error:
             answer.set_exception(error)

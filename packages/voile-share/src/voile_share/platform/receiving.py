@@ -3,19 +3,33 @@
 Who may send is looked up in the directory and then believed: for as long as this process alone
 changes the directory, and else for some seconds (``core.Watch``).  Nothing of a message is read
 before its device may send.
+
+Submissions of parties to trucks: read at once, or kept for a truck that holds its keys.
+
+Long messages, such as files of trips, are read by a worker process, at a low priority.
+
+To read one takes a second or more of pure parsing, for much of which a parser holds the
+interpreter's lock: in a thread of this process every position would wait for it.  Reading is a pure
+function, so the process knows nothing but what it is sent, and holds no key and no store.  It is
+begun with the first long message.  Where it cannot be begun, or has died, messages are read here.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
 from voile_share.ingest import (
     BACKFILL,
+    REASONS,
     Arrival,
     Decoded,
     Fix,
@@ -23,25 +37,93 @@ from voile_share.ingest import (
     IngestError,
     Request,
     admit,
+    decode,
     detect,
     token_hash,
 )
-from voile_share.platform.access import AccessError
-from voile_share.platform.core import DirectorySnapshot, PlatformCore
-from voile_share.platform.files import LONG_BYTES, RequestDecoder
+from voile_share.platform.core import AccessError, DirectorySnapshot, PlatformCore
 from voile_share.platform.settings import Settings
+from voile_share.platform.trucks import Trucks
+from voile_share.platform.writers import end_with_parent
 from voile_share.platform.writing import SlotOutcome
-from voile_share.store import Device, Truck
+from voile_share.protocol import Reason, RejectedError, SealedSubmission
+from voile_share.store import Company, Device, Mail, MailBounds, TrackingLink, Truck
 
 __all__ = [
+    "LONG_BYTES",
     "NOBODY",
     "Admission",
-    "AdmittedDevice",
     "DeviceReceipt",
     "Message",
     "Reception",
+    "RequestDecoder",
+    "Submitting",
     "Understood",
 ]
+
+
+LONG_BYTES = 16 * 1024
+"""Of a body; from then on to read it takes longer than to publish it."""
+_NICE = 10
+
+_Refused = tuple[str, str, int]
+"""Reason, advice and positions of an ``IngestError``, which pickle cannot make again."""
+
+
+class RequestDecoder:
+    """Decodes requests; to be used by one thread at a time where they are long."""
+
+    def __init__(self, *, in_worker: bool) -> None:
+        """``in_worker``: whether long ones go to a worker process."""
+        self._in_worker = in_worker and not multiprocessing.current_process().daemon
+        self._pool: ProcessPoolExecutor | None = None
+
+    def decode(self, request: Request, arrival: Arrival) -> Decoded:
+        """What a request says; raises ``IngestError``."""
+        if not self._in_worker or len(request.body) <= LONG_BYTES:
+            return decode(request, arrival)
+        try:
+            read = self._begun().submit(_read, decode, request, arrival).result()
+        except (OSError, RuntimeError):  # such as ``BrokenProcessPool``
+            self.close()
+            return decode(request, arrival)
+        if isinstance(read, Decoded):
+            return read
+        reason, advice, positions = read
+        refusal = IngestError(reason, advice)
+        refusal.positions = positions
+        raise refusal
+
+    def close(self) -> None:
+        """End the process."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def _begun(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, context, _begin)
+        return self._pool
+
+
+def _begin() -> None:
+    """Ctrl+C is for the process that began this one, and positions go before files."""
+    end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError):
+        os.nice(_NICE)
+
+
+def _read(
+    decode: Callable[[Request, Arrival], Decoded], request: Request, arrival: Arrival
+) -> Decoded | _Refused:
+    try:
+        return decode(request, arrival)
+    except IngestError as refusal:
+        advice = str(refusal).removeprefix(REASONS[refusal.reason]).removeprefix(": ")
+        return refusal.reason, advice, refusal.positions
+
 
 NOBODY = ""
 """The company in whose turn messages come whose device is not known yet."""
@@ -55,7 +137,7 @@ _Key = bytes | tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class AdmittedDevice:
+class _AdmittedDevice:
     """A device that may send, and its truck."""
 
     device: Device
@@ -66,7 +148,7 @@ class AdmittedDevice:
 class _Known:
     """A device that was let in, and how the directory was seen then."""
 
-    admitted: AdmittedDevice
+    admitted: _AdmittedDevice
     seen: DirectorySnapshot
 
 
@@ -90,19 +172,19 @@ class Admission:
         known = self._known.get(token_hash(token))
         return NOBODY if known is None else known.admitted.truck.company
 
-    def by_token(self, token: str, now: float) -> AdmittedDevice:
+    def by_token(self, token: str, now: float) -> _AdmittedDevice:
         """The device of a token; raises ``IngestError``."""
         hash_ = token_hash(token)
 
-        def found() -> AdmittedDevice:
+        def found() -> _AdmittedDevice:
             device = self._core.directory.device(hash_)
             admit(token, device.token if device else None, (), now)
             assert device is not None
-            return AdmittedDevice(device, self._truck(device))
+            return _AdmittedDevice(device, self._truck(device))
 
         return self._remembered(hash_, now, found)
 
-    def by_name(self, company: str, name: str, now: float) -> AdmittedDevice:
+    def by_name(self, company: str, name: str, now: float) -> _AdmittedDevice:
         """The device of a company that somebody else has made sure of; raises ``IngestError``.
 
         It must have an open token, though none was sent, and be on one truck only.
@@ -120,8 +202,8 @@ class Admission:
         return truck
 
     def _remembered(
-        self, key: _Key, now: float, find: Callable[[], AdmittedDevice]
-    ) -> AdmittedDevice:
+        self, key: _Key, now: float, find: Callable[[], _AdmittedDevice]
+    ) -> _AdmittedDevice:
         known, watch = self._known.get(key), self._core.watch
         if known is None or watch.is_stale(known.seen, now):
             forgotten, seen = self._forgotten, watch.look(now, token_hash(str(key)))
@@ -134,14 +216,14 @@ class Admission:
                 self._of_truck[known.admitted.truck.truck].add(key)
         return known.admitted
 
-    def _named(self, company: str, name: str, now: float) -> AdmittedDevice:
+    def _named(self, company: str, name: str, now: float) -> _AdmittedDevice:
         named = self._core.directory.devices_named(company, name)
         open_ = [device for device in named if device.token.is_open(now)]
         if not open_:
             raise _nobody()
         if len({device.truck for device in open_}) > 1:
             raise IngestError("device-unfit", "several trucks have it; revoke all but one")
-        return AdmittedDevice(open_[-1], self._truck(open_[-1]))
+        return _AdmittedDevice(open_[-1], self._truck(open_[-1]))
 
     def _truck(self, device: Device) -> Truck:
         try:
@@ -173,9 +255,9 @@ class Message:
 
     company: str
     """In whose turn it comes: its device's, or ``NOBODY``."""
-    admitted: Callable[[float], AdmittedDevice]
+    admitted: Callable[[float], _AdmittedDevice]
     """Who sent it, by the time; raises ``IngestError``."""
-    decoded: Callable[[AdmittedDevice, float], Decoded]
+    decoded: Callable[[_AdmittedDevice, float], Decoded]
     """What it says; raises ``IngestError``."""
     answer: Future[DeviceReceipt]
     is_long: bool = False
@@ -249,7 +331,7 @@ class Reception:
         )
 
     def _decoded(
-        self, token: str, request: Request, admitted: AdmittedDevice, now: float
+        self, token: str, request: Request, admitted: _AdmittedDevice, now: float
     ) -> Decoded:
         rules, given = self._core.settings.rules, (request.content_type, request.query)
         if request.body and detect(*given, request.body, BACKFILL) is Format.GPX:
@@ -260,7 +342,7 @@ class Reception:
         return decoded
 
     def _vouched(
-        self, decode: Callable[[Arrival], Decoded], admitted: AdmittedDevice, now: float
+        self, decode: Callable[[Arrival], Decoded], admitted: _AdmittedDevice, now: float
     ) -> Decoded:
         name = admitted.device.token.device
         decoded = decode(Arrival(now, self._core.settings.rules, name))
@@ -280,3 +362,56 @@ def _by_slot(decoded: Decoded, now: float, settings: Settings) -> tuple[tuple[in
         known = fix if fix.time <= now else replace(fix, time=now)
         chosen.setdefault(settings.slot(known.time), known)
     return tuple(chosen.items())[-_MOST_SLOTS:]
+
+
+_MOST_MAIL = 10_000
+"""Submissions that wait for a truck that holds its keys."""
+_MOST_OF_LINK = 200
+"""Submissions that come by one link: of both parties of three parcels for a month."""
+_FULL = (
+    "a link brings 200 submissions at most, and a truck's box holds 10,000, each for 31 days; ask "
+    "the company for another link, or try again later"
+)
+
+
+class Submitting:
+    """What parties send to trucks.  Threads may share it."""
+
+    def __init__(self, core: PlatformCore, admission: Admission, trucks: Trucks) -> None:
+        self._core = core
+        self._admission = admission
+        self._trucks = trucks
+
+    def submit(self, link: TrackingLink, message: bytes) -> None:
+        """Take a party's sealed submission to the truck of a link.
+
+        Raises ``RejectedError``, as far as the platform can see: it reads what is meant for trucks
+        whose keys it holds; and ``AccessError``.
+        """
+        sealed = SealedSubmission.decode(message)
+        if sealed.truck != link.truck:
+            msg = "the submission is meant for another truck than that of the link"
+            raise RejectedError(Reason.FOREIGN, msg)
+        self._submit(sealed.truck, message, link.hash)
+
+    def submit_by_company(self, company: Company, number: bytes, message: bytes) -> None:
+        """Take what parties have signed for their carrier, and it has sealed for a truck of its.
+
+        Raises the same.
+        """
+        truck = self._core.own_truck(company, number)
+        if SealedSubmission.decode(message).truck != truck.truck:
+            msg = "the submission is meant for another truck"
+            raise RejectedError(Reason.FOREIGN, msg)
+        self._submit(truck.truck, message, None)
+
+    def _submit(self, number: bytes, message: bytes, link: bytes | None) -> None:
+        truck, now = self._admission.served(number), self._core.clock()
+        if truck.own_keys:
+            bounds = MailBounds(link, _MOST_OF_LINK, _MOST_MAIL)
+            if self._core.directory.add_mail(Mail(truck.truck, message, now), bounds) is None:
+                raise AccessError("mail-box-full", _FULL)
+            return
+        held = self._trucks.of(truck.truck)
+        with held.lock:
+            held.present(truck, now).accept(message, now)

@@ -3,24 +3,42 @@
 Of each is kept what it carries and from where its chain of records and its noise go on.  What it
 carries is read again where this process or another has changed it (``core.Watch``).  One thread
 makes reports; others ask what is here and change it, so each truck has a lock, held for moments.
+
+What trucks of a company have in common: the keys of their shared noise, of a period each.
+
+Trucks whose noise at a place is their own average: who follows links to ten of them on one route,
+or to all that leave one depot, takes the mean.  So of the noise that stays with places a share is
+the same for all trucks of a company whose keys the platform holds (``positions.Levels.shared``).
+
+A company's key of a period is drawn when the first of its trucks reports in it, from entropy that
+is kept nowhere, and lies in the store, sealed by the vault.  Of processes that draw at once the
+first to store it counts.  It is destroyed when the period ends; a report that comes in later, of a
+period that is over, has another key, which goes within the next hour.
+
+Why a truck publishes nothing, and what helps: the sentences for its operator.
+
+What a tracker sends and is not published for stays in memory, of each truck the last reason, until
+its next report.  Reasons are those of ``ingest.REASONS`` and ``Outcome``; sentences name no truck,
+since notices hold nothing of any request: the operator's page shows them beside the truck.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import Lock
+from types import MappingProxyType
 
-from voile_share.ingest import AHEAD_SECONDS, Fix, check_last
+from voile_base.randomness import Key
+from voile_share.ingest import AHEAD_SECONDS, REASONS, Fix, check_last
 from voile_share.platform.administration import unsealed_destination, unsealed_secrets
 from voile_share.platform.arrivals import Trail
 from voile_share.platform.core import DirectorySnapshot, PlatformCore
-from voile_share.platform.fleet_keys import FleetKeys
-from voile_share.platform.troubles import Trouble
 from voile_share.platform.writing import Aboard, Draft, SlotOutcome, Written, stream_context
-from voile_share.positions import without_ended_key
+from voile_share.positions import PlaceKey, without_ended_key
 from voile_share.protocol import (
     Position,
     RejectedError,
@@ -34,7 +52,98 @@ from voile_share.protocol import (
 )
 from voile_share.store import Appended, Mail, Parcel, Truck
 
-__all__ = ["Held", "Storing", "Trucks", "UnderWay"]
+__all__ = [
+    "REMEDIES",
+    "THROWN_AWAY",
+    "FleetKeys",
+    "Held",
+    "Storing",
+    "Trouble",
+    "Trucks",
+    "UnderWay",
+    "fleet_context",
+    "trouble_text",
+]
+
+
+def fleet_context(company: str, ends: float) -> bytes:
+    """What the sealed key of a company's shared noise is bound to."""
+    return f"shared noise of {company} until {ends!r}".encode()
+
+
+class FleetKeys:
+    """The keys of all companies; threads may share it."""
+
+    def __init__(self, core: PlatformCore) -> None:
+        self._core = core
+        self._known: dict[tuple[str, float], Key] = {}
+
+    def of(self, company: str, time: float) -> Key | None:
+        """The key of a company at a time; None where trucks have nothing in common.
+
+        Raises ``StoreError``.
+        """
+        levels = self._core.settings.levels
+        if not (levels.stays_with_places and levels.shared):
+            return None
+        ends = PlaceKey.end_of(time, levels.period_days)
+        found = self._known.get((company, ends))
+        if found is None:
+            found = self._known[company, ends] = self._stored(company, ends)
+        return found
+
+    def _stored(self, company: str, ends: float) -> Key:
+        directory, vault = self._core.directory, self._core.vault
+        context = fleet_context(company, ends)
+        sealed = directory.fleet_key(company, ends)
+        if sealed is None:
+            drawn = self._core.fresh("fleet").key("field").secret
+            sealed = directory.keep_fleet_key(company, ends, vault.seal(context, drawn))
+        return Key(vault.unseal(context, sealed))
+
+    def destroy_ended(self, now: float) -> None:
+        """Forget the keys of periods that are over, in memory and in the store."""
+        for company, ends in list(self._known):
+            if ends <= now:
+                self._known.pop((company, ends), None)
+        self._core.directory.drop_fleet_keys(now)
+
+
+REMEDIES: Mapping[str, str] = MappingProxyType(
+    {
+        "behind": "A tracker's positions are earlier than its truck's last report: set the clock "
+        "of the tracker",
+        "budget-spent": "A truck has spent its budget of this day (UTC), and publishes no more "
+        "until it is over: see budget under [platform] in share.toml",
+        "time-in-the-future": "A tracker's clock is more than 5 minutes ahead: set the clock of "
+        "the tracker, or of this machine",
+        "time-too-old": "A tracker's positions are older than 7 days: set the clock of the "
+        "tracker, or of this machine",
+        "token-refused": "A tracker's token was refused: issue another to the device, or look who "
+        "tries tokens",
+        "truck-ahead": "A truck's last report is ahead of the clock of this machine: set this "
+        "clock, or take the report back by voile share set-back",
+    }
+)
+"""Sentences of the reasons that somebody can do something about."""
+
+THROWN_AWAY = frozenset({"behind", "superseded", "budget-spent"})
+"""Outcomes whose positions nobody will publish any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What a truck's tracker was last told instead of that a report was published."""
+
+    reason: str
+    since: float
+    """The first time, seconds since 1970."""
+
+
+def trouble_text(reason: str) -> str:
+    """What is wrong and what helps, for people."""
+    return REMEDIES.get(reason) or f"{REASONS.get(reason, reason)}: see docs/trackers.md"
+
 
 _MAIL_AT_ONCE = 1000
 

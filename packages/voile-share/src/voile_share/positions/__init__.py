@@ -1,8 +1,7 @@
 """The positions that a moving truck shows: three levels of noise in one, and what they cost."""
 
-from voile_share.positions.keeping import PlaceKey, without_ended_key
-from voile_share.positions.levels import Levels, PrintedNoise
-from voile_share.positions.stream import BudgetSpentError, PositionStream, spent_on, without_time
+from voile_share.positions.levels import Levels, PlaceKey, PrintedNoise, without_ended_key
+from voile_share.positions.moving import BudgetSpentError, PositionStream, spent_on, without_time
 
 __all__ = [
     "BudgetSpentError",

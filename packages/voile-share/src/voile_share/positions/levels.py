@@ -19,24 +19,36 @@ one of two mechanisms (``dp.planar.noise``):
 
 ``angle-selection`` is the paper's version, for study alone (``PrintedNoise``): levels are not
 nested, and nothing is promised of the reports of a day.
+
+The key by which noise stays with places: of a truck, or a company, and a period; then no more.
+
+It is drawn at the first report of a period from entropy that is kept nowhere, and replaces the one
+before it.  So a truck's exists in its state alone and a company's in a row of its own
+(``platform.fleet_keys``), which are sealed wherever they are stored, and nobody can compute the
+field of a period that is over.  Periods begin at multiples of their length since 1970 (UTC), those
+of all trucks and companies at once.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, Self
 
 from voile_base.errors import PlanError, nearest
+from voile_base.randomness import Key
 from voile_geo.planar.angles import turn_deviation
 from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField
 from voile_geo.planar.radius import MEAN_RADIUS
 from voile_geo.planar.zones import Zones
 from voile_share.protocol import LEVELS
 
-__all__ = ["Levels", "PrintedNoise"]
+__all__ = ["Levels", "PlaceKey", "PrintedNoise", "without_ended_key"]
+
 
 _LONGEST_TIME = 30 * 86_400.0
 _LONGEST_PERIOD = 366
@@ -218,3 +230,51 @@ class Levels:
 
 def _is_length(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_DAY = 86_400.0
+_NAME = "field"
+
+
+@dataclass(frozen=True)
+class PlaceKey:
+    """The key of the fields of a truck, or of a company, in one period."""
+
+    key: Key
+    until: float
+    """The end of the period: seconds since 1970."""
+
+    @classmethod
+    def draw(cls, entropy: Key, time: float, days: float) -> Self:
+        """A new key for the period of ``days`` in which a time lies."""
+        return cls(entropy.within(_NAME), cls.end_of(time, days))
+
+    @staticmethod
+    def end_of(time: float, days: float) -> float:
+        """The end of the period of ``days`` in which a time lies."""
+        length = days * _DAY
+        return (time // length + 1) * length
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any]) -> Self | None:
+        """What ``written`` has put into a state; None where there is no key."""
+        held = state.get(_NAME)
+        return None if held is None else cls(Key(bytes.fromhex(held["key"])), held["until"])
+
+    def written(self) -> dict[str, Any]:
+        """For a state, which is then as secret as the key."""
+        return {_NAME: {"key": self.key.secret.hex(), "until": self.until}}
+
+    def serves(self, time: float, days: float) -> bool:
+        """Whether a time lies in the period."""
+        return self.until - days * _DAY <= time < self.until
+
+
+def without_ended_key(state: bytes, now: float) -> bytes:
+    """A state without the key of a period that is over; itself where there is none."""
+    held = json.loads(state)
+    key = PlaceKey.read(held)
+    if key is None or now < key.until:
+        return state
+    del held[_NAME]
+    return json.dumps(held, separators=(",", ":")).encode()

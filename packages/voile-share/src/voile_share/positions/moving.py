@@ -1,19 +1,47 @@
-"""How positions of a truck are moved to those of all levels, by each mechanism, and the price."""
+"""How positions of a truck are moved to those of all levels, by each mechanism, and the price.
+
+One truck's positions as they come: perturb, price, remember.
+
+Guarantee, by the mechanism (``levels``), whoever sees whichever levels; times are not protected:
+
+- ``correlated-gaussian``: the reports of one day (UTC) together are mu-Gaussian-differentially
+  private for any two trajectories of the truck that are nowhere more than ``distance`` metres
+  apart, with the mu that the stream adds up.
+- ``angle-selection``: nothing; what a day costs is unbounded.
+- ``gaussian-field``: those of a period are, for two of which one is the other moved as a whole by
+  at most ``distance``, for who follows this truck alone; of several trucks of one company, for all
+  of these moved together, and their mu squared add up.  Mu squared of a period is the sum of its
+  days', which the stream adds up.
+  When a truck stands, and that it is where it was before, is shown.
+
+Fresh noise of a report is a function of the key, the level and the report's slot.  A state that is
+lost, or older than the last report, therefore never makes one noise serve two positions; it makes
+the noise of later reports more independent, and dearer.  The key may change between reports.
+
+The state is as secret as the key: with it and the published position goes the true one.  What is
+``kept`` of it has no position and no noise, but under ``gaussian-field`` the key by which the noise
+stays with places until the period ends: store it sealed.  A stream that goes on from it has the
+same field and draws fresh noise that knows nothing of what came before, and its reports are
+accounted as if it did, which is never less.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from voile_base.errors import RefusedError
 from voile_base.randomness import Key
-from voile_geo.planar.costs import next_squared_mu
+from voile_geo.planar.costs import gaussian_epsilon, next_squared_mu
 from voile_geo.planar.live_field import LiveField
 from voile_geo.planar.noise import GaussianField, Live, LocationNoise
-from voile_share.positions.keeping import PlaceKey
-from voile_share.positions.levels import Levels, PrintedNoise
+from voile_share.positions.levels import Levels, PlaceKey, PrintedNoise
+from voile_share.protocol import Position, day_of
 
-__all__ = ["Anew", "AsPrinted", "Moving", "PlaceNoise", "moving_of"]
+__all__ = ["BudgetSpentError", "Moving", "PositionStream", "spent_on", "without_time"]
+
 
 _Place = tuple[float, float]
 
@@ -52,11 +80,11 @@ class Moving(Protocol):
         """
 
 
-def moving_of(levels: Levels, key: Key, held: Mapping[str, Any]) -> Moving:
+def _moving_of(levels: Levels, key: Key, held: Mapping[str, Any]) -> Moving:
     """How positions are moved by a mechanism, going on from a state."""
     if levels.as_printed is not None:
-        return AsPrinted(levels.as_printed, key, held)
-    made = PlaceNoise if levels.stays_with_places else Anew
+        return _AsPrinted(levels.as_printed, key, held)
+    made = _PlaceNoise if levels.stays_with_places else _Anew
     return made(levels, key, held)
 
 
@@ -90,7 +118,7 @@ class _ByTime:
         return max(slot, self._lives[0].next_number)
 
 
-class AsPrinted(_ByTime):
+class _AsPrinted(_ByTime):
     """Noise of the paper's Algorithm 1: each level has its own about the true position."""
 
     def __init__(self, printed: PrintedNoise, key: Key, held: Mapping[str, Any]) -> None:
@@ -114,7 +142,7 @@ class AsPrinted(_ByTime):
         return [live.report(*place, time, number=number) for live in self._lives]
 
 
-class Anew(_ByTime):
+class _Anew(_ByTime):
     """Noise by time: correlated Gaussian, nested."""
 
     def __init__(self, levels: Levels, key: Key, held: Mapping[str, Any]) -> None:
@@ -144,7 +172,7 @@ class Anew(_ByTime):
         return shown
 
 
-class PlaceNoise:
+class _PlaceNoise:
     """Noise that stays with places, and some that is fresh."""
 
     def __init__(self, levels: Levels, key: Key, held: Mapping[str, Any]) -> None:
@@ -227,3 +255,116 @@ class PlaceNoise:
 
 def _numbers(noise: GaussianField) -> tuple[float, ...]:
     return noise.share, noise.length, noise.period, noise.tau, noise.shared
+
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+"""Made once: it takes longer to make than to use."""
+
+
+class BudgetSpentError(RefusedError):
+    """The truck has spent what it may spend on this day; the next day it goes on."""
+
+
+def spent_on(state: bytes, day: int, delta: float) -> float | None:
+    """Epsilon of a day's reports at a delta, by the stream's state after them.
+
+    0 for another day than that of the last report; None where it is unbounded.  It depends
+    on times of reports alone, which are public, and not on positions.
+    """
+    held = json.loads(state)
+    if held["day"] != day:
+        return 0.0
+    spent = float(held["spent"])
+    return gaussian_epsilon(math.sqrt(spent), delta) if math.isfinite(spent) else None
+
+
+def without_time(state: bytes) -> bytes:
+    """A state that does not know when it last reported: for a clock that was ahead.
+
+    What its day has cost stays, and the key by which noise stays with places.
+    """
+    return _encode({**json.loads(state), "time": None}).encode()
+
+
+class PositionStream:
+    """The positions of one truck.  Not to be shared between threads.
+
+    ``budget`` is the epsilon of one day at ``delta`` for trajectories ``distance`` metres apart;
+    None: as much as comes, accounted all the same.
+    """
+
+    def __init__(
+        self,
+        levels: Levels,
+        key: Key,
+        *,
+        distance: float = 100.0,
+        delta: float = 1e-5,
+        budget: float | None = None,
+        state: bytes | None = None,
+    ) -> None:
+        held: Mapping[str, Any] = json.loads(state) if state else {}
+        self._levels = levels
+        self._distance, self._delta, self._budget = distance, delta, budget
+        self._moving: Moving = _moving_of(levels, key, held)
+        self._time: float | None = held.get("time")
+        self._day: int = held.get("day", -1)
+        self._spent: float = held.get("spent", 0.0)
+
+    def rekey(self, key: Key) -> None:
+        """Draw the noise of later reports by another key."""
+        self._moving.rekey(key)
+
+    @property
+    def state(self) -> bytes:
+        """What the stream needs to go on elsewhere; secret."""
+        return self._encoded(self._moving.state)
+
+    @property
+    def kept(self) -> bytes:
+        """The state without positions and noise: when it last reported, what the day has cost.
+
+        And the key by which noise stays with places, of which the next report of the period needs
+        the same: to be stored sealed.
+        """
+        return self._encoded(self._moving.kept)
+
+    def _encoded(self, more: Mapping[str, Any]) -> bytes:
+        held = {"time": self._time, "day": self._day, "spent": self._spent, **more}
+        return _encode(held).encode()
+
+    @property
+    def time(self) -> float | None:
+        """The time of the last position; None before the first."""
+        return self._time
+
+    def report(
+        self, latitude: float, longitude: float, time: float, slot: int, fleet: Key | None = None
+    ) -> tuple[Position, ...]:
+        """The positions of all levels to publish in a slot, for a true one at ``time``.
+
+        ``fleet`` is the key of what all trucks of a company have in common in the period of
+        ``time``; without one the truck is a fleet of its own.
+
+        Raises ``BudgetSpentError``, and ``ValueError`` unless time moves forward.
+        """
+        if self._time is not None and not time > self._time:
+            msg = "the time of a position is not later than that of the one before it"
+            raise ValueError(msg)
+        added = self._moving.squared_mu((latitude, longitude), time, self._time, self._distance)
+        spent = added + (self._spent if self._day == day_of(slot) else 0.0)
+        if self._budget is not None and not self._fits(spent):
+            msg = "the budget of the truck for this day is spent"
+            raise BudgetSpentError(msg)
+        epsilons = self._moving.epsilons((latitude, longitude))
+        places = self._moving.report((latitude, longitude), time, slot, fleet)
+        self._time, self._day, self._spent = time, day_of(slot), spent
+        return tuple(
+            Position(*place, int(time), epsilon)
+            for place, epsilon in zip(places, epsilons, strict=True)
+        )
+
+    def _fits(self, spent: float) -> bool:
+        assert self._budget is not None
+        known = math.isfinite(spent)
+        return known and gaussian_epsilon(math.sqrt(spent), self._delta) <= self._budget

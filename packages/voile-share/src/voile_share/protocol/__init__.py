@@ -18,20 +18,40 @@ reason, and changes nothing.
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023).
 """
 
-from voile_share.protocol.audit import Auditor, Record, is_equivocation
 from voile_share.protocol.establishment import Established, Pair, Receiver, Sender
-from voile_share.protocol.keys import PairKeys, TrackingPublic, TrackingSecret
-from voile_share.protocol.notice import Notice, SealedNotice, Stage
-from voile_share.protocol.parcel_link import ParcelLink, ParcelReader, ParcelRoot, carrier_number
-from voile_share.protocol.position import LEVELS, Position
-from voile_share.protocol.reader import Reader, ReaderLink, day_of, search
-from voile_share.protocol.rejection import Reason, RejectedError
-from voile_share.protocol.report import Report, ReportPublisher
-from voile_share.protocol.sealing import SealedSubmission
-from voile_share.protocol.suite import Carried, Content, Sighting, Suite, TruckSlot
-from voile_share.protocol.suites import suite_named
-from voile_share.protocol.tracking import Readers, Role, Submission, TrackingKeys, Waybill
-from voile_share.protocol.truck import TruckCard, TruckSecrets
+from voile_share.protocol.parcel_link import (
+    Notice,
+    ParcelLink,
+    ParcelReader,
+    ParcelRoot,
+    SealedNotice,
+    Stage,
+    carrier_number,
+)
+from voile_share.protocol.report import Reader, ReaderLink, Report, ReportPublisher, day_of, search
+from voile_share.protocol.suite import (
+    LEVELS,
+    Carried,
+    Content,
+    PairKeys,
+    Position,
+    Sighting,
+    Suite,
+    TrackingPublic,
+    TrackingSecret,
+    TruckSlot,
+)
+from voile_share.protocol.tracking import (
+    Readers,
+    Role,
+    SealedSubmission,
+    Submission,
+    TrackingKeys,
+    Waybill,
+)
+from voile_share.protocol.truck import Auditor, Record, TruckCard, TruckSecrets, is_equivocation
+from voile_share.protocol.voile_suite import suite_named
+from voile_share.protocol.wire import Reason, RejectedError
 
 __all__ = [
     "LEVELS",

@@ -32,12 +32,18 @@ from typing import Self
 
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_share.protocol.derivation import drawn
-from voile_share.protocol.keys import Materials, PairKeys
-from voile_share.protocol.rejection import Reason, RejectedError
-from voile_share.protocol.suite import Suite
-from voile_share.protocol.suites import suite_named, suite_of_code
-from voile_share.protocol.wire import Kind, checked_bytes, framed, header, opened
+from voile_share.protocol.primitives import drawn
+from voile_share.protocol.suite import Materials, PairKeys, Suite
+from voile_share.protocol.voile_suite import suite_named, suite_of_code
+from voile_share.protocol.wire import (
+    Kind,
+    Reason,
+    RejectedError,
+    checked_bytes,
+    framed,
+    header,
+    opened,
+)
 
 __all__ = [
     "AwaitingCompletion",

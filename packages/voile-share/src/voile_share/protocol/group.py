@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from voile_base.errors import InputError
-from voile_share.protocol.rejection import Reason, RejectedError
+from voile_share.protocol.wire import Reason, RejectedError
 
 __all__ = [
     "POINT_BYTES",

@@ -44,18 +44,20 @@ from cryptography.hazmat.primitives.padding import PKCS7
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_share.protocol import group
-from voile_share.protocol.derivation import drawn, tampered
-from voile_share.protocol.keys import (
+from voile_share.protocol.primitives import drawn, tampered
+from voile_share.protocol.suite import (
+    POSITION_BYTES,
+    Content,
     Materials,
     PairKeys,
+    Position,
+    Sighting,
     TrackingPublic,
     TrackingSecret,
+    TruckSlot,
     check_parcel_and_day,
 )
-from voile_share.protocol.position import POSITION_BYTES, Position
-from voile_share.protocol.rejection import Reason, RejectedError
-from voile_share.protocol.suite import Content, Sighting, TruckSlot
-from voile_share.protocol.wire import framed, number
+from voile_share.protocol.wire import Reason, RejectedError, framed, number
 
 __all__ = ["ITERATIONS", "WRAPPED_BYTES", "PaperSuite", "unwrap", "wrap"]
 

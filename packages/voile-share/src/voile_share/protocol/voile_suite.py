@@ -38,43 +38,49 @@ input is uniform already;
 S in coordinates of X25519, so that a browser computes it with WebCrypto, and then tries the items.
 Content keys are wrapped from S and not by HPKE, which would cost an ephemeral point of 32 bytes
 and a second exchange for each item, and draws its own randomness.
+
+The suites that there are, by their names and by their codes in messages.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256, sha512
 from operator import lt
+from types import MappingProxyType
 from typing import Self
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from voile_base.errors import InputError
+from voile_base.errors import InputError, nearest
 from voile_base.randomness import Randomness
 from voile_share.protocol import group
-from voile_share.protocol.derivation import TAG_BYTES, SingleUse, drawn, hkdf, tampered
-from voile_share.protocol.keys import (
-    Materials,
-    PairKeys,
-    TrackingPublic,
-    TrackingSecret,
-    check_parcel_and_day,
-)
-from voile_share.protocol.position import (
+from voile_share.protocol.paper_suite import PaperSuite
+from voile_share.protocol.primitives import TAG_BYTES, SingleUse, drawn, hkdf, tampered
+from voile_share.protocol.suite import (
     LEVELS,
     POSITION_BYTES,
+    Carried,
+    Content,
+    Materials,
+    PairKeys,
     Position,
+    Sighting,
+    Suite,
+    TrackingPublic,
+    TrackingSecret,
+    TruckSlot,
+    check_parcel_and_day,
     decoded_remaining,
     encoded_remaining,
 )
-from voile_share.protocol.rejection import Reason, RejectedError
-from voile_share.protocol.suite import Carried, Content, Sighting, TruckSlot
-from voile_share.protocol.wire import framed, number
+from voile_share.protocol.wire import Reason, RejectedError, framed, number
 
-__all__ = ["BUCKETS", "ITEM_BYTES", "VoileSuite"]
+__all__ = ["BUCKETS", "ITEM_BYTES", "suite_named", "suite_of_code"]
+
 
 BUCKETS = (10, 30, 100, 300, 1000)
 """Numbers of items that a report may have."""
@@ -108,7 +114,7 @@ class _Body:
 
 
 @dataclass(frozen=True)
-class VoileSuite:
+class _VoileSuite:
     """The suite ``voile``."""
 
     name = "voile"
@@ -355,3 +361,23 @@ def _place_of(address: bytes, body: bytes) -> int | None:
 
 def _pieces(whole: bytes, size: int) -> Iterator[bytes]:
     return (whole[start : start + size] for start in range(0, len(whole), size))
+
+
+_SUITES: Mapping[str, Suite] = MappingProxyType({"voile": _VoileSuite(), "paper": PaperSuite()})
+
+
+def suite_named(name: str = "voile") -> Suite:
+    """The suite of that name; raises ``InputError``."""
+    if name not in _SUITES:
+        msg = f"there is no suite {name!r}{nearest(name, _SUITES)} (known: {', '.join(_SUITES)})"
+        raise InputError(msg)
+    return _SUITES[name]
+
+
+def suite_of_code(code: int) -> Suite:
+    """The suite that a message names; raises ``RejectedError``."""
+    for suite in _SUITES.values():
+        if suite.code == code:
+            return suite
+    msg = f"the message is of suite {code}, which this program does not know"
+    raise RejectedError(Reason.SUITE, msg)

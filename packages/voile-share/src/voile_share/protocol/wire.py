@@ -3,28 +3,89 @@
 The header is the version of the protocol, the kind of the message and the code of its suite.
 Numbers are unsigned and big-endian.  Every message has one encoding: what a decoder accepts,
 encodes to the same bytes again.
+
+Why a message is not accepted: the only error that decoders and machines raise about one.
+
+A reason is a word that programs can act upon; the message of the error says it in a sentence.
+Neither carries a key, a location, a parcel or a name of a party.
+
+Octets as text in addresses and JSON: base64url (RFC 4648, section 5) without padding.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from enum import IntEnum, StrEnum
 from typing import NoReturn
 
 from voile_base.errors import InputError
-from voile_share.protocol.rejection import Reason, RejectedError
 
 __all__ = [
     "TRUCK_BYTES",
     "VERSION",
     "Kind",
+    "Reason",
+    "RejectedError",
     "WireFields",
     "checked_bytes",
     "checked_number",
     "framed",
+    "from_base64url",
     "header",
     "number",
     "opened",
+    "to_base64url",
 ]
+
+
+class Reason(StrEnum):
+    """What is wrong with a message."""
+
+    TRUNCATED = "truncated"
+    """It ends before its last field."""
+    TRAILING = "trailing"
+    """Something follows its last field."""
+    VERSION = "version"
+    """It is of another version of the protocol."""
+    KIND = "kind"
+    """It is another message than the one awaited."""
+    SUITE = "suite"
+    """It is of an unknown suite, or of another one than the machine's."""
+    FIELD = "field"
+    """A field has a value that no honest party writes."""
+    POINT = "point"
+    """A point is not canonical, not in the group of prime order, or the identity."""
+    TAMPERED = "tampered"
+    """A ciphertext does not open: changed, reflected, moved, or under another key."""
+    SIGNATURE = "signature"
+    """The signature is not that of the truck or the party."""
+    NONCE = "nonce"
+    """It answers another run of key establishment."""
+    IDENTITY = "identity"
+    """It is meant for another party."""
+    REPLAYED = "replayed"
+    """Its slot is not later than the last one accepted."""
+    FUTURE = "future"
+    """Its slot has not begun."""
+    FOREIGN = "foreign"
+    """It comes from, or is meant for, another truck."""
+    EXPIRED = "expired"
+    """It is of a day for which there is no key."""
+    UNEXPECTED = "unexpected"
+    """It names a parcel that the truck does not carry."""
+    DISAGREEMENT = "disagreement"
+    """Sender and receiver, or one of them twice, submit different keys."""
+    CHAIN = "chain"
+    """It does not follow the record before it."""
+
+
+class RejectedError(InputError):
+    """A message is not accepted; ``reason`` says why, for programs."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
 
 VERSION = 1
 TRUCK_BYTES = 16
@@ -135,3 +196,17 @@ def checked_number(name: str, value: int, bits: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << bits:
         msg = f"{name} must be a whole number from 0 to 2**{bits} - 1"
         raise InputError(msg)
+
+
+def to_base64url(octets: bytes) -> str:
+    """The text of some octets."""
+    return urlsafe_b64encode(octets).rstrip(b"=").decode("ascii")
+
+
+def from_base64url(text: str) -> bytes:
+    """The octets of a text.
+
+    Raises ``binascii.Error`` where its length is impossible, and ``UnicodeEncodeError``; characters
+    that do not belong there are passed over.
+    """
+    return urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))

@@ -23,32 +23,27 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from voile_base.errors import VoileError
 from voile_base.version import VERSION
 from voile_share.platform import Platform
-from voile_share.service import arrivals, company, devices, exchange, links, models, public, readers
+from voile_share.service import company, devices, exchange, models, public
 from voile_share.service import hooks as hooks_of
-from voile_share.service import measures as measuring
-from voile_share.service.bodies import Bodies
-from voile_share.service.broker import Broker
+from voile_share.service import observing as measuring
 from voile_share.service.context import ServiceContext
-from voile_share.service.devices import Trackers
+from voile_share.service.devices import Bodies, Trackers
 from voile_share.service.feed import Feeds
-from voile_share.service.hook_options import HookOptions
 from voile_share.service.hooks import LetterMeters, deliver
-from voile_share.service.measures import Measures
-from voile_share.service.mqtt import subscribe
-from voile_share.service.notices import Notices
-from voile_share.service.observing import Observed, tracing
+from voile_share.service.mqtt import Broker, subscribe
+from voile_share.service.observing import Measures, Observed, tracing
 from voile_share.service.operator import pages as operator_pages
-from voile_share.service.options import Options
+from voile_share.service.options import HookOptions, Options, Telemetry
 from voile_share.service.problems import (
     COMMON,
     Mistake,
+    Notices,
     ProblemDetails,
     ProblemError,
     documented,
     handlers,
     response_of,
 )
-from voile_share.service.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -186,7 +181,7 @@ def _described(notices: Notices, lifespan: Any) -> _Application:
         responses=documented(*COMMON),
         **_NO_TELEMETRY,
     )
-    routed = (company, links, arrivals, exchange, readers, public, hooks_of, measuring)
+    routed = (company, exchange, company, exchange, exchange, public, hooks_of, measuring)
     for module in (*routed, operator_pages):
         app.include_router(module.router)
     public.add_page(app)

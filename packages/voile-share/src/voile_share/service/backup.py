@@ -38,12 +38,12 @@ from nacl.public import PrivateKey, PublicKey, SealedBox
 from voile_base.durable import new_private_folder, replace_private_file, sync, write_text
 from voile_base.errors import InputError
 from voile_base.version import VERSION
-from voile_share.platform.key_file import new_key, read_key, read_keys
+from voile_share.platform.vault import new_key, read_key, read_keys
 from voile_share.service.folder import CONFIGURATION, KEY, ROADS, STORE, Configuration
 from voile_share.service.on_chain import JOURNAL, MIRROR
 from voile_share.service.on_chain import KEY as CHAIN_KEY
 from voile_share.store import SQLiteStore, StoreError
-from voile_share.store.postgres_copy import file_to_postgres, postgres_to_file
+from voile_share.store.postgres import file_to_postgres, postgres_to_file
 
 __all__ = ["RECOVERY", "Backup", "new_recovery_key", "restore", "write_backup"]
 

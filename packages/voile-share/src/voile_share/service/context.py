@@ -4,6 +4,8 @@ Tokens are taken from the header Authorization alone (trackers also name theirs 
 the password of Basic): addresses get into logs, histories and referrers.  Whatever is wrong with a
 token the answer is the same; how many wrong ones an address of the network may try is limited, and
 does not keep right ones of the same address from passing: many trucks may share one.
+
+Waiting in an event loop for what other threads do.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -22,15 +26,39 @@ from fastapi.security.base import SecurityBase
 from voile_share import ingest
 from voile_share.ingest import IngestError, token_hash
 from voile_share.platform import AccessError, DeviceReceipt, Platform, SlotOutcome
-from voile_share.platform.troubles import REMEDIES
-from voile_share.service.awaiting import outcome_of
-from voile_share.service.limits import Meter, network_of
+from voile_share.platform.trucks import REMEDIES
+from voile_share.service.connections import Meter, network_of
 from voile_share.service.options import Options
 from voile_share.service.problems import ProblemError
 
-__all__ = ["ServiceContext", "Token", "context_of"]
+__all__ = ["ServiceContext", "Token", "context_of", "outcome_of"]
+
 
 T = TypeVar("T")
+
+
+async def outcome_of(future: Future[T]) -> T:
+    """What a future of other threads comes to; raises what it does.
+
+    Whoever gives up waiting stops nothing.  A shield around ``asyncio.wrap_future`` does the same
+    at twice the cost.
+    """
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
+
+    def wake(_: Future[T]) -> None:
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits
+            loop.call_soon_threadsafe(_finish, done)
+
+    future.add_done_callback(wake)
+    await done
+    return future.result()
+
+
+def _finish(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_result(None)
+
 
 _THREADS = 16
 _OPENS_NOTHING = ("token-refused", "link-unknown")

@@ -1,23 +1,35 @@
-"""What parties, trucks and auditors exchange: cards, submissions, reports, records."""
+"""What parties, trucks and auditors exchange: cards, submissions, reports, records.
+
+A company's links: to a truck, or to a parcel that goes from truck to truck.
+
+What readers are given: the feed of a truck, or all reports of a slot.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response, Security
+from fastapi import APIRouter, Header, Path, Query, Request, Response, Security
 
-from voile_share.platform import AccessError, Platform
+from voile_share.platform import AccessError, LabelledLink, Platform
 from voile_share.protocol import Reason
-from voile_share.protocol.base64url import to_base64url
+from voile_share.protocol.wire import framed, to_base64url
 from voile_share.service import models
-from voile_share.service.awaiting import outcome_of
-from voile_share.service.company import COMPANY, TruckPath
-from voile_share.service.context import Token, context_of
+from voile_share.service.company import (
+    COMPANY,
+    COMPANY_TOKEN_REASONS,
+    CompanyToken,
+    TruckPath,
+    as_company,
+)
+from voile_share.service.context import Token, context_of, outcome_of
+from voile_share.service.feed import FeedResponse, Feeds
 from voile_share.service.problems import ProblemError, documented, outcome_problem
-from voile_share.store import Appended, Truck
+from voile_share.store import Appended, Company, TrackingLink, Truck
 
-__all__ = ["LINK", "LinkToken", "message_of", "octets", "router"]
+__all__ = ["LINK", "LinkToken", "links_router", "octets", "readers_router", "router"]
+
 
 LINK = Token("link", "The number of a tracking link: what stands before the dot.")
 LinkToken = Annotated[str, Security(LINK)]
@@ -46,7 +58,7 @@ def octets(what: str) -> dict[str, object]:
     return {"requestBody": {"description": what, "required": True, "content": content}}
 
 
-async def message_of(request: Request) -> bytes:
+async def _message_of(request: Request) -> bytes:
     """The message that a body is; raises ``ProblemError`` where it says that it is not one."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _OCTETS:
@@ -85,7 +97,7 @@ async def card(request: Request, token: LinkToken) -> models.Card:
 )
 async def submit(request: Request, token: LinkToken) -> Response:
     """Both parties submit the same; what the truck cannot use is refused where it can be seen."""
-    message, context = await message_of(request), context_of(request)
+    message, context = await _message_of(request), context_of(request)
     platform = context.platform
     await context.ask(
         request, "link", token, lambda: platform.submit(platform.link_of(token), message)
@@ -109,7 +121,7 @@ async def submit(request: Request, token: LinkToken) -> Response:
 )
 async def publish(request: Request, response: Response, token: TruckToken) -> models.Published:
     """It is durable when this is answered. The same report again is no error."""
-    message, context = await message_of(request), context_of(request)
+    message, context = await _message_of(request), context_of(request)
     platform = context.platform
     truck: Truck = await context.ask(request, "truck", token, lambda: platform.truck_of(token))
     outcome = await outcome_of(platform.publish(truck, message))
@@ -209,3 +221,273 @@ def _visible(platform: Platform, token: str) -> Sequence[Truck]:
         platform.auditor_of(token)
         company = None
     return platform.trucks(company)
+
+
+_TRUCK = (*COMPANY_TOKEN_REASONS, "truck-unknown", "truck-retired")
+_WANTED = ("hours-out-of-range", "label-unfit")
+
+links_router = APIRouter(prefix="/api/v1", tags=["company"])
+
+
+@links_router.post(
+    "/trucks/{truck}/links",
+    status_code=201,
+    summary="Open a link to a truck's reports",
+    responses=documented(*_TRUCK, *_WANTED),
+)
+async def add_link(
+    request: Request, token: CompanyToken, truck: TruckPath, asked: models.LinkWanted
+) -> models.Link:
+    """It opens no report: the keys do that, which parties put behind the dot themselves."""
+    return await _added(request, token, bytes.fromhex(truck), asked)
+
+
+@links_router.post(
+    "/links",
+    status_code=201,
+    summary="Open a link to a parcel, which follows it from truck to truck",
+    responses=documented(*COMPANY_TOKEN_REASONS, *_WANTED),
+)
+async def add_parcel_link(
+    request: Request, token: CompanyToken, asked: models.LinkWanted
+) -> models.Link:
+    """It shows nothing before the company has moved it. One for each reader of a parcel."""
+    return await _added(request, token, None, asked)
+
+
+async def _added(
+    request: Request, token: str, truck: bytes | None, asked: models.LinkWanted
+) -> models.Link:
+    link, kept = await as_company(
+        request, token, lambda p, company: p.add_link(company, truck, asked.hours, asked.label)
+    )
+    address = f"{context_of(request).options.address}/t#{link}."
+    return models.Link(link=link, id=kept.identity, expires=kept.expires, address=address)
+
+
+@links_router.get(
+    "/trucks/{truck}/links", summary="List a truck's links", responses=documented(*_TRUCK)
+)
+async def links(request: Request, token: CompanyToken, truck: TruckPath) -> models.LinkList:
+    """Those that have not expired, revoked ones too; by its id a link can be closed."""
+    number = bytes.fromhex(truck)
+
+    def found(platform: Platform, company: Company) -> list[models.KnownLink]:
+        return [_known(one, platform.label(one)) for one in platform.links(company, number)]
+
+    return models.LinkList(links=await as_company(request, token, found))
+
+
+@links_router.get(
+    "/links",
+    summary="List and search a company's links",
+    responses=documented(*COMPANY_TOKEN_REASONS),
+)
+async def all_links(
+    request: Request,
+    token: CompanyToken,
+    search: Annotated[str, Query(max_length=200, description="Words of the label.")] = "",
+) -> models.LinkList:
+    """Those that have not expired, to trucks and to parcels, revoked ones too."""
+    found = await as_company(request, token, lambda p, company: p.links_of(company, search))
+    return models.LinkList(links=[_of(one) for one in found])
+
+
+@links_router.post(
+    "/links/move",
+    status_code=204,
+    response_class=Response,
+    summary="Say where a parcel's link leads now",
+    responses=documented(*_TRUCK, *_FORMS, "not-found"),
+)
+async def move_link(request: Request, token: CompanyToken, asked: models.LinkToMove) -> None:
+    """To a truck of the company, or to none; its reader is told what the notice says."""
+    truck = None if asked.truck is None else bytes.fromhex(asked.truck)
+    notice = models.decoded(asked.notice)
+    await as_company(request, token, lambda p, company: _moved(p, company, asked.id, truck, notice))
+
+
+@links_router.post(
+    "/trucks/{truck}/mail",
+    status_code=202,
+    summary="Hand a truck what a parcel's parties have signed for their carrier",
+    response_class=Response,
+    responses=documented(*_TRUCK, *_FORMS, "type-unfit", "mail-box-full"),
+    openapi_extra=octets("One `SealedSubmission`, 284 bytes."),
+)
+async def hand_over(request: Request, token: CompanyToken, truck: TruckPath) -> Response:
+    """Sealed for the truck; as `POST /mail` of parties who have signed for this truck."""
+    message, number = await _message_of(request), bytes.fromhex(truck)
+    await as_company(
+        request, token, lambda p, company: p.submit_by_company(company, number, message)
+    )
+    return Response(status_code=202)
+
+
+@links_router.post(
+    "/links/revoke",
+    status_code=204,
+    response_class=Response,
+    summary="Close a link",
+    responses=documented(*COMPANY_TOKEN_REASONS, "not-found"),
+)
+async def revoke_link(request: Request, token: CompanyToken, asked: models.LinkToRevoke) -> None:
+    """Named by its number, or by its id. Feeds that were opened by it end within seconds."""
+    await as_company(request, token, lambda p, company: _revoke(p, company, asked))
+
+
+def _moved(
+    platform: Platform, company: Company, identity: str, truck: bytes | None, notice: bytes
+) -> None:
+    try:
+        platform.move_link(company, identity, truck, notice)
+    except AccessError as error:
+        if error.reason != "link-unknown":
+            raise
+        raise ProblemError("not-found", "the company has no such link to a parcel") from None
+
+
+def _revoke(platform: Platform, company: Company, asked: models.LinkToRevoke) -> None:
+    try:
+        if asked.link is not None:
+            platform.revoke_link(company, asked.link)
+        else:
+            assert asked.id is not None
+            platform.revoke_link_of(company, asked.id)
+    except AccessError:
+        # Here the link is no token that failed to open something.
+        raise ProblemError("not-found", "the company has no such link") from None
+
+
+def _of(one: LabelledLink) -> models.KnownLink:
+    return _known(one.link, one.label)
+
+
+def _known(link: TrackingLink, label: str) -> models.KnownLink:
+    return models.KnownLink(
+        id=link.identity,
+        created=link.created,
+        expires=link.expires,
+        revoked=link.revoked,
+        label=label,
+        follows_parcel=link.follows_parcel,
+        truck=None if link.truck is None else link.truck.hex(),
+    )
+
+
+_MOST_REPORTS = 200
+_EVENTS = """event: terms
+data: {"slot_seconds": 300, "now": 1790000000, "expires": 1790086400, "arrival": null}
+
+event: report
+id: 1790000100
+data: AQYBn4bQgYhMfWWaKv6gxVrQFQ...
+
+:
+
+event: ended
+data: {"reason": "link-expired"}
+
+"""
+
+readers_router = APIRouter(prefix="/api/v1", tags=["readers"])
+
+
+@readers_router.get(
+    "/feed",
+    summary="Follow a truck",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Events until the link ends: terms; the last report, or those after "
+            "Last-Event-ID; reports as they come; a comment every 15 seconds; ended.",
+            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _EVENTS}},
+        },
+        **documented(*_LINK, "too-many-feeds"),
+    },
+)
+async def feed(
+    request: Request,
+    token: LinkToken,
+    last_event_id: Annotated[
+        int | None, Header(ge=0, lt=2**32, description="The slot of the last report read.")
+    ] = None,
+) -> Response:
+    """Whoever comes again with Last-Event-ID gets what was missed, of the last 100 slots.
+
+    `arrival` is the table of arrivals that past drives of the company have taught, or null.
+    """
+    context = context_of(request)
+    feeds: Feeds = request.app.state.feeds
+    platform = context.platform
+
+    def opened() -> tuple[str, TrackingLink, str]:
+        link = platform.link_of(token)
+        return token, link, platform.company_behind(link)
+
+    return FeedResponse(
+        context, feeds, await context.ask(request, "link", token, opened), last_event_id
+    )
+
+
+@readers_router.get(
+    "/slots/{slot}",
+    summary="All reports of a slot",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Reports, each after its length in four bytes (big-endian), by truck.",
+            "content": {_OCTETS: {"schema": {"type": "string", "format": "binary"}}},
+        },
+        **documented(*_LINK),
+    },
+)
+async def slot(
+    request: Request,
+    token: LinkToken,
+    slot: Annotated[int, Path(ge=0, lt=2**32, description="Its first second since 1970.")],
+    after: Annotated[
+        str | None,
+        Query(pattern=r"^[0-9a-f]{32}$", description="The truck of the last report read."),
+    ] = None,
+) -> Response:
+    """At most 200 at once; ask again after the last truck until nothing comes.
+
+    Whoever takes all of them shows nobody in which truck they are interested.
+    """
+    context = context_of(request)
+    platform = context.platform
+    place = None if after is None else bytes.fromhex(after)
+
+    def read() -> bytes:
+        platform.link_of(token)
+        return framed(*(one.message for one in platform.slot(slot, place, _MOST_REPORTS)))
+
+    return Response(await context.ask(request, "link", token, read), media_type=_OCTETS)
+
+
+@readers_router.get(
+    "/slots/{slot}/proof",
+    summary="Where a report is anchored",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "A proof of inclusion under a root on the chain: `chain.Inclusion`.",
+            "content": {_OCTETS: {"schema": {"type": "string", "format": "binary"}}},
+        },
+        **documented(*_LINK, "not-found"),
+    },
+)
+async def proof(
+    request: Request,
+    token: LinkToken,
+    slot: Annotated[int, Path(ge=0, lt=2**32, description="Its first second since 1970.")],
+) -> Response:
+    """Of the report of the link's truck, where the service anchors reports on a chain."""
+    platform = context_of(request).platform
+    found = await context_of(request).ask(
+        request, "link", token, lambda: platform.proof(platform.link_of(token), slot)
+    )
+    if found is None:
+        raise ProblemError("not-found", "the report of this slot is not anchored, or not yet")
+    return Response(found, media_type=_OCTETS)

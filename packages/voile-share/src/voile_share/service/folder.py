@@ -27,12 +27,9 @@ from voile_share.platform import Platform, Settings, Vault
 from voile_share.platform.administration import unsealed_secrets
 from voile_share.platform.core import PlatformCore
 from voile_share.protocol import group
-from voile_share.service.broker import Broker
-from voile_share.service.chain_options import ChainOptions
-from voile_share.service.hook_options import HookOptions
-from voile_share.service.on_chain import check_place, open_on_chain
-from voile_share.service.options import Options
-from voile_share.service.telemetry import Telemetry
+from voile_share.service.mqtt import Broker
+from voile_share.service.on_chain import ChainOptions, check_place, open_on_chain
+from voile_share.service.options import HookOptions, Options, Telemetry
 from voile_share.store import StoreError
 
 if TYPE_CHECKING:

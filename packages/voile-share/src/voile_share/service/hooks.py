@@ -3,38 +3,234 @@
 A message is claimed before it is sent and put down as told afterwards: a service that is killed in
 between sends it again, under the same id.  One that is not taken is tried again after half a
 minute, and each time four times as long later, to six hours, for a day.
+
+How an event reaches an address that a company has named: a signed request, or a mail.
+
+Who names an address may not so reach what stands behind the service: names are looked up here, all
+of what they stand for must be of the public network, and the connection goes to what was looked at
+(not to what a second look-up would give).  Redirects are not followed, and answers not read.
+
+A request carries ``Voile-Signature: t=SECONDS,v1=HEX``, HEX being HMAC-SHA256 over ``SECONDS.BODY``
+under the hook's secret.
+
+Which addresses are of the public network: only these does a company's hook reach.
+
+Sources: the registries of special-purpose addresses (IANA, RFC 6890) as the standard library has
+them, and what they leave to callers: addresses of IPv6 that stand for one of IPv4, which a gateway
+of the operator's may translate (RFC 6052 and 8215, NAT64; RFC 4291, mapped and compatible; RFC
+3056, 6to4; RFC 4380, Teredo; RFC 5214, ISATAP), site-local ones (RFC 3879) and multicast.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
+import ipaddress
 import json
 import re
+import smtplib
+import socket
+import ssl
 from dataclasses import dataclass, field
+from email.message import EmailMessage
 from hashlib import sha256
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
+import httpx2 as httpx
 from fastapi import APIRouter, Path, Request, Response
 
 from voile_base.errors import InputError, VoileError
-from voile_share.platform.access import AccessError
+from voile_share.platform.core import AccessError
 from voile_share.platform.telling import ARRIVING
 from voile_share.service import models
 from voile_share.service.company import COMPANY_TOKEN_REASONS, CompanyToken, as_company
+from voile_share.service.connections import Meter
 from voile_share.service.context import ServiceContext
-from voile_share.service.limits import Meter
-from voile_share.service.options import Rate
+from voile_share.service.options import ADDRESS, HookOptions, Rate
 from voile_share.service.problems import ProblemError, documented
-from voile_share.service.reaching import UnreachedError, check_target, mail, post
 
 if TYPE_CHECKING:
     from voile_share.platform import Platform
-    from voile_share.service.hook_options import HookOptions
-    from voile_share.service.notices import Notices
+    from voile_share.service.problems import Notices
     from voile_share.store import Company, WaitingMessage
 
-__all__ = ["LetterMeters", "deliver", "router"]
+__all__ = [
+    "LetterMeters",
+    "UnreachedError",
+    "check_target",
+    "deliver",
+    "is_public",
+    "mail",
+    "post",
+    "router",
+    "signature",
+]
+
+
+_GLOBAL_6 = IPv6Network("2000::/3")
+"""All that is assigned to the public network lies here."""
+_TRANSLATED_6 = tuple(
+    IPv6Network(one) for one in ("2001::/32", "2002::/16", "64:ff9b:1::/48", "::/96")
+)
+"""Tunnels and gateways: who is behind them their operator decides."""
+_NAT64 = IPv6Network("64:ff9b::/96")
+_SPECIAL_6 = tuple(
+    IPv6Network(one) for one in ("2001::/23", "2001:db8::/32", "3fff::/20", "fec0::/10")
+)
+_SPECIAL_4 = (IPv4Network("192.88.99.0/24"), IPv4Network("0.0.0.0/8"), IPv4Network("100.64.0.0/10"))
+_ISATAP = (0x00005EFE, 0x02005EFE)
+
+
+def is_public(text: str) -> bool:
+    """Whether an address, as digits, is one of the public network; False for what is none."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    return _is_public_4(address) if isinstance(address, IPv4Address) else _is_public_6(address)
+
+
+def _is_public_4(address: IPv4Address) -> bool:
+    special = address.is_multicast or address.is_reserved or not address.is_global
+    return not special and not any(address in network for network in _SPECIAL_4)
+
+
+def _is_public_6(address: IPv6Address) -> bool:
+    last = IPv4Address(int(address) & 0xFFFFFFFF)
+    if address in _NAT64 or address.ipv4_mapped is not None:
+        # Where all of IPv4 is reached so, names of the public network stand for these, too.
+        return _is_public_4(last)
+    if any(address in network for network in (*_TRANSLATED_6, *_SPECIAL_6)):
+        return False
+    if int(address) >> 32 & 0xFFFFFFFF in _ISATAP and not _is_public_4(last):
+        return False
+    return address in _GLOBAL_6 and address.is_global and address.scope_id is None
+
+
+_SECONDS = 10.0
+_MOST_ADDRESS = 500
+
+
+class UnreachedError(Exception):
+    """It was not taken; holds nothing of the address."""
+
+
+def signature(secret: str, at: int, body: bytes) -> str:
+    """What the header says."""
+    signed = hmac.new(secret.encode(), f"{at}.".encode() + body, sha256).hexdigest()
+    return f"t={at},v1={signed}"
+
+
+def check_target(kind: str, target: str, options: HookOptions) -> None:
+    """Raise ``InputError`` for an address that cannot be one; it is not looked up."""
+    if kind == "mail":
+        if not options.mail_host:
+            msg = "this service sends no mail"
+            raise InputError(msg)
+        if not ADDRESS.fullmatch(target):
+            msg = "that is no address of mail"
+            raise InputError(msg)
+        return
+    try:
+        parts = urlsplit(target)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    allowed = {"https", "http"} if options.private_networks else {"https"}
+    fit = parts.scheme in allowed and parts.hostname and port != 0 and len(target) <= _MOST_ADDRESS
+    plain = target.isascii() and target.isprintable() and " " not in target
+    if not fit or not plain or "@" in parts.netloc or parts.fragment:
+        msg = "the address must be like https://example.org/told, without a user and a fragment"
+        raise InputError(msg)
+    if (
+        not options.private_networks
+        and _is_literal(parts.hostname or "")
+        and not is_public(parts.hostname or "")
+    ):
+        msg = "addresses of private networks are not called"
+        raise InputError(msg)
+
+
+async def post(
+    target: str, secret: str, identity: str, body: bytes, at: int, options: HookOptions
+) -> None:
+    """Send a signed request; raises ``UnreachedError`` where it was not answered by 2xx."""
+    parts = urlsplit(target)
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    place = await _public(host, port, options)
+    shown = f"[{place}]" if ":" in place else place
+    url = parts._replace(netloc=f"{shown}:{port}").geturl()
+    headers = {
+        "Host": parts.netloc,
+        "Content-Type": "application/json",
+        "User-Agent": "voile-share",
+        "Voile-Event-Id": identity,
+        "Voile-Signature": signature(secret, at, body),
+    }
+    try:
+        async with (
+            asyncio.timeout(_SECONDS),
+            httpx.AsyncClient(trust_env=False, follow_redirects=False) as client,
+            client.stream(
+                "POST", url, content=body, headers=headers, extensions={"sni_hostname": host}
+            ) as answer,
+        ):
+            status = answer.status_code
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, ValueError):
+        raise UnreachedError("no answer") from None
+    if not 200 <= status < 300:
+        raise UnreachedError(f"status {status}")
+
+
+async def _public(host: str, port: int, options: HookOptions) -> str:
+    """An address that a name stands for; raises ``UnreachedError`` where one is private."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(_SECONDS):
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, TimeoutError, UnicodeError):
+        raise UnreachedError("the name is not known") from None
+    places = [str(one[4][0]) for one in found]
+    if not options.private_networks and not all(map(is_public, places)):
+        raise UnreachedError("the name stands for an address of a private network")
+    return places[0]
+
+
+def _is_literal(host: str) -> bool:
+    """Whether it is an address and no name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def mail(target: str, subject: str, text: str, options: HookOptions) -> None:
+    """Hand a mail to the server; raises ``UnreachedError``."""
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = options.mail_sender, target, subject
+    message.set_content(text)
+    context = ssl.create_default_context()
+    where = (options.mail_host, options.mail_port)
+    try:
+        server = (
+            smtplib.SMTP_SSL(*where, timeout=_SECONDS, context=context)
+            if options.mail_tls == "tls"
+            else smtplib.SMTP(*where, timeout=_SECONDS)
+        )
+        with server:
+            if options.mail_tls == "starttls":
+                server.starttls(context=context)
+            if options.mail_user:
+                server.login(options.mail_user, options.password() or "")
+            server.send_message(message)
+    except (smtplib.SMTPException, OSError, ValueError):
+        raise UnreachedError("the mail server did not take it") from None
+
 
 _TOKEN = COMPANY_TOKEN_REASONS
 _LOOK_SECONDS = 2.0

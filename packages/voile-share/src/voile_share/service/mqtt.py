@@ -11,30 +11,444 @@ does not have it.)
 
 Nobody answers a device over MQTT.  So the operator is told why messages are refused, by the reason
 alone.
+
+One connection to an MQTT broker, driven by the event loop.
+
+paho-mqtt connects in a thread, since that waits for names, TCP and TLS; from then on the loop reads
+and writes, so all callbacks run in it.  paho-mqtt because it lets us acknowledge a message when we
+have dealt with it; aiomqtt, which is built on it, acknowledges when a message comes in.
+
+The session outlives the connection: the broker keeps what comes while the service is away, and
+sends again what was not acknowledged.  Version 5 also bounds for how long, how much is on its way
+unacknowledged, and how long a message may be, and keeps retained messages from being sent.
+
+The MQTT broker that devices publish at, as ``[mqtt]`` of share.toml names it.
+
+The broker knows its devices, and lets each publish to its own topic only: what it delivers under
+``owntracks/USER/DEVICE`` is believed to be of the device USER/DEVICE.  Whose users are whose stands
+in ``[mqtt.companies]``, so that no company gets what another's devices send by giving a device of
+its own the same name.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import TYPE_CHECKING
+from importlib import import_module
+from pathlib import Path
+from socket import gaierror
+from typing import TYPE_CHECKING, Any, Self
 
-from voile_base.errors import InputError
+from voile_base.errors import InputError, PlanError, VoileError
 from voile_share.ingest import LIVE, IngestError, decode_owntracks_mqtt, device_of_topic
 from voile_share.platform import BusyError
-from voile_share.service.awaiting import outcome_of
-from voile_share.service.broker import Broker
-from voile_share.service.context import ServiceContext
-from voile_share.service.limits import Meter
-from voile_share.service.mqtt_connection import BrokerConnection, BrokerError
-from voile_share.service.notices import Notices
+from voile_share.platform.vault import secret_text
+from voile_share.service.connections import Meter
+from voile_share.service.context import ServiceContext, outcome_of
+from voile_share.service.options import check_known, like
+from voile_share.service.problems import Notices
 from voile_share.store import StoreError
 
 if TYPE_CHECKING:
-    from paho.mqtt.client import MQTTMessage
+    from paho.mqtt.client import Client, MQTTMessage
+    from paho.mqtt.properties import Properties
+    from paho.mqtt.reasoncodes import ReasonCode
 
-__all__ = ["subscribe"]
+__all__ = ["Broker", "BrokerError", "subscribe"]
+
+
+_MOST_PORT = 65_535
+_MOST_HOURS = 7 * 24.0
+"""A device's position is taken for so long (``ingest.LIVE``)."""
+_VERSIONS = ("5", "3.1.1")
+_HEXADECIMAL = set("0123456789abcdef")
+
+
+@dataclass(frozen=True)
+class Broker:
+    """Where the broker is, and what it is believed; raises ``PlanError``."""
+
+    host: str = ""
+    """A name or an address; it must be said."""
+    companies: Mapping[str, str] = field(default_factory=dict)
+    """USER of the topics: the number of the company whose devices they are."""
+    port: int = 0
+    """0 takes 8883, or 1883 without TLS."""
+    tls: bool = True
+    ca_file: str = ""
+    """Certificates (PEM) that vouch for the broker, where those of the system do not."""
+    user: str = ""
+    password_file: str = ""
+    """Its first line is the password; only its owner may read it."""
+    topic: str = "owntracks/+/+"
+    client_id: str = "voile-share"
+    """The broker keeps messages under this name while the service is away."""
+    version: str = "5"
+    """Of the protocol: 5 or 3.1.1."""
+    session_hours: float = 24.0
+    """For how long the broker keeps them; by version 5 only."""
+    folder: Path = Path()
+    """Where names of files begin."""
+
+    def __post_init__(self) -> None:
+        _check_host(self.host)
+        if not 0 <= self.port <= _MOST_PORT:
+            msg = f"port of mqtt must be from 0 to {_MOST_PORT}"
+            raise PlanError(msg)
+        if self.version not in _VERSIONS:
+            msg = 'version of mqtt must be "5" or "3.1.1"'
+            raise PlanError(msg)
+        levels = self.topic.split("/")
+        if len(levels) != 3 or levels[0] != "owntracks" or not all(map(_is_level, levels[1:])):
+            msg = 'topic of mqtt must be like "owntracks/+/+", or "owntracks/USER/+"'
+            raise PlanError(msg)
+        if not 0 < self.session_hours <= _MOST_HOURS:
+            msg = f"session_hours of mqtt must be at most {_MOST_HOURS:.0f}"
+            raise PlanError(msg)
+        if not self.client_id or not self.client_id.isprintable():
+            msg = "client_id of mqtt must be a name: the broker keeps messages under it"
+            raise PlanError(msg)
+        if self.password_file and not self.user:
+            msg = "mqtt has a password_file and no user"
+            raise PlanError(msg)
+        _check_companies(self.companies)
+
+    @classmethod
+    def from_document(cls, table: Mapping[str, Any], folder: Path) -> Self:
+        """The broker of the table ``[mqtt]``; raises ``PlanError``."""
+        known = [one.name for one in fields(cls) if one.name != "folder"]
+        chosen: dict[str, Any] = {"folder": folder}
+        for name, value in table.items():
+            if name == "password":
+                msg = "mqtt takes no password here: put it into a file, and name password_file"
+                raise PlanError(msg)
+            check_known(name, known, "setting of mqtt")
+            if name == "companies":
+                chosen[name] = dict(value) if isinstance(value, dict) else {}
+            else:
+                chosen[name] = like(name, value, getattr(cls, name))
+        return cls(**chosen)
+
+    @property
+    def files(self) -> list[str]:
+        """Names of its files that lie in the folder of the service."""
+        named = [one for one in (self.password_file, self.ca_file) if one]
+        return [one for one in named if Path(one).name == one]
+
+    @property
+    def name(self) -> str:
+        """Host and port, as people write them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.where[1]}"
+
+    @property
+    def where(self) -> tuple[str, int]:
+        """Host and port."""
+        return self.host, self.port or (8883 if self.tls else 1883)
+
+    def check(self) -> None:
+        """Raise ``InputError`` where a library, or a file that is named, is missing or not fit."""
+        try:
+            import_module("paho.mqtt.client")
+        except ImportError:
+            msg = "[mqtt] of share.toml needs paho-mqtt: pip install 'voile-share[mqtt]'"
+            raise InputError(msg) from None
+        self.password()
+        self.tls_context()
+
+    def password(self) -> str | None:
+        """The password of the user; raises ``InputError``."""
+        if not self.password_file:
+            return None
+        path = self.folder / self.password_file
+        lines = secret_text(path, "the password of mqtt").splitlines()
+        if not lines or not lines[0]:
+            msg = f"{path} must hold the password of mqtt in its first line"
+            raise InputError(msg)
+        return lines[0]
+
+    def tls_context(self) -> ssl.SSLContext | None:
+        """How the broker is told from others; None without TLS.  Raises ``InputError``."""
+        if not self.tls:
+            return None
+        path = self.folder / self.ca_file if self.ca_file else None
+        try:
+            context = ssl.create_default_context(cafile=path)
+        except (OSError, ValueError) as error:  # of which an SSLError is one
+            why = (error.strerror if isinstance(error, OSError) else None) or "it is not PEM"
+            msg = f"the certificates of ca_file cannot be read from {path}: {why}"
+            raise InputError(msg) from None
+        context.sslsocket_class = _Socket
+        return context
+
+
+class _Socket(ssl.SSLSocket):
+    """Closes itself where the other end is not believed; paho-mqtt would leave it open."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        try:
+            super().do_handshake(block)
+        except BaseException:
+            self.close()
+            raise
+
+
+def _check_host(host: str) -> None:
+    try:
+        fit = bool(host.encode("idna")) and host.isprintable() and not set(host) & set(" /")
+    except UnicodeError:
+        fit = False
+    if not fit:
+        msg = "host of mqtt must be the name or the address of the broker"
+        raise PlanError(msg)
+
+
+def _is_level(level: str) -> bool:
+    """Whether it may be one level of a filter of topics: a name, or any name."""
+    return level == "+" or (bool(level) and level.isprintable() and not set(level) & set("+#"))
+
+
+def _check_companies(companies: Mapping[str, str]) -> None:
+    if not companies:
+        msg = '[mqtt.companies] must say whose users are whose: USER = "number of the company"'
+        raise PlanError(msg)
+    for user, company in companies.items():
+        if user == "+" or "/" in user or not _is_level(user):
+            msg = "a user in [mqtt.companies] must be one level of a topic"
+            raise PlanError(msg)
+        fit = isinstance(company, str) and len(company) == 32 and set(company) <= _HEXADECIMAL
+        if not fit:
+            msg = f"the company of user {user!r} must be its number: 32 hexadecimal digits"
+            raise PlanError(msg)
+
+
+_KEEPALIVE = 30
+"""Seconds; a broker that is silent for twice as long is given up."""
+_CONNECT_SECONDS = 5.0
+_ANSWER_SECONDS = 10.0
+_QUALITY = 1
+"""Of service: at least once."""
+_HOUR = 3_600
+
+
+class BrokerError(VoileError):
+    """The broker cannot be reached or has gone; one may try again."""
+
+
+class _BrokerConnection:
+    """One connection; to be used once, and by one event loop."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        take: Callable[[MQTTMessage], None],
+        *,
+        most_unacknowledged: int,
+        most_bytes: int,
+    ) -> None:
+        """``take`` is called for each message; it may call ``pause``."""
+        self._broker = broker
+        self._take = take
+        self._bounds = (most_unacknowledged, most_bytes)
+        self._loop = asyncio.get_running_loop()
+        self._subscribed = self._loop.create_future()
+        self._ended: asyncio.Future[Exception] = self._loop.create_future()
+        self._paused = False
+        self._client = self._made()
+
+    async def open(self) -> None:
+        """Connect and subscribe; raises ``BrokerError``."""
+        connecting = asyncio.ensure_future(asyncio.to_thread(self._connect))
+        try:
+            await asyncio.shield(connecting)
+        except asyncio.CancelledError:
+            connecting.add_done_callback(self._unwanted)
+            raise
+        except (OSError, ValueError) as error:
+            raise self._error(_reason(error)) from None
+        self._listen()
+        await asyncio.wait(
+            {self._subscribed, self._ended},
+            timeout=_ANSWER_SECONDS,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        if self._ended.done():
+            raise self._ended.result()
+        if not self._subscribed.done():
+            raise self._error("it does not answer")
+
+    async def lost(self) -> None:
+        """Keep the connection alive until it is lost; raises ``BrokerError`` then."""
+        while not self._ended.done():
+            await asyncio.wait({self._ended}, timeout=_KEEPALIVE / 4)
+            self._client.loop_misc()
+            self._write()
+        raise self._ended.result()
+
+    def acknowledge(self, message: MQTTMessage) -> None:
+        """The broker need not send it again."""
+        if not self._ended.done():
+            self._client.ack(message.mid, message.qos)
+            self._write()
+
+    def pause(self) -> None:
+        """Read no more; where that lasts for long the broker ends the connection."""
+        self._paused = True
+        self._silence()
+
+    def resume(self) -> None:
+        """Read again."""
+        self._paused = False
+        self._listen()
+
+    def close(self) -> None:
+        """End the connection, not the session."""
+        self._client.disconnect()
+        self._client.loop_write()
+        self._end("closed")
+
+    def _unwanted(self, connecting: asyncio.Future[None]) -> None:
+        """Close what was opened when nobody waited for it any more."""
+        if not connecting.cancelled() and connecting.exception() is None:
+            self.close()
+
+    def _made(self) -> Client:
+        from paho.mqtt.client import Client  # noqa: PLC0415 - of an extra
+        from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415
+
+        broker, newer = self._broker, self._is_newer
+        client = Client(
+            CallbackAPIVersion.VERSION2,
+            broker.client_id,
+            clean_session=None if newer else False,
+            protocol=MQTTProtocolVersion.MQTTv5 if newer else MQTTProtocolVersion.MQTTv311,
+            reconnect_on_failure=False,
+            manual_ack=True,
+        )
+        client.connect_timeout = _CONNECT_SECONDS
+        if broker.user:
+            client.username_pw_set(broker.user, broker.password())
+        if (context := broker.tls_context()) is not None:
+            client.tls_set_context(context)
+        client.on_connect = self._connected
+        client.on_subscribe = self._answered
+        client.on_message = lambda client, data, message: self._take(message)
+        client.on_disconnect = lambda client, data, flags, why, more: self._end(str(why))
+        client.on_socket_close = lambda client, data, socket: self._silence()
+        return client
+
+    @property
+    def _is_newer(self) -> bool:
+        return self._broker.version == "5"
+
+    def _connect(self) -> None:
+        """Of a thread."""
+        host, port = self._broker.where
+        if self._is_newer:
+            self._client.connect(
+                host, port, _KEEPALIVE, clean_start=False, properties=self._properties()
+            )
+        else:
+            self._client.connect(host, port, _KEEPALIVE)
+
+    def _properties(self) -> Properties:
+        from paho.mqtt.packettypes import PacketTypes  # noqa: PLC0415 - of an extra
+        from paho.mqtt.properties import Properties  # noqa: PLC0415
+
+        asked: Properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        asked.SessionExpiryInterval = round(self._broker.session_hours * _HOUR)
+        asked.ReceiveMaximum, asked.MaximumPacketSize = self._bounds
+        return asked
+
+    def _connected(
+        self, client: Client, data: object, flags: object, why: ReasonCode, more: object
+    ) -> None:
+        """Subscribe again each time: a broker that was started again may know nothing of us."""
+        if why.is_failure:
+            self._end(f"it refuses us: {why}")
+        elif self._is_newer:
+            from paho.mqtt.subscribeoptions import SubscribeOptions  # noqa: PLC0415 - of an extra
+
+            options = SubscribeOptions(_QUALITY, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
+            client.subscribe(self._broker.topic, options=options)
+        else:
+            client.subscribe(self._broker.topic, _QUALITY)
+
+    def _answered(
+        self, client: Client, data: object, number: int, whys: list[ReasonCode], more: object
+    ) -> None:
+        if any(why.is_failure for why in whys):
+            self._end(f"it does not let us subscribe to {self._broker.topic}")
+        elif not self._subscribed.done():
+            self._subscribed.set_result(None)
+
+    def _listen(self) -> None:
+        socket = self._client.socket()
+        if socket is not None and not self._paused:
+            self._loop.add_reader(socket, self._read)
+            self._loop.call_soon(self._read)  # TLS may hold more than the socket
+
+    def _silence(self) -> None:
+        socket = self._client.socket()
+        if socket is not None:
+            self._loop.remove_reader(socket)
+            self._loop.remove_writer(socket)
+
+    def _read(self) -> None:
+        """Take what has come."""
+        again = True
+        while again and not self._paused and not self._ended.done():
+            try:
+                if self._client.loop_read():
+                    self._end("the connection was lost")
+            except Exception as error:  # of paho-mqtt, where the broker does not speak MQTT
+                self._fail(error)
+            socket: Any = self._client.socket()
+            again = bool(self._broker.tls and socket is not None and socket.pending())
+        self._write()
+
+    def _write(self) -> None:
+        """Send what waits, and the rest when the socket takes more."""
+        socket = self._client.socket()
+        if socket is None or self._ended.done():
+            return
+        if self._client.loop_write():
+            self._end("the connection was lost")
+        elif self._client.want_write():
+            self._loop.add_writer(socket, self._write)
+        else:
+            self._loop.remove_writer(socket)
+
+    def _end(self, why: str) -> None:
+        self._fail(self._error(why))
+
+    def _fail(self, error: Exception) -> None:
+        if not self._ended.done():
+            self._ended.set_result(error)
+
+    def _error(self, why: str) -> BrokerError:
+        return BrokerError(f"the MQTT broker {self._broker.name}: {why}")
+
+
+def _reason(error: Exception) -> str:
+    """Why there is no connection, in words of the system."""
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not believed ({error.verify_message})"
+        case ssl.SSLError():
+            return f"it does not speak TLS as we do ({error.reason})"
+        case gaierror():
+            return "its name is not known"
+        case TimeoutError():
+            return "it does not answer"
+        case OSError():
+            return f"it cannot be reached ({error.strerror})"
+    return "its host is none"
+
 
 _MOST_WAITING = 200
 _MOST_BYTES = LIVE.size + 1024
@@ -80,7 +494,7 @@ class _Intake:
         self._working: set[asyncio.Task[None]] = set()
         self._waiting = 0
         self._ending = False
-        self._connection = BrokerConnection(
+        self._connection = _BrokerConnection(
             broker, self._came, most_unacknowledged=_MOST_WAITING, most_bytes=_MOST_BYTES
         )
 

@@ -1,4 +1,13 @@
-"""What the operator chooses about the service: its address, its limits, how long it waits."""
+"""What the operator chooses about the service: its address, its limits, how long it waits.
+
+Where companies may be told, and by which mail server: ``[hooks]`` of share.toml.
+
+What is measured of a service: ``[telemetry]`` of share.toml.
+
+Both are off by default, and of a request they hold its method, its route (as it is declared, such
+as ``/api/v1/trucks/{truck}``), the status of the answer, what became of a position and how long it
+took: no path as it was called, no query, header, body, address or number of anything.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +15,26 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from voile_base.errors import PlanError, nearest
+from voile_base.errors import InputError, PlanError, nearest
+from voile_share.platform.vault import secret_text
 
-__all__ = ["Options", "Rate", "RequestRates", "check_known", "chosen_in", "like"]
+__all__ = [
+    "ADDRESS",
+    "HookOptions",
+    "Options",
+    "Rate",
+    "RequestRates",
+    "Telemetry",
+    "check_known",
+    "like",
+]
+
 
 _MOST_PORT = 65_535
 _ADDRESS = re.compile(
@@ -126,11 +148,11 @@ class Options:
         """Options from the tables ``[service]`` and ``[rates]``; raises ``PlanError``."""
         defaults = cls()
         known = [field.name for field in fields(cls) if field.name != "rates"]
-        chosen = chosen_in(service, defaults, known, "option")
+        chosen = _chosen_in(service, defaults, known, "option")
         return cls(**chosen, rates=RequestRates.from_document(rates))
 
 
-def chosen_in(
+def _chosen_in(
     table: Mapping[str, Any], defaults: object, known: list[str], what: str
 ) -> dict[str, Any]:
     """What a table says, each of the kind of its default; raises ``PlanError``."""
@@ -185,3 +207,111 @@ def _is_number(value: object) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return math.isfinite(value) and value > 0
+
+
+ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}")
+_TLS = ("starttls", "tls", "none")
+
+
+@dataclass(frozen=True)
+class HookOptions:
+    """Raises ``PlanError`` where they cannot be."""
+
+    private_networks: bool = False
+    """Whether addresses of private networks, and http, may be called: whoever has a company's
+    token could so reach what stands behind your firewall."""
+    mail_host: str = ""
+    """The server that takes mail; empty: none is sent."""
+    mail_port: int = 587
+    mail_tls: str = "starttls"
+    """``starttls``, ``tls`` or, on this machine alone, ``none``."""
+    mail_user: str = ""
+    mail_password_file: str = ""
+    """Its first line is the password; only its owner may read it."""
+    mail_sender: str = ""
+    """Whom mails come from."""
+    folder: Path = Path()
+
+    def __post_init__(self) -> None:
+        if self.mail_tls not in _TLS:
+            msg = f"mail_tls of hooks must be one of: {', '.join(_TLS)}"
+            raise PlanError(msg)
+        if self.mail_tls == "none" and self.mail_host not in {"", "localhost", "127.0.0.1", "::1"}:
+            msg = 'mail_tls = "none" is for a server on this machine: others read what is sent'
+            raise PlanError(msg)
+        if self.mail_host and not ADDRESS.fullmatch(self.mail_sender):
+            msg = "mail_sender of hooks must be an address, such as voile@share.example.org"
+            raise PlanError(msg)
+
+    @classmethod
+    def from_document(cls, table: Mapping[str, Any], folder: Path) -> Self:
+        """That of the table ``[hooks]``; raises ``PlanError``."""
+        known = [one.name for one in fields(cls) if one.name != "folder"]
+        return cls(**_chosen_in(table, cls, known, "setting of hooks"), folder=folder)
+
+    def password(self) -> str | None:
+        """That of the mail server; raises ``InputError``."""
+        if not self.mail_password_file:
+            return None
+        path = self.folder / self.mail_password_file
+        lines = secret_text(path, "the password of mail").splitlines()
+        if not lines or not lines[0]:
+            msg = f"{path} must hold the password of mail in its first line"
+            raise InputError(msg)
+        return lines[0]
+
+
+_LEAST_TOKEN = 20
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """Where measurements may be fetched, and where traces go; raises ``PlanError``."""
+
+    metrics_token_file: str = ""
+    """Who sends what its first line says gets ``/metrics``; only its owner may read it."""
+    traces: str = ""
+    """Where traces go by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces."""
+    sampled: float = 0.01
+    """The share of requests that are traced, above 0, to 1."""
+    folder: Path = Path()
+    """Where names of files begin."""
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.traces)
+        if self.traces and (parts.scheme not in {"http", "https"} or not parts.hostname):
+            msg = "traces of telemetry must be like http://127.0.0.1:4318/v1/traces"
+            raise PlanError(msg)
+        if not 0 < self.sampled <= 1:
+            msg = "sampled of telemetry must be a number above 0, to 1"
+            raise PlanError(msg)
+
+    @classmethod
+    def from_document(cls, table: Mapping[str, Any], folder: Path) -> Self:
+        """That of the table ``[telemetry]``; raises ``PlanError``."""
+        known = [one.name for one in fields(cls) if one.name != "folder"]
+        return cls(**_chosen_in(table, cls, known, "setting of telemetry"), folder=folder)
+
+    def check(self) -> None:
+        """Raise ``InputError`` where a library or the token is missing or not fit."""
+        self.token()
+        if self.traces:
+            try:
+                for name in ("sdk.trace", "exporter.otlp.proto.http.trace_exporter"):
+                    import_module(f"opentelemetry.{name}")
+            except ImportError:
+                msg = (
+                    "traces of share.toml need OpenTelemetry: pip install 'voile-share[telemetry]'"
+                )
+                raise InputError(msg) from None
+
+    def token(self) -> str | None:
+        """What opens ``/metrics``; None: nothing does.  Raises ``InputError``."""
+        if not self.metrics_token_file:
+            return None
+        path = self.folder / self.metrics_token_file
+        token = secret_text(path, "the token of metrics").strip()
+        if len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable():
+            msg = f"{path} must hold a token of {_LEAST_TOKEN} characters at least, in one line"
+            raise InputError(msg)
+        return token

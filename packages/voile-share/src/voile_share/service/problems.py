@@ -5,13 +5,17 @@
 
 A reason keeps its meaning once published.  Nothing of a request is ever in an answer: neither
 bodies nor tokens, positions or names; only where in it something is wrong.
+
+What the operator is told: sentences without positions, tokens or anything else of a request.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
@@ -21,15 +25,16 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from voile_base.errors import place_of_fault
 from voile_share.ingest import REASONS, IngestError
 from voile_share.platform import REFUSALS, AccessError, BusyError
 from voile_share.protocol import Reason, RejectedError
-from voile_share.service.notices import Notices
 from voile_share.store import Appended, ConflictError, StoreError
 
 __all__ = [
     "COMMON",
     "TITLES",
+    "Notices",
     "ProblemDetails",
     "ProblemError",
     "document_of",
@@ -40,6 +45,59 @@ __all__ = [
     "response_of",
     "status_of",
 ]
+
+
+_QUIET_SECONDS = 60.0
+_MOST_KINDS = 1_000
+_MOST_RECENT = 50
+
+
+class Notices:
+    """Tells the operator, and says the same again after a minute at the earliest."""
+
+    def __init__(
+        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``tell`` is called from any thread."""
+        self._tell = tell
+        self._clock = clock
+        self._said: dict[str, float] = {}
+        self._lock = Lock()
+        self._recent: deque[tuple[float, str]] = deque(maxlen=_MOST_RECENT)
+
+    def say(self, message: str) -> None:
+        """Tell something; where that cannot be written, the next time is the first."""
+        with self._lock:
+            now = self._clock()
+            if now - self._said.get(message, -_QUIET_SECONDS) < _QUIET_SECONDS:
+                return
+            if len(self._said) >= _MOST_KINDS:
+                self._said.clear()
+            self._said[message] = now
+            self._recent.append((time.time(), message))
+        try:
+            self._tell(message)
+        except OSError:
+            # The log has no room, or its reader is gone: callers are answered all the same.
+            with self._lock:
+                self._said.pop(message, None)
+
+    def recent(self) -> Sequence[tuple[float, str]]:
+        """When what was told last, the latest first; seconds since 1970."""
+        with self._lock:
+            return list(reversed(self._recent))
+
+    def news(self, message: str) -> None:
+        """Tell how things stand now, however lately that was so before."""
+        with self._lock:
+            self._said.pop(message, None)
+        self.say(message)
+
+    def fault(self, error: BaseException) -> None:
+        """Tell of an exception that nobody expected: its kind and its place alone."""
+        place = place_of_fault(error) if error.__traceback__ else type(error).__name__
+        self.say(f"a fault of Voile: {place}")
+
 
 MEDIA_TYPE = "application/problem+json"
 

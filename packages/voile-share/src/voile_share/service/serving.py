@@ -28,13 +28,11 @@ from fastapi import FastAPI
 from prometheus_client import multiprocess
 
 from voile_base.errors import InputError, VoileError
-from voile_share.platform.collecting import collect_seldom
-from voile_share.platform.parent import end_with_parent
+from voile_share.platform.writers import collect_seldom, end_with_parent
 from voile_share.service.app import application
-from voile_share.service.connection import bounded_protocol
-from voile_share.service.connections import within_files
+from voile_share.service.connections import bounded_protocol, within_files
 from voile_share.service.folder import Configuration, alone, open_platform, road_map
-from voile_share.service.measures import SEVERAL
+from voile_share.service.observing import SEVERAL
 from voile_share.service.options import Options
 
 if TYPE_CHECKING:

@@ -1,19 +1,22 @@
 """Where a platform keeps things: the interface of stores, and stores in SQLite and PostgreSQL."""
 
 from voile_share.store.outbox import StoredHook, WaitingMessage
-from voile_share.store.overview import FleetRow, ParcelRow
-from voile_share.store.people import AuditLine, BrowserSession, User, UserRole
+from voile_share.store.people import AuditLine, BrowserSession, FleetRow, ParcelRow, User, UserRole
 from voile_share.store.postgres import PostgresStore
-from voile_share.store.protocols import Appended, ConflictError, Directory, ReportLog, StoreError
-from voile_share.store.records import (
+from voile_share.store.protocols import (
     AccessToken,
+    Appended,
     ArrivalPast,
     Company,
+    ConflictError,
     Device,
+    Directory,
     Entry,
     Mail,
     MailBounds,
     Parcel,
+    ReportLog,
+    StoreError,
     TokenRole,
     TrackingLink,
     Truck,

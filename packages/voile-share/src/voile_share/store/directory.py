@@ -9,12 +9,13 @@ from hashlib import sha256
 
 from voile_share.ingest.tokens import DeviceToken
 from voile_share.store.log import save_states
-from voile_share.store.protocols import ConflictError, Directory
-from voile_share.store.records import (
+from voile_share.store.protocols import (
     AccessToken,
     ArrivalPast,
     Company,
+    ConflictError,
     Device,
+    Directory,
     Mail,
     MailBounds,
     Parcel,
@@ -22,7 +23,7 @@ from voile_share.store.records import (
     TrackingLink,
     Truck,
 )
-from voile_share.store.sql import Connection, Database, Row, checked_text, marks
+from voile_share.store.schema import Connection, Database, Row, checked_text, marks
 
 __all__ = ["SQLDirectory"]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from voile_share.store.protocols import ConflictError
-from voile_share.store.sql import Connection, Database
+from voile_share.store.schema import Connection, Database
 
 __all__ = ["SQLOutbox", "StoredHook", "WaitingMessage"]
 

@@ -31,11 +31,9 @@ from voile_base.errors import InputError
 from voile_share.store.directory import SQLDirectory
 from voile_share.store.log import SQLReportLog
 from voile_share.store.outbox import SQLOutbox
-from voile_share.store.overview import SQLOverview
-from voile_share.store.people import SQLPeople
+from voile_share.store.people import SQLOverview, SQLPeople
 from voile_share.store.protocols import ConflictError, StoreError
-from voile_share.store.schema import FORMAT, SQLITE, migrate_once, refuse_newer
-from voile_share.store.sql import Row
+from voile_share.store.schema import FORMAT, SQLITE, Row, migrate_once, refuse_newer
 from voile_share.store.upkeep import SQLUpkeep
 
 __all__ = ["SQLiteStore"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from voile_share.protocol import Record, RejectedError
-from voile_share.store.sql import Connection, Database, Row, marks
+from voile_share.store.schema import Connection, Database, Row, marks
 
 __all__ = ["SQLUpkeep", "SealedColumn"]
 

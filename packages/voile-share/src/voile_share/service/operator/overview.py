@@ -1,11 +1,19 @@
-"""What people who are signed in are shown: of their company, or of all."""
+"""What people who are signed in are shown: of their company, or of all.
+
+The fleet as a picture: circles that hold a truck nine times out of ten, over great roads.
+
+Pure functions from degrees to the numbers of an SVG, whose colours are the style sheet's.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -13,14 +21,142 @@ from voile_base.errors import InputError
 from voile_share.ingest import AHEAD_SECONDS
 from voile_share.platform import Platform
 from voile_share.platform.links import LabelledLink
-from voile_share.platform.troubles import REMEDIES, trouble_text
+from voile_share.platform.trucks import REMEDIES, trouble_text
 from voile_share.platform.writing import stream_context
 from voile_share.positions import spent_on
 from voile_share.protocol import day_of
-from voile_share.service.operator.drawing import DrawnTruck
 from voile_share.store import Company, FleetRow, ParcelRow, TrackingLink
 
-__all__ = ["LinkRow", "Overview", "Row", "TruckPage"]
+__all__ = ["Overview", "picture"]
+
+
+WIDTH, HEIGHT = 960.0, 540.0
+_MARGIN = 40.0
+_METRES = 111_320.0
+"""Of a degree of latitude."""
+_LEAST_SPAN = 0.05
+_MOST_POINTS = 20_000
+_GREAT = ("motorway", "trunk", "primary", "secondary")
+_NINE_OF_TEN = math.sqrt(2 * math.log(10)) / math.sqrt(math.pi / 2)
+"""Times the mean displacement of Gaussian noise."""
+
+
+@dataclass(frozen=True)
+class _DrawnTruck:
+    """A truck that is to be drawn."""
+
+    latitude: float
+    longitude: float
+    displacement: float
+    """Metres that the position is off on average."""
+    title: str
+    href: str
+    state: str
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """A truck in the picture."""
+
+    x: float
+    y: float
+    radius: float
+    title: str
+    href: str
+    state: str
+
+
+@dataclass(frozen=True)
+class _MapPicture:
+    """What the page draws."""
+
+    marks: Sequence[_Mark]
+    roads: Sequence[str]
+    """Paths of lines."""
+    kilometre: float
+    """How long one is."""
+    attribution: str = ""
+    """Whose roads they are."""
+    width: float = WIDTH
+    height: float = HEIGHT
+
+
+@dataclass(frozen=True)
+class _Frame:
+    south: float
+    west: float
+    scale: float
+    """Units for a degree of latitude."""
+    squeeze: float
+
+    def place(self, latitude: float, longitude: float) -> tuple[float, float]:
+        x = (longitude - self.west) * self.scale * self.squeeze
+        return _MARGIN + x, HEIGHT - _MARGIN - (latitude - self.south) * self.scale
+
+
+def picture(trucks: Sequence[_DrawnTruck], roads: bytes | None) -> _MapPicture | None:
+    """All trucks in one frame; None where there are none.  ``roads``: a ``MapFile``'s body."""
+    if not trucks:
+        return None
+    frame = _frame(trucks)
+    marks = []
+    for truck in trucks:
+        x, y = frame.place(truck.latitude, truck.longitude)
+        radius = truck.displacement * _NINE_OF_TEN / _METRES * frame.scale
+        marks.append(
+            _Mark(round(x, 1), round(y, 1), round(radius, 1), truck.title, truck.href, truck.state)
+        )
+    lines = () if roads is None else tuple(_paths(roads, frame))
+    whose = "" if roads is None else _read(roads)[1]
+    return _MapPicture(marks, lines, round(1000 / _METRES * frame.scale, 1), whose)
+
+
+def _frame(trucks: Sequence[_DrawnTruck]) -> _Frame:
+    around = max(one.displacement for one in trucks) * _NINE_OF_TEN / _METRES
+    souths = [one.latitude + side for one in trucks for side in (-around, around)]
+    wests = [one.longitude for one in trucks]
+    middle = (min(souths) + max(souths)) / 2
+    squeeze = max(math.cos(math.radians(middle)), 0.01)
+    tall = max(max(souths) - min(souths), _LEAST_SPAN)
+    wide = max((max(wests) - min(wests)) * squeeze, _LEAST_SPAN)
+    scale = min((HEIGHT - 2 * _MARGIN) / tall, (WIDTH - 2 * _MARGIN) / wide)
+    south = middle - (HEIGHT - 2 * _MARGIN) / scale / 2
+    west = (min(wests) + max(wests)) / 2 - (WIDTH - 2 * _MARGIN) / scale / squeeze / 2
+    return _Frame(south, west, scale, squeeze)
+
+
+def _paths(roads: bytes, frame: _Frame) -> Iterator[str]:
+    """Great roads within the frame; in the order of their rank, as many as are drawn at once."""
+    drawn = 0
+    for line in _read(roads)[0]:
+        points = [frame.place(*point) for point in line]
+        across, down = [x for x, _ in points], [y for _, y in points]
+        if min(across) > WIDTH or max(across) < 0 or min(down) > HEIGHT or max(down) < 0:
+            continue
+        drawn += len(points)
+        if drawn > _MOST_POINTS:
+            return
+        yield "M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in points)
+
+
+@lru_cache(maxsize=1)
+def _read(roads: bytes) -> tuple[Sequence[Sequence[tuple[float, float]]], str]:
+    """The great roads of a map (``map.document``), in degrees, and whose they are."""
+    document = json.loads(roads)
+    lines = []
+    for layer in document["layers"]:
+        if layer["rank"] not in _GREAT:
+            continue
+        latitude, longitude = document["middle"]
+        steps = iter(layer["steps"])
+        for count in layer["counts"]:
+            line = []
+            for _ in range(count):
+                latitude, longitude = latitude + next(steps), longitude + next(steps)
+                line.append((latitude / 1e5, longitude / 1e5))
+            lines.append(line)
+    return lines, str(document.get("attribution", ""))
+
 
 PAGE = 200
 """Trucks, parcels or links on a page."""
@@ -30,7 +166,7 @@ _LATE, _SILENT = 2, 12
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """A truck as it is shown."""
 
     truck: FleetRow
@@ -40,7 +176,7 @@ class Row:
     """Since the slot of its last report began."""
     spent: float | None
     """Epsilon of this day; None of trucks that hold their keys."""
-    seen: DrawnTruck | None
+    seen: _DrawnTruck | None
     trouble: str = ""
     """Why nothing is published for what its tracker sends, and what helps."""
 
@@ -56,7 +192,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class LinkRow:
+class _LinkRow:
     """An open link as it is shown; of which parcel it is nobody has said."""
 
     link: TrackingLink
@@ -65,10 +201,10 @@ class LinkRow:
 
 
 @dataclass(frozen=True)
-class TruckPage:
+class _TruckPage:
     """A page of trucks."""
 
-    rows: Sequence[Row]
+    rows: Sequence[_Row]
     counts: Counter[str]
     following: int | None
     """After which number the next page begins."""
@@ -81,14 +217,14 @@ class Overview:
         self._platform = platform
         self._store = store
 
-    def fleet(self, company: str | None, after: int = 0) -> TruckPage:
+    def fleet(self, company: str | None, after: int = 0) -> _TruckPage:
         """Trucks in the order of their creation."""
         found = self._store.fleet(company, self._platform.clock(), after, PAGE + 1)
         rows = [self._row(one) for one in found[:PAGE]]
         following = rows[-1].truck.number if len(found) > PAGE else None
-        return TruckPage(rows, Counter(one.state for one in rows), following)
+        return _TruckPage(rows, Counter(one.state for one in rows), following)
 
-    def truck(self, company: str | None, number: bytes) -> Row | None:
+    def truck(self, company: str | None, number: bytes) -> _Row | None:
         """One; None where there is none."""
         found = self._store.fleet_truck(company, self._platform.clock(), number)
         return None if found is None else self._row(found)
@@ -117,7 +253,7 @@ class Overview:
         now, links = self._platform.clock(), self._store.links(truck)
         return [LabelledLink(one, self._platform.label(one)) for one in links if one.is_open(now)]
 
-    def links(self, company: str | None, search: str = "") -> tuple[Sequence[LinkRow], bool]:
+    def links(self, company: str | None, search: str = "") -> tuple[Sequence[_LinkRow], bool]:
         """Open links whose label holds some words, the latest of each company first.
 
         And whether there are more than are shown on one page.
@@ -125,13 +261,13 @@ class Overview:
         found = list(islice(self._labelled(company, search), PAGE + 1))
         return found[:PAGE], len(found) > PAGE
 
-    def _labelled(self, company: str | None, search: str) -> Iterator[LinkRow]:
+    def _labelled(self, company: str | None, search: str) -> Iterator[_LinkRow]:
         now = self._platform.clock()
         for one in self._store.companies():
             if one.closed is None and company in {None, one.company}:
                 for named in reversed(self._platform.links_of(one, search)):
                     if named.link.is_open(now):
-                        yield LinkRow(named.link, named.label, one)
+                        yield _LinkRow(named.link, named.label, one)
 
     def revoke(self, company: str | None, identity: str) -> str | None:
         """Close an open link by its id; the number of its company, None where there is none."""
@@ -146,7 +282,7 @@ class Overview:
             return str(owner.company)
         return None
 
-    def _row(self, truck: FleetRow) -> Row:
+    def _row(self, truck: FleetRow) -> _Row:
         now, slot_seconds = self._platform.clock(), self._platform.settings.slot_seconds
         missed = None if truck.slot is None else (now - truck.slot) / slot_seconds
         match missed:
@@ -162,7 +298,7 @@ class Overview:
                 state = "here"
         minutes = None if truck.slot is None else int((now - truck.slot) // 60)
         seen, spent = self._seen(truck, state), self._spent(truck, now)
-        return Row(truck, state, minutes, spent, seen, self._trouble(truck, state))
+        return _Row(truck, state, minutes, spent, seen, self._trouble(truck, state))
 
     def _trouble(self, truck: FleetRow, state: str) -> str:
         if state == "ahead":
@@ -181,12 +317,12 @@ class Overview:
             return None
         return spent_on(state, day_of(int(now)), self._platform.settings.delta)
 
-    def _seen(self, truck: FleetRow, state: str) -> DrawnTruck | None:
+    def _seen(self, truck: FleetRow, state: str) -> _DrawnTruck | None:
         settings = self._platform.settings
         shown, level = self._platform.shown(truck.truck), settings.operator_level
         if shown is None or level is None:
             return None
-        return DrawnTruck(
+        return _DrawnTruck(
             shown.latitude,
             shown.longitude,
             settings.displacements[level],

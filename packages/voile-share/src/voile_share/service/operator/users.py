@@ -5,13 +5,21 @@ failures in a row a name is locked for half a minute, and for twice as long afte
 to an hour; what is typed meanwhile is not looked at.  A name that is unknown, disabled or locked
 costs as much work (and ``Gate`` answers all refusals after the same time).
 Passwords are drawn, of 100 bits, and shown once.
+
+The audit log: who did what and when, in entries that name the one before them.
+
+An entry holds the name of somebody who signs in, and numbers of companies and ids of links, which
+open nothing; never a position, a password, a code, a token or an address of the network.  Whoever
+changes the database can write a log of his own: keep the last digest elsewhere, such as by `voile
+share audit --json` once a day.
 """
 
 from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -24,12 +32,71 @@ from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_share.ingest import issue, token_hash
 from voile_share.platform import Vault
-from voile_share.platform.access import AccessError, printable
+from voile_share.platform.core import AccessError, printable
 from voile_share.platform.rotation import factor_context
-from voile_share.service.operator.journal import Journal
 from voile_share.store import BrowserSession, User, UserRole
+from voile_share.store.people import BEGINNING, AuditLine, chained
 
-__all__ = ["NewCredentials", "Users"]
+__all__ = ["Journal", "NewCredentials", "Users"]
+
+
+_AT_ONCE = 1_000
+COMMAND_LINE = "command line"
+"""Who did what nobody signed in for."""
+
+
+@dataclass(frozen=True)
+class _Done:
+    """An entry."""
+
+    number: int
+    at: float
+    who: str
+    what: str
+    about: str
+    company: str | None
+    """The number of the company that it is about; None: all."""
+    digest: bytes
+
+
+class Journal:
+    """The audit log of a store."""
+
+    def __init__(self, store: Any, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+
+    def write(self, who: str, what: str, about: str = "", company: str | None = None) -> None:
+        """Append an entry; raises ``StoreError``."""
+        entry = {"at": self._clock(), "who": who, "what": what, "about": about, "of": company}
+        self._store.add_audit(json.dumps(entry, ensure_ascii=False))
+
+    def last(self, limit: int, before: int = 2**62) -> list[_Done]:
+        """The last entries, the latest first."""
+        return [_done(line) for line in self._store.audit(before, limit)]
+
+    def all(self) -> Iterator[_Done]:
+        """All in their order; raises ``InputError`` at one that does not follow the one before."""
+        number, digest = 0, BEGINNING
+        while lines := self._store.audit_after(number, _AT_ONCE):
+            for line in lines:
+                digest = chained(digest, line.entry)
+                if (line.number, line.digest) != (number + 1, digest):
+                    msg = (
+                        f"entry {number + 1} of the audit log is not what was written: it, or one "
+                        "before it, was changed or taken out"
+                    )
+                    raise InputError(msg)
+                number = line.number
+                yield _done(line)
+
+
+def _done(line: AuditLine) -> _Done:
+    held = json.loads(line.entry)
+    return _Done(
+        line.number, held["at"], held["who"], held["what"], held["about"], held["of"], line.digest
+    )
+
 
 _MOST_NAME = 64
 _PASSWORD = 20
