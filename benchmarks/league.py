@@ -238,7 +238,8 @@ def _placed(name: str, kind: str, record: AuditRecord, scores: Scores) -> Placed
 
 
 def _excess(record: AuditRecord, risk: str) -> float:
-    return max((one["excess"] for one in record.risks if one["risk"] == risk), default=np.nan)
+    found = (one["excess"]["value"] for one in record.risks if one["risk"] == risk)
+    return max(found, default=np.nan)
 
 
 def _measured(record: AuditRecord, name: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ from typing import Any
 import polars as pl
 import pytest
 
+from voile.attack.protocol import Estimate
+from voile.audit.risk import Risk
 from voile.policy.criteria.identifiers import categories
 from voile.policy.stated import policy_of_text, policy_schema, read_policy
 from voile.policy.templates import template_names
 from voile.policy.verdict import read_verdict, verdict_document, verdict_schema
 from voile.release.manifest import manifest_of
+from voile.study.documents import json_text, sealed
 from voile_base.errors import InputError
 from voile_tests.policy.cases import CONTROL, ORIGINAL, audited, policy, studied, tick_all, voile
 
@@ -132,6 +136,41 @@ def test_every_risk_of_a_copy_is_found(copied: Path) -> None:
     for name in ("singling out", "linkability", "inference"):
         of = [one for one in verdict["rulings"] if one["asks"].startswith(name)]
         assert any(not one["passed"] and one["low"] > one["limit"] for one in of), name
+
+
+def _with_rates(judged: Path, place: Path, of_original: int, of_control: int, guess: int) -> Path:
+    """An audit whose one figure of inference is of so many of 200 targets; sealed anew."""
+    shutil.copytree(judged, place)
+    document = json.loads((place / "audit.json").read_text())
+    main, control, guessing = (
+        Estimate.of_total(won, 200) for won in (of_original, of_control, guess)
+    )
+    risk = Risk("inference", "income", "it is told", 200, main, control, guessing)
+    document["risks"] = [risk.document()]
+    (place / "audit.json").write_text(json_text(sealed(document)))
+    return place
+
+
+@pytest.mark.parametrize(
+    ("rates", "status", "why"),
+    [
+        ((200, 200, 60), 0, "control 100%, which leaves nothing open: of what guessing leaves"),
+        ((200, 200, 196), 4, "control 100%, which leaves nothing open: of what guessing leaves"),
+        ((200, 200, 200), 4, "control 100%, which leaves nothing open: of what guessing leaves"),
+        ((200, 196, 60), 4, "income: 100% against control 98%"),
+        ((100, 100, 60), 0, "income: 50% against control 50%"),
+    ],
+)
+def test_a_control_that_leaves_nothing_open_passes_where_guessing_leaves_much(
+    copied: Path, tmp_path: Path, rates: tuple[int, int, int], status: int, why: str
+) -> None:
+    """What all of 200 tell of everybody passes; not where nearly everybody has the same value."""
+    place = _with_rates(copied, tmp_path / "judged", *rates)
+    stated = policy(tmp_path, 'kind = "risk"\nname = "inference"\nmost = 0.25')
+    told, verdict = _told(place, stated)
+    (one,) = (each for each in verdict["rulings"] if each["kind"] == "risk")
+    assert (told, one["passed"]) == (status, status == 0), one
+    assert why in one["why"]
 
 
 def test_a_release_that_keeps_its_promise_passes(study: Path, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def _edit(path: Path, change: Callable[[dict[str, Any]], None], *, seal: bool = 
 def _tamed(document: dict[str, Any]) -> None:
     """No risk is found, and no attack succeeds."""
     for risk in document["risks"]:
-        risk["found"], risk["excess"] = False, 0.0
+        risk["found"], risk["excess"] = False, {"value": 0.0, "low": 0.0, "high": 0.0}
         risk["main"] = {"value": 0.0, "low": 0.0, "high": 0.0}
     for attack in document["attacks"]:
         attack["success"] = {"value": 0.0, "low": 0.0, "high": 0.0}

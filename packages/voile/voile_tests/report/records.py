@@ -251,9 +251,9 @@ def audited(**more: Any) -> AuditRecord:
         "unused": [],
         "risks": [
             {"risk": "singling out", "of": "predicates of several columns", "main": rate(0.7),
-             "control": rate(0.1), "excess": 0.67, "found": True, **risk},
+             "control": rate(0.1), "excess": rate(0.67), "found": True, **risk},
             {"risk": "inference", "of": "income", "main": rate(0.4), "control": rate(0.39),
-             "excess": 0.02, "found": False, **risk},
+             "excess": rate(0.02), "found": False, **risk},
         ],
         "risks_skipped": [{"name": "linkability", "reason": "two sets of columns are needed"}],
         "attacks": attacks(),

@@ -257,19 +257,23 @@ class Estimate:
     def of_total(cls, total: float, count: int, together: int = 1) -> Self:
         """The mean of ``count`` numbers between 0 and 1 that add up to ``total``.
 
-        Wilson's interval for a share: numbers between 0 and 1 with a given mean vary most where
-        all are 0 or 1, so it is on the safe side for all others.  Without any numbers nothing is
-        known: 0, between 0 and 1.  So many intervals as ``together`` hold all at once (Bonferroni).
+        The exact interval of a share (Clopper and Pearson, "The use of confidence or fiducial
+        limits illustrated in the case of the binomial", Biometrika 26, 1934), its beta
+        distributions taken at whatever total: numbers between 0 and 1 with a given mean vary most
+        where all are 0 or 1, so it is on the safe side for all others.  Wilson's, which is up to a
+        tenth narrower, holds a share near 0 or 1 in 84 of 100 draws.  Without any numbers nothing
+        is known: 0, between 0 and 1.  So many intervals as ``together`` hold all at once
+        (Bonferroni).
         """
         if count == 0:
             return cls(0.0, 0.0, 1.0)
-        mean = min(max(total / count, 0.0), 1.0)
-        quantile = float(special.ndtri(1 - (1 - _CONFIDENCE_BELOW) / together))
-        square = quantile**2 / count
-        centre = (mean + square / 2) / (1 + square)
-        reach = math.sqrt(square * (mean * (1 - mean) + square / 4)) / (1 + square)
-        # The interval holds the mean; only rounding can say otherwise, at 0 and at 1.
-        return cls(mean, max(0.0, min(centre - reach, mean)), min(1.0, max(centre + reach, mean)))
+        won = min(max(total, 0.0), float(count))
+        beyond, lost = (1 - _CONFIDENCE_BELOW) / together, count - won
+        low = float(special.betaincinv(won, lost + 1, beyond)) if won > 0 else 0.0
+        high = float(special.betaincinv(won + 1, lost, 1 - beyond)) if lost > 0 else 1.0
+        # The interval holds the mean; only totals below 1 or rounding can say otherwise.
+        mean = won / count
+        return cls(mean, min(low, mean), max(high, mean))
 
     @classmethod
     def exactly(cls, value: float) -> Self:

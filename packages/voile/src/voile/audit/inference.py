@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.likeness import DistinctRows, Likeness
 from voile.audit.registry import Setting
@@ -117,7 +118,9 @@ class _Inferring:
                 guesses["a forest that learnt from the rows"] = learnt[group]
             won.append({by: right[truth, guess] for by, guess in guesses.items()})
         best = _best_constant(column, right)
-        guessed = right[column.value[ORIGINAL][self.drawn[ORIGINAL]], best]
+        constant = right[column.value[ORIGINAL], best]
+        everybody = bool((constant == 1).all())
+        guessed = Estimate.exactly(1.0) if everybody else constant[self.drawn[ORIGINAL]]
         goal = f"{name!r} is told from all other columns{_within(column)}"
         return Question("inference", name, goal).answered(won, guessed)
 

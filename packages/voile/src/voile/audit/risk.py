@@ -9,23 +9,38 @@ values of a set of other attributes" (``inference``).
 Each is how often an adversary succeeds against people of the original (``main``), how often the
 same adversary succeeds against people who were not in the data (``control``: what the file tells
 of everybody, which is its use), and how often somebody who has not seen the file does (``guess``).
-What the file gives away of its own people is main beyond control.  Intervals have a confidence of
-95 %; a risk is found where those of main and control, or of main and guess without a control, lie
-apart.
+What the file gives away of its own people is main beyond control: with rates m and c the excess
+1 - (1 - m) / (1 - c), the share of what the control leaves open that the adversary finds.
+Intervals have a confidence of 95 %; a risk is found where those of main and control, or of main and
+guess without a control, lie apart.
+
+The interval of the excess is that of a ratio of two rates of failure, recovered from theirs
+(MOVER-R: Donner and Zou, Statistical Methods in Medical Research 21, 2012; Newcombe, ibid. 25,
+2016), cut off at -1.  On the scale of logarithms (Zou and Donner, 2008) it breaks where a rate is
+1: with both near 1 it held the truth in 5 to 65 of 100 draws.  Where the control's interval reaches
+1, the control may leave nothing open: then nothing bounds the excess from below, and from above
+only what the adversary misses.
+
+Of several adversaries the one is named whose excess has the largest low end.  The excess that is
+told is that of the best, whoever it is: from the named one's low end to the largest high end of
+all, for one of whom little is known may be the best.  The intervals of all hold together
+(Bonferroni): the low end is below the named one's excess, which is at most the best one's, which is
+below its own high end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
-from voile.study.record import RiskDocument
+from voile.study.record import ExcessDocument, RiskDocument
 
-__all__ = ["CONTROL", "ORIGINAL", "Question", "Risk", "share_of"]
+__all__ = ["CONTROL", "ORIGINAL", "Question", "Risk", "excess_over", "share_of"]
 
 ORIGINAL, CONTROL = 0, 1
 """The groups of people in a ``Beside``."""
@@ -54,6 +69,8 @@ class Risk:
     rates alone tell."""
     reversed: bool = False
     """Whether people of the control are found whom the original does not explain."""
+    at_most: float = -1.0
+    """The largest high end of the excess of any adversary that was tried."""
 
     @property
     def beside(self) -> Estimate:
@@ -61,13 +78,14 @@ class Risk:
         return self.guess if self.control is None else self.control
 
     @property
-    def excess(self) -> float:
-        """The share of what the control leaves open that the adversary finds; at most 1."""
-        other = self.beside.value
-        return 0.0 if other >= 1 else (self.main.value - other) / (1 - other)
+    def excess(self) -> Estimate:
+        """The share of what the control leaves open that the best adversary finds; at most 1."""
+        own = excess_over(self.main, self.beside)
+        return replace(own, high=max(own.high, self.at_most))
 
     def document(self) -> RiskDocument:
         """The figures as a record holds them."""
+        excess = self.excess
         document = RiskDocument(
             risk=self.name,
             of=self.of,
@@ -76,7 +94,7 @@ class Risk:
             main=self.main.document(),  # type: ignore[typeddict-item]
             control=None if self.control is None else self.control.document(),  # type: ignore[typeddict-item]
             guess=self.guess.document(),  # type: ignore[typeddict-item]
-            excess=self.excess,
+            excess=ExcessDocument(value=excess.value, low=excess.low, high=excess.high),
             found=self.found,
             notes=list(self.notes),
         )
@@ -114,31 +132,52 @@ class Question:
         """The rates of the best of several adversaries.
 
         ``won`` has the chance of success of each adversary, by name, for each target, first those
-        of the original and then those of the control.  The best is who finds most beyond the
-        control.  All targets choose and all count: the intervals hold for all adversaries at once,
-        and so for the one that is named, and for what the best of them finds.  (Where one half
-        chooses and the other counts, in turn, two adversaries may be mixed, and what the best of
-        them finds lay in the interval in 85 of 100 simulations.)  ``guessed`` is the rate of
-        guessing, or its successes.
+        of the original and then those of the control.  All targets choose and all count.  (Where
+        one half chooses and the other counts, in turn, two adversaries may be mixed, and what the
+        best of them finds lay in the interval in 85 of 100 simulations.)  ``guessed`` is the rate
+        of guessing, or its successes.
         """
-        best, several = _best_of(won), len(won[ORIGINAL])
-        rates = [share_of(each[best], several) for each in won]
+        guess = guessed if isinstance(guessed, Estimate) else share_of(guessed)
+        several = len(won[ORIGINAL])
+        rates = {name: [share_of(each[name], several) for each in won] for name in won[ORIGINAL]}
+        excesses = {
+            name: excess_over(main, control[0] if control else guess)
+            for name, (main, *control) in rates.items()
+        }
+        best = max(rates, key=lambda name: (excesses[name].low, excesses[name].value))
+        main, *control = rates[best]
         return Risk(
             self.name,
             self.of,
             self.goal,
             len(won[ORIGINAL][best]),
-            rates[ORIGINAL],
-            rates[CONTROL] if len(rates) > 1 else None,
-            guessed if isinstance(guessed, Estimate) else share_of(guessed),
+            main,
+            control[0] if control else None,
+            guess,
             (f"the best of {several} adversaries: {best}",) if several > 1 else (),
+            at_most=max(one.high for one in excesses.values()),
         )
 
 
-def _best_of(won: Sequence[Mapping[str, NDArray[np.float64]]]) -> str:
-    """The adversary who finds most beyond the control."""
-    rates = {name: [float(each[name].mean()) for each in won] for name in won[ORIGINAL]}
-    return max(rates, key=lambda name: rates[name][ORIGINAL] - sum(rates[name][CONTROL:]))
+def excess_over(main: Estimate, beside: Estimate) -> Estimate:
+    """The share of what one rate leaves open that another finds; cut off at -1."""
+    if beside.low == 1:  # surely nothing
+        return Estimate.exactly(0.0)
+    missed, missed_low, missed_high = 1 - main.value, 1 - main.high, 1 - main.low
+    left, left_low, left_high = 1 - beside.value, 1 - beside.high, 1 - beside.low
+    product = missed * left
+    few = missed_low * (2 * missed - missed_low)
+    many = missed_high * (2 * missed - missed_high)
+    narrow, wide = left_low * (2 * left - left_low), left_high * (2 * left - left_high)
+    # The least ratio has its denominator made rational, for ``wide`` may be 0 or less.
+    root = product + sqrt(max(product**2 - few * wide, 0.0))
+    least = few / root if root > 0 else 0.0
+    most = inf
+    if narrow > 0:
+        most = (product + sqrt(max(product**2 - many * narrow, 0.0))) / narrow
+    ratio = missed / left if left > 0 else (2.0 if missed > 0 else 1.0)
+    value = max(1 - ratio, -1.0)
+    return Estimate(value, max(1 - most, -1.0), max(1 - least, value))
 
 
 def share_of(success: NDArray[np.float64], together: int = 1) -> Estimate:

@@ -33,6 +33,8 @@ __all__ = [
     "AttackDocument",
     "Better",
     "Distribution",
+    "EstimateDocument",
+    "ExcessDocument",
     "MeasureDocument",
     "Point",
     "PublicationDocument",
@@ -123,6 +125,15 @@ class AttackDocument(TypedDict):
 
 
 @closed
+class ExcessDocument(TypedDict):
+    """What is found of what is left open: at most 1, below 0 where less than that."""
+
+    value: float
+    low: float
+    high: float
+
+
+@closed
 class RiskDocument(TypedDict):
     """One of the three risks of WP216, or one that another package counts."""
 
@@ -134,8 +145,9 @@ class RiskDocument(TypedDict):
     main: EstimateDocument
     control: EstimateDocument | None
     guess: EstimateDocument
-    excess: float
-    """The share of what control, or guessing without one, leaves open that the adversary finds."""
+    excess: ExcessDocument
+    """The share of what control, or guessing without one, leaves open that the best adversary
+    finds."""
     found: bool
     """Whether main and control, or guessing without one, differ by more than chance."""
     notes: list[str]

@@ -1,16 +1,16 @@
 """The three risks of WP216, above what the same adversary finds of people who were not there.
 
-With success rates m of people in the data and c of the control, the excess is
-1 - (1 - m) / (1 - c): the share of what the control leaves open that the adversary finds.  Its
-interval follows from those of the two rates (Zou and Donner, "Construction of confidence limits
-about effect measures: a general approach", Statistics in Medicine 27, 2008: a ratio on the scale of
-its logarithm); where a rate reaches 1, from the ends of both that are worse.
+The figure is the excess that the evidence tells: with success rates m of people in the data and c
+of the control, 1 - (1 - m) / (1 - c), the share of what the control leaves open that the best
+adversary finds, with its interval (``voile.audit.risk``).  Where every person of the control is
+found, as where one column tells another of everybody, no share of what it leaves open can be told:
+then what both differ by is taken of what guessing leaves open, which is nothing where nearly
+everybody has the same value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import exp, hypot, log
 from typing import Literal
 
 from voile.audit.record import AuditRecord
@@ -18,9 +18,9 @@ from voile.policy.assumptions import Tick
 from voile.policy.case import Case
 from voile.policy.criteria.base import PolicyCriterion, Share
 from voile.policy.ruling import MeasuredFigure, Ruling, at_most
-from voile.study.record import EstimateDocument, RiskDocument
+from voile.study.record import EstimateDocument, ExcessDocument, RiskDocument
 
-__all__ = ["CONTROL_VOID", "ThreeRisks", "excess"]
+__all__ = ["CONTROL_VOID", "ThreeRisks"]
 
 CONTROL_VOID = (
     "people of the original stand in the control, or it is found more often than they are, which "
@@ -54,35 +54,37 @@ class ThreeRisks(PolicyCriterion):
             yield at_most(self.kind, asks, why, float(self.most))
 
     def _found(self, risk: RiskDocument) -> MeasuredFigure | str:
-        beside = risk["control"] or risk["guess"]
-        if risk["control"] is None and self.control:
+        control = risk["control"]
+        if control is None and self.control:
             return (
                 f"{risk['of']}: no control was given, so that nobody can tell what the file gives "
                 "away of its own people from what it tells of everybody"
             )
-        figures = excess(risk["main"], beside)
-        if figures is None:
+        rates = [one["value"] for one in (risk["main"], control or risk["guess"])]
+        if None in rates:
             return f"{risk['of']}: a rate of it is null"
-        what = "control" if risk["control"] else "guessing"
-        rates = f"{100 * (risk['main']['value'] or 0):.3g}% against {what} "
-        rates += f"{100 * (beside['value'] or 0):.3g}%"
-        return MeasuredFigure(*figures, f"{risk['of']}: {rates}", notes=tuple(risk["notes"]))
+        main, beside = (f"{100 * (rate or 0):.3g}%" for rate in rates)
+        why = f"{risk['of']}: {main} against {'control' if control else 'guessing'} {beside}"
+        ends = risk["excess"]
+        if control and control["value"] == 1:
+            ends = _of_guessing(risk["main"], control, risk["guess"])
+            why += ", which leaves nothing open: of what guessing leaves open"
+        return MeasuredFigure(
+            ends["value"], ends["low"], ends["high"], why, notes=tuple(risk["notes"])
+        )
 
 
-def excess(main: EstimateDocument, beside: EstimateDocument) -> tuple[float, float, float] | None:
-    """The excess of a rate over another with its interval, at most 1; None where one is null."""
-    ends = [one[end] for one in (main, beside) for end in ("value", "low", "high")]
-    if any(end is None for end in ends):
-        return None
-    m, m_low, m_high, c, c_low, c_high = (float(end or 0) for end in ends)
-    if c >= 1:
-        return 0.0, 0.0, 0.0 if m_high >= 1 else 1.0
-    value = (m - c) / (1 - c)
-    if max(m_high, c_high) >= 1:
-        low = -1.0 if c_high >= 1 else (m_low - c_high) / (1 - c_high)
-        return value, max(low, -1.0), max(value, (m_high - c_low) / (1 - c_low))
-    fail, fail_low, fail_high = log(1 - m), log(1 - m_high), log(1 - m_low)
-    other, other_low, other_high = log(1 - c), log(1 - c_high), log(1 - c_low)
-    low = 1 - exp(fail - other + hypot(fail_high - fail, other - other_low))
-    high = 1 - exp(fail - other - hypot(fail - fail_low, other_high - other))
-    return value, max(low, -1.0), high
+def _of_guessing(
+    main: EstimateDocument, control: EstimateDocument, guess: EstimateDocument
+) -> ExcessDocument:
+    """How far a rate lies above a control's of 1, as a share of what guessing leaves open."""
+    if guess["low"] == 1:
+        return ExcessDocument(value=0.0, low=0.0, high=0.0)
+    if guess["high"] == 1:
+        return ExcessDocument(value=0.0, low=-1.0, high=1.0)
+    left, left_least = 1 - (guess["value"] or 0), 1 - (guess["high"] or 0)
+    return ExcessDocument(
+        value=max(((main["value"] or 0) - 1) / left, -1.0),
+        low=max(((main["low"] or 0) - 1) / left_least, -1.0),
+        high=min(((main["high"] or 0) - (control["low"] or 0)) / left_least, 1.0),
+    )
