@@ -87,6 +87,32 @@ def test_what_tells_people_apart_is_known_by_its_values(tmp_path, name, values):
     assert name not in _published(plan_text(_proposal(path), "people.csv"))
 
 
+GREEK = ("Γεώργιος Παππάς", "Μαρία Βλάχου", "Ελένη Μακρή", "Χρήστος Δήμου", "Σοφία Ιωάννου")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "why"),
+    [
+        ("Θεράπων", [GREEK[r % 5] for r in range(260)], "names of persons"),
+        ("担当", [f"{'佐鈴高田伊'[r % 5]}藤 {'翔大健拓'[r % 4]}太" for r in range(260)], "names"),
+        ("ご意見", [f"駅から遠いですが、店は{r % 24}回目でした" for r in range(260)], "free text"),
+        (
+            "メモ",
+            [("また来ます", "電話は090-1234-5678まで")[r % 2] for r in range(260)],
+            "telephone",
+        ),
+        ("หมายเหตุ", ["โทร 081-234-5678ครับ", "ไม่มี"] * 130, "telephone"),
+    ],
+)
+def test_few_texts_that_tell_of_persons_are_withheld(tmp_path, name, values, why):
+    """Five doctors of a script without a list of names; remarks in one without spaces."""
+    path = _written(tmp_path, "people.csv", {name: values, **_people(260)})
+    proposal = _proposal(path)
+    assert name not in _published(plan_text(proposal, "people.csv"))
+    assert why in proposal.columns[0].why
+    assert proposal.columns[0].role == "drop"
+
+
 def test_ordinary_columns_are_not_withheld(tmp_path):
     """Wards, towns, grades, wages, marks and codes get roles, whatever their language."""
     columns: dict[str, list[object]] = {
@@ -96,6 +122,11 @@ def test_ordinary_columns_are_not_withheld(tmp_path):
         "nota_media": [f"{4 + r % 60 / 10:.1f}" for r in range(ROWS)],
         "diagnosi": [("I10", "E11", "J45")[r % 3] for r in range(ROWS)],
         "Beruf": [("Koch", "Lehrer", "Baecker")[r % 3] for r in range(ROWS)],
+        "答え": [("とても満足", "満足", "不満", "とても不満")[r % 4] for r in range(ROWS)],
+        "mielipide": [
+            ("Täysin samaa mieltä", "Melko samaa mieltä", "Melko eri mieltä", "En tiedä")[r % 4]
+            for r in range(ROWS)
+        ],
         **_people(),
     }
     path = _written(tmp_path, "people.csv", columns)

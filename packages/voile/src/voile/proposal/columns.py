@@ -14,7 +14,7 @@ Rules, the first that applies:
 8. what the name means (``words.toml``), where the values can be that;
 9. what is **not understood** and has many values is left out, with a question: texts, and numbers
    of which nearly each row has its own, long codes of letters and digits, and texts that look like
-   names of persons in whatever language;
+   names of persons in whatever language, few of them where each is of several words;
 10. everything else is a quasi-identifier, which is the careful choice, and a question.
 
 Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
@@ -30,7 +30,13 @@ from decimal import Decimal
 
 from voile.recognisers.looks import ColumnLook
 from voile.recognisers.recognition import Recognition, recognised
-from voile.recognisers.values import is_flag, looks_like_addresses, looks_like_names, share_of
+from voile.recognisers.values import (
+    is_flag,
+    looks_like_addresses,
+    looks_like_full_names,
+    looks_like_names,
+    share_of,
+)
 from voile.schema.hierarchy.code_lists import CodeList, CodeListName
 from voile.schema.kinds import Kind
 from voile.schema.names import Meaning, Role, meaning_of, named, words_of
@@ -58,6 +64,8 @@ _OF_TEXTS = 4
 _OF_NUMBERS = 3
 """Letters of a word of a name that means the same in most languages."""
 _SEVERAL = 5
+_FULL_NAMES = 4
+"""So many different texts may be given and family names of persons, such as those of doctors."""
 _SHARED_BY = 20
 """Rows of a text, up to which few texts may be names of persons."""
 _DAY = re.compile(
@@ -201,6 +209,8 @@ def _recognised(details: ColumnDetails, look: ColumnLook) -> ColumnProposal | No
     if found is None:
         return None
     kind: Kind = "number" if details.profile.type == "decimal" else "code"
+    if found.by == "within" and found.group == "identifier":
+        return ColumnProposal(details, "drop", "text", found.reason, recognition=found)
     if found.group == "identifier":
         kind = "text" if found.key in SHARED_BY_PEOPLE else "code"
         return ColumnProposal(details, "identifier", kind, found.reason, recognition=found)
@@ -350,11 +360,16 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
 
     No list decides: a language that none has is no less private.  Names are more than groups are.
     """
-    if details.profile.type != "text" or details.profile.distinct <= _SEVERAL:
+    distinct = details.profile.distinct
+    if details.profile.type != "text" or distinct < _FULL_NAMES:
+        return None
+    if looks_like_full_names(details.sample):
+        return "names of persons"
+    if distinct <= _SEVERAL:
         return None
     if looks_like_addresses(details.sample):
         return "addresses"
-    many = details.profile.distinct > FEW_PERSONS or share * _SHARED_BY >= 1
+    many = distinct > FEW_PERSONS or share * _SHARED_BY >= 1
     return "names of persons" if many and looks_like_names(details.sample) else None
 
 

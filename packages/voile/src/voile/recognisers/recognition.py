@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 Group = Literal["identifier", "position", "movement", "regulated"]
+By = Literal["name", "values", "within"]
+"""What tells it: the name, how values are written, or what stands within some texts."""
 
 _MOSTLY = 0.6
 """The share of whole cells that are written so, from which on a column holds such."""
@@ -38,6 +40,11 @@ _CHECKED = 0.8
 """The share of cells with check digits: by chance one in ten has them."""
 _WITHIN = 0.05
 """The share of cells that hold something within, such as an e-mail address in a note."""
+_ALONE = 0.5
+"""The share of the texts in which a format stands, from which on they are nothing else."""
+_SPACED = r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
+"""Letters and digits of scripts that have spaces between words: of Thai, Lao, Burmese, Khmer,
+Japanese and Chinese, which have none, a number may follow at once."""
 _MANY = 20
 """So few different values are told by the name of the column, and not by how they are written."""
 _TELLING = 0.1
@@ -54,13 +61,15 @@ class Recognition:
     group: Group
     title: str
     """What it holds, in words: "e-mail addresses"."""
-    by: Literal["name", "values"]
+    by: By
 
     @property
     def reason(self) -> str:
         """A clause, without values."""
         if self.by == "name":
             return f"its name is that of {self.title}"
+        if self.by == "within":
+            return f"some of its texts hold {self.title}"
         return f"its values are written as {self.title}"
 
 
@@ -103,9 +112,12 @@ class ListedRecogniser:
             return None
         if self._is_named(look):
             return self._recognition("name")
+        if holding := self._holding(look):
+            alone = share_of(holding, self._is_whole) >= _ALONE
+            return self._recognition("values" if alone else "within")
         return self._recognition("values") if self._is_written(look) else None
 
-    def _recognition(self, by: Literal["name", "values"]) -> Recognition:
+    def _recognition(self, by: By) -> Recognition:
         return Recognition(self.key, self.letter, self.group, self.title, by)
 
     def _is_named(self, look: ColumnLook) -> bool:
@@ -119,14 +131,20 @@ class ListedRecogniser:
             return has_positions(look.beside)
         if not fits(self.perhaps, look.words):
             return False
-        return bool(self.looks and LOOKS[self.looks](look)) or self._is_written(look, few=True)
+        looks = bool(self.looks) and LOOKS[self.looks](look)
+        return looks or bool(self._holding(look)) or self._is_written(look, few=True)
+
+    def _holding(self, look: ColumnLook) -> list[str]:
+        """The texts in which a format stands; none where these are few."""
+        if look.type != "text" or not self.formats:
+            return []
+        found = [text for text in look.filled if self.finds(text)]
+        return found if len(found) >= _WITHIN * len(look.filled) else []
 
     def _is_written(self, look: ColumnLook, *, few: bool = False) -> bool:
         texts = look.filled
         if look.type not in {"text", "integer"} or not texts:
             return False
-        if look.type == "text" and share_of(texts, self.finds) >= _WITHIN:
-            return True
         if look.distinct <= _MANY and not (few or self.key in _TOLD_BY_FEW):
             return self.looks == "names" and has_names(look, 0.5)
         if share_of(texts, self._matches) >= _MOSTLY:
@@ -138,7 +156,8 @@ class ListedRecogniser:
 
     @cached_property
     def _patterns(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(re.compile(rf"(?<![\w@.-])(?:{one})(?![\w@-])") for one in self.formats)
+        before, behind = rf"(?<!{_SPACED})(?<![@.-])", rf"(?!{_SPACED}|[@-])"
+        return tuple(re.compile(f"{before}(?:{one}){behind}") for one in self.formats)
 
     @cached_property
     def _of_cells(self) -> tuple[re.Pattern[str], ...]:
@@ -150,6 +169,10 @@ class ListedRecogniser:
 
     def _matches(self, text: str) -> bool:
         return any(one.fullmatch(text) for one in self._of_cells)
+
+    def _is_whole(self, text: str) -> bool:
+        """Whether a text is nothing but what was found in it."""
+        return any(one.fullmatch(text) for one in (*self._patterns, *self._of_cells))
 
 
 _TOLD_BY_FEW = frozenset({"address"})

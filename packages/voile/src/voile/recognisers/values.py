@@ -16,7 +16,15 @@ from importlib.resources import files
 from voile.recognisers.looks import ColumnLook
 from voile.schema.names import meaning_of, without_accents, words_of
 
-__all__ = ["LOOKS", "has_names", "is_flag", "looks_like_addresses", "looks_like_names", "share_of"]
+__all__ = [
+    "LOOKS",
+    "has_names",
+    "is_flag",
+    "looks_like_addresses",
+    "looks_like_full_names",
+    "looks_like_names",
+    "share_of",
+]
 
 _FLAGS = frozenset(
     {"0", "1", "2", "y", "n", "yes", "no", "t", "f", "true", "false", "j", "ja", "nein", "o", "oui"}
@@ -106,6 +114,21 @@ def looks_like_names(texts: Sequence[str]) -> bool:
     names has to know the language.
     """
     return share_of(texts, _is_proper) >= _PROPER
+
+
+def looks_like_full_names(texts: Sequence[str]) -> bool:
+    """Whether texts may be given and family names: nearly all are several words with capitals.
+
+    Groups are told by one word, or by words of which the first alone has a capital; so fewer of
+    these are enough.
+    """
+    return share_of(texts, _is_full_name) >= _PROPER
+
+
+def _is_full_name(text: str) -> bool:
+    words = text.split()
+    ends = (words[0], words[-1]) if len(words) > 1 else ()
+    return bool(ends) and _is_proper(text) and all(len(e) > 1 and _is_proper(e) for e in ends)
 
 
 def looks_like_addresses(texts: Sequence[str]) -> bool:

@@ -151,6 +151,11 @@ _LISTED = 5_000
 _DIGITS_OF_A_DAY = "%Y%m%d"
 _MOST_MISSED = 0.25
 _NUMBER = r"(?:0|[1-9][0-9,]*)(?:\.[0-9]+)?[kK%]?"
+_WORD = (
+    r"[\p{Han}]{1,3}|[\p{Hiragana}\p{Katakana}ー]{1,4}|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{1,5}"
+    r"|[^\s\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+"
+)
+"""A word; of scripts without spaces between words, about as many letters as one has."""
 _BAND = (
     rf"^\s*(?:[\[(]\s*{_NUMBER}\s*[-,;]\s*{_NUMBER}\s*[\])]|{_NUMBER}\s*(?:-|to)\s*{_NUMBER}"
     rf"|(?:<|>|<=|>=|under|over|up to)\s*{_NUMBER}"
@@ -187,7 +192,7 @@ def _details_of(column: pl.Series, profile: Callable[[pl.Series], ColumnProfile]
         rows=len(column),
         marks=marks,
         digits=_digits(column),
-        words=float(spelled.str.count_matches(r"\S+").mean() or 0) if len(spelled) else 0.0,  # type: ignore[arg-type]
+        words=float(spelled.str.count_matches(_WORD).mean() or 0) if len(spelled) else 0.0,  # type: ignore[arg-type]
         machine_made=_all_match(spelled, MACHINE_MADE),
         bands=_all_match(spelled, _BAND),
         date_formats=_formats(spelled) or _formats_of_digits(texts),
