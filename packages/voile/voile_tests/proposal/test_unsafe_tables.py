@@ -54,6 +54,7 @@ def _people(n: int = ROWS) -> dict[str, list[object]]:
     [
         *("Nachname", "first_name", "maiden_name", "prénom", "Apellidos", "cognome", "achternaam"),
         *("nazwisko", "Förnamn", "etunimi", "příjmení", "Name", "medico", "Hausarzt"),
+        *("담당자", "主治医", "负责人"),
     ],
 )
 def test_names_of_persons_are_never_published(tmp_path, name):
