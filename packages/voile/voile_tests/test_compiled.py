@@ -88,6 +88,31 @@ def test_what_an_earlier_version_kept_is_thrown_away(monkeypatch):
     assert thrown_away
 
 
+def _added_up(numbers):
+    total = numbers[0]
+    for number in numbers[1:]:
+        total += number
+    return total
+
+
+def test_what_two_processes_kept_in_one_file_is_not_called(monkeypatch, tmp_path):
+    """Machine code of other types is thrown away: it would add up whole numbers as fractions."""
+    from numba.core import config  # noqa: PLC0415 - what is tested loads it
+
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    whole, real = np.array([1, 2, 3]), np.array([1.5, 2.5])
+    before = njit(cache=True)(_added_up)
+    assert (before(whole), before(real)) == (6, 4.0)
+    one, other = tmp_path.rglob("*.nbc")
+    held = one.read_bytes(), other.read_bytes()
+    other.write_bytes(held[0])
+    one.write_bytes(held[1])
+    after = njit(cache=True)(_added_up)
+    assert (after(whole), after(real)) == (6, 4.0)
+    again = njit(cache=True)(_added_up)
+    assert (again(real), again(whole)) == (4.0, 6)
+
+
 @pytest.mark.slow
 def test_a_folder_of_somebody_else_is_no_obstacle(tmp_path):
     """Where machine code cannot be kept at all, calls still work."""

@@ -5,6 +5,9 @@ loops.  So ``njit`` and ``register_jitable`` stand here in place of Numba's own,
 meaning, and leave all of its work to the first call.  A loop is compiled once for all processes:
 its machine code is kept beside the source, or in ``NUMBA_CACHE_DIR``.  Where nothing can be kept
 there, as the folder is not ours or the disk is full, the loop is compiled anew in each process.
+Two processes that keep a loop for other types at the same moment may give both the same file, and
+Numba then calls what stands there with numbers of another type: a sum of 6 came out as 3e-323.  So
+what is read is held against the types that were asked for.
 
 Numba loads all of SciPy's linear algebra to learn whether there is a BLAS, which would be half
 as much again.  None of our loops multiplies matrices, so that it is not asked.
@@ -138,19 +141,25 @@ def _load_without_linear_algebra() -> None:
 def _as_the_disk_allows(cache: Any) -> Any:
     """The cache, for which what cannot be read is not there, and what cannot be written is lost.
 
-    What an earlier version has kept may name classes that are no more; it is thrown away.
+    What an earlier version has kept may name classes that are no more, and what two processes have
+    kept at once may be that of other types; it is thrown away.
     """
+    normalized = import_module("numba.core.sigutils").normalize_signature
     load, save = cache.load_overload, cache.save_overload
 
-    def load_overload(*arguments: Any) -> Any:
+    def load_overload(types: Any, context: Any) -> Any:
         try:
-            return load(*arguments)
+            found = load(types, context)
         except OSError:
             return None
         except (AttributeError, EOFError, ImportError, UnpicklingError):
-            with contextlib.suppress(OSError):
-                cache.flush()
-            return None
+            found = None
+        else:
+            if found is None or tuple(found.signature.args) == tuple(normalized(types)[0]):
+                return found
+        with contextlib.suppress(OSError):
+            cache.flush()
+        return None
 
     def save_overload(*arguments: Any) -> None:
         with contextlib.suppress(OSError):
