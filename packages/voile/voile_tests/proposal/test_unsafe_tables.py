@@ -123,6 +123,7 @@ def test_ordinary_columns_are_not_withheld(tmp_path):
         "nota_media": [f"{4 + r % 60 / 10:.1f}" for r in range(ROWS)],
         "diagnosi": [("I10", "E11", "J45")[r % 3] for r in range(ROWS)],
         "Beruf": [("Koch", "Lehrer", "Baecker")[r % 3] for r in range(ROWS)],
+        "luong": [100_000 * (110 + 7 * r % 60) for r in range(ROWS)],
         "答え": [("とても満足", "満足", "不満", "とても不満")[r % 4] for r in range(ROWS)],
         "mielipide": [
             ("Täysin samaa mieltä", "Melko samaa mieltä", "Melko eri mieltä", "En tiedä")[r % 4]

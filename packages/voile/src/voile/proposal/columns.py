@@ -374,10 +374,13 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
 
 
 def _is_long_code(text: str) -> bool:
-    """Whether a text is a code: six letters and digits as plates have, or eight digits."""
+    """Whether a text is a code: six letters and digits as plates have, or eight digits.
+
+    Thousands are amounts, of a currency of small units.
+    """
     plain = re.sub(r"[ ./-]", "", text)
     if plain.isdigit():
-        return len(plain) >= _NUMBERED and plain == text
+        return len(plain) >= _NUMBERED and plain == text and not plain.endswith("000")
     digits = sum(map(str.isdigit, plain))
     return len(plain) > _CODE and plain.isalnum() and 3 <= digits < len(plain)
 
