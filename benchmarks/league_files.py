@@ -40,6 +40,7 @@ ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
     "opendp": ("opendp[polars,mbi]==0.16.0", "pandas<3"),
     "smartnoise": ("smartnoise-synth==1.0.8",),
     "sdv": ("sdv==2.0.0",),
+    "dpmm": ("dpmm==0.1.9",),
     "sdnist": ("sdnist==2.4.0",),
 }
 """Virtual environments, and what is installed in each."""

@@ -46,6 +46,25 @@ def _smartnoise(name: str, rows: str, made: str, seed: int) -> None:
     drawn.to_csv(made, index=False)
 
 
+def _dpmm(name: str, rows: str, made: str, seed: int) -> None:
+    import numpy as np
+    import pandas as pd
+    from dpmm.models.aim import AIMGM
+
+    table = pd.read_csv(rows, dtype=str, keep_default_na=False)
+    values = {column: sorted(table[column].unique()) for column in table.columns}
+    codes = pd.DataFrame({c: pd.Categorical(table[c], values[c]).codes for c in values}).astype(int)
+    domain = {column: len(listed) for column, listed in values.items()}
+    model = AIMGM(epsilon=_epsilon(name), delta=1e-6, domain=domain, n_jobs=1)
+    model.set_domain(domain)
+    model.set_random_state(np.random.RandomState(seed))
+    model.fit(codes)
+    drawn = model.generate(n_records=len(table))
+    for column, listed in values.items():
+        drawn[column] = [listed[code] for code in drawn[column]]
+    drawn[list(values)].to_csv(made, index=False)
+
+
 def _sdv(name: str, rows: str, made: str, seed: int) -> None:
     import pandas as pd
     import torch
@@ -75,7 +94,7 @@ def _epsilon(name: str) -> float:
     return float(name.rpartition(" ")[2])
 
 
-_PEERS = {"OpenDP": _opendp, "SmartNoise": _smartnoise, "SDV": _sdv}
+_PEERS = {"OpenDP": _opendp, "SmartNoise": _smartnoise, "SDV": _sdv, "dpmm": _dpmm}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

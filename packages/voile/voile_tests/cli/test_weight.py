@@ -67,6 +67,10 @@ PLANS = {
         '[columns.ill]\nvalues = ["a", "b", "c"]\n',
         "epsilon = 1\ndelta = 1e-6",
     ),
+    "dp-tables": (
+        '[roles]\nquasi_identifiers = ["age"]\n[columns.age]\nbounds = [0, 99]\n',
+        'epsilon = 1\ntables = [["age"]]',
+    ),
     "clustered-laplace": (KNOWN + "[columns.age]\nbounds = [0, 99]\n", "epsilon = 1"),
     "ranking": ('[roles]\nranking = ["paid"]\n', "k = 2\ntop = 9"),
     "m-shuffle": (
@@ -84,6 +88,7 @@ MAY_LOAD = {
     "generalization": set(),
     "dp-generalization": {"numba"},
     "dp-synthesis": set(),
+    "dp-tables": set(),
     "clustered-laplace": set(),
     "ranking": {"numba"},
     "m-shuffle": {"numba"},

@@ -134,7 +134,7 @@ def test_labels_tell_which_sides_have_a_fit():
     assert plain.is_exact
 
 
-COUNTS = Aggregate(scales={"road": 2.0}, half_widths={"road": 5}, confidence=0.9)
+COUNTS = Aggregate(confidence=0.9)
 
 
 @pytest.mark.parametrize("shown", [Label(), COUNTS, Withheld()], ids=lambda shown: shown.kind)

@@ -25,7 +25,7 @@ NORTH, EAST = (
     for name in ("latitude", "longitude")
 )
 METRES = Remaining(zones=ZONES)
-COUNTS = Aggregate(scales={"road": 2.0}, half_widths={"road": 5}, confidence=0.9)
+COUNTS = Aggregate(confidence=0.9)
 
 
 def of_numbers(*values, scale=0):

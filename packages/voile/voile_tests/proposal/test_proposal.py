@@ -8,12 +8,15 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from voile.cli.plan import plan_command
 from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.schema.names import meaning_of, named
 from voile.schema.plan import read_plan
+from voile.study.run import make_release
 from voile.table.profile import inspect_file
 from voile_testing.checkout import ROOT
 
@@ -236,3 +239,45 @@ def test_an_order_that_is_not_known_is_no_open_question(tmp_path: Path) -> None:
     (ages,) = (one for one in proposal.columns if one.kind == "ordinal")
     assert ages.question is None
     assert "with order = [...], the lowest first" in plan_text(proposal, "people.csv")
+
+
+SURVEY = "age,town,paid,seen\n" + "".join(
+    f"{20 + i % 50},{('Yvoire', 'Zug', 'Xanten')[i % 3]},"
+    f"{1000 + 37 * i}.5,2024-0{1 + i % 9}-1{i % 9}\n"
+    for i in range(300)
+)
+
+
+@pytest.mark.parametrize("method", ["dp-synthesis", "dp-tables"])
+def test_public_domains_are_proposed_where_they_are_known_and_asked_for_elsewhere(method, tmp_path):
+    """Ages have one; towns, amounts and days are asked about, and none is read off.
+
+    With the answers in place of the questions the plan is one that publishes.
+    """
+    file = tmp_path / "survey.csv"
+    file.write_text(SURVEY, encoding="utf-8")
+    text = plan_text(proposal_of(file), file.name, method)
+    asked = [line for line in text.splitlines() if "by what is publicly known" in line]
+    assert [line.split('"')[1] for line in asked] == ["town", "paid", "seen"]
+    for value in ("Yvoire", "Zug", "1037", "12060", "2024-"):
+        assert value not in text
+    for name, answer in (
+        ("town", 'values = ["Zug", "other"]'),
+        ("paid", "bounds = [0, 20000]\nedges = [5000, 10000]"),
+        ("seen", 'edges = ["2024-01-01", "2024-12-31"]'),
+    ):
+        (line,) = (line for line in asked if f'"{name}"' in line)
+        text = text.replace(line, answer)
+    answered = "\n".join(line for line in text.splitlines() if not line.startswith("# ?"))
+    plan = tmp_path / "plan.toml"
+    plan.write_text(answered, encoding="utf-8")
+    made = make_release(file, read_plan(plan), tmp_path / "out", seed=1)
+    assert made.release.method["name"] == method
+
+
+def test_a_proposal_for_other_methods_is_refused(tmp_path):
+    """Those that can be proposed are named."""
+    file = tmp_path / "survey.csv"
+    file.write_text(SURVEY, encoding="utf-8")
+    found = CliRunner().invoke(plan_command, [f"{file}", "--out", "x.toml", "--method", "flows"])
+    assert "one of generalization, dp-synthesis, dp-tables" in str(found.exception)

@@ -32,6 +32,7 @@ METHODS = [
     'name = "clustered-laplace"\nepsilon = 1\nshares = [0.5, 0.5]',
     'name = "dp-generalization"\nk = 3\nepsilon = 5',
     'name = "dp-synthesis"\nrho = "1/64"\nrows = "10x"\ntogether = [["age", "sex"]]',
+    'name = "dp-tables"\nepsilon = 1\ntables = [["age"], ["age", "sex"]]\nshow_from = 10',
     'name = "ranking"\nk = 3\ntop = 9\nby = { score = 2 }',
     'name = "m-shuffle"\ncolumns = ["zip"]\nclusters = 2',
     'name = "geo-indistinguishability"\nlevels = [1, 2]\nradii = 400\nlevel_limits = 50',

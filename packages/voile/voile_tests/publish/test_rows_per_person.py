@@ -208,4 +208,4 @@ def test_other_methods_say_why_they_take_none(name: str, said: dict[str, Any], r
     )
     with pytest.raises(PlanError, match=re.escape(reason)) as refused:
         publisher_of(plan.method)
-    assert "dp-generalization, dp-synthesis, clustered-laplace" in str(refused.value)
+    assert "dp-generalization, dp-synthesis, dp-tables, clustered-laplace" in str(refused.value)

@@ -17,7 +17,7 @@ import voile
 from voile.cli.query import query
 from voile.dp.discrete_gaussian import DiscreteGaussian
 from voile.dp.discrete_laplace import DiscreteLaplace
-from voile.query.marginals import NoisyMarginals, NoisyTable
+from voile.dp.marginals import NoisyMarginals, NoisyTable
 from voile.study.run import make_release
 from voile_base.errors import QueryError
 from voile_base.randomness import Randomness
@@ -271,3 +271,13 @@ def test_the_command_says_which_interval_it_is(precise):
     document = json.loads(CliRunner().invoke(query, [*asked, "--json"]).stdout)
     assert document["confidence"] == 0.99
     assert document["lower"] <= document["estimate"] <= document["upper"]
+
+
+def test_the_confidence_of_a_release_is_that_of_its_answers(precise):
+    """Where none is asked for; the interval is that of the same confidence when asked."""
+    frame, _ = precise
+    for stated, wanted in (({}, 0.95), ({"confidence": 0.8}, 0.8)):
+        release = make_release(frame, plan_of(rho="1/20", **stated), None, seed=1).release
+        found = voile.answer(release, "COUNT(*)", "size = 1")
+        assert found.confidence == wanted
+        assert found == voile.answer(release, "COUNT(*)", "size = 1", confidence=wanted)

@@ -139,7 +139,7 @@ def _costliest(frame: pl.DataFrame, document: Document, original: pl.DataFrame) 
 def _narrow(frame: pl.DataFrame, document: Document, original: pl.DataFrame) -> pl.DataFrame:
     """Intervals of flows that promise more than their noise keeps."""
     del original
-    document["columns"]["count"]["half_widths"] = {"trips": 1}
+    del document
     return frame.with_columns(
         (pl.col("count") - 1).clip(0).alias("count.low"),
         (pl.col("count") + 1).clip(0).alias("count.high"),
@@ -189,8 +189,8 @@ BROKEN: dict[str, tuple[str, Edit, bool, str]] = {
     "epsilon of zones claimed downwards": ("zones", _claims(epsilon=0.001), False, "per metre"),
     "a costliest trip that is not there": ("gaussian", _costliest, False, "no trip has as many"),
     "a missing cell of flows": ("flows", _fewer, False, "publishes each of"),
-    "narrow intervals of flows": ("flows", _narrow, False, "not of confidence"),
-    "flows of a tenth of their price": ("flows", _cheaper, False, "noise of scale"),
+    "narrow intervals of flows": ("flows", _narrow, False, "are not those that follow"),
+    "flows of a tenth of their price": ("flows", _cheaper, False, "its noise costs epsilon"),
     "rows that are not there": ("mondrian", _stated_rows, False, "and it states"),
 }  # fmt: skip
 

@@ -42,24 +42,39 @@ _REASONS = 3
 @click.command("plan", short_help="Propose a plan for a table, or hold one against it.")
 @click.argument("source", metavar="INPUT", type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path), help="Write the proposal to this new file.")
+@click.option(
+    "--method",
+    metavar="NAME",
+    help="Propose it for this method: generalization (the usual one), dp-synthesis, dp-tables.",
+)
 @click.option("--check", "plan", type=click.Path(), help="Say what of this plan fits badly.")
 @engine_option
 @as_json
 def plan_command(
-    source: str, out: Path | None, plan: str | None, engine: str, as_json: bool
+    source: str,
+    out: Path | None,
+    method: str | None,
+    plan: str | None,
+    engine: str,
+    as_json: bool,
 ) -> None:
     """Propose a plan for the table INPUT, or hold a plan against it.
 
     With --out: roles, kinds and hierarchies with a reason each, made from private rows, from the
     names of the columns and how their values are written. No value of the table stands in the plan
     but marks such as "?" for missing ones. What could not be told is asked in a comment. Read it,
-    change it, and publish with it.
+    change it, and publish with it. For a method that counts over public domains it also asks which
+    values each column may have, where that is not publicly known: it proposes none of the table's.
 
     With --check: what fits badly between the plan and the table, with the row of the file. Exit
     status 2 where publishing would be refused.
     """
     if (out is None) == (plan is None):
         msg = "say what to do: --out NEW_FILE proposes a plan, --check PLAN holds one against INPUT"
+        raise InputError(msg)
+    if method is not None and (plan is not None or method not in writing.METHODS_PROPOSED):
+        known = ", ".join(writing.METHODS_PROPOSED)
+        msg = f"--method is for a proposal (--out), and one of {known}; not {method!r}"
         raise InputError(msg)
     if plan is not None:
         _check(source, Path(plan), engine, as_json=as_json)
@@ -78,7 +93,7 @@ def plan_command(
         if not proposal.publishes and not any(one.question for one in proposal.columns):
             raise InputError(_nothing_to_propose(proposal, str(place)))
         named = place.name if isinstance(place, Path) else str(place)
-        text = writing.plan_text(proposal, named)
+        text = writing.plan_text(proposal, named, method or writing.METHODS_PROPOSED[0])
         new_private_file(out, text)
     with telling_what_is_done(f"the proposal stands at {out}"):
         for note in table.notes:

@@ -30,9 +30,7 @@ __all__ = ["query"]
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Of the interval of an answer from noisy counts.",
+    help="Of the interval of an answer from noisy counts; that of the release by default, or 0.95.",
 )
 @engine_option
 @json_option
@@ -40,7 +38,7 @@ def query(
     release: Path,
     aggregate: str,
     where: str | None,
-    confidence: float,
+    confidence: float | None,
     engine: str,
     as_json: bool,
 ) -> None:
@@ -49,9 +47,9 @@ def query(
     Of a (k,e)-anonymous release AGGREGATE is COUNT(*), or SUM, AVG, MIN or MAX of the sensitive
     column, such as "SUM(salary)". The true answer lies between the bounds.
 
-    Of a release of dp-synthesis it is COUNT, SUM or AVG of any column, estimated from the noisy
-    counts in measurements.parquet, with a confidence interval where one or two columns are asked
-    for.
+    Of a release of dp-synthesis or dp-tables it is COUNT, SUM or AVG of any column, estimated from
+    the noisy counts in measurements.parquet, with a confidence interval where a table has all the
+    columns that are asked for.
 
     In a predicate, a text stands in single quotes, and a column whose name is no plain word in
     double quotes.

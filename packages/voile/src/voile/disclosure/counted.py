@@ -8,20 +8,15 @@ A column of rows that are made up: drawn from noisy tables, and of nobody.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from voile.disclosure.evidence import CheckedCells, DistinctCells, Domain, Known
-from voile.disclosure.noise import width_breaches
+from voile.disclosure.evidence import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 from voile_base.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence
 
@@ -51,35 +46,30 @@ class Label(_OfCells):
     """What a cell counts: one of public values, each of which is published."""
 
     kind: Literal["label"] = "label"
+    values: Literal["integer", "decimal", "date", "text"] | None = None
+    """What its cells stand for; None: a text, and no column of the table."""
+    cells: tuple[str | None, ...] | None = None
+    """All of them in their order, None for the missing value; None: not stated."""
+    groups: Mapping[str, tuple[str, ...]] | None = None
+    """What each cell stands for that is a group of listed values; None: no cell is."""
+    levels: tuple[tuple[str | None, ...], ...] = ()
+    """For each coarser level, what each of the cells is called there."""
 
 
 class Aggregate(_OfCells):
     """How many there are in a cell, with noise, and an interval around that."""
 
     kind: Literal["aggregate"] = "aggregate"
-    family: Literal["discrete-laplace"] = "discrete-laplace"
-    scales: dict[str, Annotated[float, Field(gt=0)]]
-    """Of the noise, by the kind of cell."""
-    half_widths: dict[str, Annotated[int, Field(ge=0)]]
-    """Of the interval, by the kind of cell; its ends are never below 0."""
+    family: Literal["discrete-laplace", "discrete-gaussian"] = "discrete-laplace"
+    show_from: float | None = None
+    """The least estimate that is shown; None: all are."""
     confidence: Annotated[float, Field(ge=0, lt=1)]
-    """With which an interval holds the count, for each cell by itself."""
+    """With which an interval holds the count, for each cell by itself; with ``show_from``, of those
+    that are shown on average."""
 
     def published(self, name: str) -> tuple[str, ...]:
         """The count, and the ends of its interval."""
         return name, f"{name}.low", f"{name}.high"
-
-    def breaches(self, cells: CheckedCells, confidence: Decimal | None = None) -> Iterator[str]:
-        """Kinds of cells with a scale and no interval, and intervals of another confidence."""
-        del confidence
-        if self.scales.keys() != self.half_widths.keys():
-            yield f"column {cells.name!r} has other scales of noise than intervals"
-            return
-        kinds = sorted(self.scales)
-        scales = [Fraction(self.scales[kind]) for kind in kinds]
-        widths = [Fraction(self.half_widths[kind]) for kind in kinds]
-        stated = Decimal(str(self.confidence))
-        yield from width_breaches(cells.name, scales, widths, stated)
 
 
 def _counts(cells: DistinctCells) -> str:

@@ -1,5 +1,9 @@
 """A proposal as a plan in TOML, with a reason beside each line.
 
+Methods that count over public domains (``OVER_DOMAINS``) need to know which values each column may
+have.  What is publicly known is written, such as the bounds of ages.  The rest is
+asked: a domain that was read from the rows would tell about them, so none is proposed.
+
 What could not be told stands as a comment that asks, with the column that it is about in quotes: a
 plan with such a line publishes nothing (``schema.plan``).  Public bounds are only written where
 everybody knows them; elsewhere a comment names them, because only people can know them.
@@ -14,10 +18,13 @@ from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
 from voile.proposal.hierarchies import suggestion_of
 from voile.proposal.trips import ProposedTrips
 from voile.proposal.whole import Proposal
+from voile.schema.domain import public_domain
+from voile.schema.plan import parse_plan
 from voile.schema.questions import ASKS
+from voile_base.errors import PlanError
 from voile_base.values.toml import toml_text
 
-__all__ = ["plan_text"]
+__all__ = ["METHODS_PROPOSED", "OVER_DOMAINS", "plan_text"]
 
 _HEAD = """\
 # A plan for {name}, proposed by `voile plan`: each line is a proposal, to be judged and changed.
@@ -43,6 +50,34 @@ _METHOD = """\
 name = "generalization"  # people are made alike: see docs/custodian.md for the other methods
 k = 5  # everybody looks like 4 others at least; a convention for data that leave the house
 """
+_OF_BUDGET = """\
+epsilon = 1  # what anybody can learn about one person, whatever else they know; smaller is safer
+delta = 1e-6  # far below one in the number of rows; leave it out for a promise without delta
+"""
+OVER_DOMAINS: Mapping[str, str] = {
+    "dp-synthesis": f"""\
+[method]
+name = "dp-synthesis"  # made-up rows that count like the table: docs/methods/dp-synthesis.md
+{_OF_BUDGET}# zeros = ["age < 15 AND married = 'yes'"] states what cannot be, by public knowledge
+""",
+    "dp-tables": f"""\
+[method]
+name = "dp-tables"  # counts with noise and intervals: docs/methods/dp-tables.md
+{_OF_BUDGET}""",
+}
+"""Methods that count cells of public domains, and their tables of a plan."""
+METHODS_PROPOSED = ("generalization", *OVER_DOMAINS)
+_ASKED_OF_DOMAINS = {
+    "number": "what are its lowest and highest possible value? Say bounds = [lowest, highest] and, "
+    "unless they are few whole numbers, edges = [...] between them",
+    "date": "what are its first and its last possible day? Say edges = [first, last], each as "
+    '"2026-01-31", and dates = ["month"]',
+}
+_VALUES = (
+    'which values may it have? Say values = [...], with "other" where any text that is not listed '
+    "is to count"
+)
+_PUBLIC = "by what is publicly known, and not by what the table holds"
 _MOVED = f"""\
 [method]
 name = "geo-indistinguishability"  # positions are moved: docs/methods/geo-indistinguishability.md
@@ -60,8 +95,8 @@ _NOTHING = f"""\
 #   roles in [roles]; docs/custodian.md has the methods. Without a [method] nothing is published."""
 
 
-def plan_text(proposal: Proposal, name: str) -> str:
-    """The plan as a text; ``name`` is that of the table."""
+def plan_text(proposal: Proposal, name: str, method: str = METHODS_PROPOSED[0]) -> str:
+    """The plan as a text; ``name`` is that of the table, ``method`` one that can be proposed."""
     shown = toml_text({"x": name}).strip().removeprefix("x = ")
     head = _HEAD.format(name=shown)
     if proposal.trips is not None:
@@ -71,8 +106,11 @@ def plan_text(proposal: Proposal, name: str) -> str:
             head,
             "\n".join(_missing(proposal)),
             "\n".join(_roles(proposal)),
-            *("\n".join(_column(column)) for column in _described(proposal)),
-            "\n".join((*_counts(proposal), _METHOD if proposal.publishes else _NOTHING)),
+            *(
+                "\n".join(_column(column, domain=method in OVER_DOMAINS))
+                for column in _described(proposal)
+            ),
+            "\n".join((*_counts(proposal), *_method(proposal, method))),
         ]
     )
 
@@ -118,6 +156,36 @@ def _counts(proposal: Proposal) -> Iterator[str]:
         names = ", ".join(_value(name) for name in proposal.categories)
         yield f"{ASKS} table: each combination of {names} stands once, as in a table of counts."
         yield "#   Is a row a group of people? Then this method protects nobody: do not use it."
+
+
+def _method(proposal: Proposal, method: str) -> Iterator[str]:
+    if not proposal.publishes:
+        yield _NOTHING
+        return
+    yield OVER_DOMAINS.get(method, _METHOD).rstrip()
+    if method not in OVER_DOMAINS:
+        return
+    if method == "dp-tables":
+        names = [[column.name] for column in _described(proposal)]
+        yield _line("tables", names, "each column by itself")
+        yield f"{ASKS} tables: which columns are to stand in one table together?"
+    unit = proposal.household or proposal.person
+    if unit is not None:
+        yield _line("rows_per_person", 1, f"of each {unit.role}, that take part at most")
+        yield (
+            f"{ASKS} {_value(unit.name)}: how many rows of one are to count at most, at the price "
+            "of as much more noise? The others are left out"
+        )
+
+
+def _domain(column: ColumnProposal, keys: Mapping[str, Any]) -> Iterator[str]:
+    """A question, where what is proposed does not say which values a column may have."""
+    stated = {"roles": {"quasi_identifiers": [column.name]}, "columns": {column.name: keys}}
+    try:
+        public_domain(parse_plan(stated))
+    except PlanError:
+        asked = _ASKED_OF_DOMAINS.get(column.kind, _VALUES)
+        yield f"{ASKS} {_value(column.name)}: {asked}; {_PUBLIC}"
 
 
 def _missing(proposal: Proposal) -> Iterator[str]:
@@ -193,8 +261,8 @@ def _described(proposal: Proposal) -> tuple[ColumnProposal, ...]:
     return tuple(one for one in proposal.columns if one.role in {"quasi", "sensitive"})
 
 
-def _column(column: ColumnProposal) -> Iterator[str]:
-    """The table of a column, with a reason behind each key."""
+def _column(column: ColumnProposal, *, domain: bool) -> Iterator[str]:
+    """The table of a column, with a reason behind each key; ``domain``: also what it may hold."""
     suggestion = suggestion_of(column)
     yield toml_text({"columns": {column.name: {}}}).strip()
     if column.question:
@@ -205,14 +273,16 @@ def _column(column: ColumnProposal) -> Iterator[str]:
         "bounds": "what is publicly possible, not what the table holds",
     }
     keys: Mapping[str, Any] = suggestion.keys or {"kind": column.kind}
-    hierarchy = column.role == "quasi"
+    hierarchy = domain or column.role == "quasi"
     for key in (*reasons, *(key for key in keys if key not in reasons and hierarchy)):
         if key in keys:
             yield _line(key, keys[key], reasons.get(key, suggestion.note))
-    if hierarchy and keys.keys() <= reasons.keys():
+    if domain:
+        yield from _domain(column, keys)
+    elif hierarchy and keys.keys() <= reasons.keys():
         asked = column.kind in {"number", "ordinal"} and not column.details.bands
         yield _BOUNDS if asked and "bounds" not in keys else f"# {suggestion.note}"
-    if column.kind == "ordinal" and column.details.profile.type == "text":
+    if not domain and column.kind == "ordinal" and column.details.profile.type == "text":
         yield _ORDER  # no question: without it they are shown as they are or not at all
 
 

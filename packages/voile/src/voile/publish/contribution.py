@@ -28,7 +28,9 @@ from voile.dp.events import PrivacyEvent
 from voile.publish.protected import assumed_of_units
 from voile.release.release import Publication
 from voile.schema.budget import Change, Neighbours, neighbours_of
+from voile.schema.plan import Plan
 from voile.schema.roles import EACH_ROW, Protected
+from voile.table.domains import TableCounts
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
@@ -78,6 +80,42 @@ class Contribution:
             )
             raise plan.error(msg)
         return cls(protected, asked or 1, beyond)
+
+    @classmethod
+    def by_plan(cls, plan: Plan, asked: int | None) -> Self:
+        """What a plan says, whatever rows there are: how many persons have tells about them.
+
+        Raises ``PlanError``.
+        """
+        protected = plan.roles.protected
+        if protected == "row" and asked is not None:
+            msg = (
+                f"[method] rows_per_person = {asked}: the plan names no column that tells persons "
+                'apart. Say which it is, person = "COLUMN" in [roles], or leave rows_per_person out'
+            )
+            raise PlanError(msg)
+        if protected != "row" and asked is None:
+            msg = (
+                f"[method] rows_per_person is missing: say how many rows of each {protected} take "
+                "part at most; 1 where each has one row"
+            )
+            raise PlanError(msg)
+        return cls(protected, asked or 1)
+
+    def left_out(self, counts: TableCounts) -> list[str]:
+        """What the custodian is told of rows that were not counted; private."""
+        notices = []
+        if counts.left_out:
+            notices.append(
+                "rows left out, because a value is missing or not in the domain of its column "
+                f'(list "other", or say nulls = "category"): {counts.left_out:,}'
+            )
+        if counts.beyond:
+            notices.append(
+                f"rows that did not take part, because at most {self.rows:,} of each "
+                f"{self.protected} do (rows_per_person): {counts.beyond:,}"
+            )
+        return notices
 
     def bounded(self, table: PrivateTable, randomness: Randomness) -> PrivateTable:
         """The rows that take part."""

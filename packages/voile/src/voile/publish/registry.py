@@ -39,6 +39,7 @@ METHODS: Registry[Publisher] = Registry(
         "ke-anonymity": "voile.publish.ke_anonymity:KEAnonymity",
         "dp-generalization": "voile.publish.dp_generalization:DPGeneralization",
         "dp-synthesis": "voile.publish.dp_synthesis:DPSynthesis",
+        "dp-tables": "voile.publish.dp_tables:DPTables",
         "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
         "ranking": "voile.publish.ranking.publisher:Ranking",
         "m-shuffle": "voile.publish.m_shuffle:MShuffle",

@@ -27,7 +27,7 @@ from typing import Any
 from voile.query import bounds
 from voile.query.bounds import MatchedGroups, matched_groups
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
-from voile.query.synthesis import CONFIDENCE, EstimatedAnswer, estimated_answer
+from voile.query.synthesis import EstimatedAnswer, estimated_answer
 from voile.release.release import Release
 from voile.schema.numbers import unscaled
 from voile_base.errors import QueryError
@@ -84,12 +84,12 @@ def answer(
     aggregate: str,
     where: str | None = None,
     *,
-    confidence: float = CONFIDENCE,
+    confidence: float | None = None,
 ) -> Answer | EstimatedAnswer:
     """Answer an aggregate query from a release.
 
-    Of synthetic rows with noisy measurements: an estimate, and an interval of this ``confidence``
-    (``synthesis``).
+    Of tables or synthetic rows with noisy measurements: an estimate, and an interval of this
+    ``confidence``, or of that of the release (``synthesis``).
 
     Of a (k,e)-anonymous release: guaranteed bounds.  There ``aggregate`` is SUM(column),
     AVG(column), MIN(column) or MAX(column) of the sensitive column, COUNT(*), or COUNT(column) of

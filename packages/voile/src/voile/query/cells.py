@@ -16,7 +16,6 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.counted import Synthetic
 from voile.table.domains import flagged_values
 from voile_base.values.exact import usable_number
 from voile_base.values.expressions import Call, Column, Expression, Literal, columns_of
@@ -43,10 +42,14 @@ class CellsOfColumn:
 
     @classmethod
     def of(
-        cls, name: str, kind: str, labels: Sequence[str | None], shown: Synthetic
+        cls,
+        name: str,
+        kind: str,
+        labels: Sequence[str | None],
+        groups: Mapping[str, tuple[str, ...]],
     ) -> CellsOfColumn:
         """Those of a published column whose values are of a kind."""
-        return cls(name, kind if kind in _KINDS else "text", tuple(labels), shown.groups or {})
+        return cls(name, kind if kind in _KINDS else "text", tuple(labels), groups)
 
     @property
     def middles(self) -> NDArray[np.float64]:

@@ -1,9 +1,9 @@
-"""Answers about a private table from the noisy counts beside synthetic rows.
+"""Answers about a private table from the noisy counts of a release: tables, or synthetic rows.
 
 COUNT, SUM and AVG under a predicate are sums over cells of the public domain of how many rows each
-has.  Where at most two columns are asked for and their table was measured, the answer is the best
-linear estimate from all measured tables (``marginals``), and its interval follows from the exact
-variances of the noise, which are public.  It is no estimate from the synthetic rows.
+has.  Where a measured table has all columns that are asked for, the answer is the linear estimate
+from all measured tables (``dp.marginals``), and its interval follows from the exact variances of
+the noise, which are public.  It is no estimate from the synthetic rows.
 
 Guarantee: over the draws of the noise, ``lower`` and ``upper`` enclose the true aggregate with the
 stated confidence, approximately, for the noise of many cells is nearly normal.  The true aggregate
@@ -11,14 +11,15 @@ is that over the rows that took part, each number counted as the middle of its r
 a range: how numbers lie within ranges was not measured.  An average is a ratio of two estimates,
 whose interval is Fieller's (1954).
 
-What no table covers is estimated from the synthetic rows, and has no interval: nothing is known of
-the error of a model.
+What no table covers is estimated from the synthetic rows, if there are any, and has no interval:
+nothing is known of the error of a model.
 
 Cost: one pass over the measurements; without an interval, one scan of the release.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
@@ -26,11 +27,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.counted import Synthetic
+from voile.disclosure.counted import Aggregate, Label, Synthetic
+from voile.dp.marginals import LinearEstimate, NoisyMarginals
 from voile.query.cells import CellsOfColumn, matching_cells
-from voile.query.marginals import LinearEstimate, NoisyMarginals, noisy_marginals
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
-from voile.release.claims import SynthesizedPrivately
+from voile.release.claims import CountedPrivately, SynthesizedPrivately
+from voile.release.consistent_cells import noisy_marginals
 from voile_base.errors import QueryError
 from voile_base.values.expressions import Expression, both, columns_of, is_missing, negated
 
@@ -38,10 +40,9 @@ if TYPE_CHECKING:
     from voile.release.release import Release
     from voile.table.published import PublishedTable
 
-__all__ = ["CONFIDENCE", "EstimatedAnswer", "estimated_answer"]
+__all__ = ["EstimatedAnswer", "estimated_answer"]
 
-CONFIDENCE = 0.95
-_MOST_COLUMNS = 2
+_CONFIDENCE = 0.95
 _ROUNDING = 1e-6
 """Of sums of counts in double precision."""
 _MIDDLES = "each number counts as the middle of its range, which the interval does not allow for"
@@ -83,6 +84,8 @@ class _Question:
     condition: Expression | None
     where: str | None
     confidence: float
+    synthetic: bool
+    """Whether the release has rows, which may be taken for a sample."""
     columns: tuple[CellsOfColumn, ...]
     """Those that are asked for, in their order."""
 
@@ -108,7 +111,7 @@ class _Question:
         bounds: tuple[float, float] | None = None,
     ) -> EstimatedAnswer:
         """An answer to it."""
-        notes = [_TOO_SMALL]
+        notes = [_TOO_SMALL] if self.synthetic else []
         of = next((c for c in self.columns if c.name == self.asked.column), None)
         if bounds is not None and self.asked.function != "COUNT" and of is not None and of.ranges:
             notes.insert(0, _MIDDLES)
@@ -120,35 +123,52 @@ class _Question:
 
 
 def estimated_answer(
-    release: Release, aggregate: str, where: str | None, confidence: float
+    release: Release, aggregate: str, where: str | None, confidence: float | None = None
 ) -> EstimatedAnswer:
-    """Answer an aggregate query from a release of synthetic rows with its measurements.
+    """Answer an aggregate query from a release with measurements.
 
     ``aggregate`` is COUNT(*), COUNT of a column's values that are not missing, or SUM or AVG of a
-    column of numbers; ``where`` a predicate of SQL; ``confidence`` between 0 and 1.
+    column of numbers; ``where`` a predicate of SQL; ``confidence`` between 0 and 1, None for that
+    of the release.
 
-    Raises ``QueryError`` where the query cannot be read, or is of another kind.
+    Raises ``QueryError`` where the query cannot be read, or is of another kind, or no table of
+    counts has what is asked for.
     """
-    if not 0 < confidence < 1:
+    if confidence is None:
+        confidence = _stated_confidence(release)
+    elif not 0 < confidence < 1:
         msg = f"the confidence of an interval is between 0 and 1, such as 0.95, not {confidence}"
         raise QueryError(msg)
-    claim = next((c for c in release.guarantee.claims if isinstance(c, SynthesizedPrivately)), None)
+    kinds = CountedPrivately | SynthesizedPrivately
+    claim = next((c for c in release.guarantee.claims if isinstance(c, kinds)), None)
     if claim is None or release.measurements is None:
         msg = "the release has no measurements of a kind that queries can be answered from"
         raise QueryError(msg)
-    marginals = noisy_marginals(release.measurements, claim)
+    marginals = noisy_marginals(release.measurements, claim, release.disclosure)
     question = _question(release, marginals, aggregate, where, confidence)
-    names = question.names
-    if len(names) > _MOST_COLUMNS:
-        why = f"{len(names)} columns are asked for, and tables of two at most were measured"
-    elif not marginals.covers(names):
-        why = f"the table of {' and '.join(names)} was not measured"
-    else:
+    if marginals.covers(question.names):
         holds = _holds(question)
         if holds is not None:
             return _measured(question, marginals, holds)
         why = "the predicate divides a range of values that was counted as one"
-    return _modelled(question, release.table, marginals, why)
+    else:
+        columns = " and ".join(question.names)
+        why = f"no table that has {columns} was measured"
+    if question.synthetic:
+        return _modelled(question, release.table, marginals, why)
+    msg = f"{why}, and the release has no rows to estimate from; ask for less, or for whole ranges"
+    raise QueryError(msg)
+
+
+def _stated_confidence(release: Release) -> float:
+    """That of a release, where it states one."""
+    for claim in release.guarantee.claims:
+        if isinstance(claim, SynthesizedPrivately) and claim.confidence is not None:
+            return claim.confidence
+    for shown in release.disclosure.columns.values():
+        if isinstance(shown, Aggregate):
+            return shown.confidence
+    return _CONFIDENCE
 
 
 def _question(
@@ -158,12 +178,12 @@ def _question(
     where: str | None,
     confidence: float,
 ) -> _Question:
-    kinds = release.table.kinds()
+    kinds = _kinds(release)
     columns = QueriedColumns(kinds, None)
     asked = parse_aggregate(aggregate, columns)
     if asked.function in {"MIN", "MAX"}:
         msg = (
-            f"{asked.function} is the value of one row, which no release of synthetic rows tells; "
+            f"{asked.function} is the value of one row, which no counts with noise tell; "
             "ask for COUNT, SUM or AVG"
         )
         raise QueryError(msg)
@@ -175,12 +195,21 @@ def _question(
         conditions.append(negated(is_missing(asked.column)))
     condition = both(*conditions) if conditions else None
     names = {name for it in conditions for name in columns_of(it)} | ({asked.column} - {None})
+    described = release.disclosure.columns
     cells = [
-        CellsOfColumn.of(name, kinds[name], marginals.labels[name], shown)
-        for name, shown in release.disclosure.columns.items()
-        if name in names and isinstance(shown, Synthetic)
+        CellsOfColumn.of(name, kinds[name], marginals.labels[name], shown.groups or {})
+        for name, shown in described.items()
+        if name in names and isinstance(shown, Synthetic | Label)
     ]
-    return _Question(asked, condition, where, confidence, tuple(cells))
+    synthetic = any(isinstance(shown, Synthetic) for shown in described.values())
+    return _Question(asked, condition, where, confidence, synthetic, tuple(cells))
+
+
+def _kinds(release: Release) -> Mapping[str, str]:
+    """The kinds of the columns that can be asked for: of rows, or of what cells stand for."""
+    rows, shown = release.table.kinds(), release.disclosure.columns
+    stated = {name: it.values for name, it in shown.items() if isinstance(it, Label) and it.values}
+    return {name: rows[name] for name, it in shown.items() if isinstance(it, Synthetic)} | stated
 
 
 def _holds(question: _Question) -> NDArray[np.float64] | None:

@@ -8,8 +8,6 @@ Permuted within clusters:
 - the permuted columns are published quasi-identifiers;
 - the number of their distinct arrangements, counted again, is the one that it says.
 
-Flows: the cells that it publishes, and how wide their intervals are.
-
 Moved trajectories (positions themselves are checked by ``voile.disclosure.moved``):
 
 - it promises nothing for trajectories where angles were selected, or zones are those of true
@@ -19,44 +17,36 @@ Moved trajectories (positions themselves are checked by ``voile.disclosure.moved
 
 That a permutation was drawn uniformly, or noise from a distribution, cannot be seen in an output.
 
-Cost: a count of the sensitive columns by cluster and of each permuted one, of the rows of flows, or
-of the trips.
+Cost: a count of the sensitive columns by cluster and of each permuted one, or of the
+trips.
 
 What a claim on noise contradicts of the scales, epsilons and budgets that a release states.
 
 Noise itself cannot be seen in an output.  These can: noise of a scale costs what the claim says
-(range over scale, times the rows of a person; trips over scale, and passages; epsilon by zone as
+(range over scale, times the rows of a person; epsilon by zone as
 the levels over the radii say), and the budgets of columns add up to the epsilon that is claimed.
 What cells show of their noise, their kinds check (``voile.disclosure.noise``).
-
-What a release of made-up rows shows of its claim: its measurements, and what they cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from fractions import Fraction
 from math import isclose
 from typing import Protocol
 
 import numpy as np
 
-from voile.disclosure.counted import Aggregate, Label, Synthetic
 from voile.disclosure.moved import Moved, Remaining, TurningLaplace
 from voile.disclosure.noise import Cluster, StatedNoise
-from voile.dp.zcdp import epsilon_of
 from voile.models.permutation import PairCounts, log_arrangements
 from voile.release.group_checks import PublicRelease
 
 __all__ = [
     "budget_breaches",
-    "count_price_breaches",
-    "flow_breaches",
     "moved_breaches",
     "permutation_breaches",
     "scale_breaches",
-    "synthesis_breaches",
     "zone_breaches",
 ]
 
@@ -114,32 +104,6 @@ def _log_arrangements(release: PublicRelease, group: str, name: str) -> float:
     return log_arrangements(PairCounts(np.asarray(cells.group), cells.value, cells.rows))
 
 
-def flow_breaches(published: PublicRelease, cells: int) -> Iterator[str]:
-    """What the published cells contradict, of which there are to be ``cells``."""
-    columns = published.disclosure.columns
-    labels = [name for name, shown in columns.items() if isinstance(shown, Label)]
-    rows = published.table.count(labels).rows
-    if len(rows) != cells or (rows != 1).any():
-        yield f"it publishes each of {cells} cells once, and has {rows.sum()} of {len(rows)}"
-    for name, shown in columns.items():
-        if isinstance(shown, Aggregate):
-            yield from _intervals(published, labels[0], name, shown)
-
-
-def _intervals(published: PublicRelease, kind: str, name: str, shown: Aggregate) -> Iterator[str]:
-    """Whether the ends are those of the noise, for each kind of cell."""
-    counted = published.table.count([kind, *shown.published(name)])
-    values = [np.array(array.to_pylist(), dtype=object) for array in counted.values]
-    kinds, count, low, high = (
-        column[counted.codes[:, place]] for place, column in enumerate(values)
-    )
-    width = np.array([shown.half_widths.get(str(it), -1) for it in kinds])
-    count = count.astype(np.int64)
-    wrong = (low != np.maximum(count - width, 0)) | (high != np.maximum(count + width, 0))
-    if (wrong | (width < 0)).any():
-        yield f"column {name!r} has intervals other than those of its noise"
-
-
 def moved_breaches(
     published: PublicRelease,
     *,
@@ -164,8 +128,6 @@ def moved_breaches(
 
 _NOISE_ROUNDING = 1e-5
 """Relative: releases state some numbers with six digits."""
-_PASSAGES = "passages"
-"""The kind of cells of flows of which a trip counts for several."""
 
 
 class PricedTerms(Protocol):
@@ -182,18 +144,6 @@ class PricedTerms(Protocol):
     @property
     def budget(self) -> Mapping[str, Mapping[str, Decimal]] | None:
         """By column and mechanism."""
-
-
-class FlowTerms(PricedTerms, Protocol):
-    """The same of counts of trips."""
-
-    @property
-    def trips(self) -> int:
-        """Of a vehicle, that count."""
-
-    @property
-    def passages(self) -> int | None:
-        """Of roads in an hour, of a trip, that count."""
 
 
 def budget_breaches(claim: PricedTerms) -> Iterator[str]:
@@ -229,22 +179,6 @@ def _width(cluster: Cluster, noise: StatedNoise) -> float:
     return whole[1] - whole[0] if whole else 0.0
 
 
-def count_price_breaches(published: PublicRelease, claim: FlowTerms) -> Iterator[str]:
-    """Noise of counts that is not what a vehicle can change, over its epsilon."""
-    budget: Mapping[str, Mapping[str, Decimal]] = claim.budget or {}
-    for shown in published.disclosure.columns.values():
-        if not isinstance(shown, Aggregate):
-            continue
-        for kind, scale in shown.scales.items():
-            changes = claim.trips * ((claim.passages or 0) if kind == _PASSAGES else 1)
-            spent = budget.get(kind, {}).get("discrete-laplace", claim.epsilon)
-            if not isclose(scale * float(spent), changes, rel_tol=_NOISE_ROUNDING):
-                yield (
-                    f"its counts of {kind} have noise of scale {scale:.6g}, which is not that of "
-                    f"{changes} of a vehicle at the epsilon of {spent} that is claimed"
-                )
-
-
 def zone_breaches(published: PublicRelease, epsilon: float) -> Iterator[str]:
     """Epsilons of positions that are not those of the zones that the release states."""
     for name, shown in published.disclosure.columns.items():
@@ -256,101 +190,3 @@ def zone_breaches(published: PublicRelease, epsilon: float) -> Iterator[str]:
                 f"column {name!r} has noise of {largest:.6g} per metre, and an epsilon of "
                 f"{epsilon:g} is claimed"
             )
-
-
-_TABLE = ("column_1", "column_2", "variance")
-_CELL = ("column_1", "value_1", "column_2", "value_2")
-
-
-class _Table(Protocol):
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-    @property
-    def cells(self) -> int: ...
-    @property
-    def noise(self) -> str: ...
-
-
-class SynthesisTerms(Protocol):
-    """What a claim of synthesis says."""
-
-    @property
-    def epsilon(self) -> Decimal:
-        """The price."""
-
-    @property
-    def delta(self) -> Decimal | None:
-        """None of a pure price."""
-
-    @property
-    def rho(self) -> str | None:
-        """None of a pure price."""
-
-    @property
-    def rows_per_person(self) -> int | None:
-        """None: each person is one row."""
-
-    @property
-    def tables(self) -> Sequence[_Table]:
-        """Those that were measured."""
-
-
-def synthesis_breaches(published: PublicRelease, claim: SynthesisTerms) -> Iterator[str]:
-    """What rows, measurements and prices contradict; nothing where they agree."""
-    yield from _price_breaches(claim)
-    shown = published.disclosure.columns
-    sizes = {name: it.cells for name, it in shown.items() if isinstance(it, Synthetic)}
-    for table in claim.tables:
-        cells = 1
-        for name in table.columns:
-            cells *= sizes.get(name, 0)
-        if cells != table.cells:
-            names = " and ".join(table.columns)
-            yield f"its table of {names} does not have the cells of its columns"
-    for name, it in shown.items():
-        if isinstance(it, Synthetic):
-            different = len(published.table.group_sizes([name]))
-            if different > it.values + 1:
-                yield f"column {name!r} has {different:,} values, and its domain {it.values:,}"
-    yield from _measurement_breaches(published, claim)
-
-
-def _measurement_breaches(published: PublicRelease, claim: SynthesisTerms) -> Iterator[str]:
-    measurements = published.measurements
-    if measurements is None:
-        yield "it has no measurements that its rows could be made of"
-        return
-    if (measurements.group_sizes(_CELL) != 1).any():
-        yield "its measurements have some cell twice"
-    counted = measurements.count(_TABLE)
-    values = [array.to_pylist() for array in counted.values]
-    found = {
-        tuple(values[place][code] for place, code in enumerate(codes)): rows
-        for codes, rows in zip(counted.codes.tolist(), counted.rows.tolist(), strict=True)
-    }
-    stated = {}
-    for table in claim.tables:
-        first, second = (*table.columns, None)[:2]
-        noise = Fraction(table.noise)
-        variance = noise if claim.rho is not None else 2 * noise**2
-        stated[first, second, str(variance)] = table.cells
-    if found != stated:
-        yield "its measurements are not those of the tables that it states"
-
-
-def _price_breaches(claim: SynthesisTerms) -> Iterator[str]:
-    rows = claim.rows_per_person or 1
-    noises = [Fraction(table.noise) for table in claim.tables]
-    if any(noise <= 0 for noise in noises):
-        yield "some table of it has no noise"
-        return
-    if claim.rho is None:
-        spent = sum((rows / noise for noise in noises), Fraction(0))
-        if spent != Fraction(claim.epsilon):
-            yield f"its noise costs epsilon = {float(spent):.6g}, and it claims {claim.epsilon}"
-        return
-    rho = sum((Fraction(rows) ** 2 / (2 * noise) for noise in noises), Fraction(0))
-    if rho != Fraction(claim.rho):
-        yield f"its noise costs rho = {float(rho):.6g}, and it claims {claim.rho}"
-    elif claim.delta is None or epsilon_of(rho, claim.delta) > claim.epsilon:
-        yield f"rho = {claim.rho} costs more than the epsilon that it claims"

@@ -6,7 +6,9 @@
                                            precision counts rows that are not published
     differential-privacy                   nothing: it is priced from the events that happened
     differential-privacy-under-sampling    that all published columns are shared by k rows
-    differentially-private-flows           that all cells are there once, with the stated intervals
+    differentially-private-flows           the same as of the next
+    differentially-private-tables          that all cells follow from the measurements, and what
+                                           noise of the stated variances costs
     differentially-private-synthesis       that all cells of its tables are measured, and what noise
                                            of the stated variances costs
     indistinguishability-within-clusters   nothing
@@ -52,6 +54,7 @@ __all__ = [
     "CLAIMS",
     "Claim",
     "Costliest",
+    "CountedPrivately",
     "DifferentialPrivacy",
     "GeoIndistinguishabilityClaim",
     "GroupClaim",
@@ -76,9 +79,10 @@ __all__ = [
 
 
 if TYPE_CHECKING:  # publishers need none of what reads rows
-    from voile.release import claim_checks, group_checks
+    from voile.release import claim_checks, consistent_cells, group_checks
 else:
     claim_checks = on_demand("voile.release.claim_checks")
+    consistent_cells = on_demand("voile.release.consistent_cells")
     group_checks = on_demand("voile.release.group_checks")
 
 
@@ -236,6 +240,18 @@ class SampledGeneralization(PrivacyClaim):
             yield "rows were sampled with another probability than the one that it claims"
 
 
+class MeasuredTable(Value):
+    """A table of counts with noise."""
+
+    columns: tuple[str, ...]
+    """None of the table of a single cell, that counts all rows."""
+    levels: tuple[Annotated[int, Field(ge=0)], ...] | None = None
+    """Of each column, above its cells; None: all columns by their cells."""
+    cells: Least
+    noise: str
+    """A fraction: the variance of Gaussian noise, or the scale of Laplace noise."""
+
+
 class PrivateFlows(PrivacyClaim):
     """Counts of trips and passages, with noise that hides a vehicle."""
 
@@ -246,24 +262,18 @@ class PrivateFlows(PrivacyClaim):
     """Of roads in an hour, of a trip, that count; None: roads are not counted."""
     cells: Least
     """All of which are published, also those that count nothing."""
+    tables: Annotated[tuple[MeasuredTable, ...], Field(min_length=1)]
+    """That were measured; cells follow from them."""
+    rho: ClassVar[None] = None
+    """Noise is Laplace."""
 
     def breaches(self, published: PublicRelease) -> Iterator[str]:
-        """Cells that are missing or twice there, and intervals that are not those of the noise."""
-        return claim_checks.flow_breaches(published, self.cells)
+        """Measurements that are not those of its tables, or cells that do not follow from them."""
+        return consistent_cells.flow_breaches(published, self)
 
     def contradictions(self, published: PublicRelease) -> Iterator[str]:
-        """Noise that is not what a vehicle can change over epsilon, or budgets of another sum."""
-        yield from claim_checks.count_price_breaches(published, self)
-        yield from claim_checks.budget_breaches(self)
-
-
-class MeasuredTable(Value):
-    """A table of counts with noise."""
-
-    columns: Annotated[tuple[str, ...], Field(min_length=1)]
-    cells: Least
-    noise: str
-    """A fraction: the variance of Gaussian noise, or the scale of Laplace noise."""
+        """Budgets of another sum."""
+        return claim_checks.budget_breaches(self)
 
 
 class SynthesizedPrivately(PrivacyClaim):
@@ -275,6 +285,9 @@ class SynthesizedPrivately(PrivacyClaim):
     epsilon alone, by Laplace noise."""
     tables: Annotated[tuple[MeasuredTable, ...], Field(min_length=1)]
 
+    confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Of intervals of answers, where nobody asks for another; None: 0.95."""
+
     @property
     def unseen(self) -> tuple[str, ...]:
         """What noise was drawn, and that rows are made of nothing else."""
@@ -282,7 +295,21 @@ class SynthesizedPrivately(PrivacyClaim):
 
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Measurements that are not those of its tables, or cost more than it says."""
-        return claim_checks.synthesis_breaches(published, self)
+        return consistent_cells.synthesis_breaches(published, self)
+
+
+class CountedPrivately(PrivacyClaim):
+    """Tables of counts with noise, made consistent with each other."""
+
+    kind: Literal["differentially-private-tables"] = "differentially-private-tables"
+    rho: str | None = None
+    """As of synthesis."""
+    tables: Annotated[tuple[MeasuredTable, ...], Field(min_length=1)]
+    """All of which are published."""
+
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
+        """Measurements that are not those of its tables, or cells that do not follow from them."""
+        return consistent_cells.table_breaches(published, self)
 
 
 class IndistinguishabilityWithinClusters(Claim):
@@ -442,6 +469,7 @@ CLAIMS: Registry[Claim] = Registry(
         "differential-privacy": "voile.release.claims:DifferentialPrivacy",
         "differential-privacy-under-sampling": "voile.release.claims:SampledGeneralization",
         "differentially-private-synthesis": "voile.release.claims:SynthesizedPrivately",
+        "differentially-private-tables": "voile.release.claims:CountedPrivately",
         "differentially-private-flows": "voile.release.claims:PrivateFlows",
         "indistinguishability-within-clusters": (
             "voile.release.claims:IndistinguishabilityWithinClusters"

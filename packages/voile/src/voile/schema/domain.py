@@ -14,6 +14,9 @@ What is counted are cells; what is published are leaves, one drawn uniformly wit
                                                  shortest periods of which there are few enough
     nulls = "category"                           one cell more, the missing value
 
+Levels of a hierarchy above the cells are **coarser** partitions of them, of which tables of counts
+have cells, too.
+
 Nothing here sees a row.  Which cell a value belongs to is a function of the value alone: numbers
 and days beyond the ends belong to the first and the last cell, texts that are not listed to the
 value ``other`` where the plan lists it.  What belongs nowhere has no cell.
@@ -23,8 +26,8 @@ Cost: a pass over the leaves of a hierarchy; numbers within bounds are listed on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -42,7 +45,7 @@ from voile.schema.plan import ColumnPlan, Nulls, Plan
 from voile_base.errors import PlanError
 from voile_base.values.exact import usable_number
 
-__all__ = ["MOST_VALUES", "OTHER", "ColumnDomain", "column_domain", "public_domain"]
+__all__ = ["MOST_VALUES", "OTHER", "Coarser", "ColumnDomain", "column_domain", "public_domain"]
 
 MOST_VALUES = 100
 """Cells of a column to which its hierarchy is coarsened."""
@@ -52,6 +55,16 @@ _MOST_LEAVES = 1_000_000
 _DAY_ZERO = date(1970, 1, 1)
 
 Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coarser:
+    """A level above the cells of a column, of several groups."""
+
+    labels: tuple[str | None, ...]
+    """What each group is called; None for that of the missing value."""
+    groups: Indices
+    """Shape (c,): the group of each cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +84,8 @@ class ColumnDomain:
     origin: int = 0
     step: int = 1
     scale: int = 0
+    coarser: tuple[Coarser, ...] = ()
+    """The levels above the cells, each coarser than the one before; all cells in one are none."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -94,6 +109,10 @@ class ColumnDomain:
     def leaves(self) -> int:
         """How many values there are, missing ones not counted."""
         return int(self.width[: self.present].sum())
+
+    def labels_at(self, level: int) -> tuple[str | None, ...]:
+        """What the cells are called, 0, or the groups of a coarser level, from 1."""
+        return self.coarser[level - 1].labels if level else self.labels
 
     @property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
@@ -130,10 +149,10 @@ class ColumnDomain:
         return numbers.astype(np.int64) if whole else numbers
 
 
-def public_domain(plan: Plan) -> tuple[ColumnDomain, ...]:
-    """The domains of all columns that a plan publishes, in their order; raises ``PlanError``."""
+def public_domain(plan: Plan, names: Sequence[str] | None = None) -> tuple[ColumnDomain, ...]:
+    """The domains of some columns, or of all that a plan publishes; raises ``PlanError``."""
     found = []
-    for name in plan.roles.published:
+    for name in plan.roles.published if names is None else names:
         declared = plan.columns.get(name, ColumnPlan())
         try:
             found.append(column_domain(name, declared, plan.nulls_of(name)))
@@ -146,21 +165,32 @@ def column_domain(name: str, declared: ColumnPlan, nulls: Nulls = "refuse") -> C
     """The domain of one column; raises ``PlanError`` where the plan states none, or one value."""
     made = _stated(name, declared)
     if nulls == "category":
-        made = ColumnDomain(
-            name,
-            made.kind,
-            (*made.labels, None),
-            np.append(made.first, -1),
-            np.append(made.width, 1),
-            made.listed,
-            made.origin,
-            made.step,
-            made.scale,
+        made = replace(
+            made,
+            labels=(*made.labels, None),
+            first=np.append(made.first, -1),
+            width=np.append(made.width, 1),
+            coarser=tuple(map(_with_missing, made.coarser)),
         )
     if len(made) < 2:
         msg = "its domain has one value, which says nothing about anybody; leave the column out"
         raise PlanError(msg)
     return made
+
+
+def _with_missing(level: Coarser) -> Coarser:
+    return Coarser((*level.labels, None), np.append(level.groups, len(level.labels)))
+
+
+def _coarser(
+    cells: int, levels: Iterable[tuple[Sequence[str], NDArray[np.int32] | Indices]]
+) -> tuple[Coarser, ...]:
+    """Of levels, each with its labels and the group of each cell, those that are coarser."""
+    found: list[Coarser] = []
+    for labels, groups in levels:
+        if 1 < len(labels) < (len(found[-1].labels) if found else cells):
+            found.append(Coarser(tuple(labels), np.asarray(groups, dtype=np.int64)))
+    return tuple(found)
 
 
 def _stated(name: str, declared: ColumnPlan) -> ColumnDomain:
@@ -210,9 +240,16 @@ def _of_taxonomy(name: str, declared: ColumnPlan, taxonomy: Taxonomy) -> ColumnD
     order = np.argsort(code, kind="stable")
     leaves = [taxonomy.paths[index][0] for index in order.tolist()]
     width = np.bincount(code)
+    first = np.cumsum(width) - width
+    above = []
+    for level in levels[levels.index(groups) + 1 :]:
+        of_cell = [level[order[leaf]] for leaf in first.tolist()]
+        at = {label: index for index, label in enumerate(dict.fromkeys(of_cell))}
+        above.append((tuple(at), np.array([at[label] for label in of_cell])))
     return ColumnDomain(
-        name, _kind(declared, leaves), tuple(place), np.cumsum(width) - width, width, tuple(leaves)
-    )
+        name, _kind(declared, leaves), tuple(place), first, width, tuple(leaves),
+        coarser=_coarser(len(place), above),
+    )  # fmt: skip
 
 
 def _of_edges(name: str, declared: ColumnPlan) -> ColumnDomain:
@@ -290,9 +327,24 @@ def _of_intervals(name: str, intervals: Intervals, bounds: tuple[Decimal, Decima
     codes = _lowest(bound)
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     width = np.diff(np.append(first, len(codes)))
-    decimals = ExactNumbers(units[np.append(first, first + width - 1)], places).decimals()
-    labels = tuple(map(_range, decimals[: len(first)], decimals[len(first) :]))
-    return ColumnDomain(name, "number", labels, first, width, None, start, step, places)
+
+    def ranges(starts: Indices) -> tuple[str, ...]:
+        ends = np.append(starts[1:], len(codes)) - 1
+        decimals = ExactNumbers(units[np.append(starts, ends)], places).decimals()
+        return tuple(map(_range, decimals[: len(starts)], decimals[len(starts) :]))
+
+    coarser = _coarser(len(first), _above(bound, first, ranges))
+    labels = ranges(first)
+    return ColumnDomain(name, "number", labels, first, width, None, start, step, places, coarser)
+
+
+def _above(
+    bound: BoundHierarchy, first: Indices, ranges: Callable[[Indices], tuple[str, ...]]
+) -> Iterator[tuple[tuple[str, ...], Indices]]:
+    """The ranges of each level and the one of each cell, by the first leaf of each cell."""
+    for codes in bound.codes:
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        yield ranges(starts), np.searchsorted(starts, first, side="right") - 1
 
 
 def _lowest(bound: BoundHierarchy) -> NDArray[np.int32]:
@@ -308,25 +360,31 @@ def _of_days(name: str, declared: ColumnPlan, edges: list[date]) -> ColumnDomain
         raise PlanError(msg)
     begin, end = edges[0], edges[-1]
     days = (end - begin).days + 1
+
+    def ranges(starts: Indices) -> tuple[str, ...]:
+        ends = np.append(starts[1:], days)
+        return tuple(
+            _range(begin + timedelta(days=one), begin + timedelta(days=other - 1))
+            for one, other in zip(starts.tolist(), ends.tolist(), strict=True)
+        )
+
+    coarser: tuple[Coarser, ...] = ()
     if isinstance(declared.hierarchy, Dates):
-        starts = _periods(name, declared.hierarchy, edges, days)
+        bound = _periods(name, declared.hierarchy, edges, days)
+        starts = np.flatnonzero(np.diff(_lowest(bound), prepend=-1))
+        coarser = _coarser(len(starts), _above(bound, starts, ranges))
     else:
         starts = np.array([(edge - begin).days for edge in edges[:-1]])
-    ends = np.append(starts[1:], days)
-    labels = [
-        _range(begin + timedelta(days=one), begin + timedelta(days=other - 1))
-        for one, other in zip(starts.tolist(), ends.tolist(), strict=True)
-    ]
+    width = np.append(starts[1:], days) - starts
     origin = (begin - _DAY_ZERO).days
-    return ColumnDomain(name, "date", tuple(labels), starts, ends - starts, None, origin)
+    return ColumnDomain(name, "date", ranges(starts), starts, width, None, origin, coarser=coarser)
 
 
-def _periods(name: str, hierarchy: Dates, edges: list[date], days: int) -> Indices:
-    """The first days of the shortest periods of which there are few, from 0."""
+def _periods(name: str, hierarchy: Dates, edges: list[date], days: int) -> BoundHierarchy:
+    """The days between two of them as periods, the first one longer than a day."""
     if len(edges) != 2 or days > _MOST_LEAVES:
         msg = "with dates, edges are two days: the first and the last one possible"
         raise PlanError(msg)
     longer = tuple(p for p in hierarchy.periods if PERIODS.index(p) > PERIODS.index("day"))
     texts = tuple((edges[0] + timedelta(days=day)).isoformat() for day in range(days))
-    bound = Dates(longer or ("year",)).bind(name, DistinctValues("date", texts))
-    return np.flatnonzero(np.diff(_lowest(bound), prepend=-1))
+    return Dates(longer or ("year",)).bind(name, DistinctValues("date", texts))

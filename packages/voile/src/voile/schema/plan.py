@@ -291,6 +291,11 @@ class Plan:
         """What is wrong with the plan, beginning with the file that it stands in."""
         return PlanError(f"{self.source}: {message}" if self.source else message)
 
+    def located(self, error: PlanError) -> PlanError:
+        """An error that begins with the file that the plan stands in, if it does not yet."""
+        text = str(error)
+        return error if self.source and text.startswith(self.source) else self.error(text)
+
     @property
     def questions_open(self) -> str | None:
         """How many questions are open that the plan does not accept, as a clause; None for none."""

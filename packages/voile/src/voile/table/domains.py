@@ -16,9 +16,9 @@ Cost: one part at a time in memory, beside the numbers.
 
 Noisy counts of all cells of tables, as rows of a table that is published; and read back.
 
-Columns: ``column_1``, ``value_1``, ``column_2``, ``value_2`` (missing of one column), ``count``,
-and ``variance`` as a fraction.  A missing value is ``value`` without text, of a column that is
-named.
+Columns: ``column_1``, ``value_1``, ``column_2``, ``value_2``, ... (missing of tables with fewer
+columns), ``count``, and ``variance`` as a fraction; ``level_1``, ... where some table has a level
+above the cells of a column.  A missing value is ``value`` without text, of a column that is named.
 
 Cost: the cells, sorted by their tables.
 """
@@ -76,7 +76,10 @@ class TableCounts:
 
 
 def count_tables(
-    rows: Rows, plan: Plan, domain: Sequence[ColumnDomain], sets: Sequence[ColumnSet]
+    rows: Rows | PublishedTable,
+    plan: Plan,
+    domain: Sequence[ColumnDomain],
+    sets: Sequence[ColumnSet],
 ) -> TableCounts:
     """Count tables of some rows in one pass; nothing about the rows is refused."""
     fold = _Counting([_Encoder(column, plan) for column in domain], domain, sets)
@@ -313,6 +316,8 @@ def _rendered(column: ColumnDomain, leaves: NDArray[np.int64]) -> pl.Series:
     return pl.select(pl.when(there).then(pl.Series(values))).to_series()
 
 
+_FEWEST = 2
+"""Columns of tables that a file has room for."""
 _PLACE = "\1place"
 """No file has a column whose name begins so."""
 _TYPES: Mapping[str, pl.DataType] = {
@@ -324,74 +329,95 @@ _TYPES: Mapping[str, pl.DataType] = {
 class _MeasuredCells:
     """All noisy counts of a release."""
 
-    labels: Mapping[str, tuple[str | None, ...]]
-    """The cells of each column, None for the missing value."""
-    counts: Mapping[tuple[str, ...], NDArray[np.int64]]
-    """Of each table by its columns; shape, the numbers of their cells."""
+    labels: Mapping[tuple[str, int], tuple[str | None, ...]]
+    """What the cells of each column and level are called, None for the missing value."""
+    counts: Mapping[tuple[tuple[str, int], ...], NDArray[np.int64]]
+    """Of each table by its columns and their levels; shape, the numbers of their cells."""
 
 
 def measured_cells(measurements: PublishedTable) -> _MeasuredCells:
-    """What ``measured_table`` made, read back; cells of a column in the order of its own table."""
+    """What ``measured_table`` made, read back; cells of a level in the order of their file."""
     cells = measurements.to_arrow()
-    names, columns = _encoded(cells, "column")
-    texts, values = _encoded(cells, "value")
-    order = np.lexsort((columns[1], columns[0]))  # stable: cells stay in their order
-    changed = np.diff(columns[:, order], axis=1, prepend=-1).any(axis=0)
-    parts = {
-        tuple(name for code in columns[:, part[0]] if (name := names[code]) is not None): part
-        for part in np.split(order, np.flatnonzero(changed)[1:])
-    }
-    codes = {key[0]: values[0, part] for key, part in parts.items() if len(key) == 1}
+    width = sum(name.startswith("column_") for name in cells.column_names)
+    names, columns = _encoded(cells, "column", width)
+    texts, values = _encoded(cells, "value", width)
+    levels = np.zeros_like(columns)
+    if "level_1" in cells.column_names:
+        each = [cells[f"level_{number}"].to_numpy() for number in range(1, width + 1)]
+        levels = np.stack(each).astype(np.int64)
+    keys = np.concatenate([columns, levels])
+    order = np.lexsort(keys[::-1])  # stable: cells stay in their order
+    changed = np.diff(keys[:, order], axis=1, prepend=-1).any(axis=0)
+    places: dict[tuple[str, int], dict[int, int]] = {}
+    found = {}
     counts = cells["count"].to_numpy()
-    return _MeasuredCells(
-        {name: tuple(texts[code] for code in own) for name, own in codes.items()},
-        {
-            key: _arranged(counts[part], values[:, part], [codes[name] for name in key])
-            for key, part in parts.items()
-        },
-    )
+    for part in np.split(order, np.flatnonzero(changed)[1:]):
+        named = [(names[code], int(level)) for code, level in keys[:, part[0]].reshape(2, -1).T]
+        key = tuple((name, level) for name, level in named if name is not None)
+        found[key] = _arranged(counts[part], values[:, part], key, places)
+    labels = {of: tuple(texts[code] for code in codes) for of, codes in places.items()}
+    return _MeasuredCells(labels, found)
 
 
-def _encoded(cells: pa.Table, stem: str) -> tuple[list[str | None], NDArray[np.int64]]:
-    """The texts in two columns of the cells, and the place of each among them, shape (2, cells)."""
-    both = [cells[f"{stem}_{number}"].cast(pa.large_string()) for number in (1, 2)]
-    chunks = pa.chunked_array([chunk for column in both for chunk in column.chunks])
+def _encoded(cells: pa.Table, stem: str, width: int) -> tuple[list[str | None], NDArray[np.int64]]:
+    """The texts in some columns of the cells, and the place of each, shape (width, cells)."""
+    each = [cells[f"{stem}_{number}"].cast(pa.large_string()) for number in range(1, width + 1)]
+    chunks = pa.chunked_array([chunk for column in each for chunk in column.chunks])
     found = chunks.combine_chunks().dictionary_encode(null_encoding="encode")
-    return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64).reshape(2, -1)
+    codes = found.indices.to_numpy().astype(np.int64).reshape(width, -1)
+    return found.dictionary.to_pylist(), codes
 
 
 def _arranged(
-    counts: NDArray[np.int64], values: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]
+    counts: NDArray[np.int64],
+    values: NDArray[np.int64],
+    key: Sequence[tuple[str, int]],
+    places: dict[tuple[str, int], dict[int, int]],
 ) -> NDArray[np.int64]:
-    """Counts by the places of their cells; values, and those of each column, are codes."""
-    places = []
-    for value, own in zip(values, codes, strict=False):  # a table of one column has no second
-        place = np.zeros(int(own.max()) + 1, dtype=np.int64)
-        place[own] = np.arange(len(own))
-        places.append(place[value])
-    arranged = np.zeros(tuple(map(len, codes)), dtype=np.int64)
-    arranged[tuple(places)] = counts
+    """Counts by the places of their cells, which are those of their first appearance."""
+    shape, at = [], []
+    for value, of in zip(values, key, strict=False):  # a table of few columns has no further ones
+        own = places.setdefault(of, {})
+        codes, first, inverse = np.unique(value, return_index=True, return_inverse=True)
+        for code in codes[np.argsort(first)].tolist():
+            own.setdefault(code, len(own))
+        at.append(np.array([own[code] for code in codes.tolist()])[inverse])
+        shape.append(len(own))
+    arranged = np.zeros(tuple(shape), dtype=np.int64)
+    arranged[tuple(at)] = counts if key else counts[0]
     return arranged
 
 
 def measured_table(
-    tables: Iterable[tuple[Sequence[ColumnDomain], NDArray[np.int64], str]],
+    tables: Iterable[tuple[Sequence[ColumnDomain], Sequence[int], NDArray[np.int64], str]],
 ) -> PublishedTable:
-    """Noisy counts of all cells of tables of one or two columns, and their variances."""
-    frames = [_cells_of(columns, counts, variance) for columns, counts, variance in tables]
+    """Noisy counts of all cells of tables of some columns at some levels, and their variances."""
+    each = list(tables)
+    width = max(_FEWEST, *(len(columns) for columns, *_ in each))
+    coarse = any(any(levels) for _, levels, *_ in each)
+    frames = [_cells_of(*one, width=width, coarse=coarse) for one in each]
     return PublishedTable(PolarsEngine().of_frame(pl.concat(frames)))
 
 
 def _cells_of(
-    columns: Sequence[ColumnDomain], counts: NDArray[np.int64], variance: str
+    columns: Sequence[ColumnDomain],
+    levels: Sequence[int],
+    counts: NDArray[np.int64],
+    variance: str,
+    *,
+    width: int,
+    coarse: bool,
 ) -> pl.DataFrame:
     shown: dict[str, Any] = {}
-    places = np.unravel_index(np.arange(counts.size), counts.shape)
-    for number in (1, 2):
+    places = np.indices(counts.shape).reshape(len(columns), counts.size)
+    for number in range(1, width + 1):
         there = number <= len(columns)
-        labels = columns[number - 1].labels if there else (None,)
+        level = levels[number - 1] if there else 0
+        labels = columns[number - 1].labels_at(level) if there else (None,)
         place = places[number - 1] if there else np.zeros(counts.size, dtype=np.int64)
         shown[f"column_{number}"] = pl.lit(columns[number - 1].name if there else None, pl.String)
+        if coarse:
+            shown[f"level_{number}"] = pl.lit(level, pl.Int64)
         shown[f"value_{number}"] = pl.Series(labels, dtype=pl.String).gather(pl.Series(place))
     shown["count"] = pl.Series(counts.ravel())
     shown["variance"] = pl.lit(variance)

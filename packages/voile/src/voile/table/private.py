@@ -362,7 +362,7 @@ class PrivateTable(CountedTable):
         """Rows by cell of public domains, at most so many of each person, in one pass.
 
         ``sets`` has the columns of each table by their places in the domain.  Nothing about rows
-        is refused, whether they were bound to the plan or not; see ``domain_counts``.
+        is refused, whether they were bound to the plan or not; see ``domains``.
         """
         source = self._source.rows if self._bound_rows is None else self._bound_rows.rows
         names, unit = [column.name for column in domain], self.plan.roles.unit
@@ -380,9 +380,10 @@ class PrivateTable(CountedTable):
         return table_of_made_rows(source.engine, domain, made, source.convert)
 
     def measured(
-        self, tables: Sequence[tuple[Sequence[ColumnDomain], NDArray[np.int64], str]]
+        self,
+        tables: Sequence[tuple[Sequence[ColumnDomain], Sequence[int], NDArray[np.int64], str]],
     ) -> PublishedTable:
-        """Noisy tables to be published, with their variances; see ``measured_cells``."""
+        """Noisy tables to be published: columns, levels, counts, variances; ``domains``."""
         return measured_table(tables)
 
     def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:

@@ -19,7 +19,7 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.arrays import kind_of_arrow, series_of
 from voile.table.binding import distinct_values, exact_numbers
 from voile.table.formats.excel import write_sheets
-from voile.table.protocol import Counted, Format, Rows
+from voile.table.protocol import Counted, Fold, Format, Rows
 from voile.table.summaries import GroupedValues, PublishedCells
 from voile_base.errors import TableError
 from voile_base.values.expressions import Expression, columns_of
@@ -63,6 +63,31 @@ class PublishedTable:
     def count(self, columns: Sequence[str]) -> Counted:
         """Rows by distinct combination of values of some columns."""
         return self._rows.count(columns)
+
+    def fold(self, columns: Sequence[str], fold: Fold) -> None:
+        """Give the rows to a fold, batch by batch."""
+        self._rows.fold(columns, fold)
+
+    def same_cells(self, columns: Mapping[str, Sequence[Any]], tolerance: float) -> bool:
+        """Whether the rows are these, in any order, numbers within a relative tolerance."""
+        own, other = pl.DataFrame(self._rows.to_arrow()), pl.DataFrame(columns)
+        if own.columns != other.columns or own.height != other.height:
+            return False
+        texts = [name for name, kind in other.schema.items() if kind in {pl.String, pl.Null}]
+        both = [frame.with_columns(pl.col(texts).cast(pl.String)).sort(texts, nulls_last=True)
+                for frame in (own, other)]  # fmt: skip
+        for name in other.columns:
+            one, same = (frame[name] for frame in both)
+            if name in texts:
+                if not one.eq_missing(same).all():
+                    return False
+            elif (one.is_null() != same.is_null()).any():
+                return False
+            else:
+                gap = (one.cast(pl.Float64) - same.cast(pl.Float64)).abs()
+                if (gap > tolerance * (1 + same.cast(pl.Float64).abs())).any():
+                    return False
+        return True
 
     def group_values(self, column: str, group: str = GROUP) -> GroupedValues:
         """How often each value of a numeric column stands in each group."""

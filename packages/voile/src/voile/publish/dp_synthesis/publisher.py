@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.disclosure.counted import Synthetic
 from voile.disclosure.shown import Disclosure
 from voile.dp.events import PrivacyEvent
-from voile.dp.zcdp import epsilon_of, rho_within
 from voile.publish.capabilities import Capabilities
 from voile.publish.contribution import Contribution, RowsPerPerson
 from voile.publish.dp_synthesis.drawing import DrawnRows
 from voile.publish.dp_synthesis.facts import PublicFacts
 from voile.publish.dp_synthesis.fitting import fitted
-from voile.publish.dp_synthesis.measuring import (
+from voile.publish.measuring import (
     Measurements,
+    NoiseBudget,
     TableShare,
     measured,
     shares_of,
@@ -33,23 +33,20 @@ from voile.publish.shown import shown_roles
 from voile.release.claims import MeasuredTable, SynthesizedPrivately
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.release.release import Guarantee, PrivateRecord, Publication, Release, read_release
 from voile.schema.domain import ColumnDomain, public_domain
-from voile.schema.numbers import json_number, plain_text
+from voile.schema.numbers import plain_text
 from voile.schema.plan import Plan
-from voile.schema.roles import Protected
-from voile.table.domains import TableCounts
+from voile.table.domains import TableCounts, count_tables
 from voile.table.private import PrivateTable
-from voile_base.errors import PlanError, nearest
+from voile_base.errors import InputError, PlanError, nearest
 from voile_base.randomness import Randomness
-from voile_base.values.value import Number, Says, Several, checked
+from voile_base.values.value import File, Number, Says, Several, checked
 
 __all__ = ["DPSynthesis"]
 
 _NAME = "dp-synthesis"
 _MOST_PAIRS, _MOST_CELLS, _MOST_ROWS = 1_000, 2_000_000, 100_000_000
-_DELTA = Decimal("1e-6")
-"""At which the epsilon of a rho is stated where the plan names none."""
 _TIMES = re.compile(r"[1-9][0-9]{0,3}x")
 _ASSUMES = (
     "domains, bounds, edges, hierarchies, zeros and the budget are public facts and were chosen "
@@ -65,56 +62,41 @@ class _Asked:
     shares: tuple[TableShare, ...]
     facts: PublicFacts
     contribution: Contribution
-    rho: Fraction | None
-    """None: pure."""
-    epsilon: Decimal
-    delta: Decimal | None
+    budget: NoiseBudget
+    confidence: float | None
 
     @property
     def events(self) -> tuple[PrivacyEvent, ...]:
         """What a release spends."""
-        neighbours = self.contribution.neighbours("add-remove")
-        if self.rho is None:
-            return (PrivacyEvent("discrete-laplace", self.epsilon, neighbours=neighbours),)
-        return (PrivacyEvent.concentrated("discrete-gaussian", self.rho, neighbours),)
+        return self.budget.events(self.contribution.neighbours("add-remove"))
 
     @property
     def guarantee(self) -> Guarantee:
         """What a release promises."""
-        who, epsilon = self.contribution.somebody, plain_text(self.epsilon)
+        who, budget = self.contribution.somebody, self.budget
         tables = tuple(
             MeasuredTable(
                 columns=tuple(self.domain[place].name for place in share.columns),
                 cells=share.cells,
-                noise=str(_noise_of(share, self.contribution.rows)),
+                noise=share.stated(self.contribution.rows),
             )
             for share in self.shares
         )
         claim = SynthesizedPrivately(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            rho=None if self.rho is None else str(self.rho),
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            rho=None if budget.rho is None else str(budget.rho),
             neighbours=self.contribution.neighbours("add-remove"),
             rows_per_person=self.contribution.stated,
             tables=tables,
-        )
-        kind = (
-            f"{epsilon}-differentially private"
-            if self.rho is None
-            else f"rho = {self.rho} zero-concentrated differentially private, "
-            f"({epsilon}, {self.delta:.3g})-differentially private"
+            confidence=self.confidence,
         )
         statement = (
-            f"{kind} for {who} more or less: the rows are made up from {len(tables):,} tables of "
-            "counts with noise, and are nobody's; a made-up row may equal a real one by chance"
-            f"{self.contribution.taking_part}"
+            f"{budget.words} for {who} more or less: the rows are made up from {len(tables):,} "
+            "tables of counts with noise, and are nobody's; a made-up row may equal a real one by "
+            f"chance{self.contribution.taking_part}"
         )
         return Guarantee((claim,), statement, (self.contribution.assumed, *_ASSUMES))
-
-
-def _noise_of(share: TableShare, rows: int) -> Fraction:
-    """The variance of Gaussian noise, or the scale of Laplace noise."""
-    return rows / share.share if share.pure else Fraction(rows) ** 2 / (2 * share.share)
 
 
 @checked(PlanError)
@@ -145,6 +127,10 @@ class DPSynthesis(SingleRelease):
     """How many rows are made: as many as there seem to be, a number, or a multiple of the first."""
     zeros: Several[str] = ()
     """Public facts: combinations of values that no row has; see ``facts``."""
+    start: File | None = None
+    """The folder of an earlier release that the fit begins with, which costs nothing."""
+    confidence: Annotated[Number, Field(gt=0, lt=1)] | None = None
+    """Of the intervals of answers from the noisy counts, where nobody asks for another."""
     together: (
         Annotated[
             Several[Several[str]],
@@ -156,9 +142,6 @@ class DPSynthesis(SingleRelease):
     """Sets of columns all pairs of which are measured; None: all pairs of all columns."""
 
     def __post_init__(self) -> None:
-        if (self.epsilon is None) == (self.rho is None):
-            msg = "one of epsilon and rho is needed, and not both"
-            raise PlanError(msg)
         if (
             isinstance(self.rows, str)
             and self.rows != "estimated"
@@ -181,6 +164,7 @@ class DPSynthesis(SingleRelease):
         """
         refuse_ranking(table, _NAME)
         asked = self._asked(table.plan)
+        earlier = None if self.start is None else _Earlier.of(self.start, table.plan, asked)
         price = Price(randomness.token("release"), asked.events)
         pay(price)
         sets = [share.columns for share in asked.shares]
@@ -190,41 +174,31 @@ class DPSynthesis(SingleRelease):
             asked.shares, counts.counts, asked.contribution.rows, randomness.key("measured")
         )
         measurements = Measurements(sizes, noisy)
-        release = self._release(table, asked, measurements, randomness, price)
+        release = self._release(table, asked, measurements, earlier, randomness, price)
         return Publication(release, _private(table, asked, counts, release), events=price.events)
 
     @cached_property
-    def _budget(self) -> tuple[Fraction | None, Decimal, Decimal | None]:
-        """Rho, None for a pure budget; epsilon; delta."""
-        delta = None if self.delta is None else Decimal(self.delta)
-        if self.rho is not None:
-            rho, delta = _fraction(self.rho), delta or _DELTA
-            return rho, epsilon_of(rho, delta), delta
-        assert self.epsilon is not None
-        epsilon = Decimal(self.epsilon)
-        return (None if delta is None else rho_within(epsilon, delta)), epsilon, delta
+    def _budget(self) -> NoiseBudget:
+        return NoiseBudget.of(self.epsilon, self.delta, self.rho)
 
     def _asked(self, plan: Plan) -> _Asked:
         """What a plan asks for; raises ``PlanError``."""
         try:
             self._refuse_roles(plan)
             domain = public_domain(plan)
-            rho, epsilon, delta = self._budget
             tables = self._tables(domain)
             sizes = list(map(len, domain))
-            budget = Fraction(epsilon) if rho is None else rho
-            shares = shares_of(tables, sizes, budget, pure=rho is None)
+            budget = self._budget
+            shares = shares_of(tables, sizes, budget.total, pure=budget.pure)
             _require_few(shares)
-            contribution = _contribution(plan, self.rows_per_person)
+            contribution = Contribution.by_plan(plan, self.rows_per_person)
             for share in shares:
                 share.noise(contribution.rows)
             facts = PublicFacts.of(self.zeros, domain)
         except PlanError as error:
-            text = str(error)
-            raise (
-                error if plan.source and text.startswith(plan.source) else plan.error(text)
-            ) from None
-        return _Asked(domain, shares, facts, contribution, rho, epsilon, delta)
+            raise plan.located(error) from None
+        confidence = None if self.confidence is None else float(self.confidence)
+        return _Asked(domain, shares, facts, contribution, budget, confidence)
 
     def _refuse_roles(self, plan: Plan) -> None:
         if plan.roles.keep:
@@ -256,17 +230,24 @@ class DPSynthesis(SingleRelease):
         table: PrivateTable,
         asked: _Asked,
         measurements: Measurements,
+        earlier: _Earlier | None,
         randomness: Randomness,
         price: Price,
     ) -> Release:
         """What is made of measurements; of the table nothing but its engine is used."""
-        mixture = fitted(measurements, asked.facts.impossible(asked.domain))
+        known = None if earlier is None else earlier.counts
+        mixture = fitted(measurements, asked.facts.impossible(asked.domain), known)
         rows = self._rows(mixture.total)
         key = randomness.key("made-up rows")
         drawn = DrawnRows(mixture, asked.domain, asked.facts, rows, key)
         shown = table.made_rows(asked.domain, drawn)
         noise = [
-            ([asked.domain[place] for place in one.columns], one.counts, str(one.variance))
+            (
+                [asked.domain[place] for place in one.columns],
+                [0] * len(one.columns),
+                one.counts,
+                str(one.variance),
+            )
             for one in measurements.tables
         ]
         columns = {
@@ -277,12 +258,12 @@ class DPSynthesis(SingleRelease):
         }
         return Release(
             table=shown,
-            method=self._method(asked),
+            method=self._method(asked, earlier),
             disclosure=Disclosure(columns=columns),
             guarantee=asked.guarantee,
             roles=shown_roles(table.plan.roles, shown.columns),
             release_id=price.release_id,
-            publishable=randomness.publishable,
+            publishable=randomness.publishable and (earlier is None or earlier.publishable),
             measurements=table.measured(noise),
         )
 
@@ -292,12 +273,12 @@ class DPSynthesis(SingleRelease):
         times = 1 if self.rows == "estimated" else int(self.rows.removesuffix("x"))
         return min(max(round(total * times), 1), _MOST_ROWS)
 
-    def _method(self, asked: _Asked) -> Mapping[str, Any]:
+    def _method(self, asked: _Asked, earlier: _Earlier | None) -> Mapping[str, Any]:
         given: dict[str, Any] = {
-            "epsilon": json_number(asked.epsilon),
-            "delta": None if asked.delta is None else json_number(asked.delta),
-            "rho": None if asked.rho is None else str(asked.rho),
+            **asked.budget.document(),
             "rows_per_person": self.rows_per_person,
+            "start": None if earlier is None else earlier.release_id,
+            "confidence": None if self.confidence is None else float(self.confidence),
             "rows": self.rows,
             "zeros": list(self.zeros) or None,
             "together": self.together and [list(one) for one in self.together],
@@ -306,33 +287,38 @@ class DPSynthesis(SingleRelease):
         return {"name": _NAME, **shown, "decision": {}}
 
 
-def _fraction(text: str) -> Fraction:
-    try:
-        rho = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        rho = Fraction(0)
-    if rho <= 0 or "e" in text.casefold():
-        msg = f'rho must be a fraction above 0 as a text, such as "1/64" or "0.02", not {text!r}'
-        raise PlanError(msg)
-    return rho
+@dataclass(frozen=True, eq=False)
+class _Earlier:
+    """What an earlier release counts; public."""
 
+    release_id: str
+    publishable: bool
+    counts: tuple[NDArray[np.int64], ...]
 
-def _contribution(plan: Plan, rows: int | None) -> Contribution:
-    """Who is protected, by the plan alone: how many rows persons have tells about them."""
-    protected: Protected = plan.roles.protected
-    if protected == "row" and rows is not None:
-        msg = (
-            f"[method] rows_per_person = {rows}: the plan names no column that tells persons "
-            'apart. Say which it is, person = "COLUMN" in [roles], or leave rows_per_person out'
-        )
-        raise PlanError(msg)
-    if protected != "row" and rows is None:
-        msg = (
-            f"[method] rows_per_person is missing: say how many rows of each {protected} take "
-            "part at most; 1 where each has one row"
-        )
-        raise PlanError(msg)
-    return Contribution(protected, rows or 1)
+    @classmethod
+    def of(cls, folder: str, plan: Plan, asked: _Asked) -> _Earlier:
+        """The counts of a release in a folder; raises ``PlanError`` where it is no such release."""
+        try:
+            release = read_release(folder)
+        except InputError as error:
+            raise plan.error(f"[method] start: {error}") from None
+        claims = release.guarantee.claims
+        if not any(isinstance(claim, SynthesizedPrivately) for claim in claims):
+            msg = (
+                f"[method] start = {folder!r} is a release of another kind: synthetic rows begin "
+                "with synthetic rows, whose price is paid"
+            )
+            raise plan.error(msg)
+        absent = [it.name for it in asked.domain if it.name not in release.table.columns]
+        if absent:
+            msg = (
+                f"[method] start = {folder!r} is a release without the column {absent[0]!r}; begin "
+                "with one of the same columns, or leave start out"
+            )
+            raise plan.error(msg)
+        sets = [share.columns for share in asked.shares]
+        counts = count_tables(release.table, plan, asked.domain, sets).counts
+        return cls(release.release_id, release.publishable, counts)
 
 
 def _require_few(shares: Sequence[TableShare]) -> None:
@@ -358,17 +344,7 @@ def _private(
     table: PrivateTable, asked: _Asked, counts: TableCounts, release: Release
 ) -> PrivateRecord:
     """What the custodian may know."""
-    notices = list(table.notes)
-    if counts.left_out:
-        notices.append(
-            "rows left out, because a value is missing or not in the domain of its column "
-            f'(list "other", or say nulls = "category"): {counts.left_out:,}'
-        )
-    if counts.beyond:
-        notices.append(
-            f"rows that did not take part, because at most {asked.contribution.rows:,} of each "
-            f"{asked.contribution.protected} do (rows_per_person): {counts.beyond:,}"
-        )
+    notices = [*table.notes, *asked.contribution.left_out(counts)]
     notices.append(
         "what is computed from made-up rows has larger errors than its formulas say: "
         "measurements.parquet has the noisy counts and their variances"
@@ -378,7 +354,7 @@ def _private(
         rows_out=release.rows,
         suppressed=counts.left_out + counts.beyond,
         held=0,
-        objective=plain_text(asked.epsilon),
+        objective=plain_text(asked.budget.epsilon),
         decision={"tables": len(asked.shares)},
         notices=tuple(notices),
         summary=f"by {len(asked.shares):,} tables with noise",

@@ -14,11 +14,13 @@ bounded contributions, as in Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo a
 
 Algorithm.  Of each vehicle at most ``trips`` trips count, drawn by a key, and of each of these at
 most ``passages`` pairs of a stretch and an hour.  So a vehicle changes counts of trips by at most
-``trips`` in all, and counts of passages by at most ``trips`` x ``passages``.  Each histogram gets
-discrete Laplace noise with that over its share of epsilon.  Around each noisy count stands the
-interval that noise keeps to with the stated confidence, exactly.
+``trips`` in all, and counts of passages by at most ``trips`` x ``passages``.  Trips are counted at
+three levels: cells, hours, and pairs of zones of all hours; each gets a share of epsilon
+(``levels``), and discrete Laplace noise with what a vehicle changes over that.  All that is
+published is estimated from the three, consistently (``voile.dp.marginals``): sums of 1,000 cells
+have the noise of 1,000 cells, which buries an hour or a day that is measured by itself precisely.
 
-Cost: a sort of the n reports; 50 ns a cell.
+Cost: a sort of the n reports; 50 ns a cell for noise, and eight passes over the cells.
 
 Departure from the source: numbers of persons are not published, and no cell is left out for being
 small, since the cells are public.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -18,21 +18,37 @@ from pydantic import Field
 
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.shown import Disclosure
-from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.dp.events import PrivacyEvent
+from voile.dp.marginals import NoisyMarginals
 from voile.publish.capabilities import Capabilities
+from voile.publish.measuring import TableShare, measured
 from voile.publish.publisher import SingleRelease, refuse_ranking
-from voile.release.claims import PrivateFlows
+from voile.release.claims import MeasuredTable, PrivateFlows
+from voile.release.consistent_cells import (
+    COUNT,
+    COUNTS,
+    FROM,
+    HOUR,
+    PASSAGES,
+    ROAD,
+    TO,
+    TOTAL,
+    TRIPS,
+    flow_cells,
+    noisy_marginals,
+)
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.schema.domain import ColumnDomain
 from voile.schema.numbers import plain_text
 from voile.schema.zones import Zoning, zoning_of
 from voile.table.decisions import FlowBounds, FlowCounts
 from voile.table.private import PrivateTable
+from voile.table.published import PublishedTable
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
-from voile_base.values.value import File, Number, Real, Says, checked
+from voile_base.values.value import File, Number, Real, Says, Several, checked
 from voile_geo.roads.reading import read_roads
 from voile_geo.roads.stretches import MappedStretches
 
@@ -41,12 +57,14 @@ __all__ = ["Flows"]
 _NAME = "flows"
 _TRIPS, _PASSAGES, _REACH = 10, 30, 30.0
 _ROADS_SHARE, _CONFIDENCE = Decimal("0.5"), Decimal("0.95")
+_LEVELS = (Decimal("0.15"), Decimal("0.32"), Decimal("0.53"))
 _STEP = Decimal("1e-12")
 _MOST_CELLS = 5_000_000
-_BETWEEN, _ON_ROADS = "trips", "passages"
 Count = Annotated[int, Field(ge=1)]
-_LABELS = ("counts", "hour", "from", "to", "road")
+Share = Annotated[Number, Field(ge=0, le=1)]
+_LABELS = (COUNTS, HOUR, FROM, TO, ROAD)
 """What a cell is of; several roads may join two crossings, so they have numbers."""
+_OF_LEVELS = ((HOUR, FROM, TO), (HOUR,), (FROM, TO))
 _ASSUMES = (
     "zones, hours and the map are public facts and do not come from the data",
     "trips of one vehicle have its id, and nothing else is published about the same vehicles, or "
@@ -97,10 +115,14 @@ class Flows(SingleRelease):
     """Metres within which a position counts as on the nearest road; None: 30."""
     share: Annotated[Number, Field(gt=0, lt=1)] | None = None
     """Of epsilon that is for roads, above 0 and below 1; None: half of it."""
-    confidence: Annotated[Number, Field(ge=0, lt=1), Says("a number of at least 0 and below 1")] = (
-        _CONFIDENCE
-    )
-    """With which an interval holds the count of its cell, 0 to below 1."""
+    levels: Annotated[
+        Several[Share],
+        Field(min_length=3, max_length=3),
+        Says("three shares that sum to 1, of which the first is above 0: [0.15, 0.32, 0.53]"),
+    ] = _LEVELS
+    """What of the budget of trips is for cells, for hours, and for pairs of zones of all hours."""
+    confidence: Annotated[Number, Field(gt=0, lt=1)] = _CONFIDENCE
+    """With which an interval holds the count of its cell, between 0 and 1."""
 
     def __post_init__(self) -> None:
         only_with_roads = ("roads_nodes", "passages", "reach", "share")
@@ -111,9 +133,18 @@ class Flows(SingleRelease):
         if (self.begin is None) != (self.days is None):
             msg = 'begin and days go together: begin = "2026-05-01" and days = 7'
             raise PlanError(msg)
+        shares = [Decimal(share) for share in self.levels]
+        if sum(shares) != 1 or not shares[0]:
+            msg = (
+                "levels must be three shares that sum to 1, of cells, of hours and of pairs of "
+                "zones; the first is above 0"
+            )
+            raise PlanError(msg)
         if self.days is not None:
             object.__setattr__(self, "begin", _day(self.begin))
-        self._zoning  # noqa: B018 - zones are checked
+        if TOTAL in self._zoning.names:
+            msg = f"a zone is called {TOTAL!r}, which stands for all of them; call it otherwise"
+            raise PlanError(msg)
         self._require_few(0)
 
     def prepare(
@@ -145,17 +176,25 @@ class Flows(SingleRelease):
         )
         price = Price(randomness.token("release"), events)
         counts = table.count_flows(bounds, randomness, lambda: pay(price))
-        shown = table.published_cells(self._cells(counts, randomness))
+        tables = self._tables(counts)
+        measurements = self._measured(table, tables, randomness)
+        claim = self._claim(tables)
+        marginals = noisy_marginals(measurements, claim)
+        labels = {(name, 0): cells for name, cells in marginals.labels.items()}
+        cells = flow_cells(marginals, labels, float(self.confidence), self._ends)
+        shown = table.published_cells(cells)
         release = Release(
             table=shown,
             method=self._method(),
             disclosure=self._disclosure,
-            guarantee=_flow_guarantee(self._budget, self.trips, self._passages, shown.rows),
+            guarantee=_flow_guarantee(claim),
             roles={},
             release_id=price.release_id,
             publishable=randomness.publishable,
+            measurements=measurements,
         )
-        return Publication(release, self._private(table, counts, shown.rows), events=events)
+        private = self._private(table, counts, marginals, shown.rows)
+        return Publication(release, private, events=events)
 
     @cached_property
     def _zoning(self) -> Zoning:
@@ -184,26 +223,43 @@ class Flows(SingleRelease):
         """Epsilon of each kind of count."""
         epsilon = Decimal(self.epsilon)
         if self.roads is None:
-            return {_BETWEEN: epsilon}
+            return {TRIPS: epsilon}
         share = _ROADS_SHARE if self.share is None else Decimal(self.share)
         roads = (epsilon * share).quantize(_STEP, rounding=ROUND_FLOOR)
-        return {_BETWEEN: epsilon - roads, _ON_ROADS: roads}
+        return {TRIPS: epsilon - roads, PASSAGES: roads}
 
-    @cached_property
-    def _noise(self) -> Mapping[str, DiscreteLaplace]:
-        """Noise of each kind of count: what a vehicle can change, over its epsilon."""
-        changes = {_BETWEEN: self.trips, _ON_ROADS: self.trips * (self._passages or 0)}
-        return {
-            kind: DiscreteLaplace((Fraction(changes[kind]) / Fraction(epsilon),))
-            for kind, epsilon in self._budget.items()
-        }
+    def _measured(
+        self, table: PrivateTable, tables: Sequence[_CountedTable], randomness: Randomness
+    ) -> PublishedTable:
+        """Tables with noise; of the private one nothing but its engine is used."""
+        noisy = [
+            one
+            for changes, purpose in self._noises.items()
+            for one in measured(
+                [it.share for it in tables if it.changes == changes],
+                [it.counts for it in tables if it.changes == changes],
+                changes,
+                randomness.key("flows", purpose),
+            )
+        ]
+        return table.measured(
+            [
+                (it.columns, [0] * len(it.columns), one.counts, str(one.variance))
+                for it, one in zip(tables, noisy, strict=True)
+            ]
+        )
 
-    @cached_property
-    def _half_widths(self) -> Mapping[str, int]:
-        confidence = Decimal(self.confidence)
-        return {
-            kind: distribution.radius(confidence)[0] for kind, distribution in self._noise.items()
-        }
+    @property
+    def _ends(self) -> Mapping[str, tuple[str, str]] | None:
+        """The crossings that each road joins, by its number."""
+        ends = None if self._map is None else self._map.ends
+        return None if ends is None else {str(road): it for road, it in enumerate(ends)}
+
+    @property
+    def _noises(self) -> Mapping[int, str]:
+        """What a vehicle can change of counts, and of what kind these are."""
+        on_roads = {} if self._passages is None else {self.trips * self._passages: PASSAGES}
+        return {self.trips: TRIPS, **on_roads}
 
     def _require_few(self, stretches: int) -> None:
         cells = len(self._hours) * (len(self._zoning.names) ** 2 + stretches)
@@ -214,39 +270,24 @@ class Flows(SingleRelease):
             )
             raise PlanError(msg)
 
-    def _cells(self, counts: FlowCounts, randomness: Randomness) -> Mapping[str, Any]:
-        """All cells with noisy counts, in the order of hours."""
-        hours = self._hour_names()
-        zones = self._zoning.names
-        labels = [(_BETWEEN, *cell, "") for cell in product(hours, zones, zones)]
-        noisy = [self._drawn(_BETWEEN, counts.between, randomness)]
-        widths = [np.full(len(labels), self._half_widths[_BETWEEN])]
-        if counts.on_roads is not None:
-            assert self._map is not None, "roads were counted"
-            ends = self._map.ends
-            labels += [
-                (_ON_ROADS, hour, *between, str(road))
-                for hour in hours
-                for road, between in enumerate(ends)
-            ]
-            noisy.append(self._drawn(_ON_ROADS, counts.on_roads, randomness))
-            widths.append(np.full(counts.on_roads.size, self._half_widths[_ON_ROADS]))
-        count, width = np.concatenate(noisy), np.concatenate(widths)
-        columns = dict(zip(_LABELS, zip(*labels, strict=True), strict=True))
-        return {
-            **columns,
-            "count": count,
-            "count.low": np.maximum(count - width, 0),
-            "count.high": np.maximum(count + width, 0),
-        }
-
-    def _drawn(
-        self, kind: str, counts: NDArray[np.int64], randomness: Randomness
-    ) -> NDArray[np.int64]:
-        cells = counts.ravel()
-        words = np.arange(len(cells), dtype=np.uint64)
-        distribution = np.zeros(len(cells), dtype=np.int64)
-        return cells + self._noise[kind].draw(distribution, words, randomness.key("flows", kind))
+    def _tables(self, counts: FlowCounts) -> list[_CountedTable]:
+        """What is counted of trips, at its levels, and of passages; with shares of the budget."""
+        hours, zones = self._hour_names(), self._zoning.names
+        names = {HOUR: hours, FROM: zones, TO: zones}
+        summed = (counts.between, counts.between.sum(axis=(1, 2)), counts.between.sum(axis=0))
+        whole = Fraction(self._budget[TRIPS])
+        found = [
+            _CountedTable.of({name: names[name] for name in of}, cells, whole * Fraction(share))
+            for of, cells, share in zip(_OF_LEVELS, summed, map(Decimal, self.levels), strict=True)
+            if share
+        ]
+        found = [replace(it, changes=self.trips) for it in found]
+        if counts.on_roads is not None and self._passages is not None:
+            roads = [str(road) for road in range(counts.on_roads.shape[1])]
+            share = Fraction(self._budget[PASSAGES])
+            one = _CountedTable.of({HOUR: hours, ROAD: roads}, counts.on_roads, share)
+            found.append(replace(one, changes=self.trips * self._passages))
+        return found
 
     def _hour_names(self) -> list[str]:
         if self.begin is None:
@@ -256,15 +297,29 @@ class Flows(SingleRelease):
 
     @property
     def _disclosure(self) -> Disclosure:
-        count = Aggregate(
-            scales={
-                kind: float(distribution.scales[0]) for kind, distribution in self._noise.items()
-            },
-            half_widths=dict(self._half_widths),
-            confidence=float(self.confidence),
-        )
+        count = Aggregate(confidence=float(self.confidence))
         labels = dict.fromkeys(_LABELS, Label())
-        return Disclosure(columns={**labels, "count": count})
+        return Disclosure(columns={**labels, COUNT: count})
+
+    def _claim(self, tables: Sequence[_CountedTable]) -> PrivateFlows:
+        hours, zones = len(self._hours), len(self._zoning.names)
+        roads = 0 if self._map is None else self._map.stretches
+        return PrivateFlows(
+            epsilon=sum(self._budget.values(), Decimal(0)),
+            neighbours="vehicle",
+            budget={kind: {"discrete-laplace": spent} for kind, spent in self._budget.items()},
+            trips=self.trips,
+            passages=self._passages,
+            cells=hours * (zones**2 + roads + 1) + zones**2 + 1,
+            tables=tuple(
+                MeasuredTable(
+                    columns=tuple(column.name for column in it.columns),
+                    cells=it.share.cells,
+                    noise=it.share.stated(it.changes),
+                )
+                for it in tables
+            ),
+        )
 
     def _method(self) -> dict[str, Any]:
         """The method as it was asked for; all of it is public."""
@@ -273,6 +328,7 @@ class Flows(SingleRelease):
         for name in ("epsilon", "share", "confidence"):
             if name in shown:
                 shown[name] = float(shown[name])
+        shown["levels"] = [float(share) for share in self.levels]
         shown["zones"] = self._zoning.document()
         if self.begin is not None:
             shown["begin"] = str(self.begin)
@@ -290,23 +346,28 @@ class Flows(SingleRelease):
             shown["passages"] = self._passages
         return {"name": _NAME, **shown, "decision": decision}
 
-    def _private(self, table: PrivateTable, counts: FlowCounts, cells: int) -> PrivateRecord:
+    def _private(
+        self, table: PrivateTable, counts: FlowCounts, marginals: NoisyMarginals, rows: int
+    ) -> PrivateRecord:
         notices = [*table.notes, *counts.notices]
         if counts.left_out:
             notices.append(
                 "trips that count for nothing, because they begin at other times or their vehicle "
                 f"has {self.trips} others that count: {counts.left_out:,} of {counts.trips:,}"
             )
-        widest = max(self._half_widths.values())
+        of_trips = tuple(it for it in marginals.tables if ROAD not in it.columns)
+        whole = replace(marginals, tables=of_trips)
+        margins = whole.margins((HOUR, FROM, TO), (0, 0, 0), float(self.confidence))
+        widest = ceil(margins.max())
         return PrivateRecord(
             rows_in=table.rows + table.dropped,
-            rows_out=cells,
+            rows_out=rows,
             suppressed=table.dropped,
             held=0,
             objective=str(widest),
             decision={"trips": counts.trips, "left_out": counts.left_out},
             notices=tuple(notices),
-            summary=f"with intervals that reach {widest:,} to either side at most",
+            summary=f"with intervals of cells that reach {widest:,} to either side",
             published="cells",
         )
 
@@ -321,27 +382,43 @@ def _day(value: object) -> date:
         raise PlanError(msg) from None
 
 
-def _flow_guarantee(
-    budget: Mapping[str, Decimal], trips: int, passages: int | None, cells: int
-) -> Guarantee:
-    """For epsilons by kind of count, and what a vehicle counts for at most."""
-    epsilon = sum(budget.values(), Decimal(0))
-    text = plain_text(epsilon)
-    counted = f"of each vehicle at most {trips} trips count" + (
-        "" if passages is None else f", and of each of them at most {passages} passages of roads"
+@dataclass(frozen=True, eq=False)
+class _CountedTable:
+    """Exact counts of all cells of a table; private."""
+
+    columns: tuple[ColumnDomain, ...]
+    counts: NDArray[np.int64]
+    share: TableShare
+    """Of the budget."""
+    changes: int = 1
+    """What a vehicle changes at most, in all."""
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, Sequence[str]], counts: NDArray[np.int64], epsilon: Fraction
+    ) -> _CountedTable:
+        domain = tuple(_labelled(name, labels) for name, labels in columns.items())
+        share = TableShare(tuple(range(len(domain))), counts.size, epsilon, pure=True)
+        return cls(domain, counts, share)
+
+
+def _labelled(name: str, labels: Sequence[str]) -> ColumnDomain:
+    each = np.arange(len(labels))
+    return ColumnDomain(name, "text", tuple(labels), each, np.ones_like(each), tuple(labels))
+
+
+def _flow_guarantee(claim: PrivateFlows) -> Guarantee:
+    """What is promised of a vehicle."""
+    text = plain_text(claim.epsilon)
+    counted = f"of each vehicle at most {claim.trips} trips count" + (
+        ""
+        if claim.passages is None
+        else f", and of each of them at most {claim.passages} passages of roads"
     )
     statement = (
         f"{text}-differentially private for a vehicle: whether it is in the data, with all its "
         f"trips, changes the probability of every possible table by a factor of at most e^{text}. "
         f"For that {counted}; the others are left out of the counts, and of what their intervals "
         "are about"
-    )
-    claim = PrivateFlows(
-        epsilon=epsilon,
-        neighbours="vehicle",
-        budget={kind: {"discrete-laplace": spent} for kind, spent in budget.items()},
-        trips=trips,
-        passages=passages,
-        cells=cells,
     )
     return Guarantee((claim,), statement, _ASSUMES)

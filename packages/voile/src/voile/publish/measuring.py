@@ -10,39 +10,126 @@ Price.  Somebody's rows, at most m, change the cells of one table by m at most i
 together, by m^2, where all of them stand in one cell; and the counts of several tables are several
 vectors.  Discrete Gaussian noise of variance m^2 / (2 rho_t) on each cell of table t is
 rho_t-zero-concentrated private, discrete Laplace noise of scale m / epsilon_t epsilon_t-private,
-and both add up over tables (``voile.dp``).
+and both add up over tables (``voile.dp``).  Proof: ``publish.dp_synthesis``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import combinations
-from math import floor, log2, prod
+from math import floor, log, log2, prod, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.dp.discrete_gaussian import DiscreteGaussian
 from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.events import Neighbours, PrivacyEvent
+from voile.dp.zcdp import epsilon_of, rho_within
+from voile.schema.numbers import json_number, plain_text
+from voile_base.errors import PlanError
 from voile_base.randomness import Key
 
 __all__ = [
     "Measured",
     "Measurements",
+    "NoiseBudget",
     "TableShare",
     "measured",
+    "shared_evenly",
     "shares_of",
     "tables_of",
     "variance_of",
 ]
 
+_DELTA = Decimal("1e-6")
+"""At which the epsilon of a rho is stated where the plan names none."""
+_DIGITS = 9
+"""Of a converted epsilon as people read it, rounded upwards."""
 _ONE_WAY = Fraction(1, 10)
 _LADDER = 4
 """Steps of a weight in a doubling."""
 
 ColumnSet = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class NoiseBudget:
+    """What noise may cost in all; neither a row nor a person enters."""
+
+    rho: Fraction | None
+    """None: pure."""
+    epsilon: Decimal
+    """Of rho at delta, or of pure noise."""
+    delta: Decimal | None
+    """None: pure."""
+
+    @classmethod
+    def of(
+        cls, epsilon: Decimal | float | None, delta: Decimal | float | None, rho: str | None
+    ) -> NoiseBudget:
+        """The budget that a plan states; raises ``PlanError`` unless it is one of the two."""
+        if (epsilon is None) == (rho is None):
+            msg = "one of epsilon and rho is needed, and not both"
+            raise PlanError(msg)
+        at = None if delta is None else Decimal(delta)
+        if rho is not None:
+            exact, at = _fraction(rho), at or _DELTA
+            return cls(exact, epsilon_of(exact, at), at)
+        assert epsilon is not None
+        whole = Decimal(epsilon)
+        return cls(None if at is None else rho_within(whole, at), whole, at)
+
+    @property
+    def pure(self) -> bool:
+        """Whether it is spent on Laplace noise, with no delta."""
+        return self.rho is None
+
+    @property
+    def total(self) -> Fraction:
+        """Rho or epsilon."""
+        return Fraction(self.epsilon) if self.rho is None else self.rho
+
+    @property
+    def words(self) -> str:
+        """What it promises."""
+        if self.rho is None:
+            return f"{plain_text(self.epsilon)}-differentially private"
+        epsilon = Context(prec=_DIGITS, rounding=ROUND_CEILING).plus(self.epsilon)
+        return (
+            f"rho = {self.rho} zero-concentrated differentially private, "
+            f"({plain_text(epsilon)}, {self.delta:.3g})-differentially private"
+        )
+
+    def document(self) -> Mapping[str, str | int | float | None]:
+        """As ``release.json`` states it."""
+        return {
+            "epsilon": json_number(self.epsilon),
+            "delta": None if self.delta is None else json_number(self.delta),
+            "rho": None if self.rho is None else str(self.rho),
+        }
+
+    def events(self, neighbours: Neighbours) -> tuple[PrivacyEvent, ...]:
+        """What a release spends."""
+        if self.rho is None:
+            return (PrivacyEvent("discrete-laplace", self.epsilon, neighbours=neighbours),)
+        return (PrivacyEvent.concentrated("discrete-gaussian", self.rho, neighbours),)
+
+    def narrower(self, tables: int, confidence: Decimal) -> NoiseBudget:
+        """Itself, or its epsilon without delta, if that has narrower intervals of so many tables.
+
+        A public rule: it knows how many tables share the budget evenly, and nothing of rows.
+        """
+        if self.rho is None:
+            return self
+        laplace = -tables / float(self.epsilon) * log(float(1 - confidence))
+        quantile = NormalDist().inv_cdf(float((1 + confidence) / 2))
+        gaussian = quantile * sqrt(tables / float(2 * self.rho))
+        return NoiseBudget(None, self.epsilon, None) if laplace < gaussian else self
 
 
 @dataclass(frozen=True)
@@ -56,6 +143,10 @@ class TableShare:
     """Rho or epsilon."""
     pure: bool
     """Whether it is epsilon."""
+
+    def stated(self, rows: int) -> str:
+        """The variance of Gaussian noise, or the scale of Laplace noise, as claims state it."""
+        return str(rows / self.share if self.pure else Fraction(rows) ** 2 / (2 * self.share))
 
     def noise(self, rows: int) -> DiscreteGaussian | DiscreteLaplace:
         """The noise of each cell, where somebody has so many rows at most."""
@@ -119,6 +210,27 @@ def shares_of(
     )
 
 
+def shared_evenly(
+    tables: Sequence[ColumnSet], cells: Sequence[int], budget: NoiseBudget
+) -> tuple[TableShare, ...]:
+    """The same for each table; the sum is the budget exactly."""
+    return tuple(
+        TableShare(columns, count, budget.total / len(tables), budget.pure)
+        for columns, count in zip(tables, cells, strict=True)
+    )
+
+
+def _fraction(text: str) -> Fraction:
+    try:
+        rho = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        rho = Fraction(0)
+    if rho <= 0 or "e" in text.casefold():
+        msg = f'rho must be a fraction above 0 as a text, such as "1/64" or "0.02", not {text!r}'
+        raise PlanError(msg)
+    return rho
+
+
 def _rounded(weight: float) -> int:
     """A whole number within a tenth of 64 times the weight, one of few."""
     return floor(64 * 2 ** (round(_LADDER * log2(weight)) / _LADDER))
@@ -146,7 +258,7 @@ def measured(
     return tuple(
         Measured(
             one.columns,
-            count + noise[first[it] : first[it + 1]].reshape(count.shape),
+            np.asarray(count + noise[first[it] : first[it + 1]].reshape(count.shape)),
             variance_of(one, rows),
         )
         for it, (one, count) in enumerate(zip(shares, counts, strict=True))

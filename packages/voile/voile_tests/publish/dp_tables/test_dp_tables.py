@@ -1,0 +1,285 @@
+"""Tables with noise: consistent at all levels, with intervals that hold, priced before a draw."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import polars as pl
+import pytest
+
+import voile
+from voile.dp.marginals import NoisyMarginals, NoisyTable
+from voile.publish.measuring import NoiseBudget
+from voile.publish.registry import publisher_for
+from voile.release.check import check_release
+from voile.release.consistent_cells import consistent_cells
+from voile.release.recounting import recount
+from voile.release.release import read_release
+from voile.schema.plan import parse_plan
+from voile.study.run import make_release
+from voile.table.opening import open_any_rows, open_frame, published_rows
+from voile_base.errors import PlanError, QueryError, RefusedError
+from voile_tests.publish.test_payment import _NAMES, Watched
+
+TREE = {"north": ["Oslo", "Bergen", "Malmo"], "south": ["Rome"]}
+COLUMNS = {
+    "town": {"tree": TREE},
+    "sex": {"values": ["F", "M"]},
+    "age": {"bounds": [0, 79], "intervals": {"widths": [10, 40]}},
+}
+TABLES = [["town", "sex"], ["sex", "age"]]
+
+
+def plan_of(columns=None, roles=None, nulls="refuse", **method):
+    """A plan with the columns above."""
+    columns = columns or COLUMNS
+    roles = {"quasi_identifiers": list(columns), **(roles or {})}
+    method = {"name": "dp-tables", "tables": TABLES, **(method or {"rho": "1/2"})}
+    document = {"nulls": nulls, "roles": roles, "columns": columns, "method": method}
+    return parse_plan(document)
+
+
+def people(rows=4000, seed=1):
+    """Rows in which towns differ in age."""
+    dice = np.random.default_rng(seed)
+    town = dice.choice(["Oslo", "Bergen", "Malmo", "Rome"], rows, p=[0.4, 0.3, 0.2, 0.1])
+    age = np.where(town == "Rome", dice.integers(0, 40, rows), dice.integers(0, 80, rows))
+    return pl.DataFrame({"town": town, "sex": dice.choice(["F", "M"], rows), "age": age})
+
+
+def shown_of(release, table):
+    """The cells of one table of a release."""
+    return release.to_native().filter(pl.col("table") == table)
+
+
+def test_cells_are_those_of_the_table_at_all_levels():
+    """With much budget every count is within 3 of the truth, and every interval holds it."""
+    frame = people()
+    release = make_release(frame, plan_of(rho="500"), None, seed=1).release
+    names = [
+        "town x sex", "town (level 1) x sex", "sex x age", "sex x age (level 1)",
+        "sex x age (level 2)", "Total",
+    ]  # fmt: skip
+    assert release.to_native()["table"].unique(maintain_order=True).to_list() == names
+    north = frame.filter(pl.col("town") != "Rome", pl.col("sex") == "F").height
+    (cell,) = shown_of(release, names[1]).filter(town="north", sex="F").rows(named=True)
+    assert cell["age"] == "Total"
+    assert abs(cell["count"] - north) < 3
+    assert cell["count.low"] <= north <= cell["count.high"]
+    old = frame.filter(pl.col("age") >= 40, pl.col("sex") == "M").height
+    (cell,) = shown_of(release, names[4]).filter(sex="M", age="[40, 79]").rows(named=True)
+    assert abs(cell["count"] - old) < 3
+    (cell,) = shown_of(release, "Total").rows(named=True)
+    assert abs(cell["count"] - len(frame)) < 3
+
+
+def test_margins_of_all_levels_are_equal():
+    """To 1e-9 of the counts, whatever the noise."""
+    release = make_release(people(), plan_of(rho="1/64"), None, seed=1).release
+    total = shown_of(release, "Total")["count"].item()
+    women = shown_of(release, "town x sex").filter(sex="F")["count"].sum()
+    for name in release.to_native()["table"].unique():
+        shown = shown_of(release, name)
+        assert shown["count"].sum() == pytest.approx(total, rel=1e-9)
+        if name != "Total":
+            assert shown.filter(sex="F")["count"].sum() == pytest.approx(women, rel=1e-9)
+
+
+def test_a_release_is_recounted_from_its_measurements(tmp_path):
+    """A count, an interval or a noisy count that was changed shows; so does less noise."""
+    make_release(people(), plan_of(rho="1/8", show_from=40), tmp_path / "out", seed=1)
+    assert recount(tmp_path / "out").breaches == ()
+    release = read_release(tmp_path / "out")
+    shown, measured = release.to_native(), release.measurements.to_native()
+    assert len(measured) == sum(t["cells"] for t in release.guarantee.parameters["tables"])
+    for changed in (
+        shown.with_columns(pl.col("count") + 0.01),
+        shown.with_columns(pl.col("count.low") - 1),
+        shown.head(len(shown) - 1),
+    ):
+        broken = replace(release, table=published_rows(changed))
+        assert list(broken.guarantee.claims[0].breaches(broken))
+    (claim,) = release.guarantee.claims
+    less = [t.model_copy(update={"noise": str(Fraction(t.noise) / 2)}) for t in claim.tables]
+    wrong = claim.model_copy(update={"tables": tuple(less)})
+    assert any("costs rho" in what for what in wrong.breaches(release))
+    check_release(release)
+
+
+def test_noise_is_the_narrower_of_two_by_the_number_of_tables():
+    """At epsilon 1 and delta 1e-6 Laplace noise for 8 tables, Gaussian noise for 9.
+
+    Which one it is follows from the plan; in rho it is Gaussian, without delta Laplace.
+    """
+    budget = NoiseBudget.of(Decimal(1), Decimal("1e-6"), None)
+    assert budget.narrower(8, Decimal("0.95")).pure
+    assert not budget.narrower(9, Decimal("0.95")).pure
+    for method, kind in (({"rho": "1/8"}, "gaussian"), ({"epsilon": 1, "delta": 1e-6}, "laplace")):
+        release = make_release(people(), plan_of(**method), None, seed=1).release
+        assert release.disclosure.columns["count"].family == f"discrete-{kind}"
+        assert (release.guarantee.parameters.get("rho") is None) is (kind == "laplace")
+
+
+def test_shown_cells_have_intervals_that_hold():
+    """Of cells that are shown because they seem large, at least 94 % lie in their intervals.
+
+    10,000 cells of which 88 % are empty, as the standard error of 2,600 shown cells allows; the
+    intervals of all cells, which do not know which are shown, hold fewer than 90 % of them.
+    """
+    dice = np.random.default_rng(3)
+    truth = np.where(dice.random(10_000) < 0.88, 0, dice.integers(1, 40, 10_000))
+    noisy = truth + np.rint(dice.normal(0, sqrt(32), truth.shape)).astype(int)
+    labels = {"a": tuple(map(str, range(10_000)))}
+    marginals = NoisyMarginals(labels, (NoisyTable(("a",), noisy, 32.0),), 0.0)
+
+    def held(show_from):
+        cells = consistent_cells(
+            marginals, {("a", 0): labels["a"]}, {"a": (("a", 0),)}, 0.95, show_from
+        )
+        ends = [np.array(cells[f"count.{end}"], dtype=float) for end in ("low", "high")]
+        seen = noisy >= 10
+        assert (np.isnan(ends[0]) == ~seen).all() or show_from is None
+        return ((ends[0] <= truth) & (truth <= ends[1]))[seen].mean()
+
+    assert held(10) >= 0.94
+    assert held(None) < 0.9
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        people(0),
+        people(1),
+        people(50).with_columns(age=pl.lit(1000)),
+        people(50).with_columns(sex=pl.lit("unheard of")),
+        people(50).with_columns(sex=pl.lit(None, pl.String), age=pl.lit(None, pl.Int64)),
+    ],
+    ids=["no row", "one row", "out of bounds", "unlisted", "all missing"],
+)
+@pytest.mark.parametrize("nulls", ["refuse", "category"])
+def test_no_row_ends_a_call(frame, nulls, tmp_path):
+    """Whatever rows there are, there is a release, with the same cells at the same price."""
+    made = make_release(frame, plan_of(nulls=nulls, rho="1/64"), tmp_path / "out", seed=1)
+    assert made.events[0].rho == Fraction(1, 64)
+    assert recount(tmp_path / "out").breaches == ()
+    same = make_release(people(), plan_of(nulls=nulls, rho="1/64"), None, seed=1).release
+    labels = ["table", "town", "sex", "age"]
+    assert made.release.to_native()[labels].equals(same.to_native()[labels])
+
+
+def _changed(name, **keys):
+    return {**COLUMNS, name: keys}
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        (lambda: plan_of(_changed("age")), "nothing states its public domain"),
+        (lambda: plan_of(_changed("sex", values=["F"])), "one value"),
+        (lambda: plan_of(_changed("sex", values=["F", "Total"])), "stands for all of them"),
+        (lambda: plan_of(rho="0"), "fraction above 0"),
+        (lambda: plan_of(epsilon=0), "above 0"),
+        (lambda: plan_of(epsilon=1, rho="1/2"), "not both"),
+        (lambda: plan_of(rho="1/2", tables=[]), "tables must be"),
+        (lambda: plan_of(rho="1/2", tables=[[]]), "a table needs a column"),
+        (lambda: plan_of(rho="1/2", tables=[["sexx"]]), "did you mean 'sex'"),
+        (lambda: plan_of(rho="1/2", confidence=1), "confidence must be"),
+        (lambda: plan_of(rho="1/2", show_from=0), "show_from must be"),
+        (lambda: plan_of(roles={"person": "who"}, rho="1/2"), "rows_per_person is missing"),
+        (lambda: plan_of(rho="1/2", rows_per_person=2), "names no column that tells persons"),
+        (
+            lambda: plan_of({"count": {"values": ["a", "b"]}}, rho="1/2", tables=[["count"]]),
+            "is a column of the release",
+        ),
+        (
+            lambda: plan_of(
+                {f"c{i}": {"values": list(range(1500))} for i in range(2)},
+                rho="1/2",
+                tables=[["c0", "c1"]],
+            ),
+            "are too many",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_plan_is_told_before_anything_is_drawn_or_paid(plan, told):
+    """No key is asked for, and no budget charged."""
+    randomness = Watched()
+
+    def publish():
+        stated = plan()
+        table = open_any_rows(
+            pl.DataFrame({n: [1] for n in [*stated.columns, "who"]}), stated, of_file=False
+        )
+        publisher_for(stated).prepare(
+            table, randomness, None, lambda price: pytest.fail("nothing was to be paid")
+        )
+
+    with pytest.raises(PlanError, match=told):
+        publish()
+    assert set(randomness.asked) <= _NAMES
+
+
+def test_nothing_is_drawn_before_it_is_paid():
+    """A refused price ends a release before its first draw."""
+    randomness, plan = Watched(), plan_of()
+
+    def refuse(price):
+        assert set(randomness.asked) <= _NAMES
+        raise RefusedError("nothing is left")
+
+    with pytest.raises(RefusedError):
+        publisher_for(plan).prepare(open_frame(people(), plan), randomness, None, refuse)
+    assert set(randomness.asked) <= _NAMES
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_engines_make_the_same_file(engine, tmp_path):
+    """The same bytes from one seed, also where values are missing."""
+    frame = people().with_columns(sex=pl.when(pl.col("age") > 50).then(pl.col("sex")))
+    frame.write_csv(tmp_path / "people.csv")
+    plan = plan_of(nulls="category", rho="1/64")
+    files = []
+    for name, one in (("first", "polars"), ("second", engine)):
+        make_release(tmp_path / "people.csv", plan, tmp_path / name, seed=4, engine=one)
+        files.append((tmp_path / name / "data.csv").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_rows_of_a_household_are_bounded_and_priced():
+    """Two rows of each take part: noise has the deviation of two rows, as the claim states."""
+    frame = people(300).with_columns(home=pl.Series([f"h{i % 30}" for i in range(300)]))
+    plan = plan_of(roles={"household": "home"}, rho="1/2", rows_per_person=2)
+    made = make_release(frame, plan, None, seed=1)
+    (claim,) = made.release.guarantee.claims
+    assert {Fraction(table.noise) for table in claim.tables} == {Fraction(4 * 6)}
+    assert made.private.suppressed == 240
+    assert abs(shown_of(made.release, "Total")["count"].item() - 60) < 40
+
+
+def test_queries_are_answered_from_tables(tmp_path):
+    """By cells and whole ranges, with intervals that hold; what was not counted is refused."""
+    frame, out = people(), tmp_path / "out"
+    make_release(frame, plan_of(rho="500"), out, seed=1)
+    release = voile.read_release(out)
+    for where in (None, "sex = 'F'", "town IN ('Oslo', 'Bergen')", "sex = 'F' AND age < 40"):
+        truth = frame.sql(f"SELECT COUNT(*) FROM self WHERE {where or 'TRUE'}").item()
+        found = voile.answer(release, "COUNT(*)", where)
+        assert found.lower <= truth <= found.upper
+        assert found.upper - found.lower <= 6
+        assert not any("synthetic" in note for note in found.notes)
+    found = voile.answer(release, "AVG(age)", "sex = 'F'")
+    truth = frame.filter(sex="F")["age"].mean()
+    assert found.lower - 0.1 <= truth <= found.upper + 0.1
+    for asked, told in (
+        ("town = 'Oslo' AND age < 40", "no table that has town and age"),
+        ("table = 'Total'", "table"),
+    ):
+        with pytest.raises(QueryError, match=told):
+            voile.answer(release, "COUNT(*)", asked)
+    document = json.loads((out / "release.json").read_text())
+    assert document["columns"]["town"]["levels"] == [["north", "north", "north", "south"]]
