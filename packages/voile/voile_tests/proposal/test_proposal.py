@@ -14,6 +14,7 @@ from voile.cli.plan import plan_command
 from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
+from voile.publish.registry import METHODS
 from voile.schema.names import meaning_of, named
 from voile.schema.plan import read_plan
 from voile.study.run import make_release
@@ -256,7 +257,8 @@ def test_public_domains_are_proposed_where_they_are_known_and_asked_for_elsewher
     """
     file = tmp_path / "survey.csv"
     file.write_text(SURVEY, encoding="utf-8")
-    text = plan_text(proposal_of(file), file.name, method)
+    proposed = METHODS.class_of(method).capabilities.proposal
+    text = plan_text(proposal_of(file), file.name, proposed)
     asked = [line for line in text.splitlines() if "by what is publicly known" in line]
     assert [line.split('"')[1] for line in asked] == ["town", "paid", "seen"]
     for value in ("Yvoire", "Zug", "1037", "12060", "2024-"):
@@ -280,4 +282,4 @@ def test_a_proposal_for_other_methods_is_refused(tmp_path):
     file = tmp_path / "survey.csv"
     file.write_text(SURVEY, encoding="utf-8")
     found = CliRunner().invoke(plan_command, [f"{file}", "--out", "x.toml", "--method", "flows"])
-    assert "one of generalization, dp-synthesis, dp-tables" in str(found.exception)
+    assert "one of dp-synthesis, dp-tables" in str(found.exception)

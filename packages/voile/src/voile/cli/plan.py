@@ -20,6 +20,7 @@ from voile_base.terminal import as_json, print_json, progress, say, telling_what
 if TYPE_CHECKING:
     from voile.proposal import fitting, whole, writing
     from voile.proposal.whole import Proposal
+    from voile.proposal.writing import MethodProposal
     from voile.publish import registry
     from voile.schema import questions as schema_questions
     from voile.schema.plan import Plan
@@ -45,7 +46,7 @@ _REASONS = 3
 @click.option(
     "--method",
     metavar="NAME",
-    help="Propose it for this method: generalization (the usual one), dp-synthesis, dp-tables.",
+    help="Propose it for this method: dp-synthesis or dp-tables; without, for generalization.",
 )
 @click.option("--check", "plan", type=click.Path(), help="Say what of this plan fits badly.")
 @engine_option
@@ -72,10 +73,10 @@ def plan_command(
     if (out is None) == (plan is None):
         msg = "say what to do: --out NEW_FILE proposes a plan, --check PLAN holds one against INPUT"
         raise InputError(msg)
-    if method is not None and (plan is not None or method not in writing.METHODS_PROPOSED):
-        known = ", ".join(writing.METHODS_PROPOSED)
-        msg = f"--method is for a proposal (--out), and one of {known}; not {method!r}"
+    if method is not None and plan is not None:
+        msg = "--method is for a proposal, with --out; with --check the plan names its method"
         raise InputError(msg)
+    proposed = {} if method is None else {"method": _proposed_of(method)}
     if plan is not None:
         _check(source, Path(plan), engine, as_json=as_json)
         return
@@ -93,7 +94,7 @@ def plan_command(
         if not proposal.publishes and not any(one.question for one in proposal.columns):
             raise InputError(_nothing_to_propose(proposal, str(place)))
         named = place.name if isinstance(place, Path) else str(place)
-        text = writing.plan_text(proposal, named, method or writing.METHODS_PROPOSED[0])
+        text = writing.plan_text(proposal, named, **proposed)
         new_private_file(out, text)
     with telling_what_is_done(f"the proposal stands at {out}"):
         for note in table.notes:
@@ -102,6 +103,19 @@ def plan_command(
             print_json({"out": str(out), "rows": table.rows, **_document(proposal)})
         else:
             say(_summary(proposal, text, out))
+
+
+def _proposed_of(method: str) -> MethodProposal:
+    """What is proposed of a method."""
+    can: dict[str, MethodProposal] = {}
+    for name in registry.METHODS.names:
+        capabilities = getattr(registry.METHODS.class_of(name), "capabilities", None)
+        if capabilities is not None and capabilities.proposal is not None:
+            can[name] = capabilities.proposal
+    if method not in can:
+        msg = f"--method must be one of {', '.join(can)}, not {method!r}; without it the plan is "
+        raise InputError(msg + "for generalization")
+    return can[method]
 
 
 def _proposal(table: Inspected) -> Proposal:

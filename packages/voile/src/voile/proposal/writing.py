@@ -1,6 +1,6 @@
 """A proposal as a plan in TOML, with a reason beside each line.
 
-Methods that count over public domains (``OVER_DOMAINS``) need to know which values each column may
+Methods that count over public domains need to know which values each column may
 have.  What is publicly known is written, such as the bounds of ages.  The rest is
 asked: a domain that was read from the rows would tell about them, so none is proposed.
 
@@ -12,6 +12,7 @@ everybody knows them; elsewhere a comment names them, because only people can kn
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
@@ -24,7 +25,7 @@ from voile.schema.questions import ASKS
 from voile_base.errors import PlanError
 from voile_base.values.toml import toml_text
 
-__all__ = ["METHODS_PROPOSED", "OVER_DOMAINS", "plan_text"]
+__all__ = ["OF_BUDGET", "MethodProposal", "plan_text"]
 
 _HEAD = """\
 # A plan for {name}, proposed by `voile plan`: each line is a proposal, to be judged and changed.
@@ -45,28 +46,11 @@ _BOUNDS = """\
 # bounds = [lowest, highest] are left to you: what is publicly possible, not what the table holds.
 #   With them, `voile inspect INPUT --plan PLAN --suggest` proposes intervals."""
 _ORDER = "# its texts have an order: with order = [...], the lowest first, they are cut in it"
-_METHOD = """\
-[method]
-name = "generalization"  # people are made alike: see docs/custodian.md for the other methods
-k = 5  # everybody looks like 4 others at least; a convention for data that leave the house
-"""
-_OF_BUDGET = """\
+OF_BUDGET = """\
 epsilon = 1  # what anybody can learn about one person, whatever else they know; smaller is safer
 delta = 1e-6  # far below one in the number of rows; leave it out for a promise without delta
 """
-OVER_DOMAINS: Mapping[str, str] = {
-    "dp-synthesis": f"""\
-[method]
-name = "dp-synthesis"  # made-up rows that count like the table: docs/methods/dp-synthesis.md
-{_OF_BUDGET}# zeros = ["age < 15 AND married = 'yes'"] states what cannot be, by public knowledge
-""",
-    "dp-tables": f"""\
-[method]
-name = "dp-tables"  # counts with noise and intervals: docs/methods/dp-tables.md
-{_OF_BUDGET}""",
-}
-"""Methods that count cells of public domains, and their tables of a plan."""
-METHODS_PROPOSED = ("generalization", *OVER_DOMAINS)
+"""What a plan may say of a budget."""
 _ASKED_OF_DOMAINS = {
     "number": "what are its lowest and highest possible value? Say bounds = [lowest, highest] and, "
     "unless they are few whole numbers, edges = [...] between them",
@@ -90,13 +74,33 @@ _NOT_MOVED = f"""\
 #   longitude were found. Name them in [roles]; docs/methods/geo-indistinguishability.md moves
 #   places, and docs/methods/flows.md counts trips. Without a [method] nothing is published."""
 
+
+@dataclass(frozen=True)
+class MethodProposal:
+    """What is proposed of a method."""
+
+    table: str
+    """[method] as TOML, a reason beside each line."""
+    over_domains: bool = False
+    """Whether it counts over public domains, so that these are asked for."""
+    names_tables: bool = False
+    """Whether it publishes tables that are to be named."""
+
+
+_USUAL = MethodProposal(
+    """\
+[method]
+name = "generalization"  # people are made alike: see docs/custodian.md for the other methods
+k = 5  # everybody looks like 4 others at least; a convention for data that leave the house
+"""
+)
 _NOTHING = f"""\
 {ASKS} table: no column is understood well enough to be published. Answer the questions above by
 #   roles in [roles]; docs/custodian.md has the methods. Without a [method] nothing is published."""
 
 
-def plan_text(proposal: Proposal, name: str, method: str = METHODS_PROPOSED[0]) -> str:
-    """The plan as a text; ``name`` is that of the table, ``method`` one that can be proposed."""
+def plan_text(proposal: Proposal, name: str, method: MethodProposal = _USUAL) -> str:
+    """The plan as a text; ``name`` is that of the table."""
     shown = toml_text({"x": name}).strip().removeprefix("x = ")
     head = _HEAD.format(name=shown)
     if proposal.trips is not None:
@@ -107,7 +111,7 @@ def plan_text(proposal: Proposal, name: str, method: str = METHODS_PROPOSED[0]) 
             "\n".join(_missing(proposal)),
             "\n".join(_roles(proposal)),
             *(
-                "\n".join(_column(column, domain=method in OVER_DOMAINS))
+                "\n".join(_column(column, domain=method.over_domains))
                 for column in _described(proposal)
             ),
             "\n".join((*_counts(proposal), *_method(proposal, method))),
@@ -158,17 +162,17 @@ def _counts(proposal: Proposal) -> Iterator[str]:
         yield "#   Is a row a group of people? Then this method protects nobody: do not use it."
 
 
-def _method(proposal: Proposal, method: str) -> Iterator[str]:
+def _method(proposal: Proposal, method: MethodProposal) -> Iterator[str]:
     if not proposal.publishes:
         yield _NOTHING
         return
-    yield OVER_DOMAINS.get(method, _METHOD).rstrip()
-    if method not in OVER_DOMAINS:
-        return
-    if method == "dp-tables":
+    yield method.table.rstrip()
+    if method.names_tables:
         names = [[column.name] for column in _described(proposal)]
         yield _line("tables", names, "each column by itself")
         yield f"{ASKS} tables: which columns are to stand in one table together?"
+    if not method.over_domains:
+        return
     unit = proposal.household or proposal.person
     if unit is not None:
         yield _line("rows_per_person", 1, f"of each {unit.role}, that take part at most")

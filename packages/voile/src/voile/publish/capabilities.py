@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from voile.proposal.writing import MethodProposal
 
 __all__ = ["Capabilities", "MethodCard", "Parameter"]
 
@@ -64,6 +68,8 @@ class Capabilities:
     no_rows_per_person: str = (
         "it is not differentially private: where it counts persons, all their rows take part"
     )
+    proposal: MethodProposal | None = None
+    """What ``voile plan`` proposes of the method; None: it proposes another."""
     card: MethodCard | None = None
     """What Studio says of the method; None: it does not offer it."""
 

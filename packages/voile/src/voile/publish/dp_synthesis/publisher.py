@@ -15,6 +15,7 @@ from pydantic import Field
 from voile.disclosure.counted import Synthetic
 from voile.disclosure.shown import Disclosure
 from voile.dp.events import PrivacyEvent
+from voile.proposal.writing import OF_BUDGET, MethodProposal
 from voile.publish.capabilities import Capabilities
 from voile.publish.contribution import Contribution, RowsPerPerson
 from voile.publish.dp_synthesis.drawing import DrawnRows
@@ -48,6 +49,14 @@ __all__ = ["DPSynthesis"]
 _NAME = "dp-synthesis"
 _MOST_PAIRS, _MOST_CELLS, _MOST_ROWS = 1_000, 2_000_000, 100_000_000
 _TIMES = re.compile(r"[1-9][0-9]{0,3}x")
+_PROPOSAL = MethodProposal(
+    f"""\
+[method]
+name = "{_NAME}"  # made-up rows that count like the table: docs/methods/dp-synthesis.md
+{OF_BUDGET}# zeros = ["age < 15 AND married = 'yes'"] states what cannot be, by public knowledge
+""",
+    over_domains=True,
+)
 _ASSUMES = (
     "domains, bounds, edges, hierarchies, zeros and the budget are public facts and were chosen "
     "without looking at the rows",
@@ -107,7 +116,9 @@ class DPSynthesis(SingleRelease):
     One of ``epsilon`` and ``rho`` is needed.  Raises ``PlanError`` for parameters that cannot be.
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(persons=True, any_rows=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True, any_rows=True, proposal=_PROPOSAL
+    )
 
     epsilon: Annotated[Number, Field(gt=0)] | None = None
     """The budget, above 0; with ``delta`` it is spent on Gaussian noise, without on Laplace."""

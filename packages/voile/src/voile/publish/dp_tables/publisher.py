@@ -16,6 +16,7 @@ from pydantic import Field
 
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.shown import Disclosure
+from voile.proposal.writing import OF_BUDGET, MethodProposal
 from voile.publish.capabilities import Capabilities
 from voile.publish.contribution import Contribution, RowsPerPerson
 from voile.publish.measuring import (
@@ -54,6 +55,14 @@ __all__ = ["DPTables"]
 _NAME = "dp-tables"
 _MOST_TABLES, _MOST_CELLS = 1_000, 2_000_000
 _CONFIDENCE = Decimal("0.95")
+_PROPOSAL = MethodProposal(
+    f"""\
+[method]
+name = "{_NAME}"  # counts with noise and intervals: docs/methods/dp-tables.md
+{OF_BUDGET}""",
+    over_domains=True,
+    names_tables=True,
+)
 _ASSUMES = (
     "tables, domains, bounds, edges, hierarchies and the budget are public facts and were chosen "
     "without looking at the rows",
@@ -121,7 +130,9 @@ class DPTables(SingleRelease):
     One of ``epsilon`` and ``rho`` is needed.  Raises ``PlanError`` for parameters that cannot be.
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(persons=True, any_rows=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True, any_rows=True, proposal=_PROPOSAL
+    )
 
     tables: Annotated[
         Several[Several[str]],
