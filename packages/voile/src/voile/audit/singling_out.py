@@ -23,6 +23,10 @@ drawn as that has.  Of a smaller one, with a share f of its people, all are look
 is multiplied by main / thinned: thinned is the rate that the original would have of people who are
 drawn of it with probability f, k f (1 - f)^(k - 1) for a predicate that k people fit.  Where the
 file gives no more away of its own people, that is the rate of a control as large as the original.
+Where it does, main is more than that, and so is what is told of the control, by up to a third where
+one row in ten is copied.  So the low end takes the factor from the control itself: of its found
+ones those are left out that thinning makes of predicates which several people fit, and the others
+stand for 1 / f each.
 
 Cost: p predicates times the people, and times the published rows, a column.
 """
@@ -121,11 +125,12 @@ class _Tried:
         if share >= 1:
             return found
         persons = self.persons[ORIGINAL]
-        thinned = float((persons * share * (1 - share) ** np.maximum(persons - 1, 0)).sum())
+        thinned = persons * share * (1 - share) ** np.maximum(persons - 1, 0)
         alone = int((persons == 1).sum())
-        times = alone / thinned if alone else 1 / share
-        ends = (min(1.0, times * end) for end in (found.value, found.low, found.high))
-        return Estimate(*ends)
+        times = alone / float(thinned.sum()) if alone else 1 / share
+        value, low, high = (min(1.0, times * end) for end in (found.value, found.low, found.high))
+        of_several = float(thinned[persons > 1].sum()) / len(persons)
+        return Estimate(value, min(low, max(0.0, (found.low - of_several) / share)), high)
 
     @property
     def too_few(self) -> str:
