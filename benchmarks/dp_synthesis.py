@@ -81,7 +81,7 @@ def run() -> Measurement:
         "their name and, as they need it, a delta of their own. Processor seconds and peak memory "
         "of a process that makes one release at rho 1/64, less those of one that imports what it "
         "needs. "
-        f"Left out: {', '.join(left_out) or 'none'}; SmartNoise's AIM was not asked, for it had not "
+        f"Left out: {', '.join(left_out) or 'none'}; SmartNoise's AIM was not asked: it had not "
         "ended after twelve minutes on a busy machine, and dpmm has the same algorithm",
         answer="; ".join(f"{name}: {mean(scores):.1f}" for name, scores in found.items())
         + f". Half of the rows, untouched, has {half:.1f}.",
