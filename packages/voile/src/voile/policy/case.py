@@ -280,7 +280,8 @@ def _studied(place: Path) -> Case:
 
 def _files_of(document: Mapping[str, Any]) -> set[str]:
     """What stands in the folder of a release, as its document lists it."""
-    return {str(part["file"]).partition("/")[0] for part in document.get("data", ())}
+    listed = (*document.get("data", ()), *document.get("measurements", ()))
+    return {str(part["file"]).partition("/")[0] for part in listed}
 
 
 def _require_no_link(*places: Path) -> None:

@@ -11,9 +11,11 @@ from math import sqrt
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import voile
 from voile.dp.marginals import NoisyMarginals, NoisyTable
+from voile.policy.case import open_case
 from voile.publish.measuring import NoiseBudget
 from voile.publish.registry import publisher_for
 from voile.release.check import check_release
@@ -24,6 +26,7 @@ from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile.table.opening import open_any_rows, open_frame, published_rows
 from voile_base.errors import PlanError, QueryError, RefusedError
+from voile_base.main import command
 from voile_tests.publish.test_payment import _NAMES, Watched
 
 TREE = {"north": ["Oslo", "Bergen", "Malmo"], "south": ["Rome"]}
@@ -283,3 +286,24 @@ def test_queries_are_answered_from_tables(tmp_path):
             voile.answer(release, "COUNT(*)", asked)
     document = json.loads((out / "release.json").read_text())
     assert document["columns"]["town"]["levels"] == [["north", "north", "north", "south"]]
+
+
+def test_a_study_of_tables_is_judged_with_its_measurements(tmp_path):
+    """A policy takes the noisy counts for what is published, and refuses changed ones."""
+    people(200).write_csv(tmp_path / "people.csv")
+    plan = (
+        '[roles]\nquasi_identifiers = ["sex"]\n[columns.sex]\nvalues = ["F", "M"]\n'
+        '[method]\nname = "dp-tables"\ntables = [["sex"]]\nepsilon = 1\n'
+    )
+    (tmp_path / "plan.toml").write_text(plan)
+    out = tmp_path / "out"
+    asked = ["study", f"{tmp_path / 'people.csv'}", "--plan", f"{tmp_path / 'plan.toml'}"]
+    made = CliRunner().invoke(command, [*asked, "--out", f"{out}"], catch_exceptions=False)
+    assert made.exit_code == 0, made.output
+    case = open_case(out)
+    assert "measurements.parquet" in {file["file"] for file in case.files}
+    measurements = out / "release" / "measurements.parquet"
+    pl.read_parquet(measurements).with_columns(pl.col("count") + 1).write_parquet(measurements)
+    judged = CliRunner().invoke(command, ["check", f"{out}", "--policy", "gdpr"])
+    assert judged.exit_code != 0
+    assert "changed since it was published" in str(judged.exception)
