@@ -39,9 +39,10 @@ alone:                         ## the tests of one distribution, with nothing el
 	    $(foreach one,$(NEEDS_$(ROOM)) voile-testing,-e packages/$(one)) -e 'packages/$(ROOM)[test]'
 	cd packages/$(ROOM) && ../../.alone/$(ROOM)/bin/pytest -q -n 2 -m "not slow"
 
-decisions: .venv/developer     ## all small tables of persons and all small systems of cells, every way: 40 minutes
+decisions: .venv/developer     ## all small tables of persons and all small systems of cells, every way: an hour
 	EVERY_WAY=1 $(BIN)/pytest -q -n 2 packages/voile/voile_tests/publish/generalization/test_small_tables.py \
-	    packages/voile/voile_tests/tabular/test_brute_force.py
+	    $(addprefix packages/voile/voile_tests/,tabular/test_brute_force.py publish/test_ke_brute_force.py \
+	    publish/ranking/test_persons.py publish/ranking/test_lasting.py)
 
 check: lint types walls slow test   ## what CI runs
 
