@@ -30,12 +30,11 @@ from voile.models.permutation import (
     log_factorials,
     whole_counts,
 )
+from voile.publish.m_shuffle.sensitive import Labels
 from voile.table.summaries import GroupCounts
 from voile_base.compiled import njit
 
 __all__ = ["MeasuredColumn", "measured_columns"]
-
-Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
