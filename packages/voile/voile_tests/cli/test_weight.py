@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from voile.attack.protocol import OPTIONS
+from voile.attack.asking import OPTIONS
 from voile.attack.registry import ATTACKS
 from voile.publish.registry import method_names
 from voile_base.main import command

@@ -23,24 +23,25 @@ if TYPE_CHECKING:
 __all__ = ["share"]
 
 _ELSEWHERE = {
-    "arrivals": "what a company's past tours teach, and how well that held",
-    "carrier": "say on which truck a parcel is, in which depot, or delivered",
-    "audit": "show what people did on the operator's page",
-    "backup": "write a service to one file, while it runs",
-    "chain": "keep reports on a chain instead of the store",
-    "demo": "start everything on this machine and drive a few trucks",
-    "link": "list, search and revoke the links of companies",
-    "party": "hold the keys of a parcel's parties, and make their links",
-    "roads": "make the road map that the tracking page draws",
-    "restore": "make a folder of a backup",
-    "retention": "for how many days a company's data are kept",
-    "rotate-keys": "seal what the store holds by another key",
-    "set-back": "take back what a truck has published ahead of time",
-    "truck": "perturb, encrypt and publish on the truck itself",
-    "upgrade": "lead a store to the format of this Voile",
-    "user": "say who may sign in to the operator's page",
-    "verify": "check a truck's records on a chain",
+    "arrivals": ("carrier", "what a company's past tours teach, and how well that held"),
+    "carrier": ("carrier", "say on which truck a parcel is, in which depot, or delivered"),
+    "audit": ("upkeep", "show what people did on the operator's page"),
+    "backup": ("upkeep", "write a service to one file, while it runs"),
+    "chain": ("chain", "keep reports on a chain instead of the store"),
+    "demo": ("demo", "start everything on this machine and drive a few trucks"),
+    "link": ("operator", "list, search and revoke the links of companies"),
+    "party": ("party", "hold the keys of a parcel's parties, and make their links"),
+    "roads": ("roads", "make the road map that the tracking page draws"),
+    "restore": ("upkeep", "make a folder of a backup"),
+    "retention": ("upkeep", "for how many days a company's data are kept"),
+    "rotate-keys": ("upkeep", "seal what the store holds by another key"),
+    "set-back": ("upkeep", "take back what a truck has published ahead of time"),
+    "truck": ("truck", "perturb, encrypt and publish on the truck itself"),
+    "upgrade": ("upkeep", "lead a store to the format of this Voile"),
+    "user": ("operator", "say who may sign in to the operator's page"),
+    "verify": ("chain", "check a truck's records on a chain"),
 }
+"""Commands by their names: the module of each, and what it does."""
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
 _COMPANY = click.argument("company_number", metavar="COMPANY")
 
@@ -54,13 +55,14 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _ELSEWHERE:
             return super().get_command(ctx, cmd_name)
-        members = vars(import_module(f"voile_share.commands.{cmd_name.partition('-')[0]}")).values()
+        members = vars(import_module(f"{__package__}.{_ELSEWHERE[cmd_name][0]}")).values()
         return next(m for m in members if isinstance(m, click.Command) and m.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         here = {name: one.get_short_help_str(100) for name, one in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl(sorted({**here, **_ELSEWHERE}.items()))
+            elsewhere = {name: does for name, (_, does) in _ELSEWHERE.items()}
+            formatter.write_dl(sorted({**here, **elsewhere}.items()))
 
 
 @click.group(cls=_Commands)

@@ -48,12 +48,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.asking import asks
 from voile.attack.posterior import PAIRS, draw_targets, posteriors, sampling
 from voile.attack.protocol import (
     COLUMNS,
     TARGETS,
     AttackOutcome,
-    asks,
     check_targets,
     checked_columns,
     nobody_known,

@@ -54,6 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Guesses, Scene
+from voile.attack.asking import asks
 from voile.attack.attribute import (
     AttributeAttack,
     AttributeTarget,
@@ -70,7 +71,7 @@ from voile.attack.attribute import (
 )
 from voile.attack.differencing import permutes_sensitive
 from voile.attack.posterior import PAIRS, plain_weights
-from voile.attack.protocol import WITHIN, asks
+from voile.attack.protocol import WITHIN
 from voile.disclosure.evidence import CoverEvidence
 from voile.release.reading.rows import floats_of
 from voile.release.reading.sightings import People, PublishedRows, Sightings, shares_of, texts_of

@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.asking import asks
 from voile.attack.posterior import (
     PAIRS,
     draw_targets,
@@ -51,7 +52,6 @@ from voile.attack.protocol import (
     COLUMNS,
     LINK,
     TARGETS,
-    asks,
     check_targets,
     checked_columns,
     nobody_known,

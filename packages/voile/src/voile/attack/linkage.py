@@ -80,13 +80,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.asking import asks
 from voile.attack.fitted import Fitted, Standing, spread
 from voile.attack.joining import Joined, JoinTask, owner_of_each_row, rarest_rows, row_of_each_owner
 from voile.attack.protocol import (
     COLUMNS,
     LINK,
     TARGETS,
-    asks,
     check_targets,
     checked_columns,
     nobody_known,

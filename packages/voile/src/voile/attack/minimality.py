@@ -43,6 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.asking import asks
 from voile.attack.chosen_groups import RefusedRows, left_for, outcome_of_groups
 from voile.attack.differencing import permutes_sensitive
 from voile.attack.inference import SeriesEvidence, gather
@@ -52,7 +53,6 @@ from voile.attack.protocol import (
     AttackOutcome,
     Estimate,
     Target,
-    asks,
     check_names,
     require_sense,
 )

@@ -83,6 +83,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.asking import asks
 from voile.attack.attribute import (
     ROUNDING,
     AttributeAttack,
@@ -95,7 +96,7 @@ from voile.attack.attribute import (
     is_certain,
     share_of,
 )
-from voile.attack.protocol import WITHIN, asks
+from voile.attack.protocol import WITHIN
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile_base.errors import InputError

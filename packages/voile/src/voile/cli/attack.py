@@ -18,7 +18,7 @@ from voile_base.terminal import as_json, nodes_option, print_json, progress
 if TYPE_CHECKING:
     from voile.attack import differencing, earlier_releases, registry
     from voile.attack.protocol import AttackOutcome
-    from voile.cli import attack_options, attack_shown, trips
+    from voile.cli import attack_call, attack_shown, trips
     from voile.release.release import Release
     from voile.study import single
 else:
@@ -27,7 +27,7 @@ else:
     earlier_releases = on_demand("voile.attack.earlier_releases")
     trips = on_demand("voile.cli.trips")
     single = on_demand("voile.study.single")
-    attack_options = on_demand("voile.cli.attack_options")
+    attack_call = on_demand("voile.cli.attack_call")
     attack_shown = on_demand("voile.cli.attack_shown")
 
 __all__ = ["attack"]
@@ -131,7 +131,7 @@ def attack(**options: Any) -> None:
     NEW stands before --previous. Where it stands nowhere else, the last name behind --previous is
     NEW.
     """
-    call = attack_options.AttackCall.of(options)
+    call = attack_call.AttackCall.of(options)
     with progress() as stage:
         stage("reading")
         new = call.read(call.release)
@@ -188,7 +188,7 @@ class _Report:
 
 
 def _difference(
-    call: attack_options.AttackCall, new: Release, stage: Callable[[str], None]
+    call: attack_call.AttackCall, new: Release, stage: Callable[[str], None]
 ) -> _Report:
     """Compare releases."""
     if not call.against:
@@ -213,9 +213,7 @@ def _difference(
     )
 
 
-def _identify(
-    call: attack_options.AttackCall, new: Release, stage: Callable[[str], None]
-) -> _Report:
+def _identify(call: attack_call.AttackCall, new: Release, stage: Callable[[str], None]) -> _Report:
     """Look for people's rows."""
     call.refuse(
         *_OF_RELEASES,
@@ -237,7 +235,7 @@ def _identify(
 
 
 def _with_others(
-    report: _Report, call: attack_options.AttackCall, new: Release, stage: Callable[[str], None]
+    report: _Report, call: attack_call.AttackCall, new: Release, stage: Callable[[str], None]
 ) -> _Report:
     """The report with the attacks that were asked for, or with all that it does not have yet."""
     if call.against is None:
@@ -274,7 +272,7 @@ _OF_RELEASES = ("k", "e", "most")
 """What is said of comparing releases, which needs no private file."""
 
 
-def _knowledge(call: attack_options.AttackCall, name: str) -> dict[str, Any]:
+def _knowledge(call: attack_call.AttackCall, name: str) -> dict[str, Any]:
     """What was said of the adversary, as far as this one has a use for it."""
     said = knowledge_said(name, call.said, lambda path: call.people(path, call.told))
     if call.previous and "earlier" in registry.ATTACKS.fields_of(name):

@@ -4,8 +4,6 @@ Voile's own attacks declare theirs in a table (``attack.asking``), so that none 
 for a list of options; attacks of other packages say in the metadata of a field how it is asked for.
 Attacks that ask alike share an option.
 
-What was asked of ``voile attack``, and the private files it names, each read once.
-
 An option with several values: ``--previous A B`` beside ``--previous A --previous B``.
 
 Click gives an option a fixed number of values.  Here every name behind the option is its, up to the
@@ -16,29 +14,19 @@ single name before it, that is how such a call has always been read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import click
 
-from voile.attack.protocol import OPTIONS, AttackOption
+from voile.attack.asking import OPTIONS, AttackOption
 from voile.attack.registry import ATTACKS
 from voile.cli.options import TABLE
-from voile.publish.registry import read_plan
-from voile.release.recounting import read_recounted
-from voile.release.release import Release
-from voile.schema.plan import Plan
-from voile.table.opening import rows_in_memory
 from voile.table.places import Place
 from voile_base.errors import InputError
-from voile_base.randomness import Randomness
 
 __all__ = [
-    "AttackCall",
     "TakesSeveral",
     "destination",
     "knowledge_said",
@@ -128,79 +116,6 @@ def _decimal(
     except InvalidOperation:
         msg = f"{text!r} is not a number"
         raise click.BadParameter(msg, context, parameter) from None
-
-
-@dataclass(frozen=True)
-class AttackCall:
-    """What was asked for; an option that was not given is None, empty or False."""
-
-    release: Path
-    previous: tuple[Path, ...]
-    against: Place | None
-    plan: Path | None
-    seed: int | None
-    attack: tuple[str, ...]
-    roads: Path | None
-    nodes: Path | None
-    fastest: float | None
-    movement: Path | None
-    vehicle: str | None
-    knows: tuple[str, ...]
-    places: Path | None
-    pictures: Path | None
-    engine: str
-    as_json: bool
-    said: Mapping[str, Any]
-    """The options that tell adversaries what they know."""
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> AttackCall:
-        """A call with the values of all options."""
-        own = {field.name for field in fields(cls)} - {"said"}
-        said = {name: value for name, value in options.items() if name not in own}
-        return cls(**{name: options[name] for name in own}, said=said)
-
-    def read(self, release: Path) -> Release:
-        """A release, recounted, in the engine that was asked for."""
-        return read_recounted(release, engine=self.engine)
-
-    def people(self, path: Place, plan: Plan | None) -> Any:
-        """The rows of a private table, read by the engine that was asked for."""
-        missing, texts = (plan.missing, plan.texts) if plan else ((), ())
-        frame, _ = rows_in_memory(path, missing=missing, texts=texts, engine=self.engine)
-        return frame
-
-    @cached_property
-    def told(self) -> Plan | None:
-        """The plan of the original; None where none was named."""
-        return read_plan(self.plan) if self.plan else None
-
-    @cached_property
-    def original(self) -> Any:
-        """The rows of the private original, read once."""
-        assert self.against is not None
-        return self.people(self.against, self.told)
-
-    @cached_property
-    def earlier(self) -> list[Release]:
-        """The earlier releases, read once."""
-        return [self.read(folder) for folder in self.previous]
-
-    def draws(self) -> Randomness | None:
-        """What draws people and trips, anew from the seed each time; None without one."""
-        return None if self.seed is None else Randomness.seeded(self.seed)
-
-    def refuse(self, *options: str, reason: str) -> None:
-        """Raise ``InputError`` where one of these options was given."""
-        for option in options:
-            value = self.said[option] if option in self.said else getattr(self, option)
-            if value is not None and value != () and value is not False:
-                msg = f"--{option.replace('_', '-')} is of no use here: {reason}"
-                raise InputError(msg)
-
-    def refuse_all_said(self, *, but: Collection[str] = (), reason: str) -> None:
-        """Raise ``InputError`` where adversaries were told anything but these."""
-        self.refuse(*(option for option in self.said if option not in but), reason=reason)
 
 
 class TakesSeveral(click.Command):

@@ -11,7 +11,6 @@ import click
 
 from voile.cli.options import engine_option
 from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
-from voile.study.grid import cores
 from voile_base.ondemand import on_demand
 from voile_base.terminal import (
     as_json,
@@ -103,7 +102,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
                 out,
                 terms,
                 grid.Axes(risk, loss),
-                jobs=cores() if jobs is None else jobs,
+                jobs=grid.cores() if jobs is None else jobs,
                 render=renderer("render_comparison"),
                 progress=stage,
             )

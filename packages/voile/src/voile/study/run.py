@@ -19,13 +19,6 @@ the rows had, ends a publication like any broken guarantee: before the ledger kn
 Where a release is not written, it is checked as it stands.
 
 Cost: a pass over the files for their hashes, and reading the columns that the check asks for.
-
-What an adversary of a series has besides a release: earlier ones, and when people arrived.
-
-Earlier releases are those that stand beside the place of the study, or in folders that are named,
-and that the ledger knows; a study with a seed looks at those that are named alone.  Before which
-release each row arrived is what the ledger's marks tell (``table.arrivals``), in series of
-(k,e)-anonymity, whose rows wait.
 """
 
 from __future__ import annotations
@@ -38,7 +31,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, get_args
 
-from voile.attack.protocol import ARRIVED, Knowledge
 from voile.publish.publisher import Publisher
 from voile.publish.registry import publisher_for, read_plan
 from voile.release.check import GuaranteeBrokenError, check_release
@@ -49,15 +41,13 @@ from voile.release.folder import (
     write_document,
     write_measurements,
 )
-from voile.release.history import History
 from voile.release.manifest import manifest_of
-from voile.release.recounting import read_recounted
 from voile.release.release import Publication, Release
 from voile.schema.persons import uncounted
 from voile.schema.plan import Plan
 from voile.study.plans import file_of, naming_files
 from voile.study.transaction import ReleaseTransaction
-from voile.table.engines import AUTO, engine_for, engine_of
+from voile.table.engines import AUTO, engine_for
 from voile.table.keeping import KeptRows
 from voile.table.opening import (
     open_any_rows,
@@ -75,7 +65,7 @@ from voile_base.durable import sync
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
 
-__all__ = ["Intervals", "ReleaseStaging", "known_in_series", "make_release", "prepare_release"]
+__all__ = ["Intervals", "PendingRelease", "ReleaseStaging", "make_release", "prepare_release"]
 
 
 class ReleaseStaging:
@@ -232,7 +222,7 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
 
 
 @dataclass(frozen=True, eq=False)
-class _PendingRelease:
+class PendingRelease:
     """A checked release that nobody has seen yet, and that is paid; private."""
 
     publication: Publication
@@ -266,7 +256,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
     known: Sequence[str | Path] = (),
     progress: Callable[[str], None] = lambda stage: None,
     named: str | None = None,
-) -> _PendingRelease:
+) -> PendingRelease:
     """All before the commit: read, bind roles, open the transaction, publish, stage, check.
 
     Nothing appears, and the ledger learns only what the release spends.  Without a ``stage`` the
@@ -297,7 +287,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
         del table
         publication = _shown(_with_questions(publication, plan), intervals)
         stage.check(publication.release, usual, held_by, progress)
-    return _PendingRelease(publication, transaction)
+    return PendingRelease(publication, transaction)
 
 
 def _read(
@@ -343,32 +333,3 @@ def _shown(publication: Publication, intervals: Intervals) -> Publication:
     if intervals == "columns":
         return publication
     return replace(publication, release=publication.release.with_intervals_as_text())
-
-
-def known_in_series(
-    pending: _PendingRelease, plan: Plan, original: Any, engine: Engine | str = AUTO
-) -> Knowledge:
-    """What is known of the series of a release that has not appeared; nothing where it has none.
-
-    ``original`` is a data frame of the table.  Raises ``TableError`` where an earlier release
-    cannot be read.
-    """
-    history = pending.publication.history
-    if history is None:
-        return Knowledge()
-    folders = pending.transaction.earlier()
-    earlier = tuple(read_recounted(folder, engine=engine) for folder in folders)
-    waits = not history.terms.people_leave
-    arrived = _arrivals(history, pending.transaction.before, plan, original) if waits else None
-    return Knowledge(earlier=earlier or None, arrivals=arrived)
-
-
-def _arrivals(history: History, before: History | None, plan: Plan, original: Any) -> Any:
-    record_key, latest = history.terms.record_key, history.versions[-1].published
-    held = before.latest.held if before and before.latest else KeptRows()
-    published = [version.published for version in history.versions[:-1]]
-    # The newest marks are of the engine that made them, and the table is a data frame.
-    newest = latest.open(engine_of(AUTO)).to_arrow() if latest.height else None
-    published.append(KeptRows() if newest is None else KeptRows.of_table(newest))
-    table = open_frame(original, plan, record_key=record_key, engine="polars")
-    return table.arrivals(published, held, history.key, record_key, ARRIVED)

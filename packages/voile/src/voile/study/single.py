@@ -43,7 +43,8 @@ from voile.study.original import read_original
 from voile.study.plans import StatedPlan, json_value, state_plan
 from voile.study.record import Distribution, PublicationDocument, RecordedRelease, StudyRecord
 from voile.study.rehearsal import Persons, Staged, fingerprint
-from voile.study.run import ReleaseStaging, known_in_series, prepare_release
+from voile.study.run import ReleaseStaging, prepare_release
+from voile.study.series import known_in_series
 from voile.table.engines import AUTO
 from voile.table.opening import open_frame
 from voile.table.protocol import Engine

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.asking import asked
 from voile.attack.posterior import draw_targets
-from voile.attack.protocol import TARGETS, asked, check_targets
+from voile.attack.protocol import TARGETS, check_targets
 from voile.release.release import Release
 from voile.schema.plan import Plan
 
