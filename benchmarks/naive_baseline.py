@@ -14,8 +14,7 @@ from benchmarks.incremental_speed import SETTINGS, steps
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import cells_of_ratios, in_turn, seconds_text
 from voile.models.ke_anonymity import pairwise_breaches
-from voile.publish.ke_anonymity.full_cover import full_cover_blocks
-from voile.publish.ke_anonymity.static import optimal_blocks
+from voile.publish.ke_anonymity.searches import full_cover_blocks, optimal_blocks
 
 __all__ = ["breaches_by_sets", "run", "static_partitions"]
 

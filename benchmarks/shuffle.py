@@ -24,7 +24,7 @@ from benchmarks.shuffle_figure import Curves
 from benchmarks.shuffle_starts import SALARIES, STARTS, from_random_starts, salaries
 from benchmarks.shuffle_timing import RUNS, Timed, choosing, given
 from benchmarks.timing import seconds_text
-from voile.publish.m_shuffle.columns import Rule
+from voile.publish.m_shuffle.decision import Rule
 
 __all__ = ["run"]
 

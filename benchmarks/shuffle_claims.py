@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.parcel_claims import Claim
 from benchmarks.shuffle_curves import CLUSTERS, ROWS, Coded, Point, adult
 from benchmarks.shuffle_figure import Curves
-from voile.publish.m_shuffle.columns import Rule
+from voile.publish.m_shuffle.decision import Rule
 
 __all__ = ["RISE", "Small", "claims", "of_small_tables", "rises_beyond"]
 

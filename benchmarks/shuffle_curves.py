@@ -24,8 +24,8 @@ from voile.models.permutation import (
     expected_divergence,
     whole_column_log_probability,
 )
-from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
-from voile.publish.m_shuffle.segments import Segments, optimal_segments
+from voile.publish.m_shuffle.clustering import Segments, optimal_segments
+from voile.publish.m_shuffle.decision import ClusteredColumn, Rule
 from voile.schema.plan import Plan, parse_plan
 
 __all__ = ["CLUSTERS", "COLUMNS", "ROWS", "Coded", "Point", "adult", "measured", "plan_of"]

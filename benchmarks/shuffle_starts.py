@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import NotHereError
-from voile.publish.m_shuffle.segments import optimal_segments
+from voile.publish.m_shuffle.clustering import optimal_segments
 
 __all__ = ["SALARIES", "Starts", "from_random_starts", "salaries"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.data import AbsentDataError, adult_batches
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import in_turn, seconds_text
-from voile.publish.ke_anonymity.static import optimal_blocks
+from voile.publish.ke_anonymity.searches import optimal_blocks
 
 __all__ = ["quadratic_cost", "run"]
 

@@ -21,7 +21,7 @@ from benchmarks.trucks_attacks import (
     attack_all,
 )
 from benchmarks.trucks_data import beijing, drives
-from voile_geo.roads.stretches import stretches
+from voile_geo.roads.nearest import stretches
 
 __all__ = ["CASES", "Results", "run"]
 

@@ -10,11 +10,11 @@ from benchmarks.trucks_data import Drive
 from voile.utility.trips import AlongRoads, ConstantSpeed, Position, arrival_errors
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import LocationNoise, noisy_distances, perturb
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
+from voile_geo.roads.nearest import Ways
 from voile_geo.roads.network import RoadNetwork
-from voile_geo.roads.ways import Ways
 
 __all__ = ["Waiting"]
 

@@ -15,6 +15,7 @@ from voile.attack.trajectory.on_release import fastest_of
 from voile.attack.trajectory.reports import Sighted
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
@@ -23,11 +24,9 @@ from voile_geo.planar.noise import (
     noisy_distances,
     perturb,
 )
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
-from voile_geo.roads.nearest import NearbyRoads
+from voile_geo.roads.nearest import NearbyRoads, stretches
 from voile_geo.roads.network import RoadNetwork
-from voile_geo.roads.stretches import stretches
 
 __all__ = [
     "ATTACKS",

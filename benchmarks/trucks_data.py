@@ -23,11 +23,9 @@ from benchmarks.data import shared_file
 from voile.attack.trajectory.adversaries import RoadAdversary
 from voile.attack.trajectory.inference import Movement
 from voile_geo.geodesy import Floats
-from voile_geo.roads.driving import DRIVABLE
-from voile_geo.roads.nearest import NearbyRoads, distance_to_segment
+from voile_geo.roads.nearest import NearbyRoads, distance_to_segment, stretches
 from voile_geo.roads.network import Indices, RoadNetwork
-from voile_geo.roads.reading import read_roads
-from voile_geo.roads.stretches import stretches
+from voile_geo.roads.reading import DRIVABLE, read_roads
 
 __all__ = ["TRACKED", "Drive", "beijing", "drives"]
 

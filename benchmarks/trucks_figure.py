@@ -21,6 +21,7 @@ from voile.attack.trajectory.adversaries import RoadAdversary
 from voile.attack.trajectory.reports import Sighted
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
@@ -28,11 +29,10 @@ from voile_geo.planar.noise import (
     PlanarLaplace,
     perturb,
 )
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
 from voile_geo.roads.drawing import DrawnPath, draw_paths
+from voile_geo.roads.nearest import Ways
 from voile_geo.roads.network import RoadNetwork
-from voile_geo.roads.ways import Ways
 
 __all__ = ["draw_curve", "draw_maps", "simulated"]
 

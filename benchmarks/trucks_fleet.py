@@ -31,10 +31,9 @@ from voile.attack.trajectory.on_release import fastest_of
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import DAY, Trips
 from voile_geo.planar.noise import GaussianField, perturb
-from voile_geo.planar.staying import DAY
 from voile_geo.planar.steps import gaussian_scale
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
 from voile_geo.roads.network import Indices, RoadNetwork
 

@@ -10,9 +10,9 @@ from benchmarks.record import Measurement, Table, Target
 from voile.utility.trips import distance_errors, expected_distance_error
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats, displace, separation
-from voile_geo.planar.angles import turn_deviation, turn_within, turn_within_truncated
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import PlanarLaplace, perturb
-from voile_geo.planar.trips import Trips
+from voile_geo.planar.steps import turn_deviation, turn_within, turn_within_truncated
 from voile_geo.planar.zones import Zones
 
 __all__ = ["EPSILONS", "TABLE_2", "run"]

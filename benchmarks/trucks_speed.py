@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import in_turn, seconds_text
 from voile_base.randomness import Randomness
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
@@ -25,7 +26,6 @@ from voile_geo.planar.noise import (
     PlanarLaplace,
     perturb,
 )
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
 from voile_share.positions import PositionStream
 from voile_share.positions.levels import Levels

@@ -14,8 +14,8 @@ import numpy as np
 
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats, displace, separation
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import LocationNoise, perturb
-from voile_geo.planar.trips import Trips
 from voile_share.platform.settings import Settings
 from voile_share.positions import PositionStream
 

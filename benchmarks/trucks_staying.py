@@ -27,8 +27,8 @@ from voile.attack.trajectory.fleets import Day, follow_days
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import DAY
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise, perturb
-from voile_geo.planar.staying import DAY
 from voile_geo.planar.steps import gaussian_scale
 from voile_geo.planar.zones import Zones
 from voile_geo.roads.network import Indices, RoadNetwork

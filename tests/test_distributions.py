@@ -16,7 +16,7 @@ import pytest
 
 from tools.count_imports import parsed
 from voile_base.version import VERSION
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 PROJECTS: dict[str, dict[str, Any]] = {
     path.parent.name: tomllib.loads(path.read_text(encoding="utf-8"))["project"]

@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 from voile.audit.record import audit_schema
+from voile.policy.checking import verdict_schema
 from voile.policy.stated import policy_schema
-from voile.policy.verdict import verdict_schema
 from voile.publish.registry import plan_schema
 from voile.release.folder import release_schema
 from voile.study.documents import comparison_schema, record_schema

@@ -17,7 +17,7 @@ from benchmarks.papers.chart import FIGURES, PaperChart, PaperCurve, draw
 from benchmarks.papers.item import PaperItem, beside_paper, departures
 from benchmarks.record import Measurement, Table
 from benchmarks.timing import seconds_text
-from voile.publish.ke_anonymity.static import optimal_blocks
+from voile.publish.ke_anonymity.searches import optimal_blocks
 
 __all__ = ["FIGURES_OF", "discarded", "naive_blocks", "run"]
 

@@ -20,7 +20,7 @@ from benchmarks.timing import seconds_text
 from voile.attack.trajectory.adversaries import median_filter
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
-from voile_geo.planar.angles import turn_deviation
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import AngleSelection, LocationNoise, PlanarLaplace, perturb
 from voile_geo.planar.printed import (
     composed_epsilon_as_printed,
@@ -28,11 +28,11 @@ from voile_geo.planar.printed import (
     midpoint_displacement,
     vector_displacement,
 )
-from voile_geo.planar.trips import Trips
+from voile_geo.planar.steps import turn_deviation
 from voile_geo.planar.zones import Zones
-from voile_geo.roads.building import NetworkBuilder, RoadChain
 from voile_geo.roads.drawing import DrawnPath, draw_paths
 from voile_geo.roads.network import RoadNetwork
+from voile_geo.roads.reading import NetworkBuilder, RoadChain
 from voile_share.protocol import Carried, Content, PairKeys, Position, TruckSlot, suite_named
 
 __all__ = ["paris", "route", "run"]

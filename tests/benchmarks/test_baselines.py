@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks import incremental_speed, naive_baseline, record, seed, static_speed
 from voile.models.ke_anonymity import pairwise_breaches
-from voile.publish.ke_anonymity.static import optimal_blocks
+from voile.publish.ke_anonymity.searches import optimal_blocks
 
 WAYS = (seed.BY_ROWS, seed.BORDERS_FIRST, seed.STRENGTHENED)
 TERMS = st.tuples(st.integers(2, 4), st.integers(0, 12))

@@ -11,9 +11,8 @@ from benchmarks.data import NotHereError
 from benchmarks.incremental_speed import Step
 from benchmarks.papers import bin_packing, incremental_ke, trajectories
 from benchmarks.parcel_results import Results
-from voile.publish.ke_anonymity.exact import exact_blocks
-from voile.publish.ke_anonymity.static import optimal_blocks
-from voile_testing.examples import examples
+from voile.publish.ke_anonymity.searches import exact_blocks, optimal_blocks
+from voile_testing.plugin import examples
 
 
 @given(

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.sharing_standing import MECHANISMS, Standing, found_to
 from voile_share.platform import Settings
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 PAGE = ROOT / "docs" / "sharing-protocol.md"
 TRUCKS = 400

@@ -23,7 +23,7 @@ from benchmarks.trucks_attacks import (
 from benchmarks.trucks_data import TRACKED, Drive
 from benchmarks.trucks_figure import draw_curve
 from voile_geo.roads.network import RoadNetwork
-from voile_testing.road_grids import random_network
+from voile_testing.towns import random_network
 
 
 def town() -> RoadNetwork:

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from voile_share.commands.share import share
 from voile_share.service.folder import Configuration
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 DEPLOY = ROOT / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())

@@ -36,7 +36,7 @@ from voile.policy.stated import policy_of_text
 from voile.schema.plan import parse_plan
 from voile_base.main import main
 from voile_share.service.options import Telemetry
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 __all__ = ["LANGUAGES", "PAGES", "ROOT", "Block", "Reader", "blocks_of"]
 

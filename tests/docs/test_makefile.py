@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 
 @pytest.mark.parametrize("target", ["test", "slow"])

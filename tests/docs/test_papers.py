@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.paper_items import PAPERS
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 PAGES = ROOT / "docs/papers"
 _LINES = (ROOT / "benchmarks/results.jsonl").read_text(encoding="utf-8").splitlines()

@@ -12,7 +12,7 @@ from voile_pack.column_generation import corners, finish, mean_of, relax
 from voile_pack.instance import Packing
 from voile_pack.patterns import PART, Prices, choose_of_part, choose_patterns, tight_patterns
 from voile_pack.solve import dive_to_part
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 pytest.importorskip("ortools")
 ENOUGH = Stop.by_work(60)

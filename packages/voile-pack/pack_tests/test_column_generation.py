@@ -13,7 +13,7 @@ from voile_pack.column_generation import SCALE, best_pattern, relax
 from voile_pack.instance import Packing
 from voile_pack.patterns import Prices
 from voile_pack.solve import dive
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=9)

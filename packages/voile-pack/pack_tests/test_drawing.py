@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from voile_base.errors import InputError
-from voile_base.plotting import require_plotting
+from voile_base.ondemand import require_plotting
 from voile_pack.drawing import DrawnMeasure, draw_bins
 
 pytest.importorskip("matplotlib", reason="pictures are an extra")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from voile_base.errors import InputError
 from voile_pack.geometry import BoxInstance, BoxOutcome, require_valid_boxes, solve_boxes
 from voile_pack.instance import Packing, Stop
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 ENOUGH = Stop.by_work(60)
 

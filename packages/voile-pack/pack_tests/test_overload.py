@@ -22,7 +22,7 @@ from voile_pack.distributions import (
     distributions_given,
 )
 from voile_pack.robust import overload_bound, overload_bounds
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 SAMPLE = 200_000
 

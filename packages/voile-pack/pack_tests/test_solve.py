@@ -15,7 +15,7 @@ from voile_pack import Instance, Packing, Stop, or_tools, require_valid
 from voile_pack.column_generation import corners, finish, mean_of, relax
 from voile_pack.patterns import CLOSE, Demand, PatternVerdict, decide
 from voile_pack.solve import solve
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 ENOUGH = Stop.by_work(60)
 weights_and_capacity = st.integers(10, 40).flatmap(

@@ -15,7 +15,7 @@ from voile_pack import Stop, require_valid
 from voile_pack.column_generation import relax
 from voile_pack.instance import Packing
 from voile_pack.patterns import LONG, SHORT, Prices, decide, tight_patterns
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=8)

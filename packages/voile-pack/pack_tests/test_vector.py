@@ -17,7 +17,7 @@ from voile_pack.vector import (
     solve_vectors,
 )
 from voile_pack.vector_columns import ItemTypes, generate_columns, profitable_patterns
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 
 def instance(sizes, capacities=(10, 10)) -> VectorInstance:

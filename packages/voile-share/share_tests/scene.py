@@ -11,7 +11,7 @@ from voile_share.ingest import Request
 from voile_share.platform import Platform, Settings, SlotOutcome, Vault
 from voile_share.protocol.primitives import verifying_key
 from voile_share.store import SQLiteStore, Truck
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 __all__ = ["DAY", "HOME", "NOON", "Clock", "Parties", "Scene"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from voile_studio.places import Start
+from voile_studio.project import Start
 from voile_studio.server import application
-from voile_testing import waiting
+from voile_testing import processes
 
 HOST = "127.0.0.1:8123"
 _DIGEST = re.compile(r'name="digest" value="([0-9a-f]+)"')
@@ -45,7 +45,7 @@ class Visitor:
 
     def wait(self, path: str, words: str) -> str:
         """Look at a page until it has some words; the page."""
-        deadline = time.monotonic() + waiting.PATIENCE
+        deadline = time.monotonic() + processes.PATIENCE
         while time.monotonic() < deadline:
             page: str = self.get(path).text
             if words in page:

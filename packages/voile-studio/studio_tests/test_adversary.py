@@ -17,8 +17,7 @@ from studio_tests.studio import Visitor
 from studio_tests.test_repeated import table
 from voile_base.errors import InputError
 from voile_studio.jobs import Jobs
-from voile_studio.places import Start
-from voile_studio.project import project_of, projects
+from voile_studio.project import Start, project_of, projects
 
 PLAN = """
 [roles]

@@ -11,7 +11,7 @@ pytest.importorskip("fastapi")
 from starlette.testclient import TestClient
 
 from voile_studio.guard import Guard
-from voile_studio.places import Start
+from voile_studio.project import Start
 from voile_studio.server import application
 
 HOME = "http://127.0.0.1:8123"

@@ -27,7 +27,7 @@ from studio_tests.studio import HOST
 from studio_tests.test_repeated import table
 from voile_studio.guard import Guard
 from voile_studio.jobs import Jobs
-from voile_studio.places import Start
+from voile_studio.project import Start
 from voile_studio.server import application, screens
 
 FEW = settings(

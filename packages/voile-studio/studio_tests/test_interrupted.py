@@ -25,7 +25,7 @@ pytest.importorskip("fastapi")
 
 from studio_tests.test_repeated import table
 from voile.ledger import Ledger
-from voile_testing import waiting
+from voile_testing import processes
 
 KILLS = int(os.environ.get("VOILE_STUDIO_KILLS", "10"))
 LONGEST = 4.0
@@ -61,7 +61,7 @@ class Server:
         address = re.search(r"http\S+", self._process.stderr.readline())
         assert address is not None
         self._home = address[0].split("/enter")[0]
-        self._browser = httpx.Client(base_url=self._home, timeout=waiting.PATIENCE)
+        self._browser = httpx.Client(base_url=self._home, timeout=processes.PATIENCE)
         assert self._browser.get(address[0]).status_code == 200
 
     def get(self, path: str) -> str:
@@ -97,7 +97,7 @@ def people(tmp_path: Path) -> Path:
 
 def ready(server: Server, path: str, words: str) -> str:
     """Look at a page until it has some words."""
-    deadline = time.monotonic() + waiting.PATIENCE
+    deadline = time.monotonic() + processes.PATIENCE
     while words not in (page := server.get(path)):
         assert time.monotonic() < deadline, page
         time.sleep(0.05)
@@ -106,7 +106,7 @@ def ready(server: Server, path: str, words: str) -> str:
 
 def idle(server: Server, path: str) -> str:
     """Look at a page until nothing is at work; go on with what was interrupted."""
-    deadline = time.monotonic() + waiting.PATIENCE
+    deadline = time.monotonic() + processes.PATIENCE
     while True:
         page = server.get(path)
         assert time.monotonic() < deadline, page

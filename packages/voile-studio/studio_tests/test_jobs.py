@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from voile_studio.jobs import Job, Jobs
-from voile_testing import waiting
+from voile_testing import processes
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def ended(job: Job) -> Job:
 
 def wait_for(done: Callable[[], bool]) -> None:
     """Wait until something holds."""
-    deadline = time.monotonic() + waiting.PATIENCE
+    deadline = time.monotonic() + processes.PATIENCE
     while not done() and time.monotonic() < deadline:
         time.sleep(0.02)
 

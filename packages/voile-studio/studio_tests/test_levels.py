@@ -10,7 +10,7 @@ from hypothesis import given
 
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile_base.errors import InputError
-from voile_studio.levels import EditedLevels, LevelGroup, levels_of_paths, levels_of_values
+from voile_studio.screens.column import EditedLevels, LevelGroup, levels_of_paths, levels_of_values
 
 VALUES = ("red", "blue", "green", "grey", "black")
 

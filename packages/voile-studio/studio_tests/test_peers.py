@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from studio_tests.browsing import studio
-from voile_studio.peers import owner_of, stranger
+from voile_studio.guard import owner_of, stranger
 
 NOBODY = 65534
 CALL = """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from voile_base.errors import InputError
-from voile_studio.places import Start
+from voile_studio.project import Start
 
 
 @pytest.fixture

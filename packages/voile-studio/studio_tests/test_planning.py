@@ -8,8 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from voile.schema.plan import parse_plan
-from voile.schema.questions import open_questions
+from voile.schema.plan import open_questions, parse_plan
 from voile_base.errors import InputError
 from voile_studio.planning import (
     ROLES,

@@ -14,10 +14,8 @@ from studio_tests.studio import Visitor
 from studio_tests.test_repeated import table
 from voile import make_release
 from voile.study.transaction import ReleaseTransaction
-from voile_studio.charging import charge_told
-from voile_studio.places import Start
 from voile_studio.planning import plan_of
-from voile_studio.project import Project, project_of
+from voile_studio.project import Project, Start, charge_told, project_of
 
 BUDGET = """
 [roles]

@@ -17,7 +17,7 @@ from voile.policy.stated import read_policy, template_names
 from voile.schema.plan import parse_plan
 from voile.study.evidence import EvidenceTerms
 from voile.study.single import make_study
-from voile_studio.remedies import remedy_of
+from voile_studio.words import remedy_of
 
 PEOPLE = pl.DataFrame(
     {

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from studio_tests.studio import Visitor
-from voile_testing.fleets import write_fleet
+from voile_testing.towns import write_fleet
 
 
 @pytest.fixture

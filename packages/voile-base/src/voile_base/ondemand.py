@@ -12,6 +12,8 @@ of processor, and the engine a tenth.  A module says here what it may need, at i
 import, and who does not reach that code does not pay for it.  A library without types stands by
 itself; a module with types is imported for the type checker as well, and a test holds that both
 name one module.  Compiled loops have ``voile_base.compiled``.
+
+Whether pictures can be drawn: matplotlib is an extra, and slow to load.
 """
 
 from __future__ import annotations
@@ -20,10 +22,14 @@ import gc
 import sys
 import threading
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["leave_loaded_out_of_searches", "loaded", "on_demand"]
+from voile_base.errors import InputError
+
+__all__ = ["leave_loaded_out_of_searches", "loaded", "on_demand", "require_plotting"]
+
 
 _own_process = threading.Event()
 
@@ -64,3 +70,10 @@ def leave_loaded_out_of_searches() -> None:
     What is loaded stays, and searching it takes a fifteenth of a small release.
     """
     _own_process.set()
+
+
+def require_plotting(what: str = "a picture", install: str = "voile-base[plot]") -> None:
+    """Raise ``InputError`` where matplotlib is absent, with what needs it and what to install."""
+    if find_spec("matplotlib") is None:
+        msg = f"{what} needs matplotlib: pip install '{install}'"
+        raise InputError(msg)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from voile_geo.planar.angles import (
+from voile_geo.planar.steps import (
     turn_constant,
     turn_deviation,
     turn_within,

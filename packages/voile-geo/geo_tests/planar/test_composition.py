@@ -14,9 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from voile_geo.planar.composition import composed_epsilon
-from voile_geo.planar.costs import gaussian_epsilon
-from voile_geo.planar.losses import LARGEST_REACH, LossDistribution, log_moment, masses
+from voile_geo.planar.costs import (
+    LARGEST_REACH,
+    LossDistribution,
+    composed_epsilon,
+    gaussian_epsilon,
+    log_moment,
+    masses,
+)
 
 PLANAR, LINE = LossDistribution("planar-laplace", 0.5), LossDistribution("laplace", 0.5)
 DELTA = 1e-5

@@ -13,10 +13,9 @@ from voile_base.errors import PlanError
 from voile_base.randomness import Key, Randomness
 from voile_geo.geodesy import cartesian, displace, east_north, separation
 from voile_geo.planar import field
+from voile_geo.planar.field import DAY, STILL, Trips, field_key
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, Live, perturb
-from voile_geo.planar.staying import DAY, STILL, field_key
 from voile_geo.planar.steps import gaussian_scale, normal_pair
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
 from voile_testing.statistics import FALSE_ALARM
 

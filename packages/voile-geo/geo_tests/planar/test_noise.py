@@ -13,7 +13,7 @@ from scipy import stats
 from voile_base.errors import PlanError
 from voile_base.randomness import Key, Randomness
 from voile_geo.geodesy import east_north
-from voile_geo.planar.angles import turn_deviation, turn_within
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
@@ -23,8 +23,7 @@ from voile_geo.planar.noise import (
     noisy_distances,
     perturb,
 )
-from voile_geo.planar.steps import gaussian_scale, normal_quantile
-from voile_geo.planar.trips import Trips
+from voile_geo.planar.steps import gaussian_scale, normal_quantile, turn_deviation, turn_within
 from voile_geo.planar.zones import Zones
 from voile_testing.statistics import FALSE_ALARM
 

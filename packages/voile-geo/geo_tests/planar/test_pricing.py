@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile_geo.planar.angles import turn_constant
-from voile_geo.planar.composition import composed_epsilon
-from voile_geo.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
-from voile_geo.planar.losses import LossDistribution
+from voile_geo.planar.costs import (
+    LossDistribution,
+    angle_selection_cost,
+    composed_epsilon,
+    gaussian_epsilon,
+    squared_mu,
+)
 from voile_geo.planar.pricing import TripCost, TripPrice, largest_epsilon, total_epsilons
+from voile_geo.planar.steps import turn_constant
 
 EPSILONS, TIME = np.array([0.005, 0.01, 0.005]), np.array([0.0, 30.0, 90.0])
 

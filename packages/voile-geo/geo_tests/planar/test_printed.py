@@ -9,7 +9,6 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from voile_geo.planar.angles import turn_deviation
 from voile_geo.planar.printed import (
     composed_deviation,
     composed_epsilon_as_printed,
@@ -19,6 +18,7 @@ from voile_geo.planar.printed import (
     midpoint_displacement,
     vector_displacement,
 )
+from voile_geo.planar.steps import turn_deviation
 
 DELTA = 1e-5
 DAY = 72

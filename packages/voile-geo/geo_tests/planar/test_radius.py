@@ -7,7 +7,7 @@ import math
 import pytest
 
 from voile_base.errors import InfeasibleError
-from voile_geo.planar.radius import corrected_epsilon
+from voile_geo.planar.steps import corrected_epsilon
 
 SINGLE_PRECISION = 2 * math.pi * 2.0**-24
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from voile_base.errors import PlanError
 from voile_base.randomness import Key, Randomness
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, Live, PlanarLaplace, perturb
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import RadiusGrid, Zones
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 RADII = (100.0, 250.0, 700.0)
 CELLS = np.random.default_rng(1).integers(0, 3, (6, 9)).astype(np.int16)

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile_geo.planar.zones import Zones
-from voile_geo.roads.density import MOST_CELLS, radii_of_roads, radius_of_roads
+from voile_geo.roads.nearest import MOST_CELLS, radii_of_roads, radius_of_roads, stretches
 from voile_geo.roads.network import RoadNetwork
-from voile_geo.roads.stretches import stretches
-from voile_testing.examples import examples
-from voile_testing.road_grids import network_of, random_network
+from voile_testing.plugin import examples
+from voile_testing.towns import network_of, random_network
 
 
 def merged(roads: RoadNetwork) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from voile_geo.roads.drawing import ATTRIBUTION, DrawnPath, draw_paths
-from voile_testing.road_grids import random_network
+from voile_testing.towns import random_network
 
 
 def paths(count: int) -> list[DrawnPath]:

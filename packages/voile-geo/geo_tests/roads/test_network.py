@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from voile_geo.roads.nearest import NearbyRoads
-from voile_testing.road_grids import network_of
+from voile_testing.towns import network_of
 
 
 @pytest.mark.parametrize("middle", [10.0, -179.995, 179.999, -180.0])

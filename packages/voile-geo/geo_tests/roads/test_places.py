@@ -9,8 +9,7 @@ import pytest
 
 from geo_tests.roads.test_reading import GRAPHML, OSM
 from voile_base.errors import TableError
-from voile_geo.roads.places import NamedPlace, read_places
-from voile_geo.roads.reading import read_roads
+from voile_geo.roads.reading import NamedPlace, read_places, read_roads
 
 PLACES = """
  <node id="20" lat="60.1" lon="10.1"><tag k="place" v="city"/><tag k="name" v="Ålesund"/></node>

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from voile_base.errors import TableError
-from voile_geo.roads.driving import speed_of
-from voile_geo.roads.reading import read_roads
+from voile_geo.roads.reading import read_roads, speed_of
 
 OSM = """<?xml version="1.0"?>
 <osm version="0.6">

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from voile_geo.roads.nearest import chains_of, stretches
 from voile_geo.roads.network import RoadNetwork
-from voile_geo.roads.stretches import chains_of, stretches
-from voile_testing.examples import examples
-from voile_testing.road_grids import network_of, random_network, split
+from voile_testing.plugin import examples
+from voile_testing.towns import network_of, random_network, split
 
 BEND = [(0.0, 0.0), (0.001, 0.0), (0.001, 0.001), (0.002, 0.001)]
 

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import shapely
 
-from voile_geo.roads.nearest import NearbyRoads
+from voile_geo.roads.nearest import NearbyRoads, Ways
 from voile_geo.roads.network import RoadNetwork
-from voile_geo.roads.ways import Ways
-from voile_testing.road_grids import random_network
+from voile_testing.towns import random_network
 
 
 def segments(roads: RoadNetwork) -> Any:

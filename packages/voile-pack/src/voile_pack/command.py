@@ -13,10 +13,9 @@ import click
 from voile.cli.options import TABLE, engine_option
 from voile.release.manifest import DOCUMENT
 from voile.table.places import Place
+from voile_base.durable import appearing, check_new_file
 from voile_base.errors import InputError, TableError
-from voile_base.new_files import appearing, check_new_file
-from voile_base.ondemand import on_demand
-from voile_base.plotting import require_plotting
+from voile_base.ondemand import on_demand, require_plotting
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, progress, say, telling_what_is_done
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile_base.plotting import require_plotting
+from voile_base.ondemand import require_plotting
 
 __all__ = ["DrawnMeasure", "draw_bins"]
 

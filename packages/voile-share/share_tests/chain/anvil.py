@@ -17,7 +17,7 @@ import pytest
 
 from voile_share.chain import ChainError, connect
 from voile_share.chain.web3_chain import Web3Chain
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 VERSION = "1.7.1"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}

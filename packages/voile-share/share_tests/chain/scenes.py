@@ -21,7 +21,7 @@ from voile_share.chain import (
 from voile_share.chain.contract import Contract
 from voile_share.chain.interface import address_of, transaction
 from voile_share.store import ReportLog
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 QUICK = TransactionTerms(patience=PATIENCE, poll=0.02, freshness=0)
 

@@ -33,7 +33,7 @@ from voile_share.chain import (
 from voile_share.chain.interface import address_of, transaction
 from voile_share.store import Appended
 from voile_share.store.sqlite import SQLiteStore
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 TERMS = TransactionTerms(patience=20, poll=0.1, raise_after=5, freshness=0)
 NAMES = (1, 2, 3)

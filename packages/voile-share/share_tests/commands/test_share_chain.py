@@ -16,7 +16,7 @@ from voile_share.chain import EmbeddedChain, signer
 from voile_share.ingest import Request
 from voile_share.service import on_chain
 from voile_share.service.folder import Configuration, open_platform
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 URL = "http://127.0.0.1:1"
 

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from voile_base.errors import InputError, TableError
 from voile_share.commands.roads import roads_command
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 LINE = {
     "type": "Feature",

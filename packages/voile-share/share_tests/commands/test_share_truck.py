@@ -24,7 +24,7 @@ from voile_share.ingest.nmea import checksum
 from voile_share.parties import Parties, PlatformClient
 from voile_share.protocol.wire import from_base64url
 from voile_share.truck import OwnTruck
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 PLACE = (52.0123457, 4.3654323)
 

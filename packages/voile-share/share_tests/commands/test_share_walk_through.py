@@ -17,8 +17,8 @@ import httpx2 as httpx
 import pytest
 
 from voile_share import protocol
-from voile_testing.checkout import ROOT
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.plugin import ROOT
+from voile_testing.processes import PATIENCE, wait_until
 
 PAGE = ROOT / "docs" / "sharing-service.md"
 HEADING = "## From an empty folder to a link that opens"

@@ -18,7 +18,7 @@ from voile_share.demo import Drive, Town
 from voile_share.demo.running import Demonstration, Pace
 from voile_share.map import compact_map
 from voile_share.parties import PlatformClientError
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 
 def test_the_town_is_always_the_same():

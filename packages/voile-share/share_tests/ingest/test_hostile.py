@@ -39,7 +39,7 @@ from voile_share.ingest.nmea import decode_nmea
 from voile_share.ingest.osmand import decode_osmand
 from voile_share.ingest.owntracks import decode_owntracks
 from voile_share.ingest.traccar import decode_traccar
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 DECODERS = {
     "request": lambda body: decode(Request(None, "", body), ARRIVAL),

@@ -12,11 +12,11 @@ import pytest
 
 from share_tests.page.delivery import NUMBER, Delivery
 from share_tests.page.stub import Stub
-from voile_testing import waiting
+from voile_testing import processes
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
-PATIENCE = 1000 * waiting.PATIENCE
+PATIENCE = 1000 * processes.PATIENCE
 """Milliseconds, for Playwright."""
 _NO_FAULTS = ("Failed to load resource", "Service Worker registration blocked by Playwright")
 

@@ -14,7 +14,7 @@ from share_tests.page.conftest import Viewer
 from share_tests.page.delivery import DELFT, NUMBER, ROADS, Delivery
 from share_tests.page.stub import Stub
 from voile_share.page import CONTENT_SECURITY_POLICY
-from voile_testing.waiting import wait_until
+from voile_testing.processes import wait_until
 
 
 def test_a_screen_reader_is_told_in_sentences(

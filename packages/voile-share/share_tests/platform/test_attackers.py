@@ -24,7 +24,7 @@ from voile_share.platform.administration import unsealed_destination, unsealed_s
 from voile_share.platform.core import PlatformCore
 from voile_share.platform.writing import Writer, stream_context
 from voile_share.positions import Levels, PositionStream
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 
 def test_an_operator_without_the_key_opens_nothing_that_is_sealed(scene):

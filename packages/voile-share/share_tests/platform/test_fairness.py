@@ -16,7 +16,7 @@ from voile_share import protocol
 from voile_share.ingest import Fix, Request
 from voile_share.platform import AccessError, BusyError, SlotOutcome, receiving
 from voile_share.platform import publishing as publishing_module
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 FILES, SLOTS = 12, 300
 MOST_BEFORE = publishing_module._MOST_AT_ONCE

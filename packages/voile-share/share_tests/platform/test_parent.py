@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from voile_testing.waiting import wait_until
+from voile_testing.processes import wait_until
 
 PROGRAM = """
 import multiprocessing, sys, time

@@ -20,8 +20,8 @@ from voile_share.ingest import IngestError, Request
 from voile_share.platform import AccessError, BusyError, Settings, SlotOutcome, receiving
 from voile_share.positions import PositionStream
 from voile_share.store import Appended, StoreError
-from voile_testing.examples import examples
-from voile_testing.waiting import PATIENCE
+from voile_testing.plugin import examples
+from voile_testing.processes import PATIENCE
 
 
 def all_reports(scene: Scene, truck):

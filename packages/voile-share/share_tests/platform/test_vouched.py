@@ -10,7 +10,7 @@ from share_tests.ingest.messages import as_owntracks
 from share_tests.scene import Scene
 from voile_share.ingest import Fix, IngestError, decode_owntracks_mqtt
 from voile_share.platform import SlotOutcome
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 NAME = "fleet/truck-7"
 

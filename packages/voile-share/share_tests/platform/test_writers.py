@@ -19,7 +19,7 @@ from voile_share.platform import writers as room
 from voile_share.platform.writers import Writers
 from voile_share.platform.writing import Aboard, Draft, Writer
 from voile_share.protocol import PairKeys, ReportPublisher, TruckSecrets, suite_named
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 DAY = NOON // 86_400
 MUCH = 20

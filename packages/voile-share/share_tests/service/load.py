@@ -14,7 +14,7 @@ from share_tests.service.process import Process
 from voile_share.protocol import Auditor, Record, Report, TruckCard
 from voile_share.protocol.wire import from_base64url
 from voile_share.store import ReportLog
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 __all__ = ["SECOND", "Answer", "Load", "Trucks", "admitted", "check_kept", "loaded"]
 

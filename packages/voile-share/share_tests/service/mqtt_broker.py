@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 __all__ = ["KINDS", "MOSQUITTO", "Certificates", "MqttBroker", "any_broker"]
 

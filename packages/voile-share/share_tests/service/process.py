@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2 as httpx
 
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 __all__ = ["Process", "run", "set_up"]
 

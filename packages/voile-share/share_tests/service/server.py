@@ -20,7 +20,7 @@ from voile_share.service.app import application
 from voile_share.service.feed import Feeds
 from voile_share.service.options import Options, Rate, RequestRates
 from voile_share.service.serving import listening_socket, server_of
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 __all__ = ["LAVISH", "Company", "Event", "Service", "events", "named", "own_secrets", "serving"]
 

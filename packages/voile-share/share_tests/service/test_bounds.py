@@ -23,7 +23,7 @@ from voile_share.platform import BusyError
 from voile_share.service.connections import bounded_protocol
 from voile_share.service.devices import Bodies, most_bytes
 from voile_share.service.options import Options, Rate, RequestRates
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")

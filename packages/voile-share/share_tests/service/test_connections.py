@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from share_tests.service.server import LAVISH, serving
 from voile_share.service.connections import Connections, within_files
 from voile_share.service.options import Options
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 
 @dataclass

@@ -11,7 +11,7 @@ from voile_share.platform import REFUSALS
 from voile_share.protocol import Reason
 from voile_share.service.app import description
 from voile_share.service.problems import COMMON, TITLES, document_of, status_of
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 DOCUMENT = description()
 OPERATIONS = {

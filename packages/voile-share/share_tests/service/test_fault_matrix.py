@@ -19,8 +19,8 @@ from share_tests.service.test_telemetry import TOKEN
 from voile_share.platform import Settings
 from voile_share.service.operator.overview import Overview
 from voile_share.service.options import Options, Rate, Telemetry
-from voile_testing.checkout import ROOT
-from voile_testing.waiting import wait_until
+from voile_testing.plugin import ROOT
+from voile_testing.processes import wait_until
 
 PAGE = ROOT / "docs" / "operations.md"
 TWO_SLOTS = 600

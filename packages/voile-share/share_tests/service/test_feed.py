@@ -18,7 +18,7 @@ from voile_share.protocol.wire import to_base64url
 from voile_share.service.models import decoded
 from voile_share.service.options import Options
 from voile_share.store import StoreError
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from voile_share.arrival import ArrivalTable, Past
 from voile_share.protocol.wire import from_base64url, to_base64url
 from voile_share.service.hooks import UnreachedError, check_target, post
 from voile_share.service.options import HookOptions, Options
-from voile_testing.waiting import wait_until
+from voile_testing.processes import wait_until
 
 OPEN = HookOptions(private_networks=True)
 FAR = (HOME[0] + 0.5, HOME[1])

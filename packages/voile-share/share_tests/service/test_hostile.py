@@ -27,7 +27,7 @@ from share_tests.service.server import Service, own_secrets
 from voile_base.randomness import Randomness
 from voile_share.platform.trucks import REMEDIES
 from voile_share.service.app import description
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 SCHEMA = schemathesis.openapi.from_dict(description())
 OPEN = ("/healthz", "/readyz", "/problems/{reason}", "/map/roads.json", "/t")

@@ -23,7 +23,7 @@ from voile_base.errors import InputError
 from voile_share.protocol.wire import to_base64url
 from voile_share.service.operator.users import NewCredentials, Users
 from voile_share.store import UserRole
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 
 @dataclass

@@ -18,7 +18,7 @@ from voile_share import protocol
 from voile_share.service.models import decoded
 from voile_share.store import SQLiteStore
 from voile_testing.postgres_server import PostgresServer
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 
 def truck_of(http: httpx.Client, device: str = "truck-7") -> tuple[str, str]:

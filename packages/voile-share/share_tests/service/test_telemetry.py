@@ -15,7 +15,7 @@ from voile_share.protocol.wire import to_base64url
 from voile_share.service import app
 from voile_share.service.observing import tracing
 from voile_share.service.options import Telemetry
-from voile_testing.waiting import wait_until
+from voile_testing.processes import wait_until
 
 TOKEN = "metrics-token-of-some-length"
 PLACE = ("52.4242424", "4.8484848")

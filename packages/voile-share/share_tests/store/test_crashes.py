@@ -16,7 +16,7 @@ import pytest
 
 from share_tests.store.batches import BATCHES, batch, faults, progress
 from voile_share.store import Appended, PostgresStore, StoreError
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 HERE = Path(__file__).parent
 

@@ -60,8 +60,7 @@ def studio_command(
     """
     import uvicorn  # noqa: PLC0415 - slow to load
 
-    from voile_studio.places import Start  # noqa: PLC0415
-    from voile_studio.project import project_of  # noqa: PLC0415
+    from voile_studio.project import Start, project_of  # noqa: PLC0415
     from voile_studio.server import application  # noqa: PLC0415
 
     start = Start(_folder(file, folder))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from voile_studio.places import told
 from voile_studio.planning import plan_of
-from voile_studio.project import Project
+from voile_studio.project import Project, told
 
 __all__ = [
     "ROWS_SHOWN",

@@ -21,11 +21,10 @@ from tomlkit.items import Array, Table
 
 from voile.publish.registry import publisher_for, read_plan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
-from voile.schema.kinds import Kind
-from voile.schema.plan import Plan
-from voile.schema.questions import OpenQuestion, open_questions
+from voile.schema.names import Kind
+from voile.schema.plan import OpenQuestion, Plan, open_questions
 from voile_base.errors import InputError, PlanError, VoileError
-from voile_studio.places import Start
+from voile_studio.project import Start
 
 __all__ = [
     "KINDS",

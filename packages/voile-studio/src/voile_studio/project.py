@@ -18,6 +18,13 @@
 
 Nothing is held in memory that a file does not say: two tabs, and a server that is started again,
 see the same.
+
+Which files may be looked at: those in the folder that Studio was started in, and below it.
+
+A name from a browser is a path relative to that folder.  One that leads out of it, by ``..``, an
+absolute path or a link, is refused.
+
+What publishing will cost the ledger, told before it is spent.
 """
 
 from __future__ import annotations
@@ -25,17 +32,121 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from hashlib import blake2b
 from pathlib import Path
 
+from voile.ledger import Ledger
+from voile.schema.budget import BudgetPlan
+from voile.schema.plan import Plan
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError
 from voile_studio.jobs import Job, Jobs
-from voile_studio.places import Start, told
 
-__all__ = ["Project", "find_project", "project_of", "projects"]
+__all__ = [
+    "FoundFile",
+    "Project",
+    "Start",
+    "charge_told",
+    "find_project",
+    "project_of",
+    "projects",
+    "told",
+]
+
+
+_ENDINGS = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".parquet",
+    ".arrow",
+    ".feather",
+    ".ipc",
+    ".jsonl",
+    ".ndjson",
+    ".xlsx",
+    ".sav",
+    ".dta",
+    ".sas7bdat",
+    ".gpx",
+)
+_MAPS = (".osm", ".osm.gz", ".osm.bz2", ".pbf", ".graphml", ".geojson")
+"""Endings of maps that stand in one file; a table of edges is a table."""
+_DEEPEST = 3
+_MOST = 500
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file that may be a table."""
+
+    name: str
+    """Relative to the start folder, with ``/``."""
+    size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """The folder that Studio was started in."""
+
+    folder: Path
+
+    def inside(self, name: str) -> Path:
+        """The path of a name from a browser; raises ``InputError`` where it leads out."""
+        root = self.folder.resolve()
+        try:
+            path = (root / name).resolve(strict=True)
+        except (OSError, ValueError, RuntimeError):
+            msg = "there is no such file in the folder that Studio was started in"
+            raise InputError(msg) from None
+        if not path.is_relative_to(root) or path != root / name or "\0" in name:
+            msg = (
+                "that file is not in the folder that Studio was started in, or is a link; start "
+                "Studio in the folder that holds it"
+            )
+            raise InputError(msg)
+        return path
+
+    def relative(self, path: Path) -> str:
+        """How a path inside is named in commands that run in the start folder."""
+        return path.resolve().relative_to(self.folder.resolve()).as_posix()
+
+    def files(self) -> list[FoundFile]:
+        """The files that may be tables, by name; no links, and none of a project of ours."""
+        return self._found(_ENDINGS)
+
+    def maps(self) -> list[FoundFile]:
+        """The files that may be maps of roads, tables of edges among them."""
+        return self._found((*_MAPS, ".csv", ".parquet"))
+
+    def _found(self, endings: tuple[str, ...]) -> list[FoundFile]:
+        found = list(self._below(self.folder.resolve(), 0, endings))
+        return sorted(found, key=lambda file: (file.name.count("/"), file.name.casefold()))[:_MOST]
+
+    def _below(self, folder: Path, depth: int, endings: tuple[str, ...]) -> Iterator[FoundFile]:
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError:
+            return
+        for entry in entries:
+            if entry.name.startswith(".") or entry.is_symlink():
+                continue
+            if entry.is_dir():
+                ours = (entry / "project.json").exists() or (entry / "release.json").exists()
+                if depth < _DEEPEST and not ours:
+                    yield from self._below(entry, depth + 1, endings)
+            elif entry.is_file() and entry.name.lower().endswith(endings):
+                yield FoundFile(self.relative(entry), entry.stat().st_size)
+
+
+def told(name: str) -> str:
+    """A relative name as commands take it, also where it looks like an option or an address."""
+    return f"./{name}" if name.startswith("-") or ":" in name else name
+
 
 _ENDING = ".voile"
 _PRIVATE = 0o700
@@ -211,3 +322,48 @@ def _jobs_of(folder: Path, start: Path) -> Jobs:
     if folder not in _open:
         _open[folder] = Jobs(folder / "jobs", start)
     return _open[folder]
+
+
+def charge_told(project: Project, plan: Plan) -> str:
+    """A sentence without its subject, the ledger; raises ``LedgerError`` for a broken one."""
+    assert plan.method is not None, "a plan that can be used has a method"
+    parameters = plan.method.parameters
+    if plan.budget is not None:
+        return _of_budget(project, plan.budget, _number(parameters.get("epsilon")))
+    if series := parameters.get("series"):
+        return f"takes up this release into the series {series!r}, {_before(project, str(series))}"
+    if "epsilon" in parameters or "epsilon_choice" in parameters:
+        return (
+            "is not charged: the plan has no [budget], so nobody counts what releases of these "
+            "people spend together"
+        )
+    return "is not charged: this method spends no budget, and the plan has no series"
+
+
+def _of_budget(project: Project, limit: BudgetPlan, price: Decimal | None) -> str:
+    state = Ledger(project.ledger).budget(limit.data_set) if project.ledger.is_file() else None
+    spent, left = (state.spent, state.left) if state else (Decimal(0), limit.epsilon)
+    account = f"so far {spent.normalize():f} of epsilon = {limit.epsilon:f} is spent"
+    name = f"the data set {limit.data_set!r}"
+    if price is None:
+        return f"is charged for {name} by what the method spends; {account}"
+    told = f"is charged epsilon = {price:f} for {name}, whatever comes of the draw; {account}"
+    if price > left:
+        told += f", and {left.normalize():f} is left: publishing will be refused"
+    return told
+
+
+def _before(project: Project, series: str) -> str:
+    known = Ledger(project.ledger).series() if project.ledger.is_file() else []
+    mine = next((one for one in known if one.terms.name == series), None)
+    if mine is None or not mine.versions:
+        return "as its first"
+    after = f"after {len(mine.versions)}"
+    return after if mine.unsettled is None else f"{after}, the newest of which is not settled yet"
+
+
+def _number(value: object) -> Decimal | None:
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        return None

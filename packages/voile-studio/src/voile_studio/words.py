@@ -1,15 +1,19 @@
-"""Cards of methods, and what people say and read beside them."""
+"""Cards of methods, and what people say and read beside them.
+
+Which change would meet a criterion of a policy that is not met, in a sentence.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
-from voile.publish.capabilities import MethodCard
+from voile.publish.publisher import MethodCard
 from voile.publish.registry import METHODS
 from voile_base.errors import InputError
 
-__all__ = ["method_cards", "most_error", "numbers_of", "odds_told"]
+__all__ = ["method_cards", "most_error", "numbers_of", "odds_told", "remedy_of"]
 
 
 def method_cards() -> tuple[MethodCard, ...]:
@@ -52,3 +56,69 @@ def most_error(epsilon: float, widths: Mapping[str, float]) -> Mapping[str, floa
     help, make it less.  It holds where a person has one row.
     """
     return {name: width * len(widths) / epsilon for name, width in widths.items()}
+
+
+_TICK = "Tick it below, in the role of whoever has made sure of it."
+_MORE_PRIVATE = (
+    "Choose larger groups (a larger k), coarser levels or fewer columns; differential privacy "
+    "bounds it for certain."
+)
+_CONCRETE = {
+    "group-size": "Set k = {limit:.0f} in [method], and publish again.",
+    "diversity": "Set l = {limit:.0f} in [method], and publish again.",
+    "closeness": "Set t = {limit:g} in [method], ordered for numbers, and publish again.",
+    "privacy-budget": "Use a method with differential privacy, of at most {limit:g} as asked here.",
+}
+"""Criteria that a parameter of the plan meets."""
+_GENERAL = {
+    "publishable": "Publish again without a seed.",
+    "column": "Take the column out of [roles], or name it in keep, and publish again.",
+    "identifiers": "Leave the columns that are named out of the plan, and publish again.",
+    "utility": "Less protection keeps more: try a smaller k, finer levels or another method.",
+    "copies": _MORE_PRIVATE,
+    "risk": _MORE_PRIVATE,
+    "attack": _MORE_PRIVATE,
+    "assumptions": _TICK,
+    "question": _TICK,
+    "unexamined": _TICK,
+}
+_BY_GROUP = ("prosecutor", "journalist", "marketer")
+"""Attacks whose probability is one over those who look alike."""
+
+
+def remedy_of(ruling: Mapping[str, Any]) -> str:
+    """What would meet a criterion that is not met, as ``verdict.json`` has it; empty if it is met.
+
+    Nothing is known of criteria of other packages but what they say themselves.
+    """
+    if ruling["passed"]:
+        return ""
+    kind, limit, value = ruling["kind"], ruling["limit"], ruling["value"]
+    if limit is not None and value is None and kind in {"risk", "attack"}:
+        return _uncounted(ruling["why"])
+    if kind == "attack" and limit and any(f" {name} " in ruling["asks"] for name in _BY_GROUP):
+        k = math.ceil(1 / limit - 1e-4)
+        return f"k = {k:,} in [method] is enough, where groups are of {k:,} persons or more."
+    if limit is not None and kind in _CONCRETE:
+        return _CONCRETE[kind].format(limit=limit)
+    remedy = _GENERAL.get(kind, "")
+    within = value is not None and limit is not None and _is_within(ruling)
+    if remedy and within:
+        return (
+            f"The figure passes and its interval does not: more people make it narrower. {remedy}"
+        )
+    return remedy
+
+
+def _uncounted(why: str) -> str:
+    """What would give a figure that is missing."""
+    if "null" in why:
+        return "Publish again: the record lacks a figure."
+    if "was not counted" in why or "was not measured" in why:
+        return "Publish again: each new release is attacked, and its three risks are counted."
+    return "What keeps it from being counted is said here: change that in the plan."
+
+
+def _is_within(ruling: Mapping[str, Any]) -> bool:
+    value, limit = ruling["value"], ruling["limit"]
+    return bool(value <= limit if ruling["side"] == "most" else value >= limit)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from voile_testing import waiting
+from voile_testing import processes
 
 __all__ = ["FOCUSED", "MOST_STOPS", "SEEN", "SERIOUS", "BrowserUser", "Typist", "browser"]
 
-PATIENCE = 1000 * waiting.PATIENCE
+PATIENCE = 1000 * processes.PATIENCE
 """Milliseconds."""
 MOST_STOPS = 400
 FOCUSED = "document.activeElement"

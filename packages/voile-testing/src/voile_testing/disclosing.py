@@ -18,8 +18,7 @@ from voile.disclosure.permuted import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
-from voile_base.values.exact import exact_decimal
-from voile_base.values.value import read
+from voile_base.values.value import exact_decimal, read
 
 __all__ = ["disclosure_of"]
 

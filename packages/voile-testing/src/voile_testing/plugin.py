@@ -1,4 +1,12 @@
-"""The plug-in of pytest that the tests of all distributions load: profiles, order, fixtures."""
+"""The plug-in of pytest that the tests of all distributions load: profiles, order, fixtures.
+
+Where the checkout is that the tests belong to.
+
+How many examples a property is tried on: fewer by ``make test`` than by ``make slow``.
+
+Profiles of Hypothesis say it, in ``conftest``: ``voile``, and ``long`` for the slow suite, which
+tries every property again.  A property that is cheap says a number of its own.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +21,25 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from voile_testing.checkout import ROOT
 from voile_testing.desk import desk
-from voile_testing.examples import LONG, QUICK
 
-__all__ = ["desk"]
+__all__ = ["LONG", "QUICK", "ROOT", "SOURCES", "desk", "examples"]
+
+
+ROOT = Path(__file__).parents[4]
+"""The folder with ``packages``, ``docs`` and ``benchmarks``."""
+SOURCES = tuple(sorted(path.parent for path in ROOT.glob("packages/*/src/*/__init__.py")))
+"""The folders of the packages that the distributions install."""
+
+
+QUICK, LONG = 10, 100
+"""Examples of a property that says nothing else."""
+
+
+def examples(number: int) -> int:
+    """So many in the slow suite, and elsewhere the share that the profile takes, at least 10."""
+    return max(min(number, 10), number * settings.default.max_examples // LONG)
+
 
 # Properties are checked on the same examples in every run, and never against the clock.  Contract
 # suites are inherited, so one property runs for several classes: examples are not replayed from a
@@ -53,7 +75,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         test._hypothesis_internal_use_settings = whole
 
 
-def pytest_collection_finish() -> None:
+def _pytest_collection_finish() -> None:
     """Let Python look seldom for garbage, and not among what stays to the end.
 
     A process that has collected thousands of tests holds millions of objects, and would spend more

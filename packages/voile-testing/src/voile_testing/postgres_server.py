@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 

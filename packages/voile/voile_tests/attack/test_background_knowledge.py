@@ -15,7 +15,7 @@ from voile.publish.generalization import Generalization
 from voile.table.opening import open_frame
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import chance_of_best, release_of, small_tables
 from voile_tests.attack.small_releases import METHODS, PEOPLE, SCORES, small_plan, small_release
 from voile_tests.attack.test_homogeneity import FOUR_ANONYMOUS, INPATIENTS

@@ -10,7 +10,7 @@ from voile.attack import inference
 from voile.attack.differencing import DifferencingAttack, Narrowing
 from voile.disclosure.exact import Exact
 from voile.disclosure.shown import Disclosure
-from voile.publish.ke_anonymity.static import optimal_blocks
+from voile.publish.ke_anonymity.searches import optimal_blocks
 from voile.table.opening import published_rows
 from voile_base.errors import InputError, TableError
 

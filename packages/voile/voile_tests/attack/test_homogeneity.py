@@ -18,13 +18,13 @@ from voile.attack.sensitive_values import (
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.m_shuffle import MShuffle
 from voile.schema.hierarchy.intervals import Intervals
-from voile.schema.hierarchy.tree import tree_of
+from voile.schema.hierarchy.taxonomy import tree_of
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
 from voile.table.opening import open_frame
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import chance_of_best, release_of, small_tables
 from voile_tests.attack.small_releases import METHODS, PEOPLE, SCORES, small_plan, small_release
 

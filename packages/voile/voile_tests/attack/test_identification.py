@@ -26,7 +26,7 @@ from voile.schema.hierarchy.prefixes import Prefixes
 from voile.table.opening import published_rows
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.releases import described, promised, restating
 
 SHARES = [0.05, 0.3, 0.3, 0.3, 0.05]

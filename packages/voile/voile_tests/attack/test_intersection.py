@@ -19,7 +19,7 @@ from voile.attack.sensitive_values import HomogeneityAttack
 from voile.schema.plan import parse_plan
 from voile_base.errors import TableError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import release_of
 from voile_tests.attack.small_releases import words
 

@@ -24,7 +24,7 @@ from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame, open_table, published_rows
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import release_of
 from voile_tests.attack.small_releases import METHODS, SCORES, small_plan, small_release, words
 from voile_tests.releases import described, promised

@@ -24,7 +24,7 @@ from voile.schema.plan import Plan, parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import TableError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import release_of
 
 TREE = {"north": ["a", "b"], "south": ["c", "d", "e"]}

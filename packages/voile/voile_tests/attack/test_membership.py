@@ -21,7 +21,7 @@ from voile.schema.hierarchy.intervals import Intervals
 from voile.table.opening import open_frame
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import release_of
 from voile_tests.attack.small_releases import METHODS, SCORES, small_plan, small_release, words
 

@@ -22,7 +22,7 @@ from voile.attack.posterior import (
 from voile.release.reading.sightings import People, PublishedRows, Sightings
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import release_of
 
 KNOWN = ("town", "job")

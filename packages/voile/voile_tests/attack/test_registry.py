@@ -17,7 +17,7 @@ from voile.attack.registry import ATTACKS, attack_named, attack_names
 from voile.publish.registry import method_names
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 from voile_tests.attack.small_releases import ALL_METHODS, PEOPLE, SCORES, small_plan, small_release
 
 PAGE = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")

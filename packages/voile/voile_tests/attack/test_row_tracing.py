@@ -16,7 +16,7 @@ from voile.publish.m_shuffle import MShuffle
 from voile.table.opening import open_frame
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import release_of
 from voile_tests.attack.small_releases import SCORES, assert_near, small_plan, small_release, words
 

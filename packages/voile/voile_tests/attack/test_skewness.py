@@ -15,12 +15,12 @@ from voile.models.criteria import Groups, SensitiveCells
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
 from voile.publish.generalization import Generalization
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.schema.hierarchy.tree import tree_of
+from voile.schema.hierarchy.taxonomy import tree_of
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.opening import open_frame
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import release_of, small_tables
 from voile_tests.attack.small_releases import METHODS, PEOPLE, SCORES, small_plan, small_release
 

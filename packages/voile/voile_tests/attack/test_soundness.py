@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from voile.attack.differencing import DifferencingAttack
 from voile.models.ke_anonymity import atom_breaches
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 EVERYBODY = DifferencingAttack(k=10**6, most=None)
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from voile.audit.overlap import shared_people
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 from voile_tests.audit.tables import people
 
 CENSUS = ROOT.parent / "shared" / "data" / "census"

@@ -30,7 +30,7 @@ import numpy as np
 
 from voile.ledger import Ledger, records, trips
 from voile.ledger.row_sets import RowFolder
-from voile.publish.ke_anonymity.static import optimal_blocks
+from voile.publish.ke_anonymity.searches import optimal_blocks
 from voile.publish.registry import publisher_of
 from voile.release import folder as release_folder
 from voile.schema.plan import parse_plan
@@ -41,7 +41,7 @@ from voile.table.keeping import KeptRows
 from voile.table.published import PublishedTable
 from voile_base.main import main as voile
 from voile_base.randomness import Randomness
-from voile_testing.forked import answer_of, load_for
+from voile_testing.processes import answer_of, load_for
 
 PLAN = """
 [roles]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from voile.attack.trajectory.reports import put, stops_of
-from voile_testing.fleets import write_fleet
+from voile_testing.towns import write_fleet
 
 
 @pytest.fixture

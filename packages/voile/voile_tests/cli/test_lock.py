@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from voile.schema.questions import open_questions
+from voile.schema.plan import open_questions
 
 GENERALIZED = """
 [columns.age]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from voile.ledger import Ledger
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 
 VOILE = "from voile_base.main import main; main()"
 SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from voile_testing.fleets import write_fleet
+from voile_testing.towns import write_fleet
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.dp.accounting import Budget, spent
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import Budget, PrivacyEvent, spent
 from voile_base.errors import PlanError
 
 amounts = st.integers(0, 10**6).map(lambda n: Decimal(n) / 10**5)
@@ -142,7 +141,7 @@ def test_the_accounting_library_leaves_standard_error_alone() -> None:
 import contextlib, io, logging.config, sys
 from decimal import Decimal
 from voile.dp.accounting import spent
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import PrivacyEvent
 with contextlib.redirect_stderr(io.StringIO()) as redirected:
     spent([PrivacyEvent("test", Decimal(1))] * 2, Decimal("1e-5"))
 logging.config.dictConfig({"version": 1})

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.dp.accuracy import Sides, epsilon_for, radius, scale_for
-from voile_testing.examples import examples
+from voile.dp.discrete_laplace import Sides, epsilon_for, radius, scale_for
+from voile_testing.plugin import examples
 
 scales = st.fractions(min_value=Fraction(1, 50), max_value=30, max_denominator=50)
 confidences = st.integers(501, 999).map(lambda c: Decimal(c) / 1000)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.dp import categorical
-from voile.dp.categorical import Categorical
+from voile.dp import exact
 from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.exact import Categorical
 from voile_base.randomness import Key, Randomness
 from voile_testing.statistics import FALSE_ALARM, p_value
 
@@ -72,7 +72,7 @@ def test_reading_digit_by_digit_gives_the_law(law: list[int]) -> None:
     undecided = 0
     for digits in itertools.product(range(4), repeat=6):
         try:
-            shown[categorical._outcome(law, iter(digits), length=2)] += 1
+            shown[exact._outcome(law, iter(digits), length=2)] += 1
         except (StopIteration, RuntimeError):
             undecided += 1
     assert undecided <= 2
@@ -88,7 +88,7 @@ def test_the_quick_comparison_and_the_slow_agree(laws: list[list[int]]) -> None:
     words = rows_of(40)
     drawn = law.draw(row, words, key_of(5)).tolist()
     slow = [
-        categorical._outcome(laws[i], categorical._row_words(key_of(5), words[r : r + 1]))
+        exact._outcome(laws[i], exact._row_words(key_of(5), words[r : r + 1]))
         for r, i in enumerate(row)
     ]
     assert drawn == slow

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from voile.dp import accuracy, discrete_laplace
+from voile.dp import discrete_laplace
 from voile.dp.discrete_laplace import DiscreteLaplace
 from voile_base.errors import PlanError
 from voile_base.randomness import Key, Randomness
@@ -222,7 +222,7 @@ def test_the_radius_holds_for_draws() -> None:
     values = drawn(noise)
     for sides, size in ((2, np.abs(values)), (1, values)):
         radius = noise.radius(Decimal("0.9"), sides=sides)[0]  # type: ignore[arg-type]
-        assert radius == accuracy.radius(Fraction(37), Decimal("0.9"), sides)  # type: ignore[arg-type]
+        assert radius == discrete_laplace.radius(Fraction(37), Decimal("0.9"), sides)  # type: ignore[arg-type]
         q = math.exp(-1 / 37)
         exact = 1 - sides * q ** (radius + 1) / (1 + q)
         inside = int(np.count_nonzero(size <= radius))

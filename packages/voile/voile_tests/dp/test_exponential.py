@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.dp import exponential
-from voile.dp.exact import decay, uniform_words
-from voile.dp.exponential import ExponentialMechanism
+from voile.dp import exact
+from voile.dp.exact import ExponentialMechanism, decay, uniform_words
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_testing.statistics import FALSE_ALARM, p_value
@@ -71,7 +70,7 @@ def test_the_law_does_not_depend_on_the_envelope(
     monkeypatch: pytest.MonkeyPatch, looseness: float
 ) -> None:
     """With an envelope that is far too wide for half of the candidates the law is the same."""
-    tight = exponential._envelope
+    tight = exact._envelope
 
     def loose(*arguments: object) -> tuple[np.ndarray, Fraction]:
         envelope, scale = tight(*arguments)  # type: ignore[arg-type]
@@ -79,7 +78,7 @@ def test_the_law_does_not_depend_on_the_envelope(
         envelope[1::2] //= 8
         return envelope, scale / 16
 
-    monkeypatch.setattr(exponential, "_envelope", loose)
+    monkeypatch.setattr(exact, "_envelope", loose)
     mechanism = ExponentialMechanism(Decimal(1), Fraction(1))
     words = words_of(4)
     draws = [mechanism.draw(np.arange(5), words) for _ in range(SIZE)]
@@ -97,7 +96,7 @@ def test_the_envelope_is_above_every_weight(
     """Envelopes exceed the exact weights, by little where these are large, and sum within 2^61."""
     below = np.array([0, *(b for b, _ in candidates)], dtype=object)
     times = np.array([1, *(m for _, m in candidates)], dtype=object)
-    envelope, scale = exponential._envelope(below, times, float(rate))
+    envelope, scale = exact._envelope(below, times, float(rate))
     assert 0 < envelope.sum() < 2**61
     for b, m, bound in zip(below, times, envelope.tolist(), strict=True):
         low, high = decay(rate * b, 40)
@@ -122,7 +121,7 @@ def test_a_candidate_too_unlikely_for_a_double_can_be_drawn() -> None:
     """
     mechanism = ExponentialMechanism(Decimal(2), Fraction(1))
     utilities = np.array([0, 1500])
-    envelope, _ = exponential._envelope(1500 - utilities, np.ones(2, dtype=np.int64), 1.0)
+    envelope, _ = exact._envelope(1500 - utilities, np.ones(2, dtype=np.int64), 1.0)
     assert envelope[0] == 2
     zeros = iter([0] * 40)
     assert mechanism.draw(utilities, zeros) == 0

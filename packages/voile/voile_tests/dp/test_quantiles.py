@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.dp.exact import uniform_words
-from voile.dp.quantiles import PrivateQuantiles
+from voile.dp.exact import PrivateQuantiles, uniform_words
 from voile.schema.budget import Change
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness

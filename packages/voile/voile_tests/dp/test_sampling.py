@@ -18,7 +18,7 @@ from scipy import stats
 from voile.dp.exact import decay
 from voile.dp.sampling import delta_of, smallest_k
 from voile_base.errors import PlanError
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 Floats = NDArray[np.float64]
 betas = st.integers(2, 18).map(lambda n: Decimal(n) / 20)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from voile.dp.accounting import Budget, spent
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import Budget, PrivacyEvent, spent
 from voile.dp.zcdp import epsilon_of, rho_of, rho_within
 from voile_base.errors import PlanError
 

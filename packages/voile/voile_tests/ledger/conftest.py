@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import PrivacyEvent
 from voile.ledger import BudgetState, CarriedRows, Charge
 from voile.release.history import Blocks, History, SeriesTerms, Version
 from voile.schema.budget import BudgetPlan

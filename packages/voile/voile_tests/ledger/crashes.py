@@ -26,7 +26,7 @@ from voile.ledger import BudgetState, CarriedRows, Ledger
 from voile.release.history import History
 from voile.schema.budget import BudgetPlan
 from voile.table.engines import AUTO, engine_of
-from voile_testing.forked import answer_of, load_for
+from voile_testing.processes import answer_of, load_for
 from voile_tests.ledger.conftest import charged, columns_of, grown
 
 LIMIT = BudgetPlan("parcels", Decimal(10**6))

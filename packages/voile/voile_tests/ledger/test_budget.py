@@ -15,14 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.dp.accounting import spent
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import PrivacyEvent, spent
 from voile.ledger import BudgetState, CarriedRows, Charge, Ledger, budget
 from voile.schema.budget import BudgetPlan
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
 from voile_base.errors import LedgerError, PlanError, RefusedError
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 
 @pytest.fixture

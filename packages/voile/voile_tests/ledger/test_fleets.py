@@ -18,9 +18,7 @@ from hypothesis import strategies as st
 from voile.cli.ledger import ledger as command
 from voile.ledger import FleetCharge, FleetState, Ledger, TripSums
 from voile_base.errors import LedgerError, RefusedError
-from voile_geo.planar.composition import composed_epsilon
-from voile_geo.planar.costs import gaussian_epsilon
-from voile_geo.planar.losses import LossDistribution
+from voile_geo.planar.costs import LossDistribution, composed_epsilon, gaussian_epsilon
 from voile_tests.ledger.fleets import TERMS, charge_trips
 from voile_tests.release.listing import write_listed
 

@@ -20,7 +20,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
 from voile_base.errors import LedgerError
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.marks import marks_of_arrays
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.models.ke_anonymity import Breach, atom_breaches, pairwise_breaches
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 
 @st.composite

@@ -19,7 +19,7 @@ from voile.models.permutation import (
     log_arrangements,
     whole_column_log_probability,
 )
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.models.test_dependence import pairs_of
 
 tables = st.lists(

@@ -18,11 +18,11 @@ from voile.models.t_closeness import (
     TCloseness,
 )
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
-from voile.schema.hierarchy.tree import tree_of
+from voile.schema.hierarchy.taxonomy import tree_of
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
 from voile_base.errors import PlanError
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.models.tables import COLUMN, groups_of, merged, shares, tables
 
 VALUES = 6

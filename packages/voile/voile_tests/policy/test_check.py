@@ -13,10 +13,10 @@ import pytest
 
 from voile.attack.protocol import Estimate
 from voile.audit.risk import Risk
+from voile.policy.checking import read_verdict, verdict_document, verdict_schema
 from voile.policy.criteria.identifiers import categories
 from voile.policy.stated import policy_of_text, policy_schema, read_policy
 from voile.policy.templates import template_names
-from voile.policy.verdict import read_verdict, verdict_document, verdict_schema
 from voile.release.manifest import manifest_of
 from voile.study.documents import json_text, sealed
 from voile_base.errors import InputError

@@ -19,7 +19,7 @@ from voile.schema.names import meaning_of, named
 from voile.schema.plan import read_plan
 from voile.study.run import make_release
 from voile.table.profile import inspect_file
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 
 HERE = Path(__file__).parent
 DATA = ROOT.parent / "shared" / "data"

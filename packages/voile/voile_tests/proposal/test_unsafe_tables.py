@@ -11,7 +11,7 @@ from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.recognisers.looks import ColumnLook
 from voile.recognisers.recognition import recognised
-from voile.schema.questions import open_questions
+from voile.schema.plan import open_questions
 from voile.table.profile import inspect_file
 
 GIVEN = ("Anna", "Peter", "Maria", "Lukas", "Giulia", "Piotr", "Carmen", "Jean", "Sanne", "Erik")

@@ -22,13 +22,11 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from voile.dp.exact import uniform_words
-from voile.dp.quantiles import PrivateQuantiles
+from voile.dp.exact import PrivateQuantiles, uniform_words
 from voile.dp.sampling import delta_of
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
-from voile.publish.dp_generalization.budget import least_excess
-from voile.publish.dp_generalization.decision import ChoiceTerms, NodeChoice
+from voile.publish.dp_generalization.decision import ChoiceTerms, NodeChoice, least_excess
 from voile.release.release import Release
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame

@@ -12,10 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from voile.publish.ke_anonymity.exact import exact_blocks
-from voile.publish.ke_anonymity.full_cover import full_cover_blocks
-from voile.publish.ke_anonymity.static import optimal_blocks
-from voile_testing.examples import examples
+from voile.publish.ke_anonymity.searches import exact_blocks, full_cover_blocks, optimal_blocks
+from voile_testing.plugin import examples
 
 EVERY_WAY = bool(os.environ.get("EVERY_WAY"))
 # A row is (number, value); a partition is a list of frozensets of rows.

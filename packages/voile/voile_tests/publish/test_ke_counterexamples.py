@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from voile.models.ke_anonymity import atom_breaches, pairwise_breaches
-from voile.publish.ke_anonymity import exact as exact_module
-from voile.publish.ke_anonymity.exact import exact_blocks
-from voile.publish.ke_anonymity.full_cover import full_cover_blocks
+from voile.publish.ke_anonymity import searches as exact_module
+from voile.publish.ke_anonymity.searches import exact_blocks, full_cover_blocks
 from voile_base.errors import PlanError
 
 

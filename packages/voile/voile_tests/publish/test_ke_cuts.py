@@ -16,8 +16,8 @@ from voile.publish.ke_anonymity.cuts import (
     enclosing,
     latest_valid_start,
 )
-from voile.publish.ke_anonymity.static import Feasible, largest_feasible, optimal_blocks
-from voile_testing.examples import examples
+from voile.publish.ke_anonymity.searches import Feasible, largest_feasible, optimal_blocks
+from voile_testing.plugin import examples
 
 HUGE = 10**30
 

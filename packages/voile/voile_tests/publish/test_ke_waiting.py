@@ -23,7 +23,7 @@ from voile.models.ke_anonymity import is_valid
 from voile.models.waiting import Pool, Refused, WaitingRule, possible
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.ke_anonymity.decision import Decision, KETerms, Search
-from voile.publish.ke_anonymity.narrow import narrow_blocks
+from voile.publish.ke_anonymity.searches import narrow_blocks
 from voile.release.check import GuaranteeBrokenError
 from voile.release.history import History
 from voile.release.release import Publication

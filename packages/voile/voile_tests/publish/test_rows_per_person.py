@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from voile.dp.sampling import delta_of
-from voile.publish.dp_generalization.budget import least_excess
+from voile.publish.dp_generalization.decision import least_excess
 from voile.publish.registry import publisher_of
 from voile.release.check import check_release
 from voile.release.release import Publication

@@ -15,7 +15,7 @@ from voile.disclosure.interval import Generalized
 from voile.query import Answer, answer
 from voile.table.opening import published_rows
 from voile_base.errors import QueryError
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.releases import described, promised
 
 

@@ -19,7 +19,7 @@ from voile.query.bounds import (
 )
 from voile.schema.numbers import ExactNumbers
 from voile.table.summaries import GroupedValues
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 HUGE = 10**30
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from voile.query.parsing import QueriedColumns, parse_predicate
 from voile.table.opening import published_rows
 from voile.table.value_types import kind_of_type
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 INTEGERS = st.none() | st.integers(-4, 4)
 DECIMALS = st.none() | st.sampled_from([-1.5, 0.0, 0.1, 0.5, 2.0])

@@ -9,8 +9,7 @@ import pytest
 
 from voile.release.trips import FleetTerms, TripCosts, TripSums, busiest_vehicle, fitting, sums_of
 from voile_base.errors import RefusedError
-from voile_geo.planar.composition import composed_epsilon
-from voile_geo.planar.losses import LossDistribution
+from voile_geo.planar.costs import LossDistribution, composed_epsilon
 
 LAW = LossDistribution("planar-laplace", 0.5)
 KEY = bytes(32)

@@ -25,7 +25,7 @@ from voile.release.reading.sightings import (
 )
 from voile.release.reading.tracks import _seconds
 from voile.table.opening import published_rows
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.releases import described, promised
 
 

@@ -8,12 +8,11 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from voile.audit.record import AuditRecord
-from voile.policy.assumptions import Tick
+from voile.policy.checking import Verdict
 from voile.policy.criteria.groups import GroupSize
-from voile.policy.criteria.questions import QuestionCriterion
-from voile.policy.ruling import Ruling
+from voile.policy.criteria.measured import QuestionCriterion
+from voile.policy.ruling import Ruling, Tick
 from voile.policy.stated import Policy, Signer
-from voile.policy.verdict import Verdict
 from voile.report.dossier_page import Dossier, HistoryLine
 from voile.study.record import Distribution, Point, Skipped, StudyComparison, StudyRecord
 

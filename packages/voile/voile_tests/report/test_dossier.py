@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from voile.policy.assumptions import Tick
-from voile.policy.ruling import Ruling
+from voile.policy.ruling import Ruling, Tick
 from voile.report.dossier_page import Dossier
 from voile.report.html import render_dossier
 from voile.study.record import PRIVATE

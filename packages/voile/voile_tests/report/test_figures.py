@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 from voile.report.figures.canvas import Chart
 from voile.report.figures.curves import CurveParameter, Line, Panel, draw_curves
 from voile.report.figures.frontier import FrontierAxes, Placed, draw_frontier, place_labels
-from voile.report.figures.losses import Loss, draw_losses
-from voile.report.figures.parts import draw_pairs, draw_parts
-from voile.report.figures.rates import SuccessRate, draw_rates
-from voile.report.figures.shares import Shares, draw_shares
-from voile.report.reading import pairs_of
-from voile.report.words import width_of
+from voile.report.figures.rates import Loss, SuccessRate, draw_losses, draw_rates
+from voile.report.figures.shares import Shares, draw_pairs, draw_parts, draw_shares
+from voile.report.words import pairs_of, width_of
 
 pytest.importorskip("matplotlib", reason="charts are an extra")
 

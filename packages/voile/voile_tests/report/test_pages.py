@@ -11,9 +11,8 @@ from functools import cache
 
 import pytest
 
-from voile.policy.assumptions import Tick
-from voile.policy.criteria.questions import QuestionCriterion
-from voile.policy.ruling import Ruling
+from voile.policy.criteria.measured import QuestionCriterion
+from voile.policy.ruling import Ruling, Tick
 from voile.policy.stated import Policy, Signer
 from voile.report.dossier_page import HistoryLine
 from voile.report.html import render_comparison, render_dossier, render_study

@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from voile.schema.hierarchy.files import read_taxonomy
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.levels import and_others
-from voile.schema.hierarchy.taxonomy import Taxonomy
-from voile.schema.hierarchy.tree import read_tree, tree_of
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, and_others
+from voile.schema.hierarchy.taxonomy import Taxonomy, read_taxonomy, read_tree, tree_of
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import PlanError
 

@@ -18,8 +18,7 @@ from voile.schema.hierarchy.declared import Hierarchy, plain
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.intervals import Intervals
 from voile.schema.hierarchy.prefixes import Prefixes
-from voile.schema.hierarchy.taxonomy import Taxonomy
-from voile.schema.hierarchy.tree import tree_of
+from voile.schema.hierarchy.taxonomy import Taxonomy, tree_of
 from voile.schema.numbers import ExactNumbers
 
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import voile
-from voile.schema.kinds import UNORDERED, is_ordered, type_of
+from voile.schema.names import UNORDERED, is_ordered, type_of
 from voile.schema.plan import ColumnPlan, parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import PlanError

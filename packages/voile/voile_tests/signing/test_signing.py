@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from voile.signing.keys import new_key, public_text
+from voile.signing.signatures import new_key, public_text
 from voile.signing.verifying import verify
 from voile_base.errors import InputError, RefusedError
 from voile_tests.policy.cases import ORIGINAL, audited, policy, studied, voile

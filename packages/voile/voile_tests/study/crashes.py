@@ -29,7 +29,7 @@ from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
 from voile.table.published import PublishedTable
 from voile_base.errors import VoileError
-from voile_testing.forked import answer_of, load_for
+from voile_testing.processes import answer_of, load_for
 from voile_tests.cli.crashes import DIED, at_flush, die, dying, half_kept, half_written
 from voile_tests.study.small_groups import known_to_the_corridor
 

@@ -26,7 +26,7 @@ from voile.release.manifest import release_document
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile_base.errors import VoileError
-from voile_testing.forked import answer_of, load_for
+from voile_testing.processes import answer_of, load_for
 
 SERIES = "staff"
 PLAN = parse_plan(

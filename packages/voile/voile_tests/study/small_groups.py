@@ -14,8 +14,8 @@ from unittest import mock
 
 import numpy as np
 
-from voile.dp.events import Neighbours, PrivacyEvent
-from voile.publish.capabilities import Capabilities
+from voile.dp.accounting import Neighbours, PrivacyEvent
+from voile.publish.publisher import Capabilities
 from voile.publish.registry import METHODS
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,7 +19,7 @@ from voile.study.evidence import EvidenceTerms
 from voile.study.frontier import by_risk
 from voile.study.grid import NOT_CHARGED, Axes, PointTerms, locked, make_comparison, partial_folder
 from voile_base.errors import InfeasibleError, InputError, PlanError, TableError, VoileError
-from voile_testing.waiting import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, wait_until
 from voile_tests.study.instruments import Absentee, Crowd, Fails, Kills, Marks, Standard
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ from fractions import Fraction
 import polars as pl
 import pytest
 
+from voile.report.grid import study_summary
 from voile.report.html import render_study
-from voile.report.summary import study_summary
 from voile.schema.plan import parse_plan
 from voile.study.documents import record_document, record_of_document
 from voile.study.rehearsal import hold_rows_out

@@ -25,15 +25,16 @@ from voile.table.protocol import Engine, Rows
 from voile.table.reading import read_frame
 from voile_base.errors import QueryError
 from voile_base.randomness import Randomness
-from voile_base.values.evaluation import evaluate, order_key
 from voile_base.values.expressions import (
     Call,
     Column,
     Expression,
     Literal,
     both,
+    evaluate,
     is_missing,
     negated,
+    order_key,
 )
 
 KINDS: dict[str, tuple[Any, list[Any]]] = {

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from voile.dp.categorical import Categorical
 from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.exact import Categorical
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.table.decisions import Perturbation, Treatment

@@ -21,8 +21,8 @@ import pytest
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile_base.randomness import Randomness
-from voile_testing.checkout import SOURCES
-from voile_testing.waiting import wait_until
+from voile_testing.plugin import SOURCES
+from voile_testing.processes import wait_until
 from voile_tests.study.test_crashes import require_sound
 from voile_tests.table.spark import JAVA, needs_spark
 from voile_tests.table.test_engines_agree import KEPT, people

@@ -17,11 +17,11 @@ from voile.utility.trips import (
 )
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import displace
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import PlanarLaplace, perturb
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
+from voile_geo.roads.nearest import Ways
 from voile_geo.roads.network import RoadNetwork
-from voile_geo.roads.ways import Ways
 
 HOME = (39.9, 116.3)
 

@@ -24,7 +24,7 @@ from voile.utility.marginals import (
     even_bins,
     readable_bins,
 )
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.utility.releases import METHODS, as_it_is, nothing_left, published, shown_by_hand
 
 MARGINALS = (

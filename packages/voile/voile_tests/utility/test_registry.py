@@ -14,7 +14,7 @@ import pytest
 from voile.release.reading.sightings import People
 from voile.utility.protocol import measure_named, measure_names, measures
 from voile_base.errors import InputError
-from voile_testing.checkout import ROOT
+from voile_testing.plugin import ROOT
 from voile_tests.utility.releases import (
     ALL_METHODS,
     PEOPLE,

@@ -19,9 +19,8 @@ import numpy as np
 
 from voile_base.randomness import Key
 from voile_geo.geodesy import displaced, metres_between
-from voile_geo.planar.field import fields_at
+from voile_geo.planar.field import STILL, fields_at
 from voile_geo.planar.noise import GaussianField
-from voile_geo.planar.staying import STILL
 from voile_geo.planar.steps import gaussian_scale, normal_pair
 from voile_geo.planar.zones import Position
 

@@ -46,9 +46,8 @@ from voile_base.compiled import njit
 from voile_base.errors import PlanError
 from voile_base.randomness import Blocks128, Key
 from voile_geo.geodesy import Floats
-from voile_geo.planar.staying import FieldDistribution, move_with_field
+from voile_geo.planar.field import FieldDistribution, Positions, Trips, move_with_field
 from voile_geo.planar.steps import ANGLES, CORRELATED, FIELD, LAPLACE, Memory, move_trips, step
-from voile_geo.planar.trips import Positions, Trips
 from voile_geo.planar.zones import Position, Zones
 
 __all__ = [

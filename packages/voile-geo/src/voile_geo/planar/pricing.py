@@ -30,17 +30,18 @@ from numpy.typing import NDArray
 
 from voile_base.ondemand import on_demand
 from voile_geo.geodesy import Floats
-from voile_geo.planar.angles import turn_constant
-from voile_geo.planar.composition import composed_epsilon, counted
 from voile_geo.planar.costs import (
     Differences,
+    LossDistribution,
     angle_selection_cost,
+    composed_epsilon,
+    counted,
     gaussian_deltas,
     independent_cost,
     most_shifted_squared_mu,
     squared_mu,
 )
-from voile_geo.planar.losses import LossDistribution
+from voile_geo.planar.steps import turn_constant
 
 __all__ = [
     "PROTECTS_NOTHING_ABOVE",

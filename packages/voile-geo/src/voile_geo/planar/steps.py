@@ -18,6 +18,48 @@ before it (``zones``).
 Quantiles of the standard normal distribution: M. J. Wichura, "Algorithm AS 241: The percentage
 points of the normal distribution", Applied Statistics 37 (1988), 477-484, whose coefficients these
 are: three quotients of polynomials, right to 16 digits, in 5 to 10 ns.
+
+Angle selection: the direction of a report's noise is that of the one before, hardly turned.
+
+Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
+section 5: eqs. 7 and 13, Algorithms 1 and 2, Figure 10.
+
+The distribution: angle i = angle (i - 1) + sigma z, z standard normal, wrapped to a circle, with
+sigma = spread sqrt(2 ln(1.25 / delta)) / epsilon (eq. 7, the Gaussian mechanism, which holds for
+epsilon below 1; ``spread`` is the seed's Delta_2, the largest distance of two angles).
+
+Claim: none for trajectories.  The angle does not depend on the position, so its epsilon protects
+nothing about it.  The log-ratio of the densities of n reports from two trajectories that are
+nowhere more than d apart is at most n epsilon d + (n - 1) kappa, where kappa = ln f(0) / f(pi) for
+the density f of a wrapped turn.  Kappa does not vanish with d: there is no geo-indistinguishability
+of trajectories at any epsilon.  A single report is planar Laplace, because the first direction is
+uniform.
+
+Departures: Algorithm 1 starts at the angle 0, and then the first report is not planar Laplace
+(``start = "zero"`` keeps it reachable).  Eq. 13 truncates the normal distribution at half a turn
+where Algorithm 2 wraps it; the two differ, and the mechanism wraps.
+
+The radius of planar Laplace noise, and what finite precision costs.
+
+Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
+section 2 and eqs. 2 and 3, after Andrés, Bordenabe, Chatzikokolakis and Palamidessi,
+"Geo-indistinguishability" (CCS 2013), sections 4 and 5.
+
+The distribution: noise with density (epsilon^2 / 2 pi) e^(-epsilon r) in the plane has a uniform
+direction and a radius r with epsilon r ~ Gamma(2, 1): distribution 1 - (1 + x) e^(-x), mean 2,
+standard deviation sqrt(2), at x = epsilon r.
+
+Mechanisms draw the sum of two exponential variables, -ln(u v) with u and v uniform.  The inverse of
+the distribution, -(W(-1, (p - 1) / e) + 1) by Lambert's W, loses all digits for small p; the seed
+prints the "+ 1" inside W, which is a slip.
+
+Finite precision (eq. 3): where positions are rounded to a grid of step u and directions come in
+steps of delta_theta, a mechanism run at epsilon' is epsilon-geo-indistinguishable within r_max if
+
+    epsilon' + (1 / u) ln((q + 2 e^(epsilon' u)) / (q - 2 e^(epsilon' u))) <= epsilon,
+    q = u / (r_max delta_theta).
+
+There is such an epsilon' only where q > 2 and epsilon is large enough.
 """
 
 from __future__ import annotations
@@ -28,23 +70,34 @@ from typing import Any
 import numpy as np
 
 from voile_base.compiled import njit
+from voile_base.errors import InfeasibleError
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Blocks128
 from voile_geo.geodesy import Floats, displaced, sine_cosine, sines_cosines
 from voile_geo.planar.zones import ZoneArrays, zone_epsilon
 
 __all__ = [
     "ANGLES",
+    "ANGLE_STEP",
     "CORRELATED",
     "FIELD",
     "LAPLACE",
+    "MEAN_RADIUS",
     "Memory",
+    "corrected_epsilon",
     "gaussian_scale",
     "move_trips",
     "normal_pair",
     "normal_pairs",
     "normal_quantile",
     "step",
+    "turn_constant",
+    "turn_deviation",
+    "turn_within",
+    "turn_within_truncated",
+    "wrapped_density",
 ]
+
 
 LAPLACE, ANGLES, CORRELATED, FIELD = range(4)
 """Kinds of noise: planar Laplace, with selected angles, and correlated Gaussian; a field depends
@@ -283,3 +336,90 @@ def _quotient(x: float, terms: tuple[tuple[float, ...], tuple[float, ...]]) -> f
     for i in range(1, 8):
         above, below = above * x + terms[0][i], below * x + terms[1][i]
     return above / below
+
+
+special = on_demand("scipy.special")
+
+
+def turn_deviation(epsilon: float, delta: float, spread: float = 2 * math.pi) -> float:
+    """Sigma of eq. 7 in radians, for an epsilon of angles above 0 and a delta between 0 and 1."""
+    return spread * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+def wrapped_density(turn: Floats, deviation: float) -> Floats:
+    """Density, per radian, of a normal turn wrapped to the circle; radians, any shape."""
+    turn = np.asarray(turn, dtype=np.float64)
+    if deviation > math.pi:  # the Fourier series converges where the sum over turns is slow
+        waves = np.arange(1, 2 + math.ceil(9 / deviation))
+        terms = np.exp(-0.5 * (waves * deviation) ** 2) * np.cos(turn[..., np.newaxis] * waves)
+        return np.asarray((1 + 2 * terms.sum(axis=-1)) / (2 * math.pi))
+    rounds = 2 * math.pi * np.arange(-_rounds(deviation), _rounds(deviation) + 1)
+    shifted = (turn[..., np.newaxis] + rounds) / deviation
+    scale = deviation * math.sqrt(2 * math.pi)
+    return np.asarray(np.exp(-0.5 * shifted**2).sum(axis=-1) / scale)
+
+
+def turn_within(reach: float, deviation: float) -> float:
+    """The chance that a wrapped turn stays within ``reach`` radians to either side, up to pi."""
+    rounds = 2 * math.pi * np.arange(-_rounds(deviation), _rounds(deviation) + 1)
+    ends = special.ndtr((rounds + reach) / deviation) - special.ndtr((rounds - reach) / deviation)
+    return float(ends.sum())
+
+
+def turn_within_truncated(reach: float, deviation: float) -> float:
+    """The same for a turn truncated at half a turn, as eq. 13 has it."""
+
+    def inside(limit: float) -> float:
+        return float(special.erf(limit / (deviation * math.sqrt(2))))
+
+    return inside(reach) / inside(math.pi)
+
+
+def turn_constant(deviation: float) -> float:
+    """Kappa: the logarithm of how much likelier no turn is than a reversal."""
+    ahead, back = wrapped_density(np.array([0.0, math.pi]), deviation)
+    # Far out the density is that of two equal terms, whose logarithm does not underflow.
+    far = math.log(2) - math.pi**2 / (2 * deviation**2) - math.log(deviation)
+    last = math.log(back) if back > 0 else far - 0.5 * math.log(2 * math.pi)
+    return math.log(ahead) - last
+
+
+def _rounds(deviation: float) -> int:
+    """How many times round the circle matters."""
+    return 1 + math.ceil(9 * deviation / (2 * math.pi))
+
+
+optimize = on_demand("scipy.optimize")
+
+MEAN_RADIUS = 2.0
+"""Mean radius times epsilon."""
+ANGLE_STEP = 2 * math.pi * 2.0**-53
+"""Between the directions that are drawn, in radians."""
+
+
+def corrected_epsilon(
+    epsilon: float, step: float, reach: float, angle_step: float = ANGLE_STEP
+) -> float:
+    """The largest epsilon' (1/m) to draw with, so that rounded positions keep ``epsilon``; eq. 3.
+
+    ``step`` is the grid of published positions and ``reach`` the largest radius, in metres;
+    ``angle_step`` is in radians.  Raises ``InfeasibleError`` where no epsilon' does.
+    """
+    fineness = step / (reach * angle_step)
+
+    def excess(drawn: float) -> float:
+        growth = 2 * math.exp(drawn * step)
+        return drawn + math.log((fineness + growth) / (fineness - growth)) / step - epsilon
+
+    if fineness <= 2 or excess(0.0) > 0:
+        msg = (
+            f"positions on a grid of {step:g} m within {reach:g} m cannot keep epsilon = "
+            f"{epsilon:g} per metre; use a coarser grid, a larger epsilon or a smaller reach"
+        )
+        raise InfeasibleError(msg)
+    largest = min(epsilon, math.log(fineness / 2) / step * (1 - 1e-12))
+    if excess(largest) <= 0:
+        return largest
+    # Rounded down: the excess of what is returned is not above 0.
+    found = float(optimize.brentq(excess, 0.0, largest, xtol=1e-18, rtol=1e-15))
+    return found * (1 - 1e-12)

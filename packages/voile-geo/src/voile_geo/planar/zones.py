@@ -5,7 +5,7 @@ section 5, eqs. 4 to 6: a position is to be hidden among all places within a rad
 so that epsilon = l / r.  The level may rise as the truck comes near the receiver, who must know
 when to be at the door; the radius grows with the distance to the centre, where roads are sparse, or
 is looked up in a public grid (``RadiusGrid``), such as one made of the roads of a map
-(``voile_geo.roads.density``), which the seed names as an option.
+(``voile_geo.roads.nearest``), which the seed names as an option.
 
 Claim: where the zone is that of the last published position, each report is epsilon-geo-
 indistinguishable for the epsilon of its zone, which everybody can compute, and the losses of a trip

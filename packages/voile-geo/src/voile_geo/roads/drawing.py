@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from voile_base.plotting import require_plotting
+from voile_base.ondemand import require_plotting
 from voile_geo.geodesy import Floats
 from voile_geo.roads.network import RoadNetwork
 

@@ -9,7 +9,7 @@ from share_tests.service.chain.scenes import URL, OnChain
 from voile_share.chain import ContractAccount, EmbeddedChain, address_of, deploy
 from voile_share.service import on_chain
 from voile_share.service.on_chain import ChainOptions
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from voile_share.chain.interface import transaction
 from voile_share.ingest import Request
 from voile_share.platform import AccessError, SlotOutcome
 from voile_share.store import StoreError
-from voile_testing.waiting import PATIENCE
+from voile_testing.processes import PATIENCE
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -13,7 +13,7 @@ from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.chain import Contract, Deployment, EmbeddedChain, Inclusion, check_anchored
 from voile_share.service.folder import Configuration, create, open_platform
-from voile_testing.waiting import wait_until
+from voile_testing.processes import wait_until
 
 
 def test_a_service_on_an_embedded_chain_registers_trucks_by_itself(tmp_path):

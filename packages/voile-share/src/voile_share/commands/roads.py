@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from voile_base.durable import appearing, check_new_file
 from voile_base.errors import InputError, nearest
-from voile_base.new_files import appearing, check_new_file
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import nodes_option, print_json, progress, say, telling_what_is_done
 
@@ -112,7 +112,7 @@ def _streets(network: RoadNetwork, smallest: str) -> Streets:
 
 def _with_places(streets: Streets, source: Path) -> Streets:
     """With the named places of the map."""
-    from voile_geo.roads.places import read_places  # noqa: PLC0415
+    from voile_geo.roads.reading import read_places  # noqa: PLC0415
     from voile_share.map import MapLabel  # noqa: PLC0415
 
     places = (

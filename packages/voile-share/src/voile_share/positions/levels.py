@@ -41,9 +41,8 @@ from typing import Any, Self
 
 from voile_base.errors import PlanError, nearest
 from voile_base.randomness import Key
-from voile_geo.planar.angles import turn_deviation
 from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField
-from voile_geo.planar.radius import MEAN_RADIUS
+from voile_geo.planar.steps import MEAN_RADIUS, turn_deviation
 from voile_geo.planar.zones import Zones
 from voile_share.protocol import LEVELS
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from voile.schema.kinds import UNORDERED
+from voile.schema.names import UNORDERED
 from voile_base.errors import InputError
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command

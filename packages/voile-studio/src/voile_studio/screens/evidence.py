@@ -1,4 +1,9 @@
-"""Evidence: what attacks found, the policy beside it, and what humans have made sure of."""
+"""Evidence: what attacks found, the policy beside it, and what humans have made sure of.
+
+A file of another make, judged against the table of the project.
+
+Signatures and dossiers of releases that stand.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +17,73 @@ import tomlkit
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
-from voile.policy.assumptions import ASSUMPTIONS, read_ticks
+from voile.policy.ruling import ASSUMPTIONS, read_ticks
 from voile.policy.templates import template_names
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_studio import commands
-from voile_studio.jobs import Job
-from voile_studio.project import Project
-from voile_studio.remedies import remedy_of
-from voile_studio.screens.foreign import control_of, other_tables
+from voile_studio.jobs import Job, told_as_command
+from voile_studio.project import FoundFile, Project
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.trying import tries
+from voile_studio.words import remedy_of
 
-__all__ = ["release_of", "releases", "routes"]
+__all__ = ["foreign_routes", "releases", "routes", "signing_routes"]
+
+
+def foreign_routes(pages: Pages) -> APIRouter:
+    """The addresses of the screen."""
+    router = APIRouter(prefix="/p/{name}/audit")
+
+    @router.get("")
+    def audits(name: str) -> Response:
+        project = pages.project(name)
+        files = _other_tables(project)
+        job = project.jobs.latest("audit")
+        command = told_as_command(job.arguments) if job else ""
+        found = [one for folder in project.numbered("audits") if (one := _audit(project, folder))]
+        return pages.show(
+            "audit.html", project, files=files, audits=found, job=job, command=command
+        )
+
+    @router.post("")
+    def start(
+        name: str,
+        released: Annotated[str, Form(max_length=4096)],
+        control: Annotated[str, Form(max_length=4096)] = "",
+    ) -> Response:
+        project = pages.project(name)
+        path = pages.start.relative(pages.start.inside(released))
+        out = project.new_numbered("audits")
+        project.run("audit", commands.audit(project, path, out, _control_of(project, control)))
+        return pages.to(project, "audit")
+
+    return router
+
+
+def _other_tables(project: Project) -> list[FoundFile]:
+    """The files that may be tables, but for that of the project."""
+    return [one for one in project.start.files() if one.name != project.source_name]
+
+
+def _control_of(project: Project, named: str) -> str | None:
+    """The file of a control, as commands name it; raises ``InputError`` where it leads out."""
+    return project.start.relative(project.start.inside(named)) if named else None
+
+
+def _audit(project: Project, folder: Path) -> Mapping[str, Any] | None:
+    """What ``audit.json`` of a folder says, its number and of what; None where there is none."""
+    try:
+        found = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    named = project.named(folder)
+    commands_of = (job.arguments for job in project.jobs.all() if named in job.arguments)
+    released = next((arguments[1] for arguments in commands_of), "")
+    return {**found, "number": int(folder.name), "released": released}
+
 
 _NUMBER = re.compile(r"[0-9]{3,6}")
 _MOST = 200
@@ -46,7 +103,7 @@ def routes(pages: Pages) -> APIRouter:
             tries=tries(project),
             policies=[*template_names(), *_policies(project)],
             remedy_of=remedy_of,
-            files=other_tables(project),
+            files=_other_tables(project),
         )
 
     @router.post("/releases/{release}/check")
@@ -55,7 +112,7 @@ def routes(pages: Pages) -> APIRouter:
         if policy not in {*template_names(), *_policies(project)}:
             msg = "there is no such policy in the folder that Studio was started in"
             raise InputError(msg)
-        _hold_against(project, release_of(project, release), policy)
+        _hold_against(project, _release_of(project, release), policy)
         return pages.to(project, "evidence")
 
     @router.post("/releases/{release}/risks")
@@ -63,13 +120,13 @@ def routes(pages: Pages) -> APIRouter:
         name: str, release: str, control: Annotated[str, Form(max_length=4096)] = ""
     ) -> Response:
         project = pages.project(name)
-        folder = release_of(project, release)
+        folder = _release_of(project, release)
         out = project.new_numbered("audits")
         command = commands.audit(
             project,
             project.named(folder / "release"),
             out,
-            control=control_of(project, control),
+            control=_control_of(project, control),
             plan=commands.plan_of_release(project, folder),
         )
         project.run(f"risks-{release}", command)
@@ -79,7 +136,7 @@ def routes(pages: Pages) -> APIRouter:
     async def tick(name: str, release: str, request: Request) -> Response:
         form = await request.form(max_files=0, max_fields=_MOST)
         project = pages.project(name)
-        folder = release_of(project, release)
+        folder = _release_of(project, release)
         _tick(folder, {str(one) for one in form.getlist("ticked")}, str(form.get("by", "")).strip())
         job = project.jobs.latest(f"check-{release}")
         if job is not None:
@@ -89,7 +146,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.get("/releases/{release}/report")
     def report(name: str, release: str) -> Response:
         project = pages.project(name)
-        return pages.report(release_of(project, release) / "private" / "report.html")
+        return pages.report(_release_of(project, release) / "private" / "report.html")
 
     return router
 
@@ -101,7 +158,7 @@ def releases(project: Project) -> list[dict[str, Any]]:
     ]
 
 
-def release_of(project: Project, number: str) -> Path:
+def _release_of(project: Project, number: str) -> Path:
     """The folder of a release; raises ``InputError`` where there is none."""
     folder = project.folder / "releases" / number
     if not _NUMBER.fullmatch(number) or not folder.is_dir():
@@ -194,3 +251,45 @@ def _json(path: Path) -> Mapping[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def signing_routes(pages: Pages) -> APIRouter:
+    """The addresses of what is done with a release."""
+    router = APIRouter(prefix="/p/{name}")
+
+    @router.post("/releases/{release}/sign")
+    def sign(
+        name: str, release: str, role: Annotated[str, Form(max_length=200, min_length=1)]
+    ) -> Response:
+        project = pages.project(name)
+        folder = _release_of(project, release)
+        if not project.key.is_file():
+            msg = "make a key first"
+            raise InputError(msg)
+        if not role.strip():
+            msg = "say in which role you sign, for example data protection officer"
+            raise InputError(msg)
+        project.run(f"sign-{release}", commands.sign(project, folder, role.strip()), role)
+        return pages.to(project, "sign")
+
+    @router.post("/key")
+    def key(name: str) -> Response:
+        project = pages.project(name)
+        project.run("key", commands.make_key(project))
+        return pages.to(project, "sign")
+
+    @router.post("/releases/{release}/dossier")
+    def draw(name: str, release: str) -> Response:
+        project = pages.project(name)
+        folder = _release_of(project, release)
+        out = project.dossier_of(folder)
+        out.unlink(missing_ok=True)
+        project.run(f"dossier-{release}", commands.dossier(project, folder, out))
+        return pages.to(project, "sign")
+
+    @router.get("/releases/{release}/dossier")
+    def dossier(name: str, release: str) -> Response:
+        project = pages.project(name)
+        return pages.report(project.dossier_of(_release_of(project, release)))
+
+    return router

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
-from voile.schema.questions import open_questions
+from voile.schema.plan import open_questions
 from voile_base.errors import InputError
 from voile_studio import commands
 from voile_studio.jobs import told_as_command

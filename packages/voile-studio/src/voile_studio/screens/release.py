@@ -1,4 +1,7 @@
-"""Sign off: what the ledger will be charged, publishing, and what is handed over."""
+"""Sign off: what the ledger will be charged, publishing, and what is handed over.
+
+Commands at work: how far they are, and the ways to interrupt and to go on.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from voile.schema.plan import Plan
@@ -14,16 +17,15 @@ from voile.schema.trajectory import TrajectoryColumns
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_studio import commands
-from voile_studio.charging import charge_told
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.planning import plan_of, problem_of
-from voile_studio.project import Project
+from voile_studio.project import Project, charge_told
 from voile_studio.screens.data import columns_of
 from voile_studio.screens.evidence import releases
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.trying import looks
 
-__all__ = ["clear_after_kill", "routes"]
+__all__ = ["routes", "working_routes"]
 
 
 def routes(pages: Pages) -> APIRouter:
@@ -80,13 +82,13 @@ def _publish(project: Project, digest: str, number: str, seed: int | None, roads
         if digest != project.digest:
             msg = "the plan was changed meanwhile: look at what will be published, and publish then"
             raise RefusedError(msg)
-        clear_after_kill(project, out)
+        _clear_after_kill(project, out)
         replace_private_file(commands.plan_of_release(project, out), text)
 
     project.run("release", commands.study(project, out, seed, roads=roads), digest, prepare)
 
 
-def clear_after_kill(project: Project, out: Path) -> None:
+def _clear_after_kill(project: Project, out: Path) -> None:
     """Remove the hidden folder of a release whose command was killed; it holds private rows."""
     job = project.jobs.latest("release")
     if job is not None and job.state == "interrupted" and project.named(out) in job.arguments:
@@ -127,3 +129,57 @@ def _page(project: Project) -> dict[str, Any]:
         "making_key": project.jobs.latest("key"),
         "command": told_as_command(commands.study(project, out, plan=project.plan)),
     }
+
+
+def working_routes(pages: Pages) -> APIRouter:
+    """The addresses of jobs."""
+    router = APIRouter(prefix="/p/{name}/job/{number}")
+
+    @router.get("")
+    def job(name: str, number: int) -> Response:
+        project = pages.project(name)
+        found = _job(project, number)
+        response = pages.show("job.html", project, job=found)
+        if found.state != "running":
+            response.headers["HX-Refresh"] = "true"
+        return response
+
+    @router.post("/cancel")
+    def cancel(name: str, number: int, request: Request) -> Response:
+        project = pages.project(name)
+        _job(project, number).cancel()
+        return pages.back(request, project)
+
+    @router.post("/again")
+    def again(name: str, number: int, request: Request) -> Response:
+        project = pages.project(name)
+        _again(project, _job(project, number))
+        return pages.back(request, project)
+
+    return router
+
+
+def _again(project: Project, job: Job) -> None:
+    """Run a command anew that did not end well, if it is the newest for its purpose."""
+
+    def prepare() -> None:
+        newest = project.jobs.latest(job.purpose)
+        if newest is None or newest.number != job.number or job.state == "done":
+            msg = "this was done meanwhile: look at the page again"
+            raise RefusedError(msg)
+        if job.purpose == "release":
+            out = project.next_numbered("releases")
+            if project.named(out) not in job.arguments:
+                msg = "the release of this command stands"
+                raise RefusedError(msg)
+            _clear_after_kill(project, out)
+
+    project.run(job.purpose, job.arguments, job.about, prepare)
+
+
+def _job(project: Project, number: int) -> Job:
+    job = project.jobs.find(number)
+    if job is None:
+        msg = "there is no such command"
+        raise InputError(msg)
+    return job

@@ -60,9 +60,8 @@ from voile.attack.protocol import (
     require_sense,
 )
 from voile.disclosure.evidence import Evidence
-from voile.release.reading.rows import PublishedRows, finite, floats_of
+from voile.release.reading.rows import ColumnView, PublishedRows, finite, floats_of
 from voile.release.reading.sightings import People, Sightings, known_columns, shares_of
-from voile.release.reading.views import ColumnView
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.arrays import Values

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from voile.audit.foreign import Foreign
 from voile.audit.recognition import Recognised
-from voile.release.reading.rows import People, PublishedRows, floats_of, texts_of
-from voile.release.reading.views import ColumnView
-from voile.schema.kinds import ShownAs
+from voile.release.reading.rows import ColumnView, People, PublishedRows, floats_of, texts_of
+from voile.schema.names import ShownAs
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
 from voile.table.codes import encode

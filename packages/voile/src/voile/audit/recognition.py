@@ -41,6 +41,7 @@ from voile.disclosure.interval import Interval, ValueSet, set_text
 from voile.disclosure.permuted import Permuted
 from voile.disclosure.shown import Shown
 from voile.release.reading.rows import (
+    KnownValues,
     People,
     Texts,
     distinct_texts_of,
@@ -48,8 +49,7 @@ from voile.release.reading.rows import (
     floats_of,
     texts_of,
 )
-from voile.release.reading.views import KnownValues
-from voile.schema.kinds import ShownAs
+from voile.schema.names import ShownAs
 from voile_base.errors import TableError, nearest
 
 __all__ = ["Recognised", "recognise"]

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from voile.schema.kinds import ShownAs
+from voile.schema.names import ShownAs
 from voile.schema.roles import Protected
 from voile.study.documents import require_seal, schema_of, sealed, without_heading
 from voile.study.record import (

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from voile.audit import record
     from voile.policy import case as policy_case
     from voile.policy import checking
+    from voile.policy import checking as policy_verdict
     from voile.policy import stated as policy_stated
-    from voile.policy import verdict as policy_verdict
     from voile.policy.case import Case
+    from voile.policy.checking import Verdict
     from voile.policy.ruling import Ruling
     from voile.policy.stated import Policy
-    from voile.policy.verdict import Verdict
     from voile.signing import verifying
     from voile.study import record as study_record
 else:
@@ -40,7 +40,7 @@ else:
     policy_case = on_demand("voile.policy.case")
     checking = on_demand("voile.policy.checking")
     policy_stated = on_demand("voile.policy.stated")
-    policy_verdict = on_demand("voile.policy.verdict")
+    policy_verdict = on_demand("voile.policy.checking")
     verifying = on_demand("voile.signing.verifying")
     study_record = on_demand("voile.study.record")
 

@@ -17,21 +17,21 @@ from voile_base.terminal import say, telling_what_is_done
 if TYPE_CHECKING:
     from voile import ledger as voile_ledger
     from voile.ledger import budget
-    from voile.policy import assumptions, checking
     from voile.policy import case as policy_case
+    from voile.policy import checking, ruling
+    from voile.policy import checking as policy_verdict
     from voile.policy import stated as policy_stated
-    from voile.policy import verdict as policy_verdict
     from voile.report import dossier_page, html
     from voile.signing import verifying
     from voile.signing.verifying import SignedBy
 else:
     voile_ledger = on_demand("voile.ledger")
     budget = on_demand("voile.ledger.budget")
-    assumptions = on_demand("voile.policy.assumptions")
+    ruling = on_demand("voile.policy.ruling")
     policy_case = on_demand("voile.policy.case")
     checking = on_demand("voile.policy.checking")
     policy_stated = on_demand("voile.policy.stated")
-    policy_verdict = on_demand("voile.policy.verdict")
+    policy_verdict = on_demand("voile.policy.checking")
     dossier_page = on_demand("voile.report.dossier_page")
     html = on_demand("voile.report.html")
     verifying = on_demand("voile.signing.verifying")
@@ -81,7 +81,7 @@ def dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) -
         record=case.record,
         verdict=verdict,
         policy=stated.policy,
-        ticks=assumptions.read_ticks(case.private / assumptions.ASSUMPTIONS),
+        ticks=ruling.read_ticks(case.private / ruling.ASSUMPTIONS),
         signatures=_signatures(folder, signed=(case.public / policy_case.SIGNATURES).is_file()),
         history=None if ledger is None else tuple(_history(Path(ledger), case.document)),
     )

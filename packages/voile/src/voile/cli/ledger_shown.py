@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import PrivacyEvent
 from voile.ledger import BudgetState, End, FleetState, SeriesSummary, VersionSummary
 from voile.ledger.budget import BudgetEntry, shown
 from voile.ledger.trips import FleetEntry

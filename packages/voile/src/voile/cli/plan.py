@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voile.proposal.whole import Proposal
     from voile.proposal.writing import MethodProposal
     from voile.publish import registry
-    from voile.schema import questions as schema_questions
+    from voile.schema import plan as schema_questions
     from voile.schema.plan import Plan
     from voile.table import profile
     from voile.table.profile import Inspected, PlanDoubt
@@ -31,7 +31,7 @@ else:
     whole = on_demand("voile.proposal.whole")
     writing = on_demand("voile.proposal.writing")
     registry = on_demand("voile.publish.registry")
-    schema_questions = on_demand("voile.schema.questions")
+    schema_questions = on_demand("voile.schema.plan")
     profile = on_demand("voile.table.profile")
 
 __all__ = ["plan_command"]

@@ -22,10 +22,10 @@ __all__ = ["key_command", "sign_command", "verify_command"]
 
 if TYPE_CHECKING:
     from voile.policy import case as policy_case
-    from voile.signing import keys, signing
+    from voile.signing import signatures, signing
 else:
     policy_case = on_demand("voile.policy.case")
-    keys = on_demand("voile.signing.keys")
+    signatures = on_demand("voile.signing.signatures")
     signing = on_demand("voile.signing.signing")
 
 
@@ -53,7 +53,7 @@ def sign_command(folder: Path, key: Path, role: str) -> None:
     has not passed or is not that of what stands in DIR now.
     """
     case = policy_case.open_case(folder)
-    signature = signing.sign(case, keys.read_key(key), role)
+    signature = signing.sign(case, signatures.read_key(key), role)
     path = case.public / policy_case.SIGNATURES
     with telling_what_is_done(f"the signature stands at {path}"):
         click.echo(f"{path}: signed as {signature.role!r} with {signature.key}")
@@ -61,9 +61,9 @@ def sign_command(folder: Path, key: Path, role: str) -> None:
 
 
 if TYPE_CHECKING:
-    from voile.signing import keys
+    from voile.signing import signatures
 else:
-    keys = on_demand("voile.signing.keys")
+    signatures = on_demand("voile.signing.signatures")
 
 
 _PUBLIC = 0o644
@@ -80,26 +80,26 @@ def key_command(file: Path, show: bool) -> None:
     and a copy of it.
     """
     if show:
-        click.echo(keys.public_text(keys.read_key(file)))
+        click.echo(signatures.public_text(signatures.read_key(file)))
         return
     public = file.with_name(f"{file.name}.pub")
     if public.exists():
         raise InputError(f"{public}: something is here already; name a new file for the key")
-    key = keys.new_key(file)
-    replace_private_file(public, keys.public_text(key) + "\n", _PUBLIC)
+    key = signatures.new_key(file)
+    replace_private_file(public, signatures.public_text(key) + "\n", _PUBLIC)
     with telling_what_is_done(f"the key stands at {file}"):
-        click.echo(keys.public_text(key))
+        click.echo(signatures.public_text(key))
         say(f"{file}: the private key, which must never leave; {public}: the public one.")
 
 
 if TYPE_CHECKING:
     from voile.policy import stated
-    from voile.signing import keys as signing_keys
+    from voile.signing import signatures as signing_keys
     from voile.signing import verifying
     from voile.signing.verifying import Verification
 else:
     stated = on_demand("voile.policy.stated")
-    signing_keys = on_demand("voile.signing.keys")
+    signing_keys = on_demand("voile.signing.signatures")
     verifying = on_demand("voile.signing.verifying")
 
 
@@ -120,7 +120,9 @@ else:
     "that it names.",
 )
 @as_json
-def verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_json: bool) -> None:
+def verify_command(
+    folder: Path, signatures: tuple[str, ...], policy: str | None, as_json: bool
+) -> None:
     """Tell whether anything in DIR was changed since it was signed. Exit status 0, or 4 if so.
 
     It is 4 as well where somebody has not signed whom the signed policy asks to.
@@ -129,7 +131,7 @@ def verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_j
     key that you trust, an unaltered folder is unaltered since an unknown key signed it: anybody can
     make a key.
     """
-    known = [signing_keys.public_key(one) for one in keys]
+    known = [signing_keys.public_key(one) for one in signatures]
     found = verifying.verify(folder, known, None if policy is None else stated.read_policy(policy))
     with telling_what_is_done(f"{folder} was verified"):
         if as_json:

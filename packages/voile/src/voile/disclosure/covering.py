@@ -37,7 +37,7 @@ from voile.disclosure.evidence import (
     Labels,
 )
 from voile.disclosure.noise import NoisyEvidence
-from voile.schema.hierarchy.levels import EVERYTHING
+from voile.schema.hierarchy.generalized import EVERYTHING
 from voile_base.errors import TableError
 from voile_base.ondemand import on_demand
 

@@ -28,8 +28,7 @@ from pydantic import Field, model_validator
 
 from voile.disclosure.evidence import CheckedCells, DistinctCells, Domain, Known
 from voile_base.registry import Registry
-from voile_base.values.kinds import ByKind
-from voile_base.values.value import Exact, Value
+from voile_base.values.value import ByKind, Exact, Value
 
 if TYPE_CHECKING:
     from decimal import Decimal

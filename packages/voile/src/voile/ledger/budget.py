@@ -42,7 +42,7 @@ from decimal import Decimal
 from shlex import quote
 from typing import Literal
 
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import PrivacyEvent
 from voile.ledger.row_sets import RowFolder, RowSet, Stage, framed, refer, row_sets
 from voile.schema.budget import BudgetPlan
 from voile.table.keeping import KeptRows

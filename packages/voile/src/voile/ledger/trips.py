@@ -53,7 +53,7 @@ from voile.ledger.budget import End
 from voile.ledger.row_sets import TRIP_CHUNKS, framed
 from voile.release.trips import FleetTerms, TripSums
 from voile_base.errors import RefusedError
-from voile_geo.planar.losses import LossDistribution
+from voile_geo.planar.costs import LossDistribution
 
 __all__ = [
     "FleetCharge",

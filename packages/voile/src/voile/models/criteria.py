@@ -40,7 +40,7 @@ from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
 from voile_base.errors import PlanError
 from voile_base.registry import Registry
-from voile_base.values.exact import usable_number
+from voile_base.values.value import usable_number
 
 __all__ = [
     "CRITERIA",

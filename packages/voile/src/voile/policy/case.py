@@ -22,7 +22,7 @@ from typing_extensions import TypedDict
 
 from voile.audit.judged import RELEASED
 from voile.audit.record import AuditRecord, read_audit
-from voile.policy.shown import ShownRows
+from voile.policy.ruling import ShownRows
 from voile.release.claims import CLAIMS, Claim
 from voile.release.manifest import DOCUMENT, digest_of, release_document
 from voile.release.recounting import read_recounted

@@ -4,25 +4,98 @@ Whatever the policy says, a release that was made with a seed fails: others may 
 does an audit that was, for somebody may have chosen among seeds; and so does a file of another make
 that shows a column which its plan does not let out.  What no adversary could read in such a file
 passes where somebody has ticked it.
+
+``verdict.json``: each criterion of a policy with its figure and ruling; private.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
-from voile.policy.assumptions import ASSUMPTIONS, Tick, read_ticks, with_form
-from voile.policy.case import Case
-from voile.policy.criteria.questions import asked
-from voile.policy.ruling import Ruling
+from voile.policy.case import Case, FileDocument
+from voile.policy.criteria.measured import asked
+from voile.policy.ruling import ASSUMPTIONS, Ruling, Tick, read_ticks, with_form
 from voile.policy.stated import StatedPolicy
-from voile.policy.verdict import VERDICT, Verdict, verdict_document
-from voile.study.documents import json_text
+from voile.study.documents import json_text, schema_of, without_heading
+from voile.study.record import PRIVATE
 from voile_base.durable import replace_private_file
-from voile_base.errors import TableError
+from voile_base.errors import InputError, TableError
 from voile_base.randomness import UNFIT
+from voile_base.values.value import Several, checked, plain
 
-__all__ = ["form_of", "judge", "keep"]
+__all__ = [
+    "NO_ADVICE",
+    "VERDICT",
+    "Verdict",
+    "form_of",
+    "judge",
+    "keep",
+    "read_verdict",
+    "verdict_document",
+    "verdict_schema",
+]
+
+
+VERDICT = "verdict.json"
+VERDICT_FORMAT = "voile-verdict-1"
+NO_ADVICE = (
+    "This is evidence, held against figures that somebody has chosen. It is no legal advice, and "
+    "no finding that the law is kept"
+)
+
+
+@checked(InputError)
+@dataclass(frozen=True)
+class Verdict:
+    """What a policy says to a release and its evidence; private."""
+
+    policy: str
+    """The name of the policy."""
+    text: str
+    """All of it, as it was stated."""
+    judged: Literal["study", "audit", "release"]
+    files: Several[FileDocument]
+    """What is published."""
+    rulings: Several[Ruling]
+    advice: str = NO_ADVICE
+
+    @property
+    def passed(self) -> bool:
+        """Whether every criterion is met; signatures are not among them."""
+        return all(ruling.passed for ruling in self.rulings)
+
+
+def verdict_document(verdict: Verdict) -> dict[str, Any]:
+    """A verdict for JSON; the first key says that it is private."""
+    return {"private": PRIVATE, "format": VERDICT_FORMAT, **plain(verdict)}
+
+
+def read_verdict(path: Path) -> Verdict:
+    """Read a verdict back; raises ``InputError`` where the file holds none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        msg = f"{path}: there is no verdict; run voile check first"
+        raise InputError(msg) from None
+    except (OSError, ValueError):
+        document = None
+    if not isinstance(document, dict) or document.get("format") != VERDICT_FORMAT:
+        msg = f"{path}: this is no verdict in the format {VERDICT_FORMAT}; run voile check again"
+        raise InputError(msg)
+    try:
+        return Verdict(**without_heading(document))
+    except (InputError, TypeError) as error:
+        msg = f"{path}: {error}; run voile check again"
+        raise InputError(msg) from None
+
+
+def verdict_schema() -> dict[str, Any]:
+    """The schema of ``verdict.json``, for programs that read it."""
+    return schema_of("Voile: the verdict of a policy (private)", VERDICT_FORMAT, Verdict)
 
 
 def judge(case: Case, stated: StatedPolicy) -> Verdict:

@@ -3,20 +3,60 @@
 A figure comes with an interval, of confidence 95 % where it was estimated and of no width where it
 was counted.  It passes where the whole interval does: one that straddles the limit is no pass, and
 neither is a figure that is missing.
+
+``assumptions.toml``: what a human must make sure of, and who has.
+
+    [[assumption]]
+    says = "each row is another person"
+    ticked = true
+    by = "data protection officer"
+
+``voile check`` writes the file with nothing ticked, and adds what another policy asks at its end; a
+line that somebody wrote is never changed.  Statements count by their words: where a promise comes
+to assume something else, nobody has ticked it.
+
+k, l and t of published rows, whoever made them: counted, from what everybody sees.
+
+Rows form a group where they show the same in all quasi-identifiers, and have one group's number
+where the release numbers groups.  Where a sensitive column was permuted within groups, its values
+belong to the group and to no row, so that its groups are those of the numbers alone.
+
+Cost: a count of the distinct combinations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+import numpy as np
+from pydantic import Field, model_validator
 
-from voile_base.errors import InputError, nearest
-from voile_base.values.value import Several, checked
+from voile.models.criteria import Groups, SensitiveCells
+from voile.models.t_closeness import EqualCloseness, OrderedCloseness
+from voile.table.published import PublishedTable
+from voile_base.durable import replace_private_file
+from voile_base.errors import InputError, TableError, nearest, place_in_toml
+from voile_base.values.toml import toml_text
+from voile_base.values.value import Several, Value, checked, read
 
-__all__ = ["MeasuredFigure", "Ruling", "at_least", "at_most", "missing"]
+__all__ = [
+    "ASSUMPTIONS",
+    "MeasuredFigure",
+    "Ruling",
+    "ShownRows",
+    "Tick",
+    "at_least",
+    "at_most",
+    "missing",
+    "read_ticks",
+    "ticked",
+    "with_form",
+]
+
 
 Limit = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -110,3 +150,142 @@ def _held(
         of_original=found.of_original,
         notes=found.notes,
     )
+
+
+ASSUMPTIONS = "assumptions.toml"
+_HEAD = """\
+# What no machine can see. Say ticked = true, and by whom (a role), of what somebody has made sure.
+"""
+
+
+class Tick(Value):
+    """One statement, and whether somebody has made sure of it."""
+
+    says: str
+    ticked: bool = False
+    by: str | None = None
+    """A role, where it is ticked."""
+
+    @model_validator(mode="after")
+    def _by_somebody(self) -> Self:
+        if self.ticked and not (self.by and self.by.strip()):
+            msg = 'what is ticked says by whom: by = "data protection officer"'
+            raise ValueError(msg)
+        return self
+
+
+class _Form(Value):
+    assumption: tuple[Tick, ...] = ()
+
+
+def ticked(says: str, ticks: Sequence[Tick]) -> str | None:
+    """The role that has made sure of a statement; None where nobody has."""
+    return next((one.by for one in ticks if one.says == says and one.ticked), None)
+
+
+def read_ticks(path: Path) -> tuple[Tick, ...]:
+    """What stands in the file, nothing where there is none; raises ``InputError``."""
+    return _parsed(path)[1]
+
+
+def with_form(path: Path, statements: Sequence[str]) -> tuple[Tick, ...]:
+    """What stands in the file, to which statements that are missing are added, unticked.
+
+    Raises ``InputError`` where it cannot be read or written.
+    """
+    text, found = _parsed(path)
+    known = {one.says for one in found}
+    new = [Tick(says=says) for says in dict.fromkeys(statements) if says not in known]
+    if new:
+        document = [toml_text({"says": one.says, "ticked": False, "by": ""}) for one in new]
+        added = "".join(f"\n[[assumption]]\n{one}" for one in document)
+        replace_private_file(path, (text or _HEAD).rstrip("\n") + "\n" + added)
+    return (*found, *new)
+
+
+def _parsed(path: Path) -> tuple[str, tuple[Tick, ...]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        form: _Form = read(_Form, tomllib.loads(text), str(path), public=True, tables=True)
+    except FileNotFoundError:
+        return "", ()
+    except tomllib.TOMLDecodeError as error:
+        msg = f"{path}: this is not valid TOML at {place_in_toml(error)}"
+        raise InputError(msg) from None
+    except (OSError, UnicodeDecodeError):
+        msg = f"{path}: it cannot be read as a UTF-8 text file"
+        raise InputError(msg) from None
+    return text, form.assumption
+
+
+@dataclass(frozen=True, eq=False)
+class ShownRows:
+    """The rows of a release or of a file of another make."""
+
+    table: PublishedTable
+    roles: Mapping[str, tuple[str, ...]]
+    """Published columns by role."""
+    group: str | None
+    """The column with the numbers of groups."""
+    permuted: frozenset[str]
+    """Columns whose values belong to groups and not to rows."""
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The published sensitive columns."""
+        return tuple(self.roles.get("sensitive", ()))
+
+    def smallest_group(self) -> MeasuredFigure | str:
+        """The fewest rows that show the same."""
+        columns = self._shared()
+        if not columns:
+            return "no published column is a quasi-identifier, so that nothing tells groups"
+        sizes = self.table.group_sizes(columns)
+        if not len(sizes):
+            return "there are no published rows"
+        least = int(sizes.min())
+        return MeasuredFigure.exactly(
+            least, f"rows of the smallest of {len(sizes):,} groups that show the same"
+        )
+
+    def least_diverse(self, column: str) -> MeasuredFigure | str:
+        """The fewest different values of a sensitive column in a group."""
+        cells = self._cells(column)
+        if isinstance(cells, str):
+            return cells
+        values = np.bincount(cells.group)
+        return MeasuredFigure.exactly(
+            int(values.min()), f"values of {column!r} in the poorest of {len(values):,} groups"
+        )
+
+    def furthest(self, column: str) -> MeasuredFigure | str:
+        """The largest distance of a sensitive column in a group from that in all published rows."""
+        cells = self._cells(column)
+        if isinstance(cells, str):
+            return cells
+        numbers = self.table.kinds()[column] in {"integer", "decimal", "single"}
+        distance = (OrderedCloseness if numbers else EqualCloseness)(1, column)
+        groups = Groups(np.bincount(cells.group, cells.rows).astype(np.int64), {column: cells})
+        far = float(distance.distances(groups).max())
+        ground = "ordered" if numbers else "equal"
+        why = f"{ground} distance of {column!r} in the furthest of {len(groups.rows):,} groups"
+        return MeasuredFigure.exactly(far, f"{why} from all published rows")
+
+    def _cells(self, column: str) -> SensitiveCells | str:
+        if column not in self.table.columns:
+            return f"no published column is {column!r}"
+        own = column in self.permuted and self.group is not None
+        shared = [self.group] if own and self.group else self._shared(without=column)
+        if not shared:
+            return "no published column is a quasi-identifier, so that nothing tells groups"
+        try:
+            cells = self.table.cells(shared, column)
+        except TableError as error:
+            return str(error)
+        if not len(cells.rows):
+            return "there are no published rows"
+        return SensitiveCells(cells.group, cells.value, cells.rows, cells.total)
+
+    def _shared(self, without: str | None = None) -> list[str]:
+        names = [one for one in self.roles.get("quasi_identifiers", ()) if one != without]
+        return [*names, *([self.group] if names and self.group else [])]

@@ -31,14 +31,16 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from voile.policy.criteria.attacks import AttackRate
-from voile.policy.criteria.copies import Copies
 from voile.policy.criteria.groups import ClosenessCriterion, DiversityCriterion, GroupSize
 from voile.policy.criteria.identifiers import Identifiers
-from voile.policy.criteria.privacy import PrivacyBudget
-from voile.policy.criteria.questions import Assumptions, QuestionCriterion
-from voile.policy.criteria.risks import ThreeRisks
-from voile.policy.criteria.utility import Utility
+from voile.policy.criteria.measured import (
+    Assumptions,
+    AttackRate,
+    PrivacyBudget,
+    QuestionCriterion,
+    Utility,
+)
+from voile.policy.criteria.risks import Copies, ThreeRisks
 from voile.policy.templates import template_names, template_text
 from voile_base.errors import InputError, nearest, place_in_toml
 from voile_base.values.value import Says, Value, json_schema, read

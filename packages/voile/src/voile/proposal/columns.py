@@ -38,8 +38,7 @@ from voile.recognisers.values import (
     share_of,
 )
 from voile.schema.hierarchy.code_lists import CodeList, CodeListName
-from voile.schema.kinds import Kind
-from voile.schema.names import Meaning, Role, meaning_of, named, words_of
+from voile.schema.names import Kind, Meaning, Role, meaning_of, named, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
 

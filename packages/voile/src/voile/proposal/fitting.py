@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import Proposal
-from voile.schema.kinds import UNORDERED
+from voile.schema.names import UNORDERED
 from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.profile import Inspected, PlanDoubt

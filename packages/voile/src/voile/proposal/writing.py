@@ -20,8 +20,7 @@ from voile.proposal.hierarchies import suggestion_of
 from voile.proposal.trips import ProposedTrips
 from voile.proposal.whole import Proposal
 from voile.schema.domain import public_domain
-from voile.schema.plan import parse_plan
-from voile.schema.questions import ASKS
+from voile.schema.plan import ASKS, parse_plan
 from voile_base.errors import PlanError
 from voile_base.values.toml import toml_text
 

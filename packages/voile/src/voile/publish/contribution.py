@@ -13,6 +13,8 @@ values are replaced, the rows of the person that take part are any m of them wit
 both sides, whatever their values, so that both draws can be taken to be the same.
 
 How many rows a person has and how many were left out stays private: m alone is published.
+
+What guarantees say of those who are protected: rows, persons of several rows, households.
 """
 
 from __future__ import annotations
@@ -20,12 +22,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from voile.dp.events import PrivacyEvent
-from voile.publish.protected import assumed_of_units
+from voile.dp.accounting import PrivacyEvent
 from voile.release.release import Publication
 from voile.schema.budget import Change, Neighbours, neighbours_of
 from voile.schema.plan import Plan
@@ -35,7 +36,40 @@ from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 
-__all__ = ["EACH_PERSON_A_ROW", "Contribution", "RowsPerPerson", "refuse_carrying"]
+__all__ = [
+    "EACH_PERSON_A_ROW",
+    "Contribution",
+    "RowsPerPerson",
+    "assumed_of_units",
+    "known_rows",
+    "refuse_carrying",
+    "stated_unit",
+]
+
+
+def stated_unit(protected: Protected) -> Literal["person", "household"] | None:
+    """Who is counted as a claim states it; None where each row is another person."""
+    return None if protected == "row" else protected
+
+
+def assumed_of_units(protected: Protected) -> str:
+    """What must be true of the rows for a promise about persons."""
+    if protected == "row":
+        return "each person is one row"
+    apart = f"the plan's column of {protected}s tells them apart: all rows of a {protected} name it"
+    if protected == "household":
+        return f"{apart}, and a household holds all rows of its persons"
+    return apart
+
+
+def known_rows(protected: Protected) -> str:
+    """Against whom counts of persons hold, and against whom they do not."""
+    return (
+        f"who knows a {protected} knows the quasi-identifiers of one of its rows: somebody who "
+        f"knows several can intersect their groups on what stays the same for the {protected}, and "
+        "nothing is promised of what that leaves"
+    )
+
 
 RowsPerPerson = Annotated[int, Field(ge=1)]
 

@@ -26,9 +26,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.dp.accounting import Neighbours, PrivacyEvent
 from voile.dp.discrete_gaussian import DiscreteGaussian
 from voile.dp.discrete_laplace import DiscreteLaplace
-from voile.dp.events import Neighbours, PrivacyEvent
 from voile.dp.zcdp import epsilon_of, rho_within
 from voile.schema.numbers import json_number, plain_text
 from voile_base.errors import PlanError

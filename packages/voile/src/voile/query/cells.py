@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.table.domains import flagged_values
-from voile_base.values.exact import usable_number
 from voile_base.values.expressions import Call, Column, Expression, Literal, columns_of
+from voile_base.values.value import usable_number
 
 __all__ = ["CellsOfColumn", "matching_cells"]
 

@@ -31,7 +31,7 @@ from voile.models.units import GroupedUnits
 from voile.release.claims import GroupClaim, KEAnonymityClaim
 from voile.release.group_checks import PublicRelease, common_unit, criteria_against_counts
 from voile.release.history import Blocks, History
-from voile.release.reading.views import CountedCells
+from voile.release.reading.rows import CountedCells
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
 from voile.table.decisions import BlockAssignment

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from voile.dp.events import Neighbours
+from voile.dp.accounting import Neighbours
 from voile.release.group_checks import (
     Chance,
     GroupTerms,
@@ -47,8 +47,7 @@ from voile.release.group_checks import (
 from voile_base.errors import TableError
 from voile_base.ondemand import on_demand
 from voile_base.registry import Registry
-from voile_base.values.kinds import ByKind
-from voile_base.values.value import Exact, Value, read
+from voile_base.values.value import ByKind, Exact, Value, read
 
 __all__ = [
     "CLAIMS",

@@ -64,7 +64,7 @@ from voile.table.protocol import Engine
 from voile_base.errors import InputError, RefusedError, TableError, nearest
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
-from voile_base.values.exact import exact_decimal
+from voile_base.values.value import exact_decimal
 
 __all__ = [
     "FORMS",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.disclosure.shown import Disclosure
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import PrivacyEvent
 from voile.release.claims import Claim, claim_of
 from voile.release.folder import FORMAT, ReleaseDocument, SeriesPlace, stated_in, write_release
 from voile.release.history import History

@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 
 from voile.table.decisions import TripAccounts
 from voile_base.errors import RefusedError
-from voile_geo.planar.costs import Differences
-from voile_geo.planar.losses import LossDistribution
+from voile_geo.planar.costs import Differences, LossDistribution
 from voile_geo.planar.pricing import largest_epsilon, total_epsilons
 
 __all__ = [

@@ -12,16 +12,17 @@ from voile.report.figures.frontier import FrontierAxes, Placed, draw_frontier
 from voile.report.grid import (
     GridSeries,
     Sweep,
+    comparison_summary,
     findings_of,
     loss_title,
     panels_of,
     parameter_name,
     placed_points,
     risk_title,
+    study_summary,
     sweep_of,
 )
 from voile.report.study_page import promise_of
-from voile.report.summary import comparison_summary, study_summary
 from voile.report.words import NOTHING, listed, value_text
 from voile.study.record import Point, StudyComparison
 from voile_base.values.toml import toml_text

@@ -16,15 +16,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from voile.audit.record import AuditRecord
-from voile.policy.assumptions import Tick, ticked
-from voile.policy.criteria.utility import Utility
-from voile.policy.ruling import Ruling
+from voile.policy.checking import Verdict
+from voile.policy.criteria.measured import Utility
+from voile.policy.ruling import Ruling, Tick, ticked
 from voile.policy.stated import Policy
-from voile.policy.verdict import Verdict
-from voile.report.figures.gauges import Gauge, draw_gauges
-from voile.report.reading import AttackReading, MeasureReading
+from voile.report.figures.rates import Gauge, draw_gauges
 from voile.report.study_page import attack_chart, loss_chart
-from voile.report.words import listed, number, one_in, percent, spoken
+from voile.report.words import (
+    AttackReading,
+    MeasureReading,
+    listed,
+    number,
+    one_in,
+    percent,
+    spoken,
+)
 from voile.signing.verifying import SignedBy
 from voile.study.record import EstimateDocument, RiskDocument, StudyRecord, rates_of
 from voile_base.errors import InputError

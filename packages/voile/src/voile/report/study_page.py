@@ -11,20 +11,22 @@ from decimal import Decimal
 from typing import Any
 
 from voile.report.figures.canvas import Chart
-from voile.report.figures.losses import Loss, draw_losses
-from voile.report.figures.parts import draw_pairs, draw_parts
-from voile.report.figures.rates import SuccessRate, draw_rates
-from voile.report.figures.shares import Shares, draw_shares
+from voile.report.figures.rates import Loss, SuccessRate, draw_losses, draw_rates
+from voile.report.figures.shares import Shares, draw_pairs, draw_parts, draw_shares
 from voile.report.fleet_page import FollowedFleet, fleet_page
-from voile.report.reading import (
+from voile.report.grid import study_summary
+from voile.report.words import (
+    NOTHING,
     AttackReading,
     MeasureReading,
+    Share,
     attacks_of,
     measures_of,
     pairs_of,
+    printable,
+    spoken,
+    value_text,
 )
-from voile.report.summary import study_summary
-from voile.report.words import NOTHING, Share, printable, spoken, value_text
 from voile.study.record import Distribution, StudyRecord
 from voile_base.randomness import UNFIT
 from voile_base.values.toml import toml_text

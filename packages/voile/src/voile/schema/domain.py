@@ -43,7 +43,7 @@ from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.numbers import ExactNumbers, decimals_of, plain_text, units_of
 from voile.schema.plan import ColumnPlan, Nulls, Plan
 from voile_base.errors import PlanError
-from voile_base.values.exact import usable_number
+from voile_base.values.value import usable_number
 
 __all__ = ["MOST_VALUES", "OTHER", "Coarser", "ColumnDomain", "column_domain", "public_domain"]
 

@@ -11,23 +11,24 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from voile.policy.assumptions import ASSUMPTIONS
 from voile.policy.case import SIGNATURES, Case
-from voile.policy.checking import judge
+from voile.policy.checking import VERDICT, judge, read_verdict
+from voile.policy.ruling import ASSUMPTIONS
 from voile.policy.stated import Policy, policy_of_text
-from voile.policy.verdict import VERDICT, read_verdict
-from voile.signing.keys import public_text
 from voile.signing.signatures import (
     SALTS,
     Salts,
     Signature,
     Signed,
+    Statement,
+    commitment_to,
+    message_of,
+    public_text,
     read_salts,
     read_signed,
     write_salts,
     write_signed,
 )
-from voile.signing.statement import Statement, commitment_to, message_of
 from voile.signing.verifying import verify
 from voile_base.errors import InputError, RefusedError, nearest
 from voile_base.randomness import UNFIT, Randomness

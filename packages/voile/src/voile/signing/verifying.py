@@ -20,9 +20,15 @@ from voile.policy.case import SIGNATURES, files_in
 from voile.policy.stated import Policy, StatedPolicy, policy_of_text
 from voile.release.manifest import DOCUMENT
 from voile.release.recounting import recount
-from voile.signing.keys import holds
-from voile.signing.signatures import SALTS, Signed, read_salts, read_signed
-from voile.signing.statement import commitment_to, message_of
+from voile.signing.signatures import (
+    SALTS,
+    Signed,
+    commitment_to,
+    holds,
+    message_of,
+    read_salts,
+    read_signed,
+)
 from voile_base.errors import InputError, RefusedError
 
 __all__ = ["SignedBy", "Verification", "verify"]

@@ -22,8 +22,8 @@ from voile.table.binding import number_series
 from voile.table.summaries import CombinationCounts, CountedRows, ValueCounts
 
 if TYPE_CHECKING:  # reading a release needs no mechanism
-    from voile.dp.categorical import Categorical
     from voile.dp.discrete_laplace import DiscreteLaplace
+    from voile.dp.exact import Categorical
     from voile.table.published import PublishedTable
     from voile_base.randomness import Randomness
     from voile_geo.planar.noise import LocationNoise

@@ -21,8 +21,8 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from voile.schema.hierarchy.ranks import ranks_in_order
 from voile.schema.numbers import ExactNumbers
-from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import array_of, polars_type, series_of
 from voile.table.best_rows import (

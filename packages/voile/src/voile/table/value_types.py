@@ -50,7 +50,7 @@ from typing import Literal
 
 import polars as pl
 
-from voile.schema.dates import USUAL_FORMATS, has_time, pattern_of, the_usual_ones
+from voile.schema.hierarchy.dates import USUAL_FORMATS, has_time, pattern_of, the_usual_ones
 from voile.schema.plan import ColumnFacts
 from voile_base.errors import PlanError, TableError
 

@@ -67,8 +67,14 @@ from numpy.typing import NDArray
 
 from voile.disclosure.covering import Covered, Spread, permuted_covered
 from voile.disclosure.shown import Shown
-from voile.release.reading.rows import People, PublishedRows, finite, texts_of
-from voile.release.reading.views import KnownValues, ShownCells
+from voile.release.reading.rows import (
+    KnownValues,
+    People,
+    PublishedRows,
+    ShownCells,
+    finite,
+    texts_of,
+)
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan
 from voile.table.alignment import common_codes

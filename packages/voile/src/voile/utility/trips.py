@@ -56,7 +56,7 @@ from voile.table.arrays import Frame
 from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
 from voile_geo.geodesy import Floats, separation
-from voile_geo.roads.ways import Ways, WaysTo
+from voile_geo.roads.nearest import Ways, WaysTo
 
 __all__ = [
     "AlongRoads",

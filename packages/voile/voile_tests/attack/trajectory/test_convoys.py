@@ -13,8 +13,8 @@ from voile.attack.trajectory.on_release import follow_trips
 from voile.attack.trajectory.reports import Sighted
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import GaussianField, LocationNoise, perturb
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
 from voile_tests.attack.trajectory.test_fleets import ADVERSARY, GAP, ROADS, ways
 from voile_tests.attack.trajectory.test_on_release import release_of

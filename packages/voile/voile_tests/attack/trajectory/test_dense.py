@@ -13,10 +13,10 @@ from voile.attack.trajectory.on_release import Limits, TripsOutcome, follow_trip
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import GaussianField, perturb
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
-from voile_geo.roads.ways import Ways as ShortestWays
+from voile_geo.roads.nearest import Ways as ShortestWays
 from voile_tests.attack.trajectory.test_on_release import ROADS, release_of
 
 NOISE = GaussianField(Zones([0.01]))

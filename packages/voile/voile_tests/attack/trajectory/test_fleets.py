@@ -19,12 +19,11 @@ from voile.attack.trajectory.reports import Sighted
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import DAY, Trips
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise, perturb
-from voile_geo.planar.staying import DAY
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
-from voile_geo.roads.ways import Ways as ShortestWays
-from voile_testing.road_grids import random_network
+from voile_geo.roads.nearest import Ways as ShortestWays
+from voile_testing.towns import random_network
 
 ROADS = random_network(31, size=26).largest_connected()
 EPSILON, GAP, REPORTS = 0.01, 20.0, 12

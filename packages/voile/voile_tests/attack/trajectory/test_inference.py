@@ -32,11 +32,11 @@ from voile.attack.trajectory.inference import Driven, Movement, infer
 from voile.attack.trajectory.reach import U_TURN, RoadStates
 from voile.attack.trajectory.reports import Sighted
 from voile_base.randomness import Randomness
-from voile_geo.planar.angles import wrapped_density
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import AngleSelection, PlanarLaplace, perturb
-from voile_geo.planar.trips import Trips
+from voile_geo.planar.steps import wrapped_density
 from voile_geo.planar.zones import Zones
-from voile_testing.road_grids import network_of, random_network, split
+from voile_testing.towns import network_of, random_network, split
 
 REPORTS, GAP, EPSILON = 4, 30.0, 0.01
 

@@ -11,12 +11,10 @@ from voile.attack.trajectory.on_release import Limits, follow_trips, noise_of
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField, PlanarLaplace
-from voile_geo.roads.building import NetworkBuilder, RoadChain
-from voile_geo.roads.driving import Ways
+from voile_geo.roads.nearest import Ways as ShortestWays
 from voile_geo.roads.network import RoadNetwork
-from voile_geo.roads.reading import read_roads
-from voile_geo.roads.ways import Ways as ShortestWays
-from voile_testing.road_grids import network_of, random_network, split
+from voile_geo.roads.reading import NetworkBuilder, RoadChain, Ways, read_roads
+from voile_testing.towns import network_of, random_network, split
 
 ROADS = random_network(21, size=20).largest_connected()
 

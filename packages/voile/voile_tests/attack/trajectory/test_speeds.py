@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from voile.attack.trajectory.on_release import IMPOSSIBLE, OWN, SIGNED, fastest_of, own_speed
-from voile_geo.roads.building import NetworkBuilder, RoadChain
 from voile_geo.roads.nearest import NearbyRoads
 from voile_geo.roads.network import RoadNetwork
+from voile_geo.roads.reading import NetworkBuilder, RoadChain
 
 USUAL = 28.0
 

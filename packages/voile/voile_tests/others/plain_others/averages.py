@@ -22,8 +22,7 @@ from voile.disclosure.evidence import CheckedCells, DistinctCells, Domain, Known
 from voile.disclosure.exact import AsItReads, Exact
 from voile.disclosure.foreign import NearEvidence
 from voile.disclosure.shown import Disclosure, GroupNumbering
-from voile.publish.capabilities import Capabilities, MethodCard, Parameter
-from voile.publish.publisher import SingleRelease
+from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.release.claims import Claim
 from voile.release.group_checks import PublicRelease
 from voile.release.history import History

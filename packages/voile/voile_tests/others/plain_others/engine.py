@@ -31,8 +31,7 @@ from voile.table.protocol import (
 )
 from voile.table.reading import list_columns, read_frame
 from voile_base.randomness import Key
-from voile_base.values.evaluation import evaluate, order_key
-from voile_base.values.expressions import Expression, columns_of
+from voile_base.values.expressions import Expression, columns_of, evaluate, order_key
 
 BATCH = 3
 Values = dict[str, list[Any]]

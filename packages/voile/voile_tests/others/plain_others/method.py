@@ -14,8 +14,7 @@ import numpy as np
 from voile.disclosure.exact import Exact
 from voile.disclosure.permuted import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
-from voile.publish.capabilities import Capabilities
-from voile.publish.publisher import SingleRelease
+from voile.publish.publisher import Capabilities, SingleRelease
 from voile.release.claims import Claim
 from voile.release.group_checks import PublicRelease
 from voile.release.history import History

@@ -18,14 +18,13 @@ from scipy.stats import kstest, laplace
 import voile
 from voile.dp.exact import uniform_words
 from voile.publish.clustered_laplace import ClusteredLaplace
-from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column
-from voile.publish.clustered_laplace.decision import perturbation
+from voile.publish.clustered_laplace.decision import ColumnTerms, decide_column, perturbation
 from voile.release.release import Publication
 from voile.schema.numbers import ExactNumbers
 from voile.table.summaries import ValueCounts
 from voile_base.errors import InfeasibleError, PlanError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 
 def published(

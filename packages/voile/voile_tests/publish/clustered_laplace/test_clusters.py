@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.publish.clustered_laplace.budget_split import BudgetSplit, best_split, expected_error
-from voile.publish.clustered_laplace.clusters import Clusters, clusters_of_data
+from voile.publish.clustered_laplace.decision import (
+    BudgetSplit,
+    Clusters,
+    best_split,
+    clusters_of_data,
+    expected_error,
+)
 
 SHARES = np.array([0.05, 0.3, 0.3, 0.3, 0.05])
 

@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from voile.dp.sampling import delta_of
-from voile.publish.dp_generalization.budget import least_excess
 from voile.publish.dp_generalization.decision import (
     UNITS,
     Choice,
     ChoiceTerms,
     NodeChoice,
     expected_score,
+    least_excess,
     node_utilities,
     sampled_score,
 )
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.publish.dp_generalization.small import Row, problem_of
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=1, max_size=14)

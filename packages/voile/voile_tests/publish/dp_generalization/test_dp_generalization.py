@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 import voile
 from voile.dp.sampling import delta_of
 from voile.publish.dp_generalization import DPGeneralization
-from voile.publish.dp_generalization.budget import Sampling, least_excess, split_budget
+from voile.publish.dp_generalization.decision import Sampling, least_excess, split_budget
 from voile.release.check import check_release
 from voile.release.release import Publication
 from voile.schema.plan import parse_plan
 from voile.table.engines.polars.engine import PolarsEngine
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 
 PLAN = parse_plan(
     {

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from voile.dp.sampling import delta_of
 from voile.publish.dp_generalization import DPGeneralization
-from voile.publish.dp_generalization.budget import least_excess
+from voile.publish.dp_generalization.decision import least_excess
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
 from voile_base.randomness import Randomness

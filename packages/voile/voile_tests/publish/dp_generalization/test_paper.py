@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from voile.publish.dp_generalization import DPGeneralization
-from voile.publish.dp_generalization.budget import Sampling, split_budget
+from voile.publish.dp_generalization.decision import Sampling, split_budget
 
 
 def test_eq_33_is_1_803972805_in_the_example_of_the_paper() -> None:

@@ -14,9 +14,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from voile.dp.accounting import Budget
+from voile.dp.accounting import Budget, PrivacyEvent
 from voile.dp.discrete_laplace import DiscreteLaplace
-from voile.dp.events import PrivacyEvent
 from voile.publish.flows import Flows
 from voile.publish.measuring import TableShare
 from voile.release.check import GuaranteeBrokenError, check_release

@@ -13,7 +13,7 @@ from voile.models.l_diversity import DistinctDiversity
 from voile.models.t_closeness import EqualCloseness
 from voile.publish.generalization import k_optimize
 from voile_base.errors import PlanError
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.publish.generalization.cut_tables import (
     TREE,
     covers,

@@ -17,8 +17,7 @@ from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem
 from voile.publish.generalization.regions import MOST_NAMED, regions
 from voile.schema.hierarchy.declared import plain
-from voile.schema.hierarchy.files import read_taxonomy
-from voile.schema.hierarchy.taxonomy import Taxonomy
+from voile.schema.hierarchy.taxonomy import Taxonomy, read_taxonomy
 from voile.table.summaries import CombinationCounts
 from voile_tests.publish.generalization.cut_tables import (
     TREE,

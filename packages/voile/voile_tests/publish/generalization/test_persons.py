@@ -33,7 +33,7 @@ from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts, PublishedUnits
 from voile_base.errors import InfeasibleError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.models.small_persons import (
     Row,
     all_tables,

@@ -34,12 +34,11 @@ from voile.release.release import Publication
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import displace, east_north, separation
-from voile_geo.planar.angles import wrapped_density
 from voile_geo.planar.costs import gaussian_delta
 from voile_geo.planar.field import kernel
-from voile_geo.planar.steps import gaussian_scale
+from voile_geo.planar.steps import gaussian_scale, wrapped_density
 from voile_geo.planar.zones import Zones
-from voile_geo.roads.density import radii_of_roads
+from voile_geo.roads.nearest import radii_of_roads
 from voile_geo.roads.reading import read_roads
 from voile_testing.statistics import FALSE_ALARM, least_loss
 from voile_tests.publish.geo_indistinguishability.trucks import PARIS, PLAN, table_of, write_town

@@ -14,7 +14,7 @@ import pytest
 from voile.attack.trajectory.on_release import noise_of
 from voile.disclosure.moved import Moved, StatedGaussianField
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
-from voile.publish.geo_indistinguishability.fields import read_secret
+from voile.publish.geo_indistinguishability.parameters import read_secret
 from voile.publish.registry import completed, publisher_for
 from voile.release.check import check_release
 from voile.release.folder import write_release
@@ -25,8 +25,8 @@ from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import east_north, separation
+from voile_geo.planar.field import STILL
 from voile_geo.planar.pricing import TripPrice, total_epsilons
-from voile_geo.planar.staying import STILL
 from voile_geo.planar.steps import gaussian_scale
 from voile_tests.publish.geo_indistinguishability.trucks import PARIS, table_of, trucks
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
-from voile.publish.geo_indistinguishability.decision import GRID
+from voile.publish.geo_indistinguishability.parameters import GRID
 from voile.publish.registry import publisher_of
 from voile.schema.plan import Method
 from voile_base.errors import InfeasibleError, PlanError

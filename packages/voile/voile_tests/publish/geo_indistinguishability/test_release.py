@@ -12,7 +12,7 @@ import pytest
 
 from voile.attack.trajectory.on_release import noise_of
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
-from voile.publish.geo_indistinguishability.decision import GRID
+from voile.publish.geo_indistinguishability.parameters import GRID
 from voile.release.check import GuaranteeBrokenError, check_release
 from voile.release.folder import write_release
 from voile.release.release import Publication, read_release
@@ -22,12 +22,15 @@ from voile.table.opening import published_rows
 from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import separation
-from voile_geo.planar.angles import turn_constant, turn_deviation
-from voile_geo.planar.composition import composed_epsilon
-from voile_geo.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
-from voile_geo.planar.losses import LossDistribution
+from voile_geo.planar.costs import (
+    LossDistribution,
+    angle_selection_cost,
+    composed_epsilon,
+    gaussian_epsilon,
+    squared_mu,
+)
 from voile_geo.planar.pricing import TripPrice, total_epsilons
-from voile_geo.planar.radius import corrected_epsilon
+from voile_geo.planar.steps import corrected_epsilon, turn_constant, turn_deviation
 from voile_geo.roads.reading import read_roads
 from voile_tests.publish.geo_indistinguishability.trucks import (
     PARIS,

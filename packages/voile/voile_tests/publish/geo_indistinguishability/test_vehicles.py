@@ -14,9 +14,7 @@ from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
-from voile_geo.planar.composition import composed_epsilon
-from voile_geo.planar.costs import gaussian_epsilon, squared_mu
-from voile_geo.planar.losses import LossDistribution
+from voile_geo.planar.costs import LossDistribution, composed_epsilon, gaussian_epsilon, squared_mu
 from voile_tests.publish.geo_indistinguishability.trucks import table_of, trucks
 
 PLAN = Plan(Roles(), trajectory=TrajectoryColumns(vehicle="truck"))

@@ -7,8 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from voile.publish.m_shuffle.clustering import clustering_of
-from voile.publish.m_shuffle.sensitive import SensitiveValues
+from voile.publish.m_shuffle.clustering import SensitiveValues, clustering_of
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_tests.publish.m_shuffle.tables import opened

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.models.divergence import DivergenceSums
-from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
+from voile.publish.m_shuffle.decision import ClusteredColumn, Rule
 from voile.table.decisions import Grouping
 from voile_base.errors import InfeasibleError, PlanError
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.publish.m_shuffle.tables import opened, published, staff
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
-from voile.publish.m_shuffle.measured import measured_columns
+from voile.publish.m_shuffle.decision import ClusteredColumn, Rule, measured_columns
 from voile.table.decisions import Grouping
 from voile_tests.publish.m_shuffle.tables import opened
 

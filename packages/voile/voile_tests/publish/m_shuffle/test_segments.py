@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from voile.publish.m_shuffle.segments import optimal_segments
-from voile_testing.examples import examples
+from voile.publish.m_shuffle.clustering import optimal_segments
+from voile_testing.plugin import examples
 
 
 def squares(numbers, weights):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from voile.publish.ranking.exact import exact
 from voile.publish.ranking.groups import Remnant, SearchTerms
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.publish.ranking.brute_force import most_targets, questions
 
 KEY = Randomness.seeded(4).key("ranking")

@@ -21,7 +21,7 @@ from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import InfeasibleError, PlanError, TableError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.publish.ranking.applicants import APPLICANTS
 
 SEARCHES = get_args(SearchName)

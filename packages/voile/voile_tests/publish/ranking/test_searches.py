@@ -11,7 +11,7 @@ from voile.publish.ranking.heuristics import begin, grow
 from voile.publish.ranking.local_search import SEARCHES, search
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
-from voile_testing.examples import examples
+from voile_testing.plugin import examples
 from voile_tests.publish.ranking.brute_force import questions
 
 KEY = Randomness.seeded(4).key("ranking")

@@ -38,7 +38,7 @@ import numpy as np
 from voile.attack.trajectory.reach import RoadLines
 from voile_base.compiled import njit
 from voile_geo.geodesy import Floats
-from voile_geo.planar.angles import wrapped_density
+from voile_geo.planar.steps import wrapped_density
 from voile_geo.roads.nearest import distance_to_segment
 from voile_geo.roads.network import Indices
 

@@ -61,8 +61,8 @@ from voile.attack.trajectory.adversaries import (
 )
 from voile.attack.trajectory.reports import STEP, FollowedReports, Sighted
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import DAY
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise
-from voile_geo.planar.staying import DAY
 from voile_geo.planar.steps import gaussian_scale
 from voile_geo.roads.network import Indices
 

@@ -63,8 +63,8 @@ from voile.table.reading import read_frame
 from voile_base.errors import InputError
 from voile_base.values.value import Real, Value, read
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import STILL
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise
-from voile_geo.planar.staying import STILL
 from voile_geo.roads.network import Indices, RoadNetwork
 
 __all__ = [

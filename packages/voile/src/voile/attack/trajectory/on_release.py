@@ -88,8 +88,7 @@ from voile_geo.planar.noise import (
     PlanarLaplace,
 )
 from voile_geo.planar.zones import Zones, ZoneTable
-from voile_geo.roads.density import RoadRadii, radii_of_roads
-from voile_geo.roads.nearest import NearbyRoads
+from voile_geo.roads.nearest import NearbyRoads, RoadRadii, radii_of_roads
 from voile_geo.roads.network import RoadNetwork
 
 __all__ = [

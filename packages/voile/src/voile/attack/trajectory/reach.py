@@ -33,8 +33,8 @@ from scipy.spatial import KDTree
 
 from voile_base.compiled import njit
 from voile_geo.geodesy import Floats
+from voile_geo.roads.nearest import Chains, chains_of, stretches
 from voile_geo.roads.network import Indices, RoadNetwork
-from voile_geo.roads.stretches import Chains, chains_of, stretches
 
 __all__ = ["Graph", "Reach", "RoadLines", "RoadStates", "among", "with_room"]
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from voile_geo.geodesy import Floats
-from voile_geo.planar.staying import STILL
+from voile_geo.planar.field import STILL
 from voile_geo.roads.network import Indices
 
 __all__ = [

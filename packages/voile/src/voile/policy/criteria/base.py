@@ -8,9 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from voile.policy.assumptions import Tick
 from voile.policy.case import Case
-from voile.policy.ruling import Ruling
+from voile.policy.ruling import Ruling, Tick
 from voile_base.values.value import Exact, Value
 
 __all__ = ["PolicyCriterion", "Share"]

@@ -16,11 +16,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from voile.audit.record import AuditRecord
-from voile.policy.assumptions import Tick
 from voile.policy.case import Case
 from voile.policy.criteria.base import PolicyCriterion, Share
-from voile.policy.ruling import MeasuredFigure, Ruling, at_least, at_most
-from voile.policy.shown import ShownRows
+from voile.policy.ruling import MeasuredFigure, Ruling, ShownRows, Tick, at_least, at_most
 from voile.release.claims import GroupClaim
 
 __all__ = ["ClosenessCriterion", "DiversityCriterion", "GroupSize"]

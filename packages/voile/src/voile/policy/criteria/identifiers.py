@@ -27,10 +27,9 @@ from importlib.resources import files
 from typing import Literal, get_args
 
 from voile.audit.spellings import ANYTHING, ends_of
-from voile.policy.assumptions import Tick
 from voile.policy.case import Case
 from voile.policy.criteria.base import PolicyCriterion
-from voile.policy.ruling import MeasuredFigure, Ruling, at_most
+from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_most
 from voile.recognisers.looks import SAMPLED, ColumnLook
 from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
 from voile.schema.names import fits, named, words_of

@@ -6,21 +6,25 @@ adversary finds, with its interval (``voile.audit.risk``).  Where every person o
 found, as where one column tells another of everybody, no share of what it leaves open can be told:
 then what both differ by is taken of what guessing leaves open, which is nothing where nearly
 everybody has the same value.
+
+Whether people stand in a file whose rows are said to be nobody's: copied whole, or nearly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
-from voile.audit.record import AuditRecord
-from voile.policy.assumptions import Tick
+from pydantic import Field
+
+from voile.audit.record import COPYING, ROWS_OF_PEOPLE, AuditRecord
 from voile.policy.case import Case
 from voile.policy.criteria.base import PolicyCriterion, Share
-from voile.policy.ruling import MeasuredFigure, Ruling, at_most
+from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_most
 from voile.study.record import EstimateDocument, ExcessDocument, RiskDocument
 
-__all__ = ["CONTROL_VOID", "ThreeRisks"]
+__all__ = ["CONTROL_VOID", "Copies", "ThreeRisks"]
+
 
 CONTROL_VOID = (
     "people of the original stand in the control, or it is found more often than they are, which "
@@ -88,3 +92,36 @@ def _of_guessing(
         low=max(((main["low"] or 0) - 1) / left_least, -1.0),
         high=min(((main["high"] or 0) - (control["low"] or 0)) / left_least, 1.0),
     )
+
+
+class Copies(PolicyCriterion):
+    """So many people of the original, as far as is sure, fit better than the control explains."""
+
+    kind: Literal["copies"] = "copies"
+    most: Annotated[int, Field(ge=0)] = 0
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One."""
+        del ticks
+        asks = (
+            f"the rows of at most {self.most:,} people are copied, beyond what the control explains"
+        )
+        yield at_most(self.kind, asks, self._found(case), self.most)
+
+    def _found(self, case: Case) -> MeasuredFigure | str:
+        if isinstance(case.record, AuditRecord) and case.record.control_void:
+            return CONTROL_VOID
+        risk = next((one for one in case.risks if one["risk"] == COPYING), None)
+        if risk is not None and "persons" in risk:
+            rates = [one["value"] or 0 for one in (risk["main"], risk["control"] or risk["guess"])]
+            why = f"{rates[0]:.2%} of the original are close, and {rates[1]:.2%} of the control"
+            return MeasuredFigure.exactly(risk["persons"], why, *risk["notes"], of_original=True)
+        reason = case.skipped.get(COPYING) or case.skipped.get("three risks")
+        if reason == ROWS_OF_PEOPLE:
+            return MeasuredFigure.exactly(0, f"does not apply: {reason}", of_original=True)
+        if reason is None and not isinstance(case.record, AuditRecord) and case.is_measured:
+            return MeasuredFigure.exactly(
+                0, "does not apply: what the release promises is measured on it"
+            )
+        why = reason or "run voile study with --risks, or voile audit with a control"
+        return f"copying was not counted: {why}"

@@ -12,11 +12,22 @@ from pydantic_core import PydanticCustomError
 
 from voile.disclosure.shown import Disclosure
 from voile.dp.exact import uniform_words
-from voile.publish.capabilities import Capabilities, MethodCard, Parameter
-from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column, price_of
-from voile.publish.clustered_laplace.decision import NoisyColumn, perturbation
+from voile.publish.clustered_laplace.decision import (
+    ColumnTerms,
+    NoisyColumn,
+    decide_column,
+    perturbation,
+    price_of,
+)
 from voile.publish.contribution import Contribution, RowsPerPerson, refuse_carrying
-from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
+from voile.publish.publisher import (
+    Capabilities,
+    MethodCard,
+    Parameter,
+    SingleRelease,
+    Suppressed,
+    refuse_ranking,
+)
 from voile.publish.shown import exactly, shown_roles
 from voile.release.claims import DifferentialPrivacy, IndistinguishabilityWithinClusters
 from voile.release.history import History

@@ -10,23 +10,31 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from voile.disclosure.shown import Disclosure, GroupNumbering
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import PrivacyEvent
 from voile.dp.sampling import smallest_k
 from voile.models.k_anonymity import KAnonymity as SharedByK
-from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.contribution import Contribution, RowsPerPerson, refuse_carrying
-from voile.publish.dp_generalization.budget import Sampling, SplitBudget, split_budget
 from voile.publish.dp_generalization.decision import (
     Choice,
     ChoiceTerms,
     DrawnNode,
     NodeChoice,
+    Sampling,
+    SplitBudget,
     groups_at,
     hierarchies_of,
+    split_budget,
 )
 from voile.publish.generalization.lattice import Lattice
 from voile.publish.generalization.problem import Problem, Solution
-from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
+from voile.publish.publisher import (
+    Capabilities,
+    MethodCard,
+    Parameter,
+    SingleRelease,
+    Suppressed,
+    refuse_ranking,
+)
 from voile.publish.shown import recoded, shown_roles
 from voile.release.claims import KAnonymityClaim, SampledGeneralization
 from voile.release.history import History

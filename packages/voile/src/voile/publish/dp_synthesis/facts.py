@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from voile.schema.domain import ColumnDomain
 from voile_base.errors import PlanError, nearest
-from voile_base.values.exact import usable_number
+from voile_base.values.value import usable_number
 
 __all__ = ["PublicFacts"]
 

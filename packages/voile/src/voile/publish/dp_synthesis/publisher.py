@@ -14,9 +14,8 @@ from pydantic import Field
 
 from voile.disclosure.counted import Synthetic
 from voile.disclosure.shown import Disclosure
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import PrivacyEvent
 from voile.proposal.writing import OF_BUDGET, MethodProposal
-from voile.publish.capabilities import Capabilities
 from voile.publish.contribution import Contribution, RowsPerPerson
 from voile.publish.dp_synthesis.drawing import DrawnRows
 from voile.publish.dp_synthesis.facts import PublicFacts
@@ -29,7 +28,7 @@ from voile.publish.measuring import (
     shares_of,
     tables_of,
 )
-from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.release.claims import MeasuredTable, SynthesizedPrivately
 from voile.release.history import History

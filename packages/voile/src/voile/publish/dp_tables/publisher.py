@@ -17,7 +17,6 @@ from pydantic import Field
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.shown import Disclosure
 from voile.proposal.writing import OF_BUDGET, MethodProposal
-from voile.publish.capabilities import Capabilities
 from voile.publish.contribution import Contribution, RowsPerPerson
 from voile.publish.measuring import (
     Measured,
@@ -26,7 +25,7 @@ from voile.publish.measuring import (
     measured,
     shared_evenly,
 )
-from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
 from voile.release.claims import CountedPrivately, MeasuredTable
 from voile.release.consistent_cells import (
     COUNT,

@@ -18,11 +18,10 @@ from pydantic import Field
 
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.shown import Disclosure
-from voile.dp.events import PrivacyEvent
+from voile.dp.accounting import PrivacyEvent
 from voile.dp.marginals import NoisyMarginals
-from voile.publish.capabilities import Capabilities
 from voile.publish.measuring import TableShare, measured
-from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
 from voile.release.claims import MeasuredTable, PrivateFlows
 from voile.release.consistent_cells import (
     COUNT,
@@ -49,8 +48,8 @@ from voile.table.published import PublishedTable
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_base.values.value import File, Number, Real, Says, Several, checked
+from voile_geo.roads.nearest import MappedStretches
 from voile_geo.roads.reading import read_roads
-from voile_geo.roads.stretches import MappedStretches
 
 __all__ = ["Flows"]
 

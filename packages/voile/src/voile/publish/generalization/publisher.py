@@ -43,7 +43,6 @@ from pydantic import Field
 
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.generalization.lasting import settled
 from voile.publish.generalization.lattice import ObjectiveName
 from voile.publish.generalization.problem import Problem, RolledUp, Solution, bound_hierarchies
@@ -72,7 +71,13 @@ from voile.publish.generalization.terms import (
     Diversity,
     LastingTerms,
 )
-from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.publish.publisher import (
+    Capabilities,
+    MethodCard,
+    Parameter,
+    SingleRelease,
+    refuse_ranking,
+)
 from voile.publish.shown import Spans, exactly, recoded, shown_roles
 from voile.release.check import check_against_counts, check_departures
 from voile.release.history import History, SeriesTerms, Version, now

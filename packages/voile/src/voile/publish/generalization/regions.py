@@ -50,8 +50,13 @@ from voile.models.criteria import Groups, SensitiveCells
 from voile.models.information_loss import attribute_losses, product_of_losses
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.generalization.problem import Problem
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
-from voile.schema.hierarchy.levels import EVERYTHING, SMALLEST_SHARE
+from voile.schema.hierarchy.generalized import (
+    EVERYTHING,
+    SMALLEST_SHARE,
+    BoundHierarchy,
+    DistinctValues,
+    GeneralizedValues,
+)
 from voile.table.decisions import RecodedColumn
 
 __all__ = [

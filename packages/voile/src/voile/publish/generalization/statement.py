@@ -34,10 +34,10 @@ from voile.models.l_diversity import (
     RecursiveDiversity,
 )
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
+from voile.publish.contribution import assumed_of_units, known_rows, stated_unit
 from voile.publish.generalization.lattice import ObjectiveName
 from voile.publish.generalization.problem import AlgorithmChoice, Problem, Solution
 from voile.publish.generalization.terms import Demands, Diversity
-from voile.publish.protected import assumed_of_units, known_rows, stated_unit
 from voile.release import claims
 from voile.release.claims import KAnonymityClaim
 from voile.release.history import SeriesTerms

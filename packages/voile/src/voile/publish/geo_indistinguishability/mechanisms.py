@@ -16,17 +16,21 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import Field
 
 from voile.disclosure.moved import StatedRoadMap
-from voile.publish.geo_indistinguishability.decision import DrawnMechanism, lowered
-from voile.publish.geo_indistinguishability.fields import WAY_HIDDEN, FieldTerms, read_secret
-from voile.publish.geo_indistinguishability.mapped import MappedRadii, read_radii
 from voile.publish.geo_indistinguishability.parameters import (
+    WAY_HIDDEN,
     Bounds,
+    DrawnMechanism,
+    FieldTerms,
+    MappedRadii,
     Place,
     Positive,
     Positives,
     Seconds,
     Share,
     ZonesBy,
+    lowered,
+    read_radii,
+    read_secret,
 )
 from voile.publish.geo_indistinguishability.promise import (
     WAY_SHOWN,
@@ -40,10 +44,9 @@ from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_base.values.value import File, Real, Says, checked
 from voile_geo.planar import noise as planar
-from voile_geo.planar.angles import turn_deviation
-from voile_geo.planar.costs import Differences
-from voile_geo.planar.losses import Noise
+from voile_geo.planar.costs import Differences, Noise
 from voile_geo.planar.pricing import TripPrice
+from voile_geo.planar.steps import turn_deviation
 from voile_geo.planar.zones import Zones
 
 __all__ = [

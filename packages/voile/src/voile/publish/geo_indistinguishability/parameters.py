@@ -1,19 +1,58 @@
-"""The types of the parameters of geo-indistinguishability, and which of them go together."""
+"""The types of the parameters of geo-indistinguishability, and which of them go together.
+
+Noise that stays with places, as a plan asks for it: its parameters, and the secret behind it.
+
+Releases that share a secret share the fields of each vehicle and period.  The secret lies in a file
+of its own, 32 bytes in hexadecimal that only its owner may read; where there is none it is made.
+Whoever has the file can compute what stays with every place, for every vehicle and all periods, and
+take it off all releases made with it.  Deleting the file, and its copies, ends that; what is
+published afterwards has new fields.
+
+Radii by the roads of a map, as a plan asks for them and as a release states them.
+
+The map is public, and so is the grid of radii that follows from it.  A release names the file and
+states the digest of its roads: who has the same map finds the same radii
+(``voile_geo.roads.nearest.radii_of_roads``).
+
+From parameters to noise: the mechanism, what it is drawn with, and what its reports cost.
+
+Positions are published on a grid of degrees, so planar Laplace radii are drawn with a smaller
+epsilon than is promised (eq. 3 of the seed), by the same factor in all zones: the largest that does
+for each of them.  The grid is narrowest in the north, so its step is taken at 80 degrees.  Gaussian
+noise and remaining distances are rounded after the draw, which costs nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from voile_base.errors import PlanError
-from voile_base.values.exact import usable_number
-from voile_base.values.value import KeptAs, Real, Says, Several
+from voile_base.durable import write_text
+from voile_base.errors import InfeasibleError, PlanError
+from voile_base.randomness import Randomness
+from voile_base.values.value import KeptAs, Real, Says, Several, usable_number
+from voile_geo.planar.noise import GaussianField, LocationNoise
+from voile_geo.planar.steps import corrected_epsilon
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.nearest import RoadRadii, radii_of_roads
+from voile_geo.roads.reading import read_roads
 
 __all__ = [
+    "DECIMALS",
+    "FARTHEST_LATITUDE",
+    "GRID",
+    "WAY_HIDDEN",
     "Bounds",
+    "DrawnMechanism",
+    "FieldTerms",
+    "MappedRadii",
     "Mechanism",
     "Metres",
     "Place",
@@ -24,7 +63,11 @@ __all__ = [
     "TripIds",
     "ZonesBy",
     "check_together",
+    "lowered",
+    "read_radii",
+    "read_secret",
 ]
+
 
 Mechanism = Literal[
     "correlated-gaussian",
@@ -199,3 +242,163 @@ def _check_radii(given: Mapping[str, Any]) -> None:
             "map that says the radii"
         )
         raise PlanError(msg)
+
+
+WAY_HIDDEN = 30.0
+"""Seconds between reports, below which they show how far a truck has driven."""
+_BYTES = 32
+
+
+@dataclass(frozen=True)
+class FieldTerms:
+    """What stays with places; the parameters of ``GaussianField`` as a plan names them."""
+
+    stays: float = 0.8
+    length: float = 700.0
+    period: float = 28.0
+    shared: float = 0.75
+
+    @property
+    def fresh_factor(self) -> float:
+        """The deviation of the fresh part over that of all noise."""
+        return math.sqrt(1 - self.stays)
+
+    def noise(self, zones: Zones, tau: float) -> GaussianField:
+        """The mechanism; raises ``PlanError`` for several zones."""
+        return GaussianField(zones, self.stays, self.length, self.period, tau, self.shared)
+
+    def notices(self, kept: bool) -> Iterator[str]:
+        """What the custodian must know; ``kept`` says whether releases share a secret."""
+        yield (
+            "gaussian-field shows exactly when a truck stands, and nearly exactly that it is where "
+            "it was before; who knows one true position knows most of the noise there for the "
+            f"{self.period:g} days of a period"
+        )
+        if self.shared:
+            yield (
+                f"{self.shared * self.stays:.2g} of the noise at a place is the same for all "
+                "vehicles of a fleet, so that their mean does not find it. Fleets are told apart "
+                "by the column of [roles] fleet, and without one all vehicles are of one fleet. "
+                "Vehicles of two companies must not be of one fleet, nor two companies have one "
+                "name in that column: a driver of the one would tell of the other"
+            )
+        if not kept:
+            yield (
+                "this release has fields of its own: published again, or day by day, the same "
+                "places get new noise, which averages away; [method] secret names a file by "
+                "which releases share them"
+            )
+
+
+def read_secret(path: str) -> Randomness:
+    """The secret in a file, which is made where there is none.
+
+    Raises ``PlanError`` where the file holds none, or others than its owner may read it.
+    """
+    file = Path(path)
+    try:
+        if not file.exists():
+            drawn = Randomness.secure().key("fields").secret
+            write_text(file, f"{drawn.hex()}\n", private=True, replacing=False)
+        mode = stat.S_IMODE(file.stat().st_mode)
+        held = bytes.fromhex(file.read_text("ascii").strip())
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it does not hold a secret"
+        msg = f"[method] secret: the file {file.name} cannot be used: {why}"
+        raise PlanError(msg) from None
+    if len(held) != _BYTES:
+        msg = (
+            f"[method] secret: the file {file.name} must hold {2 * _BYTES} hexadecimal digits; "
+            "give a name that is free, and the file is made"
+        )
+        raise PlanError(msg)
+    if mode & 0o077:
+        # Repairing this silently would hide that others may have read the secret.
+        msg = (
+            f"[method] secret: others than its owner may read or write the file {file.name} (mode "
+            f"{mode:04o}), and whoever has it takes noise off; find out who could have copied it, "
+            "then run `chmod 600` on it, or delete it for fields that nobody knows"
+        )
+        raise PlanError(msg)
+    return Randomness(held, publishable=True)
+
+
+@dataclass(frozen=True, eq=False)
+class MappedRadii:
+    """Radii, and the map that they are of."""
+
+    found: RoadRadii
+    digest: str
+    """Of the roads, as ``RoadNetwork.digest`` has it."""
+
+    def document(self) -> dict[str, Any]:
+        """What a release states of them beside what the plan asked for."""
+        rows, columns = self.found.grid.cells.shape
+        return {
+            "digest": self.digest,
+            "cell_metres": self.found.cell,
+            "cells": [rows, columns],
+            "radii": list(self.found.radii),
+        }
+
+
+def read_radii(
+    roads: str, nodes: str | None, within: int, bounds: tuple[float, float]
+) -> MappedRadii:
+    """The radii within which so many roads of a map lie, between the bounds (metres).
+
+    Raises ``PlanError`` where nowhere on the map so many roads lie within the largest radius, and
+    as ``read_roads`` does.
+    """
+    network = read_roads(roads, nodes)
+    found = radii_of_roads(network, within, bounds)
+    if found.grid.cells.min() == len(found.radii) - 1:
+        msg = (
+            f"[method] roads: nowhere on the map {Path(roads).name} do {within} roads lie within "
+            f"{bounds[1]:g} m, so that every radius is the largest; ask for fewer with "
+            "roads_within, or allow for more with radius_bounds"
+        )
+        raise PlanError(msg)
+    return MappedRadii(found, network.digest)
+
+
+DECIMALS = 6
+"""Of published degrees: 0.11 m.  A finer grid would cost 13 % of an epsilon of 0.0001 (eq. 3)."""
+FARTHEST_LATITUDE = 80
+"""To the north and south, within which the grid is at least as wide as is promised."""
+_METRES_PER_DEGREE = 111_132
+GRID = 10.0**-DECIMALS * _METRES_PER_DEGREE * math.cos(math.radians(FARTHEST_LATITUDE))
+"""The least step of the grid in metres."""
+_LARGEST_RADIUS = 52.0
+"""Times 1 / epsilon: no radius that is drawn exceeds it."""
+_ROOM = 1.2
+"""How much larger than 1 / epsilon the reach may become by drawing with a smaller epsilon."""
+
+
+@dataclass(frozen=True)
+class DrawnMechanism:
+    """A mechanism as it is drawn."""
+
+    noise: LocationNoise
+    factor: float
+    """Epsilons that are drawn with, over those that are promised; at most 1."""
+
+
+def lowered(zones: Zones) -> tuple[Zones, float]:
+    """Zones with the epsilons that do for the grid, and their ratio to those that are promised.
+
+    Raises ``InfeasibleError`` where the grid is too fine for them.
+    """
+    factor = min(_factor(epsilon) for epsilon in zones.epsilons().ravel().tolist())
+    return replace(zones, levels=tuple(level * factor for level in zones.levels)), factor
+
+
+def _factor(epsilon: float) -> float:
+    drawn = corrected_epsilon(epsilon, GRID, _ROOM * _LARGEST_RADIUS / epsilon)
+    if drawn * _ROOM < epsilon:
+        msg = (
+            f"epsilon = {epsilon:g} per metre is too small for positions on a grid of "
+            f"10^-{DECIMALS} degrees; use a larger epsilon"
+        )
+        raise InfeasibleError(msg)
+    return drawn / epsilon

@@ -4,30 +4,48 @@ Two numbers are called epsilon: that of a report is per metre and sets the noise
 no unit, and is what all its reports together promise for trajectories at the stated distance.  Only
 the latter says whether anything is protected, so it is the one that is called nothing where it is
 too large (``PROTECTS_NOTHING_ABOVE``).
+
+What a custodian is told of a release of trips: its price, what is left out, what is refused.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from voile.publish.geo_indistinguishability.decision import DECIMALS, FARTHEST_LATITUDE
-from voile.publish.geo_indistinguishability.fields import WAY_HIDDEN, FieldTerms
-from voile.publish.geo_indistinguishability.parameters import Mechanism
+from voile.publish.geo_indistinguishability.parameters import (
+    DECIMALS,
+    FARTHEST_LATITUDE,
+    WAY_HIDDEN,
+    FieldTerms,
+    Mechanism,
+)
 from voile.release import claims
 from voile.release.release import Guarantee
 from voile.release.trips import Busiest
-from voile_geo.planar.angles import turn_constant
-from voile_geo.planar.costs import Differences
-from voile_geo.planar.field import RESOLUTION
-from voile_geo.planar.pricing import PROTECTS_NOTHING_ABOVE
-from voile_geo.planar.staying import STILL
-from voile_geo.planar.steps import gaussian_scale
+from voile.table.decisions import Relocated, TripAccounts
+from voile.table.private import PrivateTable
+from voile_base.errors import PlanError
+from voile_geo.planar.costs import Differences, LossDistribution
+from voile_geo.planar.field import RESOLUTION, STILL
+from voile_geo.planar.pricing import PROTECTS_NOTHING_ABOVE, largest_epsilon
+from voile_geo.planar.steps import MEAN_RADIUS, gaussian_scale, turn_constant
 from voile_geo.planar.zones import Zones
 
-__all__ = ["WAY_SHOWN", "CostliestPublishedTrip", "Promise", "guarantee"]
+__all__ = [
+    "WAY_SHOWN",
+    "CostliestPublishedTrip",
+    "Promise",
+    "costliest_of",
+    "displacement_told",
+    "guarantee",
+    "protects_nothing",
+    "refuse_row_budget",
+    "told_of_thinning",
+]
+
 
 _COMMON = (
     "trips, times and the number of reports are public, and tell nothing about places; reports of "
@@ -360,3 +378,53 @@ def _assumes(promise: Promise) -> tuple[str, ...]:
 def _plain(value: float) -> float:
     """Six digits."""
     return float(f"{float(value):.6g}")
+
+
+def costliest_of(
+    trips: TripAccounts, delta: float, distribution: LossDistribution | None
+) -> CostliestPublishedTrip:
+    """The trip of the largest epsilon; private until the release appears, public afterwards."""
+    alike = {distribution: trips.alike} if distribution else {}
+    most, epsilon = largest_epsilon(trips.epsilon, trips.squared_mu, delta, alike)
+    return CostliestPublishedTrip(int(trips.reports[most]), epsilon)
+
+
+def protects_nothing(whose: str, epsilon: float, distance: float) -> str:
+    """That the epsilon of a trip or a vehicle is no protection."""
+    return (
+        f"the costliest {whose} has epsilon = {epsilon:,.4g} at {distance:g} m, and above "
+        f"{PROTECTS_NOTHING_ABOVE:g} such a number protects nothing: only attacks tell how well it "
+        "is hidden; more noise, or fewer reports (every), cost less"
+    )
+
+
+def told_of_thinning(moved: Relocated) -> Iterator[str]:
+    """How many reports were left out, and why."""
+    if moved.thinned:
+        yield (
+            "reports left out, which came too soon after another one or which no budget buys: "
+            f"{moved.thinned:,}"
+        )
+    if moved.near:
+        yield (
+            "reports left out because they were shown too near to the one before; they are paid "
+            f"for: {moved.near:,}"
+        )
+
+
+def displacement_told(zones: Zones) -> str:
+    """How far positions are moved on average."""
+    epsilons = zones.epsilons()
+    near, far = MEAN_RADIUS / epsilons.max(), MEAN_RADIUS / epsilons.min()
+    metres = f"{near:,.0f}" if near == far else f"{near:,.0f} to {far:,.0f}"
+    return f"moved by {metres} m on average"
+
+
+def refuse_row_budget(table: PrivateTable) -> None:
+    """Raise ``PlanError`` for a budget of rows, which this method does not spend."""
+    if table.plan.budget is not None:
+        msg = (
+            "[budget] is about rows, and this method spends the budgets of trips; leave it out, "
+            "and name a fleet and a budget in [method]"
+        )
+        raise PlanError(msg)

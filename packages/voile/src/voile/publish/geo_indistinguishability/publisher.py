@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.disclosure.moved import StatedRoadMap
-from voile.publish.capabilities import Capabilities
-from voile.publish.geo_indistinguishability.decision import DECIMALS, DrawnMechanism
 from voile.publish.geo_indistinguishability.parameters import (
+    DECIMALS,
+    DrawnMechanism,
     Mechanism,
     Metres,
     Place,
@@ -27,17 +27,15 @@ from voile.publish.geo_indistinguishability.parameters import (
 from voile.publish.geo_indistinguishability.promise import (
     CostliestPublishedTrip,
     Promise,
-    guarantee,
-)
-from voile.publish.geo_indistinguishability.showing import Showing, roles_of
-from voile.publish.geo_indistinguishability.telling import (
     costliest_of,
     displacement_told,
+    guarantee,
     protects_nothing,
     refuse_row_budget,
     told_of_thinning,
 )
-from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.publish.geo_indistinguishability.showing import Showing, roles_of
+from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
@@ -48,7 +46,7 @@ from voile.table.private import PrivateTable
 from voile_base.errors import PlanError, nearest
 from voile_base.randomness import Randomness
 from voile_base.values.value import Says
-from voile_geo.planar.losses import LossDistribution, Noise
+from voile_geo.planar.costs import LossDistribution, Noise
 from voile_geo.planar.pricing import TripPrice
 from voile_geo.planar.zones import Zones
 
@@ -167,8 +165,8 @@ class GeoIndistinguishability(SingleRelease):
 
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""
+        from voile_geo.planar.field import Trips  # noqa: PLC0415
         from voile_geo.planar.noise import perturb  # noqa: PLC0415 - compiled
-        from voile_geo.planar.trips import Trips  # noqa: PLC0415
 
         one, start = np.zeros(1), np.array([0, 1])
         word = np.zeros(1, np.uint64)

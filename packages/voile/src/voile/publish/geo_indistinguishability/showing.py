@@ -20,14 +20,13 @@ from voile.disclosure.moved import (
     TurningLaplace,
 )
 from voile.disclosure.shown import Disclosure, Shown
-from voile.publish.geo_indistinguishability.decision import DECIMALS, DrawnMechanism
-from voile.publish.geo_indistinguishability.mapped import MappedRadii
+from voile.publish.geo_indistinguishability.parameters import DECIMALS, DrawnMechanism, MappedRadii
 from voile.publish.shown import exactly, shown_roles
 from voile.schema.plan import Plan
 from voile.table.private import PrivateTable
 from voile.table.trips.relocating import REMAINING
 from voile_geo.planar import noise as planar
-from voile_geo.planar.staying import STILL
+from voile_geo.planar.field import STILL
 from voile_geo.planar.zones import Zones
 
 __all__ = ["Showing", "road_map"]

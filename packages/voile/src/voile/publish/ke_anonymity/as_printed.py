@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.ke_anonymity.exact import exact_blocks
+from voile.publish.ke_anonymity.searches import exact_blocks
 from voile_base.errors import PlanError
 
 __all__ = ["AS_PRINTED", "MAXIMUM_VALUES", "printed_blocks"]

@@ -33,14 +33,14 @@ from numpy.typing import NDArray
 
 from voile.models.waiting import NONE_REFUSED, Fate, Pool, Refused, WaitingRule
 from voile.publish.ke_anonymity.as_printed import AS_PRINTED, printed_blocks
-from voile.publish.ke_anonymity.exact import exact_blocks
-from voile.publish.ke_anonymity.full_cover import (
+from voile.publish.ke_anonymity.searches import (
     Adversary,
+    exact_blocks,
     full_cover_blocks,
+    narrow_blocks,
     one_block_of_fresh,
+    optimal_blocks,
 )
-from voile.publish.ke_anonymity.narrow import narrow_blocks
-from voile.publish.ke_anonymity.static import optimal_blocks
 from voile.release.history import Blocks, Version
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.decisions import BlockAssignment

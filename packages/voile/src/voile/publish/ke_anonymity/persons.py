@@ -48,10 +48,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.publish.contribution import assumed_of_units, known_rows, stated_unit
 from voile.publish.ke_anonymity.cuts import best_cuts, blocks_of
 from voile.publish.ke_anonymity.decision import Decision, KETerms, decide
 from voile.publish.ke_anonymity.statement import guarantee
-from voile.publish.protected import assumed_of_units, known_rows, stated_unit
 from voile.release.claims import KEAnonymityClaim
 from voile.release.release import Guarantee
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of, unscaled

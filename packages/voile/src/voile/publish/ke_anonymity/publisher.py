@@ -45,15 +45,8 @@ from pydantic import AfterValidator, Field
 from voile.disclosure.permuted import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.waiting import Refused
-from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.ke_anonymity.as_printed import AS_PRINTED
 from voile.publish.ke_anonymity.decision import Decision, KETerms, Search, decide
-from voile.publish.ke_anonymity.full_cover import Adversary
-from voile.publish.ke_anonymity.patience import (
-    BATCH_OF_K,
-    held_back,
-    refuse_other_rule,
-)
 from voile.publish.ke_anonymity.persons import (
     decide_of_persons,
     guarantee_of_persons,
@@ -61,12 +54,22 @@ from voile.publish.ke_anonymity.persons import (
     refuse_series_of_persons,
     units_of_values,
 )
+from voile.publish.ke_anonymity.searches import Adversary
 from voile.publish.ke_anonymity.statement import (
+    BATCH_OF_K,
     guarantee,
+    held_back,
     infeasible_first,
     infeasible_next,
+    refuse_other_rule,
 )
-from voile.publish.publisher import refuse_ranking, refuse_telling_quasi_identifiers
+from voile.publish.publisher import (
+    Capabilities,
+    MethodCard,
+    Parameter,
+    refuse_ranking,
+    refuse_telling_quasi_identifiers,
+)
 from voile.publish.shown import exactly
 from voile.release.check import check_against_history, check_values_of_units
 from voile.release.history import Blocks, History, SeriesTerms, Version, now

@@ -15,6 +15,41 @@ Cost: the clusters of all K come from one dynamic programme; each K then costs O
 pairs of sensitive and other values (``measured``), and one set of columns, O(g log g) for g
 combinations of all columns unless the set was met before.  To say what each limit would need, it
 takes O(log m) further sets a K, of m columns.  All of it is private.
+
+Which quasi-identifiers are permuted: three groups of columns, and a rank among the third.
+
+- QIB: at most two values.  Stays;
+- QIA: strongly tied to the sensitive columns.  Stays, so that the tie can be studied;
+- QIC: weakly tied.  May be permuted at little cost.
+
+``rule = "mutual-information"`` measures the tie itself: the share of a column's entropy that the
+clusters of sensitive values explain, adjusted for chance (``voile.models.permutation``).  It is not
+divided by the entropy of the clusters, which grows with their number and lets ties fall again.
+Without the adjustment a column of many values looks tied to anything: in 4,369 rows of the Adult
+census and 6 clusters of working hours, a sampling weight that says nothing about anybody scores
+0.26 where normalized by the mean of both entropies, and age 0.05.  Weakest tie first.
+
+``rule = "entropy"`` is the seed's: entropy H(x) > H0 makes a column QIC.  It tells how spread a
+column is and not how it is tied to another.  Highest entropy first.
+
+The measures are of counts within clusters, which the release shows anyway: permuting does not
+change them.  Where persons have several rows, what is decided by are measures of what their rows
+weigh (``schema.persons``), which nobody sees; those that a release states are still of its rows.
+
+Quasi-identifiers within the clusters of many divisions of the same rows, measured at once.
+
+What ``columns.ClusteredColumn`` measures of one column in one division is measured here of all
+columns in all divisions, without building the counts of any: the same numbers, up to the order of
+sums.
+
+Algorithm: the pairs of a column stand by value.  For each division one pass adds the rows of each
+value up by cluster, in an array with one entry a cluster, and sums c ln c and ln c! over them.
+What chance makes of the tie of a cluster depends on its rows alone, so that it is computed once for
+each number of rows that occurs, and not once for each division.
+
+Cost: O(D p) for D divisions and p pairs of sensitive and other values, and
+``models.hypergeometric`` for all the sizes of clusters that occur.  Memory: D labels for each
+combination of sensitive values.  All of it is private.
 """
 
 from __future__ import annotations
@@ -22,19 +57,317 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cached_property
+from math import lgamma, log
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.permutation import entropy, expected_divergence, whole_column_log_probability
-from voile.publish.m_shuffle.columns import ClusteredColumn, Kind, Rule
-from voile.publish.m_shuffle.measured import MeasuredColumn, measured_columns
-from voile.publish.m_shuffle.sensitive import Labels
+from voile.models.permutation import (
+    PairCounts,
+    adjusted_information,
+    chance_per_row,
+    chance_shares,
+    constant_clusters,
+    entropy,
+    expected_divergence,
+    log_arrangements,
+    log_factorials,
+    whole_column_log_probability,
+    whole_counts,
+)
+from voile.publish.m_shuffle.clustering import Labels
 from voile.table.summaries import CombinationCounts, GroupCounts
-from voile_base.errors import InfeasibleError
+from voile_base.compiled import njit
+from voile_base.errors import InfeasibleError, PlanError
 
-__all__ = ["Division", "Probability", "ShuffleChoice", "ShuffleLimits", "choose", "log_probability"]
+__all__ = [
+    "ClusteredColumn",
+    "Division",
+    "Kind",
+    "Probability",
+    "Rule",
+    "RuleName",
+    "ShuffleChoice",
+    "ShuffleLimits",
+    "choose",
+    "log_probability",
+    "measured_columns",
+    "weakest",
+]
+
+
+RuleName = Literal["mutual-information", "entropy"]
+Kind = Literal["QIA", "QIB", "QIC"]
+_DIGITS = 12
+"""Decimals in which ties and entropies are ranked."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredColumn:
+    """A quasi-identifier within clusters of rows, and what one can say of it."""
+
+    name: str
+    pairs: PairCounts
+    """Of cluster and value."""
+
+    @classmethod
+    def of(cls, counts: GroupCounts) -> ClusteredColumn:
+        """From counts by cluster."""
+        return cls(counts.column, PairCounts(counts.group, counts.value, counts.rows, counts.whole))
+
+    @classmethod
+    def merged(cls, counts: GroupCounts, labels: NDArray[np.int64]) -> ClusteredColumn:
+        """From counts by combination of sensitive values; ``labels`` has the cluster of each."""
+        values = int(counts.value.max(initial=-1)) + 1
+        key = labels[counts.group] * values + counts.value
+        found, index = np.unique(key, return_inverse=True)
+        rows = np.bincount(index, weights=counts.rows).astype(np.int64)
+        pairs = PairCounts(found // values, found % values, rows, counts.whole)
+        return cls(counts.column, pairs)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many values the column holds."""
+        return int(np.count_nonzero(self.pairs.second_rows))
+
+    @property
+    def entropy(self) -> float:
+        """How spread the column is, in nats."""
+        return self.pairs.second_entropy
+
+    @cached_property
+    def tie(self) -> float:
+        """How strongly it is tied to the clusters, from 0, as by chance, to 1."""
+        return max(0.0, self.pairs.adjusted_information)
+
+    @cached_property
+    def log_arrangements(self) -> float:
+        """Log of the number of arrangements that permuting it within clusters can give."""
+        return log_arrangements(self.pairs)
+
+    @property
+    def chance_per_row(self) -> float:
+        """Expected share of rows that get their own value back."""
+        return chance_per_row(self.pairs)
+
+    @property
+    def constant_clusters(self) -> int:
+        """Clusters in which it holds one value."""
+        return constant_clusters(self.pairs)
+
+    def document(self, kind: Kind, *, permuted: bool) -> dict[str, float | str]:
+        """What ``release.json`` says of the column."""
+        said: dict[str, float | str] = {
+            "group": kind,
+            "entropy": self.entropy,
+            "tie": self.tie,
+            "normalized_mutual_information": self.pairs.normalized_information,
+        }
+        if permuted:
+            said["log_arrangements"] = self.log_arrangements
+            said["chance_per_row"] = self.chance_per_row
+        return said
+
+
+class Tied(Protocol):
+    """What a rule looks at."""
+
+    @property
+    def distinct(self) -> int:
+        """How many values the column holds."""
+
+    @property
+    def entropy(self) -> float:
+        """How spread it is, in nats."""
+
+    @property
+    def tie(self) -> float:
+        """How strongly it is tied to the clusters, 0 to 1."""
+
+
+AnyTied = TypeVar("AnyTied", bound=Tied)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What divides quasi-identifiers into three groups."""
+
+    name: RuleName
+    threshold: float
+    """A tie above it is strong; an entropy above it, in nats, makes a column QIC."""
+
+    def kind(self, column: Tied) -> Kind:
+        """The group of a column."""
+        if column.distinct <= 2:
+            return "QIB"
+        if self.name == "entropy":
+            return "QIC" if column.entropy > self.threshold else "QIA"
+        return "QIA" if column.tie > self.threshold else "QIC"
+
+    def ranked(self, columns: Sequence[AnyTied]) -> list[AnyTied]:
+        """The QIC columns, what to permute first in front; equals by entropy, then as given.
+
+        Equal is what differs by rounding alone.
+        """
+        weak = [column for column in columns if self.kind(column) == "QIC"]
+        if self.name == "entropy":
+            return sorted(weak, key=lambda column: -round(column.entropy, _DIGITS))
+        return sorted(
+            weak, key=lambda column: (round(column.tie, _DIGITS), -round(column.entropy, _DIGITS))
+        )
+
+    @property
+    def parameter(self) -> str:
+        """The name of the threshold in a plan."""
+        return "entropy_threshold" if self.name == "entropy" else "tie_threshold"
+
+
+def weakest(
+    columns: Sequence[ClusteredColumn], rule: Rule, wanted: int | None
+) -> list[ClusteredColumn]:
+    """The first ``wanted`` QIC columns by rank, or all of them.
+
+    Raises ``PlanError`` where there are none, or fewer than are wanted.
+    """
+    ranked = rule.ranked(columns)
+    if ranked and (wanted is None or wanted <= len(ranked)):
+        return ranked[:wanted]
+    kinds = [rule.kind(column) for column in columns]
+    binary, strong = kinds.count("QIB"), kinds.count("QIA")
+    measure = "an entropy of at most" if rule.name == "entropy" else "a tie to the clusters above"
+    mend = "lower" if rule.name == "entropy" else "raise"
+    few = f"only {len(ranked)} quasi-identifiers are" if ranked else "no quasi-identifier is"
+    asked = f"columns = {wanted}, but {few}" if ranked else few
+    msg = (
+        f"{asked} weakly tied to the sensitive columns (QIC): of {len(columns)}, {binary} hold at "
+        f"most two values (QIB), and {strong} have {measure} {rule.parameter} = "
+        f"{rule.threshold:g} (QIA); {mend} {rule.parameter}, or name in columns what to permute"
+    )
+    raise PlanError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class _MeasuredColumn:
+    """A quasi-identifier within the clusters of one division; see ``columns.ClusteredColumn``."""
+
+    name: str
+    distinct: int
+    entropy: float
+    tie: float
+    conditional_entropy: float
+    """Where the cluster is known, in nats."""
+    log_arrangements: float
+
+
+def measured_columns(
+    columns: Sequence[GroupCounts], rows: NDArray[np.int64], divisions: Sequence[Labels]
+) -> list[list[_MeasuredColumn]]:
+    """All columns, for each division.
+
+    ``columns`` are counted by combination of sensitive values, all by rows or all by what these
+    weigh, ``rows`` are those of each combination, shape (g,), and a division has the cluster of
+    each, from 0, none left out.
+    """
+    whole = columns[0].whole
+    clusters = [_rows_of(labels, rows) for labels in divisions]
+    counted = [whole_counts(each, whole) for each in clusters]
+    sizes, index = np.unique(np.concatenate(counted), return_inverse=True)
+    indices = np.split(index, np.cumsum([len(each) for each in clusters])[:-1])
+    within = [
+        _Division(labels, its_indices, entropy(its_rows, whole), log_factorials(its_rows, whole))
+        for labels, its_indices, its_rows in zip(divisions, indices, clusters, strict=True)
+    ]
+    by_column = [_measured(column, sizes, within) for column in columns]
+    return [list(measured) for measured in zip(*by_column, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Division:
+    """What all columns within the clusters of a division share."""
+
+    labels: Labels
+    sizes: NDArray[np.int64]
+    """Shape (k,): the index of the rows of each cluster among all sizes of clusters."""
+    entropy: float
+    log_factorials: float
+
+
+def _measured(
+    column: GroupCounts, sizes: NDArray[np.int64], divisions: Sequence[_Division]
+) -> list[_MeasuredColumn]:
+    """One column, for each division; ``sizes`` are the rows that clusters of any have."""
+    value_rows = _rows_of(column.value, column.rows)
+    value_rows = value_rows[value_rows > 0]
+    whole = column.whole
+    total, spread = int(value_rows.sum()) / whole, entropy(value_rows, whole)
+    met = whole_counts(value_rows, whole)
+    chance = np.zeros(len(sizes))
+    chance[sizes > 0] = chance_shares(sizes[sizes > 0], met[met > 0])
+    by_value = np.argsort(column.value, kind="stable")
+    value, group, rows = (part[by_value] for part in (column.value, column.group, column.rows))
+    found = []
+    for division in divisions:
+        clusters = len(division.sizes)
+        entropic, logs, cells = _summed(value, group, rows, whole, division.labels, clusters)
+        joint = max(0.0, log(total) - entropic / total)
+        by_chance = float(chance[division.sizes].sum())
+        tie = adjusted_information((division.entropy, spread), joint, by_chance)
+        # Exactly 0 where every cluster holds one value.
+        arrangements = max(0.0, division.log_factorials - logs) if cells > clusters else 0.0
+        found.append(
+            _MeasuredColumn(
+                name=column.column,
+                distinct=len(value_rows),
+                entropy=spread,
+                tie=max(0.0, tie),
+                conditional_entropy=max(0.0, joint - division.entropy),
+                log_arrangements=arrangements,
+            )
+        )
+    return found
+
+
+def _rows_of(codes: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of each code."""
+    return np.bincount(codes, weights=rows).astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _summed(
+    value: NDArray[np.int64],
+    group: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    whole: int,
+    labels: Labels,
+    clusters: int,
+) -> tuple[float, float, int]:
+    """Of the rows c of each cluster and value: sums of c ln c and ln c!, and how many there are.
+
+    Rows may be weights, ``whole`` parts to one.  Pairs ascend by value.
+    """
+    added = np.zeros(clusters, dtype=np.int64)
+    entropic, logs, cells = 0.0, 0.0, 0
+    start, pairs = 0, len(value)
+    while start < pairs:
+        end = start
+        while end < pairs and value[end] == value[start]:
+            added[labels[group[end]]] += rows[end]
+            end += 1
+        for i in range(start, end):
+            cluster = labels[group[i]]
+            if added[cluster] == 0:
+                continue  # counted at an earlier pair
+            count = added[cluster] / whole
+            added[cluster] = 0
+            cells += 1
+            if count != 1.0:
+                entropic += count * log(count)
+                logs += lgamma(count + 1.0)
+        start = end
+    return entropic, logs, cells
+
 
 Probability = Literal["arrangements", "paper"]
 """What counts as a guess: one of the distinct arrangements, or the seed's (1/n)^n a column."""
@@ -78,7 +411,7 @@ class ShuffleLimits:
 
 
 def log_probability(
-    permuted: Sequence[ClusteredColumn] | Sequence[MeasuredColumn],
+    permuted: Sequence[ClusteredColumn] | Sequence[_MeasuredColumn],
     rows: int,
     probability: Probability,
 ) -> float:
@@ -111,14 +444,14 @@ def choose(
 
 
 @dataclass(frozen=True, eq=False)
-class _Division:
+class _ChosenDivision:
     """QIC columns within the clusters of one division."""
 
     labels: Labels
     clusters: int
     kinds: Mapping[str, Kind]
     """Of all columns."""
-    ranked: Sequence[MeasuredColumn]
+    ranked: Sequence[_MeasuredColumn]
     log_probabilities: Sequence[float]
     """Of the first column, the first two and so on; none is above the one before."""
 
@@ -127,11 +460,11 @@ class _Division:
 class _Candidate:
     """The first so many columns of the rank in a division."""
 
-    division: _Division
+    division: _ChosenDivision
     number: int
 
     @property
-    def columns(self) -> Sequence[MeasuredColumn]:
+    def columns(self) -> Sequence[_MeasuredColumn]:
         return self.division.ranked[: self.number]
 
     @property
@@ -150,7 +483,7 @@ class _Search:
     columns: Sequence[GroupCounts]
     together: CombinationCounts
     limits: ShuffleLimits
-    divisions: Sequence[_Division]
+    divisions: Sequence[_ChosenDivision]
     """Fewest clusters first; those in which some column is weakly tied."""
     _kept: dict[frozenset[str], float] = field(default_factory=dict)
 
@@ -176,7 +509,7 @@ class _Search:
             ]
             # k-means in several dimensions may make fewer clusters than it was asked for.
             kinds = {column.name: rule.kind(column) for column in measured}
-            divisions.append(_Division(label, int(label.max()) + 1, kinds, ranked, least))
+            divisions.append(_ChosenDivision(label, int(label.max()) + 1, kinds, ranked, least))
         return cls(columns, together, limits, [each for each in divisions if each.ranked])
 
     def hidden(self) -> list[_Candidate]:
@@ -194,7 +527,7 @@ class _Search:
         found = [_Candidate(division, number) for division, number in most if number]
         return sorted(found, key=lambda candidate: candidate.number)
 
-    def _most(self, division: _Division) -> int:
+    def _most(self, division: _ChosenDivision) -> int:
         """How many columns do not diverge too far."""
 
         def divergence(number: int) -> float:

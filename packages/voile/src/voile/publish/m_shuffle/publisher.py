@@ -15,18 +15,25 @@ from pydantic_core import PydanticCustomError
 from voile.disclosure.permuted import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.permutation import chance_information
-from voile.publish.capabilities import Capabilities, MethodCard, Parameter
-from voile.publish.m_shuffle.clustering import Clustering, Start, clustering_of, fixed_ranges
-from voile.publish.m_shuffle.columns import ClusteredColumn, Rule, RuleName, weakest
+from voile.publish.m_shuffle.clustering import (
+    Clustering,
+    SensitiveValues,
+    Start,
+    clustering_of,
+    fixed_ranges,
+)
 from voile.publish.m_shuffle.decision import (
+    ClusteredColumn,
     Division,
     Probability,
+    Rule,
+    RuleName,
     ShuffleChoice,
     ShuffleLimits,
     choose,
     log_probability,
+    weakest,
 )
-from voile.publish.m_shuffle.sensitive import SensitiveValues
 from voile.publish.m_shuffle.wording import (
     guarantee,
     named,
@@ -35,6 +42,9 @@ from voile.publish.m_shuffle.wording import (
     published_decision,
 )
 from voile.publish.publisher import (
+    Capabilities,
+    MethodCard,
+    Parameter,
     SingleRelease,
     refuse_ranking,
     refuse_telling_quasi_identifiers,
@@ -231,8 +241,8 @@ class MShuffle(SingleRelease):
 
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""
-        from voile.publish.m_shuffle.measured import measured_columns  # noqa: PLC0415 - compiled
-        from voile.publish.m_shuffle.segments import optimal_segments  # noqa: PLC0415 - compiled
+        from voile.publish.m_shuffle.clustering import optimal_segments  # noqa: PLC0415 - compiled
+        from voile.publish.m_shuffle.decision import measured_columns  # noqa: PLC0415 - compiled
 
         whole = np.arange(2, dtype=np.int64)
         optimal_segments(whole.astype(np.float64), np.ones(2), 0 * whole, 1)

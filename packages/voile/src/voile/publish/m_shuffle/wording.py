@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from voile.models.permutation import whole_column_log_probability
-from voile.publish.m_shuffle.columns import ClusteredColumn
-from voile.publish.m_shuffle.decision import Division, ShuffleChoice
-from voile.publish.m_shuffle.sensitive import Labels, SensitiveValues
-from voile.publish.protected import assumed_of_units, stated_unit
+from voile.publish.contribution import assumed_of_units, stated_unit
+from voile.publish.m_shuffle.clustering import Labels, SensitiveValues
+from voile.publish.m_shuffle.decision import ClusteredColumn, Division, ShuffleChoice
 from voile.release.claims import PermutationWithinClusters
 from voile.release.release import Guarantee
 from voile.schema.numbers import json_number, unscaled

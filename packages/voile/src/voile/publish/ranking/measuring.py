@@ -27,8 +27,8 @@ from voile.publish.ranking.groups import Group, SearchTerms
 from voile.publish.shown import Spans, exactly, recoded
 from voile.release.check import GuaranteeBrokenError
 from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.hierarchy.ranks import ranks_in_order
 from voile.schema.numbers import ExactNumbers
-from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.best_rows import in_one_unit
 from voile.table.decisions import RecodedColumn

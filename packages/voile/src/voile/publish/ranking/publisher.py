@@ -42,10 +42,9 @@ import numpy as np
 from pydantic import Field, Strict
 
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.generalization.statement import refuse_series, series_terms
 from voile.publish.generalization.terms import AskedCriteria, AskedDiversity, Demands, Diversity
-from voile.publish.publisher import SingleRelease
+from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.publish.ranking.decision import CountedTop, Ranked, follow, rank, shown_columns
 from voile.publish.ranking.groups import Remnant, Search, SearchTerms, Ties
 from voile.publish.ranking.lasting import LastingQuery, lasting_boxes

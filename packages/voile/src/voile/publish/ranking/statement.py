@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voile.publish.contribution import assumed_of_units, known_rows, stated_unit
 from voile.publish.generalization.statement import (
     number_of_rows,
     refuse_criteria_of_series,
     told_of_withheld,
 )
 from voile.publish.generalization.terms import Demands, Diversity
-from voile.publish.protected import assumed_of_units, known_rows, stated_unit
 from voile.publish.ranking.groups import RankedBoxes, SearchTerms, Ties
 from voile.release.claims import RankingClaim
 from voile.release.release import Guarantee

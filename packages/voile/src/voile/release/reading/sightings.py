@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from voile.disclosure.evidence import Evidence, Labels
 from voile.disclosure.permuted import PermutedEvidence, group_counts
 from voile.release.reading.rows import (
+    ColumnView,
     People,
     PublishedRows,
     finite,
     known_columns,
     texts_of,
 )
-from voile.release.reading.views import ColumnView
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.alignment import common_codes
 from voile.table.arrays import text_values

@@ -21,7 +21,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from voile.report.words import clipped, percent, printable, short_number, width_of
-from voile_base.plotting import require_plotting
+from voile_base.ondemand import require_plotting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

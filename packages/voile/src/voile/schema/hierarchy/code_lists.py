@@ -38,9 +38,10 @@ from typing import Annotated, Literal, get_args
 
 import numpy as np
 
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.levels import (
+from voile.schema.hierarchy.generalized import (
     EVERYTHING,
+    BoundHierarchy,
+    DistinctValues,
     Level,
     and_others,
     as_they_are,

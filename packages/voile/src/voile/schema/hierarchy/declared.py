@@ -24,13 +24,17 @@ from pydantic import Field
 
 from voile.schema.hierarchy.code_lists import CODE_LISTS, CodeList, CodeListName
 from voile.schema.hierarchy.dates import Dates, Periods
-from voile.schema.hierarchy.files import read_taxonomy
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.schema.hierarchy.generalized import (
+    SMALLEST_SHARE,
+    BoundHierarchy,
+    DistinctValues,
+    as_they_are,
+    bind_levels,
+    everything,
+)
 from voile.schema.hierarchy.intervals import Intervals
-from voile.schema.hierarchy.levels import SMALLEST_SHARE, as_they_are, bind_levels, everything
 from voile.schema.hierarchy.prefixes import Kept, Prefixes
-from voile.schema.hierarchy.taxonomy import Taxonomy
-from voile.schema.hierarchy.tree import read_tree, tree_of
+from voile.schema.hierarchy.taxonomy import Taxonomy, read_taxonomy, read_tree, tree_of
 from voile_base.errors import PlanError
 from voile_base.values.value import Says, checked
 

@@ -2,18 +2,42 @@
 
 Every kind of hierarchy ends in the same plain value: for each level, the generalized values and,
 for each of the d distinct values of the column, which of them it becomes.  Methods see only that.
+
+Levels of a bound hierarchy, built alike for every kind of hierarchy.
+
+A kind of hierarchy says what each of the p values that are not missing becomes at each level;
+``bind_levels`` adds the missing value.  It stays a value of its own at every level but the last,
+and there too unless the last level is one value that covers the whole domain: whoever reads "*",
+or an interval as wide as the public bounds, learns nothing, and so may stand for a missing value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
 
-__all__ = ["BoundHierarchy", "DistinctValues", "GeneralizedValues"]
+__all__ = [
+    "EVERYTHING",
+    "SMALLEST_SHARE",
+    "BoundHierarchy",
+    "DistinctValues",
+    "GeneralizedValues",
+    "Level",
+    "and_others",
+    "as_they_are",
+    "bind_levels",
+    "everything",
+    "labelled",
+    "present",
+    "used_texts",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,3 +100,97 @@ class BoundHierarchy:
     def height(self) -> int:
         """The highest level; level 0 is the lowest."""
         return len(self.codes) - 1
+
+
+EVERYTHING = "*"
+"""What a value is published as where nothing is said about it."""
+
+SMALLEST_SHARE = 2.0**-53
+"""What one value covers of a domain that nobody declared: too little to count, and not nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """What the p values that are not missing become, one of q generalized values each."""
+
+    codes: NDArray[Any]
+    """Shape (p,)."""
+    values: GeneralizedValues
+
+
+def present(values: DistinctValues) -> tuple[str, ...]:
+    """The texts of the p values that are not missing."""
+    return tuple(text for text in values.texts if text is not None)
+
+
+def as_they_are(count: int, share: float | NDArray[np.float64]) -> Level:
+    """The lowest level: ``count`` values, each of which stays as it is."""
+    return Level(np.arange(count), GeneralizedValues(np.broadcast_to(share, count)))
+
+
+def everything(count: int, bounds: tuple[Decimal, Decimal] | None = None) -> Level:
+    """The highest level: one value for all, the public bounds where there are any."""
+    whole = np.ones(1)
+    if bounds is None:
+        return Level(np.zeros(count, np.int32), GeneralizedValues(whole, (EVERYTHING,)))
+    low, high = (ExactNumbers.of([bound]) for bound in bounds)
+    return Level(np.zeros(count, np.int32), GeneralizedValues(whole, low=low, high=high))
+
+
+def used_texts(codes: NDArray[Any], texts: Sequence[str], share: NDArray[np.float64]) -> Level:
+    """A level with those of the declared ``texts`` that some value becomes."""
+    used, codes = np.unique(codes, return_inverse=True)
+    return Level(codes, GeneralizedValues(share[used], tuple(texts[index] for index in used)))
+
+
+def labelled(labels: Sequence[str], share: NDArray[np.float64]) -> Level:
+    """A level from the label of each of the p values and the share that the label covers."""
+    indices: dict[str, int] = {}
+    codes = np.array([indices.setdefault(label, len(indices)) for label in labels], np.int32)
+    of_label = np.empty(len(indices))
+    of_label[codes] = share
+    return Level(codes, GeneralizedValues(of_label, tuple(indices)))
+
+
+def bind_levels(
+    column: str, values: DistinctValues, levels: Sequence[Level], leaf_share: float
+) -> BoundHierarchy:
+    """The levels with the missing value added, whose share is ``leaf_share``."""
+    if values.missing:
+        *lower, top = levels
+        levels = [*(_with_missing(level, leaf_share) for level in lower), _topped(top, leaf_share)]
+    return BoundHierarchy(
+        column=column,
+        codes=tuple(level.codes.astype(np.int32) for level in levels),
+        values=tuple(_within_shares(level.values) for level in levels),
+    )
+
+
+def _with_missing(level: Level, leaf_share: float) -> Level:
+    shown = level.values
+    values = GeneralizedValues(
+        share=np.concatenate(([leaf_share], shown.share)),
+        texts=None if shown.texts is None else (None, *shown.texts),
+        low=shown.low,
+        high=shown.high,
+        missing=True,
+    )
+    return Level(np.concatenate(([0], level.codes + 1)), values)
+
+
+def _topped(level: Level, leaf_share: float) -> Level:
+    if len(level.values) == 1 and level.values.share[0] == 1:
+        return Level(np.zeros(len(level.codes) + 1), level.values)
+    return _with_missing(level, leaf_share)
+
+
+def _within_shares(values: GeneralizedValues) -> GeneralizedValues:
+    share = np.clip(values.share, SMALLEST_SHARE, 1.0)
+    return GeneralizedValues(share, values.texts, values.low, values.high, values.missing)
+
+
+def and_others(count: int) -> str:
+    """That so many other values are meant besides one that is named, in words; nothing for none."""
+    if not count:
+        return ""
+    return f" and {count:,} other value{'' if count == 1 else 's'}"

@@ -37,8 +37,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
-from voile.schema.hierarchy.levels import Level, as_they_are, bind_levels, everything
+from voile.schema.hierarchy.generalized import (
+    BoundHierarchy,
+    DistinctValues,
+    GeneralizedValues,
+    Level,
+    as_they_are,
+    bind_levels,
+    everything,
+)
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile_base.errors import PlanError, TableError
 from voile_base.values.value import Exact, Says, Several, checked

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.levels import (
+from voile.schema.hierarchy.generalized import (
     EVERYTHING,
     SMALLEST_SHARE,
+    BoundHierarchy,
+    DistinctValues,
     Level,
     as_they_are,
     bind_levels,

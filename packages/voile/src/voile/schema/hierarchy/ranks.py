@@ -12,6 +12,8 @@ depend on the data, and a range never joins texts that are no neighbours.
 Shares.  Each text of the order covers one q-th of the domain.
 
 Cost: O(d log q) for d distinct values.
+
+Texts with a declared order: the numbers that they count as.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.levels import (
+from voile.schema.hierarchy.generalized import (
+    BoundHierarchy,
+    DistinctValues,
     Level,
     as_they_are,
     bind_levels,
@@ -31,9 +35,9 @@ from voile.schema.hierarchy.levels import (
     labelled,
     present,
 )
-from voile_base.errors import PlanError
+from voile_base.errors import PlanError, TableError
 
-__all__ = ["Ranks"]
+__all__ = ["Ranks", "ranks_in_order"]
 
 
 @dataclass(frozen=True)
@@ -101,3 +105,25 @@ class Ranks:
         of_run = np.array([high - low + 1 for low, high in runs]) / len(self.order)
         run = np.searchsorted(starts, places, side="right") - 1
         return labelled([names[each] for each in run.tolist()], of_run[run])
+
+
+def ranks_in_order(column: str, order: Sequence[str], values: DistinctValues) -> NDArray[np.int64]:
+    """The rank of each distinct value in the order, from 1, shape (d,).
+
+    Raises ``TableError`` where a value is missing or does not stand in it.
+    """
+    if values.missing:
+        msg = (
+            f"column {column!r} misses some values, and a missing value has no rank in an order; "
+            f'fill them in, or declare [columns.{column}] nulls = "drop"'
+        )
+        raise TableError(msg)
+    rank = {text: number for number, text in enumerate(order, 1)}
+    unknown = sum(text not in rank for text in values.texts)
+    if unknown:
+        msg = (
+            f"[columns.{column}] order: {unknown} of the {len(values)} different values of the "
+            "column do not stand in it; name every value, the lowest first"
+        )
+        raise TableError(msg)
+    return np.array([rank[str(text)] for text in values.texts], dtype=np.int64)

@@ -21,8 +21,8 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from voile.schema.dates import has_time
 from voile.schema.hierarchy.code_lists import CodeList, public_list
+from voile.schema.hierarchy.dates import has_time
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan
 from voile_base.values.toml import toml_text

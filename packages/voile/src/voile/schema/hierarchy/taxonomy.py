@@ -12,20 +12,52 @@ Values are compared as texts; numbers that read differently (``37`` and ``37.0``
 numbers, truth values in any case.
 
 Cost: one pass over the list when it is made, one look-up for each distinct value to bind it.
+
+Hierarchies in files, one line for each value: the value, its group, the group of that, ...
+
+The form of ARX: no header, ``;`` between fields, the value first, the widest group last.  Tabs,
+commas and bars may stand between fields too; the separator is the first of ``;``, tab, ``,`` and
+``|`` that stands in every line.  Fields may be quoted, lines end in any usual way, blank lines are
+skipped, and a byte-order mark is no obstacle.
+
+Hierarchies as trees whose branches may end at different depths.
+
+Levels are counted from the root, so that a level is a cut through the tree at one depth.  A branch
+that ends above that depth repeats its last node, the value itself:
+
+    Private;*                                    Private         Private       *
+    Federal-gov;Government;*      stands for     Federal-gov     Government    *
+    Local-gov;Government;*                       Local-gov       Government    *
+
+(Repeating the group in its place would make ``Private`` a ``*`` beside ``Government``, two groups
+one of which contains the other.)  A tree is read from a file such as the one above, or stands in
+the plan:
+
+    [columns.workclass.tree]
+    Government = ["Federal-gov", "Local-gov"]
+    Private    = []
+
+Keys are groups, lists hold values, tables hold groups of groups; an empty list makes its key a
+value.  The root above it all is ``*``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.levels import (
+from voile.schema.hierarchy.generalized import (
+    EVERYTHING,
+    BoundHierarchy,
+    DistinctValues,
     and_others,
     as_they_are,
     bind_levels,
@@ -33,8 +65,9 @@ from voile.schema.hierarchy.levels import (
     used_texts,
 )
 from voile_base.errors import PlanError
+from voile_base.values.value import usable_number
 
-__all__ = ["Taxonomy"]
+__all__ = ["Taxonomy", "read_lines", "read_taxonomy", "read_tree", "tree_of"]
 
 
 @dataclass(frozen=True)
@@ -169,3 +202,162 @@ def _number(text: str) -> Decimal | None:
 
 
 _READINGS = {"number": _number, "boolean": str.casefold}
+
+
+_SEPARATORS = (";", "\t", ",", "|")
+_ONE_FIELD = (
+    "has one field only; a line is a value, its group and so on, with the same separator (; , | or "
+    "tab) between them"
+)
+
+
+@dataclass(frozen=True)
+class _HierarchyLine:
+    """One line of the file: its number, from 1, and its fields, at least two."""
+
+    number: int
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The lines as one separator splits them, up to the last that it can split."""
+
+    lines: list[_HierarchyLine]
+    last: int
+    fault: str | None = None
+
+
+def read_taxonomy(path: Path) -> Taxonomy:
+    """Read a file whose lines have equally many fields.
+
+    Raises ``PlanError`` that names the file and the line where it cannot be read, a value is
+    repeated, or a line is shorter or longer than the first.
+    """
+    first, *others = lines = read_lines(path)
+    for line in others:
+        if len(line.fields) != len(first.fields):
+            msg = (
+                f"{path}: line {line.number} has {len(line.fields)} fields where line "
+                f"{first.number} has {len(first.fields)}; complete it, or write `tree` in place of "
+                "`hierarchy` if branches of unequal depth are meant"
+            )
+            raise PlanError(msg)
+    return Taxonomy(tuple(line.fields for line in lines), str(path))
+
+
+def read_lines(path: Path) -> list[_HierarchyLine]:
+    """The lines of a file, at least one; raises ``PlanError``, also for a repeated value."""
+    text = _read_text(path)
+    readings = [_split(text, separator) for separator in _SEPARATORS]
+    reading = next((reading for reading in readings if not reading.fault), None)
+    if reading is None:
+        longest = max(readings, key=lambda reading: reading.last)  # the one that was meant
+        msg = f"{path}: line {longest.last} {longest.fault}"
+        raise PlanError(msg)
+    lines = reading.lines
+    if not lines:
+        msg = f"{path}: the file is empty; write one line for each value, such as Paris;France;*"
+        raise PlanError(msg)
+    _require_distinct(path, lines)
+    return lines
+
+
+def _read_text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        msg = f"{path}: there is no such file"
+        raise PlanError(msg) from None
+    except (OSError, ValueError) as error:  # a folder, no permission; a NUL in the name
+        reason = getattr(error, "strerror", None) or "the name is not one of a file"
+        msg = f"{path}: the file cannot be read: {reason}"
+        raise PlanError(msg) from None
+    try:
+        text = content.decode("utf-8-sig")
+        fault = content.find(b"\0")  # UTF-16 without a byte-order mark is full of them
+    except UnicodeDecodeError as error:
+        text, fault = "", error.start
+    if fault >= 0:
+        line = content[: fault + 1].count(b"\n") + 1
+        msg = f"{path}: line {line} is not UTF-8; save the file as UTF-8"
+        raise PlanError(msg)
+    return text
+
+
+def _split(text: str, separator: str) -> _Reading:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    lines: list[_HierarchyLine] = []
+    try:
+        for fields in reader:
+            if len(fields) == 1:
+                return _Reading(lines, reader.line_num, _ONE_FIELD)
+            if fields:
+                lines.append(_HierarchyLine(reader.line_num, tuple(fields)))
+    except csv.Error as error:
+        return _Reading(lines, reader.line_num, f"cannot be split into fields: {error}")
+    return _Reading(lines, reader.line_num)
+
+
+def _require_distinct(path: Path, lines: Sequence[_HierarchyLine]) -> None:
+    first: dict[str, int] = {}
+    for line in lines:
+        value, *groups = line.fields
+        if not all(groups):
+            msg = f"{path}: line {line.number} has an empty field; give each group a name"
+            raise PlanError(msg)
+        earlier = first.setdefault(value, line.number)
+        if earlier != line.number:
+            msg = (
+                f"{path}: line {line.number} repeats the value {value!r} of line {earlier}; keep "
+                "one of them"
+            )
+            raise PlanError(msg)
+
+
+def read_tree(path: Path) -> Taxonomy:
+    """Read a file whose lines may have unequally many fields; raises ``PlanError``."""
+    return Taxonomy(_filled(line.fields for line in read_lines(path)), str(path))
+
+
+def tree_of(nested: Mapping[str, Any]) -> Taxonomy:
+    """The hierarchy of nested tables; raises ``PlanError``."""
+    paths = list(_paths(nested, (EVERYTHING,)))
+    if not paths:
+        msg = "the tree is empty; name the groups and the values in each"
+        raise PlanError(msg)
+    return Taxonomy(_filled(paths), "the tree")
+
+
+def _paths(nested: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for name, below in nested.items():
+        match below:
+            case dict() if below:
+                yield from _paths(below, (name, *above))
+            case []:
+                yield (name, *above)
+            case list() | tuple():
+                yield from ((_value(name, value), name, *above) for value in below)
+            case _:
+                msg = (
+                    f'{name!r} must hold a list of values, such as ["Paris", "Lyon"], or a table '
+                    "of groups"
+                )
+                raise PlanError(msg)
+
+
+def _value(group: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    exact = usable_number(value)
+    if exact is None:
+        msg = f"{group!r} must list values as texts or numbers"
+        raise PlanError(msg)
+    return format(exact, "f")
+
+
+def _filled(paths: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """Paths of one length: a value repeats itself until its first group."""
+    paths = list(paths)
+    longest = max(map(len, paths))
+    return tuple((path[0],) * (longest - len(path)) + path for path in paths)

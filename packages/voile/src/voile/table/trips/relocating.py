@@ -67,9 +67,9 @@ from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Randomness
 from voile_base.values.expressions import Column
 from voile_geo.geodesy import Floats, separation
+from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import noisy_distances, perturb
 from voile_geo.planar.steps import FIELD
-from voile_geo.planar.trips import Trips
 from voile_geo.planar.zones import Zones
 
 __all__ = ["AGAIN", "ALIEN", "BACK", "REMAINING", "STRAY", "relocate"]

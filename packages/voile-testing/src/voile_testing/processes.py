@@ -1,4 +1,9 @@
-"""Questions that are asked in a process of their own, by one that goes on to fork others."""
+"""Waiting for other processes: until something is so, and never for a time that passes or fails.
+
+Nothing here measures.  ``PATIENCE`` only ends what hangs, on the slowest and busiest machine.
+
+Questions that are asked in a process of their own, by one that goes on to fork others.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,25 @@ import importlib
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
+
+__all__ = ["PATIENCE", "wait_until"]
+
+
+PATIENCE = 900.0
+"""Seconds after which something hangs; a fresh checkout compiles first, in every process."""
+
+
+def wait_until(
+    true: Callable[[], object], otherwise: str = "what is waited for never came"
+) -> None:
+    """Look again and again until it is true; fails where it hangs."""
+    until = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < until, otherwise
+        time.sleep(0.02)
 
 
 def answer_of(question: Callable[[], Any]) -> Any:
