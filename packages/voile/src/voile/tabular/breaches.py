@@ -28,7 +28,7 @@ from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.primary import MeasureProtection, PrimaryCells
 from voile.tabular.system import Indices
 
-__all__ = ["NarrowedCell", "PatternAttack", "ProvenBound"]
+__all__ = ["InsiderKnowledge", "NarrowedCell", "PatternAttack", "ProvenBound"]
 
 Mask = NDArray[np.bool_]
 _SLACK = 1e-6
@@ -61,6 +61,56 @@ class NarrowedCell:
     """By how much it falls short."""
 
 
+@dataclass(frozen=True, eq=False)
+class InsiderKnowledge:
+    """What the insiders of some suppressed cells know of cells; sparse."""
+
+    of_cell: Indices
+    """Shape (cells,): the largest contributor of each suppressed cell, or its only unit; -1 for
+    none.  Nothing is promised to him of that cell."""
+    insider: Indices
+    """Shape (e,), by cell: who knows something."""
+    cell: Indices
+    """Shape (e,): of which cell."""
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    """Shape (e,): infinite where he only knows what he adds himself."""
+    number: int
+
+    @classmethod
+    def of(cls, measure: CellMeasure, suppressed: Mask) -> InsiderKnowledge:
+        """The insiders of suppressed cells."""
+        of, size = measure.contributions, len(measure.values)
+        of_cell = np.full(size, -1, dtype=np.int64)
+        if of is None:
+            cells = np.flatnonzero(suppressed & (measure.values == 1))
+            of_cell[cells] = np.arange(len(cells))
+            ones = np.ones(len(cells))
+            return cls(of_cell, of_cell[cells], cells, ones, np.inf * ones, len(cells))
+        hidden = np.flatnonzero(suppressed)
+        first = np.searchsorted(of.cell, hidden)
+        first = first[first < np.searchsorted(of.cell, hidden, side="right")]
+        # Where none is named, each entry is another contributor, beyond those who are.
+        who = np.where(of.who < 0, of.who.max(initial=0) + 1 + np.arange(len(of.who)), of.who)
+        names, at = np.unique(who[first], return_inverse=True)
+        of_cell[of.cell[first]] = at
+        entries = np.flatnonzero(np.isin(who, names))
+        cell = of.cell[entries]
+        alone = np.bincount(of.cell, weights=of.times, minlength=size)[cell] == 1
+        upper = np.where(alone, measure.values[cell].astype(np.float64), np.inf)
+        lower = of.value[entries].astype(np.float64)
+        insider = np.searchsorted(names, who[entries])
+        return cls(of_cell, insider, cell, lower, upper, len(names))
+
+    def bounds(self, measure: CellMeasure, insider: int) -> PriorBounds:
+        """What one of them knows, of all cells."""
+        size, his = len(measure.values), self.insider == insider
+        lower, upper = np.zeros(size), np.full(size, np.inf)
+        lower[self.cell[his]], upper[self.cell[his]] = self.lower[his], self.upper[his]
+        who = "the largest contributor of a cell" if measure.contributions else "the only unit"
+        return PriorBounds(lower, upper, who)
+
+
 class PatternAttack:
     """Attacks on patterns of one linked system, by outsiders and insiders."""
 
@@ -86,8 +136,12 @@ class PatternAttack:
                     yield from _narrowed(
                         number, measure, protection, part, cell, outside, ends[cell]
                     )
-                for knowledge, exempt in self._insiders(measure, part):
-                    for cell in wanted[~exempt[wanted]].tolist():
+                hidden = np.zeros(len(measure.values), dtype=np.bool_)
+                hidden[part.cells] = True
+                insiders = InsiderKnowledge.of(measure, hidden)
+                for insider in range(insiders.number):
+                    knowledge = insiders.bounds(measure, insider)
+                    for cell in wanted[insiders.of_cell[wanted] != insider].tolist():
                         if not _agree(part, ends[cell], knowledge):
                             bounds = tuple(part.bound(cell, sign, knowledge) for sign in (1, -1))
                             yield from _narrowed(
@@ -100,28 +154,6 @@ class PatternAttack:
         hidden = suppressed & measure.shown
         return CellSystem(self.constraints[number], measure.values, hidden, measure.whole)
 
-    def _insiders(
-        self, measure: CellMeasure, part: SystemPart
-    ) -> Iterator[tuple[PriorBounds, Mask]]:
-        """What the insiders of a part know, and of which cells nothing is promised to them."""
-        size = len(measure.values)
-        of = measure.contributions
-        if of is None:
-            for cell in part.cells[measure.values[part.cells] == 1].tolist():
-                lower, own = np.zeros(size), np.zeros(size, dtype=np.bool_)
-                lower[cell], own[cell] = 1.0, True
-                yield PriorBounds(lower, np.full(size, np.inf), "the only one of a cell"), own
-            return
-        first = np.searchsorted(of.cell, part.cells)
-        last = np.searchsorted(of.cell, part.cells, side="right")
-        top = first[last > first]
-        for who in np.unique(of.who[top]).tolist():
-            if who >= 0:
-                yield _of_contributor(measure, of.who == who)
-            else:
-                for entry in top[of.who[top] == who].tolist():
-                    yield _of_contributor(measure, np.arange(len(of.who)) == entry)
-
 
 def _agree(part: SystemPart, ends: tuple[CellBound, ...], knowledge: PriorBounds) -> bool:
     """Whether what somebody knows leaves the values possible at which the outsider ends."""
@@ -131,22 +163,6 @@ def _agree(part: SystemPart, ends: tuple[CellBound, ...], knowledge: PriorBounds
         and bool((end.point >= lower - _SLACK).all() and (end.point <= upper + _SLACK).all())
         for end in ends
     )
-
-
-def _of_contributor(measure: CellMeasure, his: Mask) -> tuple[PriorBounds, Mask]:
-    """What a contributor knows, and the cells in which he is the largest."""
-    of = measure.contributions
-    assert of is not None
-    size = len(measure.values)
-    lower, upper = np.zeros(size), np.full(size, np.inf)
-    lower[of.cell[his]] = of.value[his]
-    entries = np.bincount(of.cell, weights=of.times, minlength=size)
-    his_cells = of.cell[his]
-    alone = his_cells[entries[his_cells] == 1]
-    upper[alone] = measure.values[alone]
-    largest = np.zeros(size, dtype=np.bool_)
-    largest[his_cells] = np.flatnonzero(his) == np.searchsorted(of.cell, his_cells)
-    return PriorBounds(lower, upper, "the largest contributor of a cell"), largest
 
 
 def _narrowed(

@@ -2,8 +2,9 @@
 
 Recounted from the folder alone: published cells add up; no published count is below the minimum;
 and no suppressed cell can be known exactly, by sums and differences (in exact numbers) or because
-cells are not negative and counts are whole (linear and integer programs).  Which cells are primary,
-and how far each must stay uncertain, no output shows.
+cells are not negative and counts are whole (linear and integer programs).  Of large tables, two
+tables of whole numbers that agree with what is published are sought that differ in the cell, which
+proves the same.  Which cells are primary, and how far each must stay uncertain, no output shows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.release.claims import Claim
@@ -23,11 +25,23 @@ from voile.tabular.attacker import (
     among_shown,
     recomputable,
 )
+from voile.tabular.moves import (
+    ChangeBounds,
+    CombinationGrid,
+    MoveLimits,
+    MoveRequest,
+    MoveSearch,
+)
 from voile.tabular.published import ReleasedCells, TablesRelease
+from voile_base.randomness import Randomness
 
 __all__ = ["SuppressedCells"]
 
+Mask = NDArray[np.bool_]
 Number = Annotated[int, Field(ge=0)]
+_MOST_EXACT = 3_000
+"""Cells up to which intervals are looked at; of more, two tables that differ are sought."""
+_MOST_TABLES, _MOST_MOVES = 24, 2_000
 _KNOWN = 1 - 1e-6
 """A cell whose interval is narrower than a unit is known."""
 
@@ -49,8 +63,10 @@ class SuppressedCells(Claim):
     def unseen(self) -> tuple[str, ...]:
         """What the private rows alone can show."""
         few = self.minimum is not None and self.units is None
+        large = self.cells > _MOST_EXACT
         return (
             "which cells are primary, and that each keeps its protection interval",
+            *(["that no suppressed cell is known where no two tables were found"] if large else []),
             *(["that no published cell has too few units"] if few else []),
         )
 
@@ -94,6 +110,9 @@ def _known_cells(found: ReleasedCells) -> Iterator[str]:
         if (constraints[np.flatnonzero(complete)] @ values).any():
             yield f"published cells of {name!r} do not add up"
             return
+        if found.system.cells > _MOST_EXACT:
+            known &= ~(hidden & _open_cells(found, name, hidden)) | ~shown
+            continue
         system = CellSystem(constraints, values, hidden, found.whole[name])
         exactly = np.zeros_like(hidden)
         exactly[recomputable(system)] = True
@@ -106,5 +125,54 @@ def _known_cells(found: ReleasedCells) -> Iterator[str]:
         exactly[intervals.cells[narrow]] = True
         known &= exactly | ~shown
     known &= np.logical_or.reduce(list(found.shown.values()))
-    if known.any():
+    if known.any() and found.system.cells > _MOST_EXACT:
+        yield f"no two tables were found that differ in {int(known.sum()):,} suppressed cells"
+    elif known.any():
         yield f"{int(known.sum()):,} suppressed cells can be recomputed from published ones"
+
+
+def _open_cells(found: ReleasedCells, name: str, hidden: Mask) -> Mask:
+    """The suppressed cells in which two tables of whole numbers differ that agree with the rest.
+
+    All of them, where there are too many combinations to look for a table.
+    """
+    grid = CombinationGrid.of_tabulation(found.system)
+    values, shown = found.values[name], found.shown[name]
+    if grid is None:
+        return hidden
+    size, cells = grid.chosen.shape[1], np.flatnonzero(shown & ~hidden)
+    nothing, none = np.zeros(size, dtype=np.int64), np.zeros(len(hidden), dtype=np.bool_)
+    amount = 2 * int(values.max(initial=0)) + 2
+    exact = ChangeBounds(cells, *(values[cells].astype(np.float64),) * 2)
+    search = MoveSearch(grid, MoveLimits(nothing, none, shown, empty=True))
+    tables = (search.table(exact, _directions(hidden, n), amount) for n in range(_MOST_TABLES))
+    first = next((table for table in tables if table is not None), None)
+    if first is None:
+        return hidden
+    search = MoveSearch(grid, MoveLimits(first, shown & ~hidden, shown, empty=True))
+    opened = ~hidden
+    for number in range(_MOST_TABLES):
+        far = 1 if number % 2 else amount
+        move = search.sweep(hidden, ChangeBounds.none(), _directions(~opened, number), far)
+        if move is not None:
+            opened[move.cells] = True
+        if opened.all():
+            break
+    return opened | _moved_alone(search, hidden, opened)
+
+
+def _moved_alone(search: MoveSearch, hidden: Mask, opened: Mask) -> Mask:
+    """The cells for which a move is found, of those that no sweep moved."""
+    opened, price = opened.copy(), np.zeros(len(hidden))
+    for cell in np.flatnonzero(hidden & ~opened)[:_MOST_MOVES].tolist():
+        for sign in (1, -1):
+            request = MoveRequest(cell, sign, 1, ChangeBounds.none())
+            if not opened[cell] and (move := search.move(request, price)) is not None:
+                opened[move.cells] = True
+    return opened
+
+
+def _directions(cells: Mask, number: int) -> NDArray[np.float64]:
+    """Shape (cells,): 1 or -1 where something is to move."""
+    words = Randomness.following("recount", str(number)).key("direction").stream(len(cells))
+    return np.where(cells, np.where(words >> np.uint64(63), 1.0, -1.0), 0.0)

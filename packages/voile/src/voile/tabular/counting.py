@@ -86,6 +86,8 @@ class CellMeasure:
     """Shape (cells,): whether some table shows it there."""
     whole: bool
     """Whether it is a count, whose values are known to be whole numbers."""
+    finest: Indices
+    """Shape (combinations,): what each combination of finest values adds to its cells."""
     contributions: CellContributions | None = None
     """None: units are counted, and each adds one."""
 
@@ -95,6 +97,8 @@ class PrivateCells:
     """A linked system with what its cells hold; private."""
 
     system: LinkedSystem
+    combinations: Mapping[str, Indices]
+    """For each level, the value of each combination of all levels that a row has."""
     measures: tuple[CellMeasure, ...]
     units: Indices
     """Shape (cells,): those who contribute to each cell: counted units, persons or companies."""
@@ -161,7 +165,8 @@ def count_cells(table: PrivateTable, tables: Sequence[TablePlan]) -> PrivateCell
         for name in _named(name for names in shows.values() for name in names)
     )
     (count, *_) = (each.count or COUNT for each in tables)
-    return PrivateCells(system, measures, entries.units(count, _counts(tables)), shows)
+    units = entries.units(count, _counts(tables))
+    return PrivateCells(system, entries.combinations, measures, units, shows)
 
 
 def _named(names: Iterable[str]) -> tuple[str, ...]:
@@ -295,6 +300,9 @@ class _Entries:
     ) -> None:
         self._system, self._rows, self._unit = system, counted.rows, unit
         self._codes = codes
+        finest = np.column_stack(list(codes.values()))
+        distinct, self._combination = np.unique(finest, axis=0, return_inverse=True)
+        self.combinations: Mapping[str, Indices] = dict(zip(codes, distinct.T, strict=True))
         self._who = counted.codes[:, -1].astype(np.int64) if unit else None
         self._numbers = {}
         for name in numbers:
@@ -325,11 +333,13 @@ class _Entries:
         else:
             each, scale, added = None, 0, self._counted_units()
         values = np.where(shown, self._added(added), 0)
+        finest = np.zeros(len(next(iter(self.combinations.values()))), dtype=np.int64)
+        np.add.at(finest, self._combination.ravel(), added)
         if counts and (self._unit is None or name not in self._numbers):
-            return CellMeasure(name, values, scale, shown, whole=True)
+            return CellMeasure(name, values, scale, shown, True, finest)
         assert each is not None
         found = self._contributions(each.astype(np.int64))
-        return CellMeasure(name, values, scale, shown, whole=counts, contributions=found)
+        return CellMeasure(name, values, scale, shown, counts, finest, found)
 
     def units(self, count: str, counts: set[str]) -> Indices:
         """Units of each cell: those that a column counts, else distinct contributors, or rows."""

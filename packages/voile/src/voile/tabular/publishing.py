@@ -36,7 +36,7 @@ from voile.tabular.claims import SuppressedCells
 from voile.tabular.counting import COUNT, PrivateCells, count_cells, plan_of_rows
 from voile.tabular.primary import PrimaryCells, primary_cells
 from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document
-from voile.tabular.suppression import SuppressionPattern, suppress
+from voile.tabular.suppression import MOST_EXACT, SuppressionPattern, suppress
 from voile_base.durable import sync, write_text
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
@@ -86,15 +86,24 @@ class ProtectedTables:
         found["rules"] = ["; ".join(one) for one in rules]
         attack = PatternAttack(self.cells, self.primary)
         for number, measure in enumerate(self.cells.measures):
-            system = attack.system(number, self.pattern.suppressed)
-            intervals = FeasibilityIntervals.of(system, np.flatnonzero(system.suppressed))
-            lower, upper = np.full((2, system.constraints.shape[1]), np.nan)
-            lower[intervals.cells], upper[intervals.cells] = intervals.lower, intervals.upper
+            lower, upper = self._intervals(attack, number)
             scale = 10.0**measure.scale
             found[measure.name] = (measure.values[numbers] / scale).tolist()
             found[f"{measure.name}.low"] = _finite(lower[numbers] / scale)
             found[f"{measure.name}.high"] = _finite(upper[numbers] / scale)
         return found
+
+    def _intervals(self, attack: PatternAttack, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Shape (cells,) each: the interval of each suppressed cell, or what is proved of it."""
+        system, proof = attack.system(number, self.pattern.suppressed), self.pattern.proof
+        if proof is not None and self.cells.system.cells > MOST_EXACT:
+            least, most = proof.measures[number].reach()
+            values = self.cells.measures[number].values
+            return (values + least).astype(np.float64), (values + most).astype(np.float64)
+        intervals = FeasibilityIntervals.of(system, np.flatnonzero(system.suppressed))
+        lower, upper = np.full((2, system.constraints.shape[1]), np.nan)
+        lower[intervals.cells], upper[intervals.cells] = intervals.lower, intervals.upper
+        return lower, upper
 
     @property
     def _measures(self) -> set[str]:
@@ -141,7 +150,13 @@ def _rules(plan: Plan) -> CellSuppression:
 
 
 def _require_safe(cells: PrivateCells, primary: PrimaryCells, pattern: SuppressionPattern) -> None:
-    """Raise ``GuaranteeBrokenError`` where the attack finds a primary cell."""
+    """Raise ``GuaranteeBrokenError`` where the attack finds a primary cell, or a proof is none."""
+    shown = primary.cells & ~pattern.suppressed
+    if pattern.proof is not None:
+        if shown.any() or not pattern.proof.verified(pattern.suppressed):
+            msg = "the pattern of suppressed cells is not proved to protect its primary cells"
+            raise GuaranteeBrokenError(msg)
+        return
     attack = PatternAttack(cells, primary)
     exact = (
         np.intersect1d(recomputable(attack.system(number, pattern.suppressed)), asked)
@@ -149,7 +164,6 @@ def _require_safe(cells: PrivateCells, primary: PrimaryCells, pattern: Suppressi
             np.flatnonzero(protection.width > 0) for protection in primary.protections
         )
     )
-    shown = primary.cells & ~pattern.suppressed
     if shown.any() or any(len(one) for one in exact) or any(attack.breaches(pattern.suppressed)):
         msg = "the pattern of suppressed cells does not protect its primary cells"
         raise GuaranteeBrokenError(msg)

@@ -14,39 +14,56 @@ cut says that something more must be hidden.  The search stops after a number of
 seconds, so that the same input has the same pattern; its bound is told, and the heuristic's
 pattern taken.
 
-**Heuristic.**  For each cell that the attack narrows, a linear program looks for a cheap way
-to move it as far as needed, and the cells that move are hidden; the attack is run again until it
-finds nothing.  Hidden cells without which it still finds nothing are then published again.
+**Heuristic**, for large tables.  For each primary cell that nothing proves to be open, coarse ones
+first, the cheapest move that opens it is sought (``moves``), and the cells that move are hidden:
+the alternative table is the proof, of this cell and of all others that move with it.  Insiders are
+held against the proofs, and whom they do not bind gets a further one; that hides cells, which have
+insiders, until nothing is lacking (``alternatives``).  Of few secondary cells, those without which
+a proof is found are published again.  Pattern and proof come into being together, and neither needs
+a program over all cells.  Where a move is not found, or rounds are spent, no pattern is returned.
 
-Which is **infeasible** is proved by hiding all cells that may be hidden: more cannot be done.
+Of at most some thousand cells, which is **infeasible** is proved by hiding all cells that may be
+hidden: more cannot be done.
 
-Source: Fischetti and Salazar-Gonzalez (Management Science 47, 2001), sections 3 and 4; Kelly,
-Golden and Assad, "Cell suppression: disclosure protection for sensitive tabular data" (Networks 22,
-1992) for the heuristic.  Insiders and whole numbers are ours.
+Source: Fischetti and Salazar-Gonzalez (Management Science 47, 2001), sections 3 and 4.
+Insiders, whole numbers and the heuristic's proofs are ours; Kelly, Golden and Assad ("Cell
+suppression: disclosure protection for sensitive tabular data", Networks 22, 1992) protect cells one
+after the other, too, by programs over the whole table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import csr_matrix, hstack, vstack
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_matrix, vstack
 
 from voile.schema.tabulation import CellSuppression
-from voile.tabular.breaches import NarrowedCell, PatternAttack, ProvenBound
+from voile.tabular.alternatives import MeasureProof, OpenDemand, PatternProof
+from voile.tabular.breaches import InsiderKnowledge, NarrowedCell, PatternAttack, ProvenBound
 from voile.tabular.counting import PrivateCells
+from voile.tabular.moves import CellMove, CombinationGrid, MoveLimits, MoveSearch
 from voile.tabular.primary import PrimaryCells
 from voile_base.errors import InfeasibleError
+from voile_base.randomness import Randomness
 
-__all__ = ["SuppressionPattern", "suppress"]
+__all__ = ["MOST_EXACT", "SuppressionPattern", "suppress"]
 
-_MOST_EXACT = 3_000
+MOST_EXACT = 3_000
 """Cells up to which the exact search is the automatic choice."""
 _MOST_TRIED = 300
 """Secondary cells up to which the heuristic tries to publish each again."""
+_MOST_ROUNDS = 40
+"""Of the heuristic: rounds of looking for what is not proved, and repairing it."""
+_AT_ONCE = 300
+"""Demands that are repaired in a round, at least."""
+_MOST_SWEEPS = 8
+"""Of a round, each for what those before it left."""
+_WORTHWHILE = 0.7
+"""A sweep that leaves more than this share is the last one of its round."""
 _TINY = 1e-9
 _MOVED = 1e-7
 
@@ -67,6 +84,8 @@ class SuppressionPattern:
     """No pattern that protects the primary cells costs less."""
     search: str
     """"exact" where the cost was proved to be the least, or else "heuristic"."""
+    proof: PatternProof | None = None
+    """Of the heuristic: alternative tables that prove the pattern."""
 
     @property
     def least(self) -> bool:
@@ -99,16 +118,32 @@ def suppress(
     """
     attack = PatternAttack(cells, primary)
     candidates = _candidates(cells, primary, plan)
-    progress("attacking")
-    _require_feasible(attack, candidates)
-    exact = cells.system.cells <= _MOST_EXACT if plan.search == "auto" else plan.search == "exact"
+    _refuse_clash(primary, candidates)
+    if cells.system.cells <= MOST_EXACT:
+        progress("attacking")
+        _require_feasible(attack, candidates)
+    exact = cells.system.cells <= MOST_EXACT if plan.search == "auto" else plan.search == "exact"
     found, bound = _least(attack, candidates, plan.nodes, progress) if exact else (None, 0.0)
-    search = "exact"
-    if found is None:
-        search = "heuristic"
-        found = _heuristic(attack, candidates, progress)
-    cost = round(float(candidates.cost[found].sum()))
-    return SuppressionPattern(found, cost, cost if search == "exact" else bound, search)
+    if found is not None:
+        cost = round(float(candidates.cost[found].sum()))
+        return SuppressionPattern(found, cost, cost, "exact")
+    grid = CombinationGrid(cells.system, cells.combinations)
+    heuristic = _Heuristic(cells, primary, candidates, grid)
+    heuristic.run(progress)
+    if heuristic.unproved:
+        raise _not_found(len(heuristic.unproved))
+    heuristic = heuristic.thinned(progress)
+    cost = round(float(candidates.cost[heuristic.pattern].sum()))
+    return SuppressionPattern(heuristic.pattern, cost, bound, "heuristic", heuristic.proof)
+
+
+def _not_found(number: int) -> InfeasibleError:
+    msg = (
+        f"no pattern was found that protects {number:,} of the primary cells; nothing is "
+        "published. Force fewer cells, ask for a smaller interval or margin, or publish coarser "
+        "tables"
+    )
+    return InfeasibleError(msg)
 
 
 def _candidates(cells: PrivateCells, primary: PrimaryCells, plan: CellSuppression) -> _Candidates:
@@ -135,14 +170,17 @@ def _coarseness(cells: PrivateCells) -> Numbers:
     return found / (most * (len(found) + 1))
 
 
-def _require_feasible(attack: PatternAttack, candidates: _Candidates) -> None:
-    clash = int((attack.primary.forced & candidates.must).sum())
+def _refuse_clash(primary: PrimaryCells, candidates: _Candidates) -> None:
+    clash = int((primary.forced & candidates.must).sum())
     if clash:
         msg = (
             f"[protection] publish forces {clash:,} cell{'s' * (clash > 1)} that may not be shown "
             "by the plan's own rules; no pattern can do both. Narrow publish, or the rule"
         )
         raise InfeasibleError(msg)
+
+
+def _require_feasible(attack: PatternAttack, candidates: _Candidates) -> None:
     beyond = {breach.cell for breach in attack.breaches(candidates.may)}
     if beyond:
         forced = " with the cells that publish forces" if attack.primary.forced.any() else ""
@@ -245,63 +283,141 @@ def _room(attack: PatternAttack, breach: NarrowedCell) -> tuple[Numbers, Numbers
 # -- heuristic ----------------------------------------------------------------------------------
 
 
-def _heuristic(attack: PatternAttack, candidates: _Candidates, progress: Progress) -> Mask:
-    """A pattern that the attack does not break, without a proof that it is the least."""
-    pattern = candidates.must.copy()
-    while found := list(attack.breaches(pattern)):
-        progress(f"repairing: {len(found):,} cells are narrowed, {int(pattern.sum()):,} hidden")
-        hidden = int(pattern.sum())
-        for breach in found:
-            pattern |= _moving(attack, candidates, breach, pattern)
-        if int(pattern.sum()) == hidden:
-            pattern = candidates.may.copy()
-    return _thinned(attack, candidates, pattern, progress)
+class _Heuristic:
+    """Hides what moves, until alternative tables prove the pattern."""
 
+    def __init__(
+        self,
+        cells: PrivateCells,
+        primary: PrimaryCells,
+        candidates: _Candidates,
+        grid: CombinationGrid,
+    ) -> None:
+        self._of, self._candidates, self._grid = (cells, primary), candidates, grid
+        self.proof = PatternProof(cells, primary)
+        self.pattern = candidates.must.copy()
+        self._price = np.where(candidates.must, 0.0, candidates.cost + candidates.preference)
+        order = np.lexsort((np.arange(len(self._price)), -_coarseness(cells)))
+        self._rank = np.argsort(order, kind="stable")
+        empty = bool((candidates.may & (cells.units == 0)).any())
+        self._searches = [
+            MoveSearch(
+                grid,
+                MoveLimits(each.finest, each.shown & ~candidates.may, each.shown, empty),
+            )
+            for each in cells.measures
+        ]
+        self.unproved: set[int] = set()
+        """Cells for which no alternative was found."""
 
-def _moving(
-    attack: PatternAttack, candidates: _Candidates, breach: NarrowedCell, pattern: Mask
-) -> Mask:
-    """The cells that move in the cheapest way to move a cell as far as needed, both ways."""
-    constraints = attack.constraints[breach.measure]
-    up, down = _room(attack, breach)
-    free = candidates.may & attack.cells.measures[breach.measure].shown
-    up, down = np.where(free, up, 0.0), np.where(free, down, 0.0)
-    price = np.where(pattern, 0.0, candidates.cost + candidates.preference)
-    moved = np.zeros(len(price), dtype=np.bool_)
-    for sign, room in ((1, up), (-1, down)):
-        needed = min(breach.needed, float(room[breach.cell]))
-        if needed <= 0:
-            continue
-        low, high = np.zeros(2 * len(price)), np.concatenate((up, down))
-        own, opposite = (breach.cell, breach.cell + len(price))[:: 1 if sign > 0 else -1]
-        low[own] = high[own] = needed
-        high[opposite] = 0.0
-        result = linprog(
-            # Cheaper by what a unit of the flow is worth, so that few cells carry much of it.
-            np.concatenate((price, price)) / np.maximum(np.minimum(high, breach.needed), 1.0),
-            A_eq=hstack([constraints, -constraints]),
-            b_eq=np.zeros(constraints.shape[0]),
-            bounds=np.column_stack((low, high)),
-            method="highs-ds",
-        )
-        if result.status == 0:
-            flow = result.x > _MOVED * max(1.0, breach.needed)
-            moved |= flow[: len(price)] | flow[len(price) :]
-    return moved
+    def run(self, progress: Progress) -> None:
+        """Repair until nothing is lacking, or something cannot be repaired, or rounds are spent."""
+        for turn in range(_MOST_ROUNDS):
+            lacking = 0
+            for proof, search in zip(self.proof.measures, self._searches, strict=True):
+                hidden = self.pattern & proof.measure.shown
+                knowledge = InsiderKnowledge.of(proof.measure, hidden) if turn else None
+                demands = self._swept(proof, search, knowledge, turn)
+                lacking += len(demands)
+                progress(f"round {turn + 1}: {len(demands):,} cells to protect")
+                # The proof of one is often that of others, which is seen when they are counted.
+                for demand in demands[: max(_AT_ONCE, len(demands) // 6)]:
+                    self._repair(proof, search, demand, knowledge)
+                if self.unproved:
+                    return
+            if turn and not lacking:
+                return
+        self.unproved = {each.cell for each in demands}
 
+    def thinned(self, progress: Progress) -> _Heuristic:
+        """Without secondary cells that are not needed, the dearest tried first."""
+        best, candidates = self, self._candidates
+        secondary = np.flatnonzero(self.pattern & ~candidates.must)
+        if len(secondary) > _MOST_TRIED:
+            return best
+        progress(f"publishing again what protects nothing, among {len(secondary):,} cells")
+        dear = candidates.cost + candidates.preference
+        for cell in secondary[np.argsort(-dear[secondary], kind="stable")].tolist():
+            less = best.pattern.copy()
+            less[cell] = False
+            trial = _Heuristic(*self._of, replace(candidates, may=less, must=less), self._grid)
+            for proof, old in zip(trial.proof.measures, best.proof.measures, strict=True):
+                for move in old.moves:
+                    if cell not in move.cells:
+                        proof.add(move)
+            trial.run(lambda stage: None)
+            if not trial.unproved:
+                best = trial
+        return best
 
-def _thinned(
-    attack: PatternAttack, candidates: _Candidates, pattern: Mask, progress: Progress
-) -> Mask:
-    """The pattern without secondary cells that protect nobody, the dearest tried first."""
-    secondary = np.flatnonzero(pattern & ~candidates.must)
-    if len(secondary) > _MOST_TRIED:
-        return pattern
-    progress(f"publishing again what protects nothing, among {len(secondary):,} cells")
-    price = candidates.cost + candidates.preference
-    for cell in secondary[np.argsort(-price[secondary], kind="stable")].tolist():
-        less = pattern.copy()
-        less[cell] = False
-        if next(attack.breaches(less), None) is None:
-            pattern = less
-    return pattern
+    def _swept(
+        self,
+        proof: MeasureProof,
+        search: MoveSearch,
+        knowledge: InsiderKnowledge | None,
+        turn: int,
+    ) -> list[OpenDemand]:
+        """What is still lacking, coarse cells first, when no sweep proves much more of it."""
+        bounds = proof.bounds(knowledge)
+        lacking = proof.lacking(knowledge)
+        for number in range(_MOST_SWEEPS if turn and len(lacking) > _AT_ONCE else 0):
+            worth = self._towards(proof, lacking, f"{turn}.{number}")
+            move = search.sweep(self.pattern, bounds, worth, proof.amount(lacking))
+            if move is None:
+                continue
+            proof.add(move)
+            before, lacking = len(lacking), proof.lacking(knowledge)
+            if len(lacking) > _WORTHWHILE * before:
+                break
+        return sorted(lacking, key=lambda demand: self._rank[demand.cell])
+
+    def _towards(self, proof: MeasureProof, lacking: list[OpenDemand], which: str) -> Numbers:
+        """Shape (cells,): what it is worth that cells grow, or shrink: a direction each."""
+        cells = np.array([each.cell for each in lacking])
+        words = Randomness.following("sweep", which).key("direction").stream(len(cells))
+        up = (words >> np.uint64(63)).astype(np.bool_) | (proof.measure.values[cells] == 0)
+        worth = np.zeros(len(self.pattern))
+        worth[cells] = np.where(up, 1.0, -1.0)
+        return worth
+
+    def _repair(
+        self,
+        proof: MeasureProof,
+        search: MoveSearch,
+        demand: OpenDemand,
+        knowledge: InsiderKnowledge | None,
+    ) -> None:
+        """One more alternative for what is lacking, unless one of its round came to prove it."""
+        if not demand.insiders and proof.met[demand.kind, demand.cell]:
+            return
+        move = self._found(proof, search, demand, knowledge)
+        if move is not None:
+            self._take(proof, move)
+            return
+        for insider in demand.insiders if len(demand.insiders) > 1 else ():
+            alone = OpenDemand(demand.kind, demand.cell, (insider,))
+            move = self._found(proof, search, alone, knowledge)
+            if move is None:
+                break
+            self._take(proof, move)
+        if move is None:
+            self.unproved.add(demand.cell)
+
+    def _found(
+        self,
+        proof: MeasureProof,
+        search: MoveSearch,
+        demand: OpenDemand,
+        knowledge: InsiderKnowledge | None,
+    ) -> CellMove | None:
+        growing = None if demand.insiders else proof.growing
+        for request in proof.requests(demand, knowledge):
+            move = search.move(replace(request, growing=growing), self._price)
+            if move is not None:
+                return move
+        return None
+
+    def _take(self, proof: MeasureProof, move: CellMove) -> None:
+        proof.add(move)
+        self.pattern[move.cells] = True
+        self._price[move.cells] = 0.0
