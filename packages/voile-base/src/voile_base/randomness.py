@@ -19,15 +19,18 @@ Secrets never show in ``repr``, in messages or in logs.  Cost: about 1 ns a bloc
 from __future__ import annotations
 
 import secrets
+import stat
 import threading
 from collections.abc import Iterator
 from hashlib import blake2b
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
+from voile_base.durable import write_text
 from voile_base.errors import PlanError
 
 __all__ = ["UNFIT", "Blocks128", "Draws", "Key", "Randomness", "parts"]
@@ -83,6 +86,39 @@ class Randomness:
         label = b"".join(len(f.encode()).to_bytes(4, "little") + f.encode() for f in facts)
         secret = blake2b(label, person=b"voile-facts").digest()
         return cls(secret[:_SECRET_BYTES], publishable=False)
+
+    @classmethod
+    def in_file(cls, path: str, named: str) -> Self:
+        """The secret in a file, which is made where there is none; ``named`` where it is named.
+
+        Raises ``PlanError`` where the file holds none, or others than its owner may read it.
+        """
+        file = Path(path)
+        try:
+            if not file.exists():
+                drawn = cls.secure().key("file").secret
+                write_text(file, f"{drawn.hex()}\n", private=True, replacing=False)
+            mode = stat.S_IMODE(file.stat().st_mode)
+            held = bytes.fromhex(file.read_text("ascii").strip())
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it does not hold a secret"
+            msg = f"{named}: the file {file.name} cannot be used: {why}"
+            raise PlanError(msg) from None
+        if len(held) != _SECRET_BYTES:
+            msg = (
+                f"{named}: the file {file.name} must hold {2 * _SECRET_BYTES} hexadecimal digits; "
+                "give a name that is free, and the file is made"
+            )
+            raise PlanError(msg)
+        if mode & 0o077:
+            # Repairing this silently would hide that others may have read the secret.
+            msg = (
+                f"{named}: others than its owner may read or write the file {file.name} (mode "
+                f"{mode:04o}), and whoever has it takes noise off; find out who could have copied "
+                "it, then run `chmod 600` on it, or delete it for noise that nobody knows"
+            )
+            raise PlanError(msg)
+        return cls(held, publishable=True)
 
     def key(self, *purpose: str) -> Key:
         """The key for one purpose: independent of the keys of all other purposes."""

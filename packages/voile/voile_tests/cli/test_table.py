@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -81,7 +82,8 @@ def test_every_cell_stands_there_once_and_hidden_ones_are_empty(made) -> None:
     assert done.document["least"]
     private = {"primary", "secondary", "dominance", "by hand", "c1", "company"}
     for file in folder.iterdir():
-        assert not [word for word in private if word in file.read_text()], file
+        # By whole words: hashes hold any two letters sooner or later.
+        assert not [word for word in private if re.search(rf"\b{word}\b", file.read_text())], file
 
 
 def test_the_private_list_says_the_rule_and_the_interval_of_each_cell(made, desk) -> None:
@@ -226,3 +228,52 @@ def test_the_private_list_cannot_stand_among_what_is_published(desk) -> None:
     inside = desk.fails(2, "table", table, *arguments, "--cells", desk / "out" / "cells.csv")
     assert "is private" in inside
     assert "stands there already" in desk.fails(2, "table", table, *arguments, "--cells", table)
+
+
+PERSONS = "who,region,sector\n" + "".join(
+    f"p{number},{'north' if number % 3 else 'south'},{'ab'[number % 2]}\n" for number in range(60)
+)
+
+
+def noisy_plan(desk, **rules: object):
+    """A plan of counts of persons with noise; its secret stands beside it."""
+    stated = "".join(f"{name} = {value}\n" for name, value in rules.items())
+    return desk.plan(
+        '[roles]\nperson = "who"\n[[tables]]\ndimensions = ["region", "sector"]\n'
+        f'[protection]\nkind = "cell-key"\nsecret = "{desk / "record.keys"}"\n{stated}'
+    )
+
+
+def test_counts_with_noise_are_the_same_again_and_are_recounted(desk) -> None:
+    """By one secret, which is made and is its owner's; nothing of it stands in the folder."""
+    rows = desk.file(PERSONS, "rows.csv")
+    for out in ("one", "two"):
+        done = desk.run(
+            "table", rows, "--plan", noisy_plan(desk, minimum=3), "--out", desk / out
+        )  # fmt: skip
+        assert done.status == 0, done.stderr
+        assert "do not add up" in done.stderr + done.stdout
+    assert cells_of(desk / "one") == cells_of(desk / "two")
+    secret = desk / "record.keys"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    for file in (desk / "one").iterdir():
+        assert secret.read_text().strip() not in file.read_text()
+    again = desk.run("recount", desk / "one", "--json")
+    assert again.status == 0, again.stderr
+    (claim,) = again.document["claims"]
+    assert claim["kind"] == "cell-key"
+    assert claim["holds"]
+
+
+def test_noise_needs_persons_and_suppresses_nothing(desk) -> None:
+    """Without persons, with sums, or with a list of suppressed cells: refused, nothing written."""
+    rows = desk.file(PERSONS, "rows.csv")
+    plan = noisy_plan(desk)
+    done = desk.run("table", rows, "--plan", plan, "--out", desk / "out", "--cells", desk / "c.csv")
+    assert done.status == 2
+    assert "cell keys suppress none" in done.stderr
+    text = plan.read_text().replace('person = "who"', 'person = "row"')
+    done = desk.run("table", rows, "--plan", desk.plan(text), "--out", desk / "out")
+    assert done.status == 2
+    assert "needs [roles] person" in done.stderr
+    assert not (desk / "out").exists()

@@ -17,12 +17,14 @@ from voile_base.terminal import as_json, print_json, progress, say, telling_what
 if TYPE_CHECKING:
     from voile.report import html
     from voile.schema import plan as plans
+    from voile.schema import tabulation
     from voile.study import plans as naming
     from voile.tabular import private_cells, publishing
-    from voile.tabular.publishing import ProtectedTables
+    from voile.tabular.publishing import PerturbedTables, ProtectedTables
 else:
     html = on_demand("voile.report.html")
     plans = on_demand("voile.schema.plan")
+    tabulation = on_demand("voile.schema.tabulation")
     naming = on_demand("voile.study.plans")
     private_cells = on_demand("voile.tabular.private_cells")
     publishing = on_demand("voile.tabular.publishing")
@@ -62,11 +64,15 @@ def table_command(
     """Make the tables that the plan states of the rows of INPUT, and write them to a new folder.
 
     Cells that break a rule of [protection] are suppressed, and with them as many others as keep
-    anybody from working them out. Exit status 3 where cells that must be published leave no way.
+    anybody from working them out; or counts get noise by cell keys. Exit status 3 where cells that
+    must be published leave no way.
     """
     started = time.monotonic()
     stated = plans.read_plan(Path(plan))
     if cells is not None:
+        if isinstance(stated.protection, tabulation.CellPerturbation):
+            msg = "--cells lists suppressed cells, and cell keys suppress none; leave it out"
+            raise InputError(msg)
         private_cells.refuse_place(Path(cells), Path(out))
     with progress() as stage, naming.naming_files(stated, naming.file_of(source)):
         made = publishing.make_tables(
@@ -80,7 +86,7 @@ def table_command(
         )
     seconds = time.monotonic() - started
     with telling_what_is_done(f"the tables stand at {out}"):
-        if cells is not None:
+        if cells is not None and isinstance(made, publishing.ProtectedTables):
             private_cells.write_cells(Path(cells), made.private_columns())
         for note in made.notes:
             say(f"voile: {note}.")
@@ -90,15 +96,20 @@ def table_command(
             say(_summary(made, out))
 
 
-def _page(source: str, made: ProtectedTables) -> str | None:
+def _page(source: str, made: ProtectedTables | PerturbedTables) -> str | None:
     """The page of the tables; None where the libraries that draw it are missing."""
+    suppressed = isinstance(made, publishing.ProtectedTables)
+    promise = publishing.STATEMENT if suppressed else publishing.STATEMENT_OF_NOISE
     try:
-        return html.render_tables(Path(source).stem, made.columns, publishing.STATEMENT)
+        return html.render_tables(Path(source).stem, made.columns, promise)
     except InputError:
         return None
 
 
-def _document(made: ProtectedTables, out: str, seconds: float) -> dict[str, Any]:
+def _document(made: ProtectedTables | PerturbedTables, out: str, seconds: float) -> dict[str, Any]:
+    if not isinstance(made, publishing.ProtectedTables):
+        tables, cells = len(made.cells.shows), made.cells.system.cells
+        return {"out": out, "tables": tables, "cells": cells, "seconds": round(seconds, 3)}
     return {
         "out": out,
         "tables": len(made.cells.shows),
@@ -114,7 +125,12 @@ def _document(made: ProtectedTables, out: str, seconds: float) -> dict[str, Any]
     }
 
 
-def _summary(made: ProtectedTables, out: str) -> str:
+def _summary(made: ProtectedTables | PerturbedTables, out: str) -> str:
+    if not isinstance(made, publishing.ProtectedTables):
+        return (
+            f"{out}: {made.cells.system.cells:,} counts with noise by cell keys. Cells do not add "
+            "up; keep the secret, so that later tables have the same noise."
+        )
     primary, pattern = int(made.primary.cells.sum()), made.pattern
     number = len(made.cells.shows)
     proof = (

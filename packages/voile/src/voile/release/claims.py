@@ -474,6 +474,7 @@ CLAIMS: Registry[Claim] = Registry(
             "voile.release.claims:IndistinguishabilityWithinClusters"
         ),
         "cell-suppression": "voile.tabular.claims:SuppressedCells",
+        "cell-key": "voile.tabular.claims:PerturbedCounts",
         "permutation-within-clusters": "voile.release.claims:PermutationWithinClusters",
         "geo-indistinguishability": "voile.release.claims:GeoIndistinguishabilityClaim",
         "geo-indistinguishability-within-zones": "voile.release.claims:WithinZones",

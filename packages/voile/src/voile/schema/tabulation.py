@@ -28,7 +28,7 @@ from voile.schema.roles import ColumnName
 from voile_base.errors import PlanError
 from voile_base.values.value import Exact, Says, Several, checked
 
-__all__ = ["CellPattern", "CellSuppression", "DimensionPlan", "TablePlan"]
+__all__ = ["CellPattern", "CellPerturbation", "CellSuppression", "DimensionPlan", "TablePlan"]
 
 DimensionPlan = ColumnName | Annotated[Several[ColumnName], Field(min_length=1)]
 """A column with its hierarchy, or columns from coarse to fine."""
@@ -139,3 +139,27 @@ class CellSuppression:
     def of_contributors(self) -> bool:
         """Whether a rule looks at the largest contributors to sums."""
         return bool(self.dominance or self.p or self.pq)
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class CellPerturbation:
+    """Noise for counts by cell keys: the same persons get the same noise in every table.
+
+    Raises ``PlanError`` where the maximum cannot be.
+    """
+
+    secret: Annotated[str, Field(min_length=1)]
+    """A file that holds the secret of the record keys; made where there is none."""
+    kind: Literal["cell-key"] = "cell-key"
+    variance: Annotated[Exact, Field(gt=0)] = Decimal(2)
+    """Of the noise of each count that is not 0."""
+    maximum: Annotated[int, Field(ge=1, le=100)] = 5
+    """The noise is at most this far from 0."""
+    minimum: Annotated[int, Field(ge=1)] | None = None
+    """No count between 0 and this one is published."""
+
+    def __post_init__(self) -> None:
+        if self.variance > self.maximum**2:
+            msg = "the variance is at most the square of the maximum; ask for less, or more room"
+            raise PlanError(msg)

@@ -35,7 +35,7 @@ from voile.tabular.moves import (
 from voile.tabular.published import ReleasedCells, TablesRelease
 from voile_base.randomness import Randomness
 
-__all__ = ["SuppressedCells"]
+__all__ = ["PerturbedCounts", "SuppressedCells"]
 
 Mask = NDArray[np.bool_]
 Number = Annotated[int, Field(ge=0)]
@@ -97,6 +97,41 @@ class SuppressedCells(Claim):
         few = shown & (counts < self.minimum) & ((counts > 0) | (self.zeros == "hide"))
         if few.any():
             yield f"{int(few.sum()):,} published cells have fewer than {self.minimum:,} units"
+
+
+class PerturbedCounts(Claim):
+    """Counts have noise by cell keys, and none lies where none may."""
+
+    kind: Literal["cell-key"] = "cell-key"
+    cells: Number
+    """Of all tables, those that tables share counted once."""
+    variance: Annotated[float, Field(gt=0)]
+    """Of the noise of each count that is not 0, if it can be had there."""
+    maximum: Annotated[int, Field(ge=1)]
+    minimum: Annotated[int, Field(ge=1)] | None = None
+    """No published count lies between 0 and this one."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What the secret and the private rows alone can show."""
+        return ("the variance of the noise, and that it follows from the persons who are counted",)
+
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
+        """What the tables show against it."""
+        if not isinstance(published, TablesRelease):
+            yield "the release has no tables of counts and sums"
+            return
+        found = published.cells
+        if found.faults:
+            yield found.faults[0]
+        if found.system.cells != self.cells:
+            yield f"it claims {self.cells:,} cells, and its tables have {found.system.cells:,}"
+        if found.suppressed.any():
+            yield f"it suppresses {int(found.suppressed.sum()):,} cells, and claims noise alone"
+        for name, counts in found.values.items():
+            few = found.shown[name] & (counts > 0) & (counts < (self.minimum or 1))
+            if few.any():
+                yield f"{int(few.sum()):,} counts of {name!r} lie between 0 and {self.minimum:,}"
 
 
 def _known_cells(found: ReleasedCells) -> Iterator[str]:

@@ -32,6 +32,7 @@ from voile.tabular.system import (
     distinct_labels,
 )
 from voile_base.errors import PlanError, TableError
+from voile_base.randomness import Key
 
 __all__ = [
     "COUNT",
@@ -104,6 +105,8 @@ class PrivateCells:
     """Shape (cells,): those who contribute to each cell: counted units, persons or companies."""
     shows: Mapping[str, tuple[str, ...]]
     """For each table, its measures."""
+    keys: Indices | None = None
+    """Shape (cells,): the sum of the record keys of each, modulo 2**64; None without keys."""
 
 
 def plan_of_rows(plan: Plan) -> Plan:
@@ -139,8 +142,10 @@ def plan_of_rows(plan: Plan) -> Plan:
     return replace(plan, roles=roles, columns=columns, method=None, trajectory=None)
 
 
-def count_cells(table: PrivateTable, tables: Sequence[TablePlan]) -> PrivateCells:
-    """The linked system of some tables, and what its cells hold.
+def count_cells(
+    table: PrivateTable, tables: Sequence[TablePlan], key: Key | None = None
+) -> PrivateCells:
+    """The linked system of some tables, and what its cells hold; with cell keys by a ``key``.
 
     Raises ``TableError`` where levels do not add up, where counts are no whole numbers, or where
     numbers are negative; ``PlanError`` where persons cannot be counted.
@@ -166,7 +171,8 @@ def count_cells(table: PrivateTable, tables: Sequence[TablePlan]) -> PrivateCell
     )
     (count, *_) = (each.count or COUNT for each in tables)
     units = entries.units(count, _counts(tables))
-    return PrivateCells(system, entries.combinations, measures, units, shows)
+    keys = None if key is None else entries.keys(key, counted.values[-1].texts)
+    return PrivateCells(system, entries.combinations, measures, units, shows, keys)
 
 
 def _named(names: Iterable[str]) -> tuple[str, ...]:
@@ -349,6 +355,13 @@ class _Entries:
         if count in counts and count in self._numbers:
             return self._added(self._numbers[count][0].astype(np.int64) * self._rows)
         return self._added(self._rows)
+
+    def keys(self, key: Key, names: Sequence[str | None]) -> Indices:
+        """The sum of the record keys of the persons of each cell, modulo 2**64."""
+        assert self._who is not None
+        texts = (str(name).encode() for name in names)
+        records = np.array([key.digest(text) for text in texts], dtype=np.uint64).view(np.int64)
+        return self._added(records[self._who] * self._counted_units())
 
     def _counted_units(self) -> Indices:
         """One for each row, or for each person at one of its combinations."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,15 @@ from voile.release.manifest import DOCUMENT, manifest_of
 from voile.release.recounting import recount
 from voile.release.release import Guarantee
 from voile.schema.plan import Plan
-from voile.schema.tabulation import CellSuppression
+from voile.schema.tabulation import CellPerturbation, CellSuppression
 from voile.table.opening import open_frame, open_table
 from voile.table.places import Address
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile.tabular.attacker import FeasibilityIntervals, recomputable
 from voile.tabular.breaches import PatternAttack
-from voile.tabular.claims import SuppressedCells
+from voile.tabular.cell_keys import PerturbationTable
+from voile.tabular.claims import PerturbedCounts, SuppressedCells
 from voile.tabular.counting import COUNT, PrivateCells, count_cells, plan_of_rows
 from voile.tabular.primary import PrimaryCells, primary_cells
 from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document
@@ -42,7 +43,16 @@ from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_base.version import VERSION
 
-__all__ = ["FORMATS_OF_TABLES", "STATEMENT", "ProtectedTables", "make_tables", "protect_tables"]
+__all__ = [
+    "FORMATS_OF_TABLES",
+    "STATEMENT",
+    "STATEMENT_OF_NOISE",
+    "PerturbedTables",
+    "ProtectedTables",
+    "make_tables",
+    "perturb_tables",
+    "protect_tables",
+]
 
 FORMATS_OF_TABLES = ("csv", "parquet", "xlsx")
 
@@ -50,7 +60,12 @@ STATEMENT = (
     "No published cell breaks the rules for cells, and nobody who knows all published cells can "
     "narrow a cell that breaks one to less than its protection interval"
 )
-"""What is promised."""
+"""What suppression promises."""
+STATEMENT_OF_NOISE = (
+    "Each count that is not 0 has noise of mean 0 and the stated variance, which follows from the "
+    "persons who are counted: no average over tables takes it off"
+)
+"""What cell keys promise."""
 
 Progress = Callable[[str], None]
 Columns = Mapping[str, Sequence[Any]]
@@ -120,6 +135,17 @@ def _finite(numbers: np.ndarray) -> list[float | None]:
     return [float(one) + 0.0 if np.isfinite(one) else None for one in numbers]
 
 
+@dataclass(frozen=True, eq=False)
+class PerturbedTables:
+    """Tables whose counts have noise; private but for ``columns``."""
+
+    cells: PrivateCells
+    columns: Columns
+    """What is published: the columns of the file."""
+    notes: tuple[str, ...] = ()
+    """What was assumed in reading the rows."""
+
+
 def protect_tables(
     table: PrivateTable, plan: Plan, progress: Progress = lambda stage: None
 ) -> ProtectedTables:
@@ -139,14 +165,56 @@ def protect_tables(
     return ProtectedTables(cells, primary, pattern, columns, table.notes)
 
 
-def _rules(plan: Plan) -> CellSuppression:
+AnyTables = ProtectedTables | PerturbedTables
+"""What ``make_tables`` makes, by the kind of protection."""
+
+
+def _require_tables(plan: Plan) -> None:
     if not plan.tables:
         msg = "the plan has no [[tables]]; say which dimensions each table has"
         raise plan.error(msg)
     if plan.protection is None:
         msg = "the plan has no [protection] table; say which cells are too telling to be shown"
         raise plan.error(msg)
+
+
+def _rules(plan: Plan) -> CellSuppression:
+    _require_tables(plan)
+    if not isinstance(plan.protection, CellSuppression):
+        msg = "[protection] asks for noise, and suppresses no cells"
+        raise plan.error(msg)
     return plan.protection
+
+
+def perturb_tables(
+    table: PrivateTable, plan: Plan, progress: Progress = lambda stage: None
+) -> PerturbedTables:
+    """The counts of a plan, with noise by cell keys.
+
+    Raises ``TableError`` and ``PlanError`` where rows and plan do not fit.
+    """
+    rules = plan.protection
+    assert isinstance(rules, CellPerturbation)
+    if any(each.sum or each.count for each in plan.tables):
+        msg = '[protection] kind = "cell-key" is for counts of persons; leave out sum and count'
+        raise plan.error(msg)
+    if table.plan.roles.unit is None:
+        msg = (
+            '[protection] kind = "cell-key" needs [roles] person, a column that tells persons '
+            "apart: the noise follows from who is counted"
+        )
+        raise plan.error(msg)
+    progress("counting")
+    key = Randomness.in_file(rules.secret, "[protection] secret").key("record keys")
+    cells = count_cells(table, plan.tables, key)
+    assert cells.keys is not None
+    (measure,) = cells.measures
+    progress("looking up the noise")
+    noise = PerturbationTable.of(rules).noise(measure.values, cells.keys)
+    noisy = replace(measure, values=np.where(measure.shown, measure.values + noise, 0))
+    nowhere = np.zeros(cells.system.cells, dtype=np.bool_)
+    columns = columns_of_cells(replace(cells, measures=(noisy,)), nowhere)
+    return PerturbedTables(cells, columns, table.notes)
 
 
 def _require_safe(cells: PrivateCells, primary: PrimaryCells, pattern: SuppressionPattern) -> None:
@@ -176,16 +244,16 @@ def make_tables(
     *,
     file_format: str = "csv",
     engine: str = "auto",
-    render: Callable[[ProtectedTables], str | None] | None = None,
+    render: Callable[[AnyTables], str | None] | None = None,
     progress: Progress = lambda stage: None,
-) -> ProtectedTables:
+) -> AnyTables:
     """Make the tables of a plan and write them to a new folder; ``out`` None writes nothing.
 
     ``source`` is a file, an address or a data frame; ``render`` draws the page.  Raises a
     ``VoileError``, and then nothing stands at ``out``.
     """
     plan.refuse_open_questions()
-    _rules(plan)
+    _require_tables(plan)
     if file_format not in FORMATS_OF_TABLES:
         msg = f"tables are written as {', '.join(FORMATS_OF_TABLES)}, not as {file_format}"
         raise InputError(msg)
@@ -195,7 +263,8 @@ def make_tables(
     rows = plan_of_rows(plan)
     table = (open_table if is_file else open_frame)(source, rows, engine=engine)
     table.refuse_telling_quasi_identifiers()
-    made = protect_tables(table, plan, progress)
+    perturbed = isinstance(plan.protection, CellPerturbation)
+    made = (perturb_tables if perturbed else protect_tables)(table, plan, progress)
     if place is not None:
         progress("writing")
         page = None if render is None else render(made)
@@ -204,7 +273,7 @@ def make_tables(
 
 
 def _write(
-    made: ProtectedTables,
+    made: AnyTables,
     table: PublishedTable,
     plan: Plan,
     place: Path,
@@ -234,8 +303,48 @@ def _write(
         unseen.remove()
 
 
-def _document(made: ProtectedTables, plan: Plan, table: PublishedTable) -> dict[str, Any]:
+def _document(made: AnyTables, plan: Plan, table: PublishedTable) -> dict[str, Any]:
     """What ``release.json`` says; it tells primary cells from secondary ones nowhere."""
+    method, guarantee = (
+        _of_suppression(made, plan)
+        if isinstance(made, ProtectedTables)
+        else _of_perturbation(made, plan)
+    )
+    return {
+        "format": FORMAT,
+        "form": "tables",
+        "voile": VERSION,
+        "method": method,
+        "guarantee": guarantee.document(),
+        "rows": table.rows,
+        "publishable": True,
+        "release_id": Randomness.secure().token("release"),
+        **layout_document(made.cells),
+        "types": dict(table.kinds()),
+        **({"open_questions": len(plan.questions)} if plan.questions else {}),
+    }
+
+
+def _of_perturbation(made: PerturbedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
+    rules = plan.protection
+    assert isinstance(rules, CellPerturbation)
+    claim = PerturbedCounts(
+        cells=made.cells.system.cells,
+        minimum=rules.minimum,
+        variance=float(rules.variance),
+        maximum=rules.maximum,
+    )
+    assumes = (
+        "nobody but the publisher has the secret of the record keys",
+        "cells do not add up: each has noise of its own, and an empty cell has none",
+        "who subtracts two tables sees two draws of the noise, not one person exactly",
+    )
+    method = {"name": "cell-key", "variance": claim.variance, "maximum": claim.maximum}
+    stated = {**method, **({} if rules.minimum is None else {"minimum": rules.minimum})}
+    return stated, Guarantee((claim,), STATEMENT_OF_NOISE, assumes)
+
+
+def _of_suppression(made: ProtectedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
     rules, suppressed = _rules(plan), int(made.pattern.suppressed.sum())
     claim = SuppressedCells(
         cells=made.cells.system.cells,
@@ -244,19 +353,7 @@ def _document(made: ProtectedTables, plan: Plan, table: PublishedTable) -> dict[
         zeros=rules.zeros,
         units=_counted_units(made.cells, plan),
     )
-    return {
-        "format": FORMAT,
-        "form": "tables",
-        "voile": VERSION,
-        "method": {"name": "cell-suppression", **_stated(rules)},
-        "guarantee": _guarantee(claim).document(),
-        "rows": table.rows,
-        "publishable": True,
-        "release_id": Randomness.secure().token("release"),
-        **layout_document(made.cells),
-        "types": dict(table.kinds()),
-        **({"open_questions": len(plan.questions)} if plan.questions else {}),
-    }
+    return {"name": "cell-suppression", **_stated(rules)}, _guarantee(claim)
 
 
 def _counted_units(cells: PrivateCells, plan: Plan) -> str | None:

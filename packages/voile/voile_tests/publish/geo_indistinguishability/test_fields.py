@@ -14,7 +14,6 @@ import pytest
 from voile.attack.trajectory.on_release import noise_of
 from voile.disclosure.moved import Moved, StatedGaussianField
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
-from voile.publish.geo_indistinguishability.parameters import read_secret
 from voile.publish.registry import completed, publisher_for
 from voile.release.check import check_release
 from voile.release.folder import write_release
@@ -222,21 +221,21 @@ def test_a_file_that_holds_no_secret_is_refused(tmp_path: Path, held: str) -> No
     file = tmp_path / "fields.secret"
     file.write_text(held)
     with pytest.raises(PlanError, match=r"fields\.secret") as told:
-        read_secret(str(file))
+        Randomness.in_file(str(file), "[method] secret")
     assert str(tmp_path) not in str(told.value)
 
 
 def test_a_secret_that_others_may_read_is_refused(tmp_path: Path) -> None:
     """It takes noise off all releases made with it; what was made is its owner's, and is taken."""
     file = tmp_path / "fields.secret"
-    drawn = read_secret(str(file))
+    drawn = Randomness.in_file(str(file), "[method] secret")
     for mode in (0o640, 0o604, 0o620):
         file.chmod(mode)
         with pytest.raises(PlanError, match=rf"fields\.secret .*{mode:04o}.*chmod 600") as told:
-            read_secret(str(file))
+            Randomness.in_file(str(file), "[method] secret")
         assert str(tmp_path) not in str(told.value)
     file.chmod(0o600)
-    assert read_secret(str(file)).key("x").secret == drawn.key("x").secret
+    assert Randomness.in_file(str(file), "[method] secret").key("x").secret == drawn.key("x").secret
 
 
 def at_a_depot(vans: int, fleets: int, **given: Any) -> np.ndarray:

@@ -30,7 +30,6 @@ from voile.publish.geo_indistinguishability.parameters import (
     ZonesBy,
     lowered,
     read_radii,
-    read_secret,
 )
 from voile.publish.geo_indistinguishability.promise import (
     WAY_SHOWN,
@@ -254,7 +253,7 @@ class GaussianFieldMechanism(GeoIndistinguishability):
         return DrawnMechanism(self._field.noise(zones, self.tau), 1.0)
 
     def _fields(self) -> Randomness | None:
-        return None if self.secret is None else read_secret(self.secret)
+        return None if self.secret is None else Randomness.in_file(self.secret, "[method] secret")
 
     @property
     def _price(self) -> TripPrice:

@@ -25,7 +25,6 @@ noise and remaining distances are rounded after the draw, which costs nothing.
 from __future__ import annotations
 
 import math
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,9 +33,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from voile_base.durable import write_text
 from voile_base.errors import InfeasibleError, PlanError
-from voile_base.randomness import Randomness
 from voile_base.values.value import KeptAs, Real, Says, Several, usable_number
 from voile_geo.planar.noise import GaussianField, LocationNoise
 from voile_geo.planar.steps import corrected_epsilon
@@ -65,7 +62,6 @@ __all__ = [
     "check_together",
     "lowered",
     "read_radii",
-    "read_secret",
 ]
 
 
@@ -246,7 +242,6 @@ def _check_radii(given: Mapping[str, Any]) -> None:
 
 WAY_HIDDEN = 30.0
 """Seconds between reports, below which they show how far a truck has driven."""
-_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -288,39 +283,6 @@ class FieldTerms:
                 "places get new noise, which averages away; [method] secret names a file by "
                 "which releases share them"
             )
-
-
-def read_secret(path: str) -> Randomness:
-    """The secret in a file, which is made where there is none.
-
-    Raises ``PlanError`` where the file holds none, or others than its owner may read it.
-    """
-    file = Path(path)
-    try:
-        if not file.exists():
-            drawn = Randomness.secure().key("fields").secret
-            write_text(file, f"{drawn.hex()}\n", private=True, replacing=False)
-        mode = stat.S_IMODE(file.stat().st_mode)
-        held = bytes.fromhex(file.read_text("ascii").strip())
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it does not hold a secret"
-        msg = f"[method] secret: the file {file.name} cannot be used: {why}"
-        raise PlanError(msg) from None
-    if len(held) != _BYTES:
-        msg = (
-            f"[method] secret: the file {file.name} must hold {2 * _BYTES} hexadecimal digits; "
-            "give a name that is free, and the file is made"
-        )
-        raise PlanError(msg)
-    if mode & 0o077:
-        # Repairing this silently would hide that others may have read the secret.
-        msg = (
-            f"[method] secret: others than its owner may read or write the file {file.name} (mode "
-            f"{mode:04o}), and whoever has it takes noise off; find out who could have copied it, "
-            "then run `chmod 600` on it, or delete it for fields that nobody knows"
-        )
-        raise PlanError(msg)
-    return Randomness(held, publishable=True)
 
 
 @dataclass(frozen=True, eq=False)
