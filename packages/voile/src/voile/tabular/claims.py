@@ -41,7 +41,7 @@ Mask = NDArray[np.bool_]
 Number = Annotated[int, Field(ge=0)]
 _MOST_EXACT = 3_000
 """Cells up to which intervals are looked at; of more, two tables that differ are sought."""
-_MOST_TABLES, _MOST_MOVES = 24, 2_000
+_MOST_TABLES, _MOST_MOVES, _MOST_SWEPT_ALONE = 24, 2_000, 60
 _KNOWN = 1 - 1e-6
 """A cell whose interval is narrower than a unit is known."""
 
@@ -193,10 +193,10 @@ def _open_cells(found: ReleasedCells, name: str, hidden: Mask) -> Mask:
             opened[move.cells] = True
         if opened.all():
             break
-    return opened | _moved_alone(search, hidden, opened)
+    return opened | _moved_alone(search, hidden, opened, amount)
 
 
-def _moved_alone(search: MoveSearch, hidden: Mask, opened: Mask) -> Mask:
+def _moved_alone(search: MoveSearch, hidden: Mask, opened: Mask, amount: int) -> Mask:
     """The cells for which a move is found, of those that no sweep moved."""
     opened, price = opened.copy(), np.zeros(len(hidden))
     for cell in np.flatnonzero(hidden & ~opened)[:_MOST_MOVES].tolist():
@@ -204,6 +204,13 @@ def _moved_alone(search: MoveSearch, hidden: Mask, opened: Mask) -> Mask:
             request = MoveRequest(cell, sign, 1, ChangeBounds.none())
             if not opened[cell] and (move := search.move(request, price)) is not None:
                 opened[move.cells] = True
+    for cell in np.flatnonzero(hidden & ~opened)[:_MOST_SWEPT_ALONE].tolist():
+        for sign in (1.0, -1.0):
+            price[cell] = sign
+            move = search.sweep(hidden, ChangeBounds.none(), price, amount)
+            if move is not None:
+                opened[move.cells] = True
+        price[cell] = 0.0
     return opened
 
 

@@ -22,8 +22,8 @@ insiders, until nothing is lacking (``alternatives``).  Of few secondary cells, 
 a proof is found are published again.  Pattern and proof come into being together, and neither needs
 a program over all cells.  Where a move is not found, or rounds are spent, no pattern is returned.
 
-Of at most some thousand cells, which is **infeasible** is proved by hiding all cells that may be
-hidden: more cannot be done.
+Where the exact search runs, or a thousand cells at most are protected, which is **infeasible** is
+proved by hiding all cells that may be hidden: more cannot be done.
 
 Source: Fischetti and Salazar-Gonzalez (Management Science 47, 2001), sections 3 and 4.
 Insiders, whole numbers and the heuristic's proofs are ours; Kelly, Golden and Assad ("Cell
@@ -52,9 +52,9 @@ from voile_base.randomness import Randomness
 
 __all__ = ["MOST_EXACT", "SuppressionPattern", "suppress"]
 
-MOST_EXACT = 3_000
+MOST_EXACT = 1_000
 """Cells up to which the exact search is the automatic choice."""
-_MOST_TRIED = 300
+_MOST_TRIED = 60
 """Secondary cells up to which the heuristic tries to publish each again."""
 _MOST_ROUNDS = 40
 """Of the heuristic: rounds of looking for what is not proved, and repairing it."""
@@ -119,11 +119,12 @@ def suppress(
     attack = PatternAttack(cells, primary)
     candidates = _candidates(cells, primary, plan)
     _refuse_clash(primary, candidates)
-    if cells.system.cells <= MOST_EXACT:
+    exact = cells.system.cells <= MOST_EXACT if plan.search == "auto" else plan.search == "exact"
+    found, bound = None, 0.0
+    if exact:
         progress("attacking")
         _require_feasible(attack, candidates)
-    exact = cells.system.cells <= MOST_EXACT if plan.search == "auto" else plan.search == "exact"
-    found, bound = _least(attack, candidates, plan.nodes, progress) if exact else (None, 0.0)
+        found, bound = _least(attack, candidates, plan.nodes, progress)
     if found is not None:
         cost = round(float(candidates.cost[found].sum()))
         return SuppressionPattern(found, cost, cost, "exact")
@@ -131,6 +132,8 @@ def suppress(
     heuristic = _Heuristic(cells, primary, candidates, grid)
     heuristic.run(progress)
     if heuristic.unproved:
+        if cells.system.cells <= MOST_EXACT:
+            _require_feasible(attack, candidates)
         raise _not_found(len(heuristic.unproved))
     heuristic = heuristic.thinned(progress)
     cost = round(float(candidates.cost[heuristic.pattern].sum()))
