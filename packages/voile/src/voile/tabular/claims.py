@@ -205,8 +205,8 @@ def _moved_alone(search: MoveSearch, hidden: Mask, opened: Mask, amount: int) ->
             if not opened[cell] and (move := search.move(request, price)) is not None:
                 opened[move.cells] = True
     for cell in np.flatnonzero(hidden & ~opened)[:_MOST_SWEPT_ALONE].tolist():
-        for sign in (1.0, -1.0):
-            price[cell] = sign
+        for direction in (1.0, -1.0):
+            price[cell] = direction
             move = search.sweep(hidden, ChangeBounds.none(), price, amount)
             if move is not None:
                 opened[move.cells] = True
