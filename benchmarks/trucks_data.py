@@ -51,7 +51,7 @@ class Drive:
     track: Floats
     """Shape (n, 2), metres of the map's plane."""
     road: Indices
-    """Shape (n,): the roads of the matched track, as ``roads.stretches`` numbers them."""
+    """Shape (n,): the roads of the matched track, as ``roads.nearest`` numbers them."""
     fine: Floats
     """Shape (m, 2): a position every second from 0."""
 

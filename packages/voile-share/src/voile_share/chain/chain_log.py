@@ -10,7 +10,7 @@ noticed at the next ``append``, ``settle`` or reading, and sent again.  A report
 once: the contract takes no slot twice, and the message is looked for on the chain before it is
 sent.
 
-The order of ``append``: look at the chain; decide (``store.heads``); try each new report on the
+The order of ``append``: look at the chain; decide (``store.log``); try each new report on the
 node without sending it, so that what the contract refuses (``RevertedError``) costs nothing and
 changes nothing; save states by ``save_states``; keep the reports in the mirror, durably; send;
 wait.

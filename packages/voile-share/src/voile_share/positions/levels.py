@@ -24,7 +24,7 @@ The key by which noise stays with places: of a truck, or a company, and a period
 
 It is drawn at the first report of a period from entropy that is kept nowhere, and replaces the one
 before it.  So a truck's exists in its state alone and a company's in a row of its own
-(``platform.fleet_keys``), which are sealed wherever they are stored, and nobody can compute the
+(``platform.trucks``), which are sealed wherever they are stored, and nobody can compute the
 field of a period that is over.  Periods begin at multiples of their length since 1970 (UTC), those
 of all trucks and companies at once.
 """

@@ -244,7 +244,7 @@ class ReportLog(Protocol):
     """Reports of trucks, by truck and slot; slots of a truck only move forward.
 
     Reports are messages of suite ``voile``; their number and the digest of the record before them
-    must continue the chain of the truck, the first being number 0 after ``protocol.audit.GENESIS``.
+    must continue the chain of the truck, the first being number 0 after ``protocol.truck.GENESIS``.
     Signatures were checked before.
     """
 

@@ -1,7 +1,7 @@
 """One audit: read, recognise, let adversaries and measures look, count the three risks, record.
 
 All attacks and measures that take part in a study take part here (``attack.registry``,
-``utility.registry``, other packages' too); those that make no sense for the file are listed with
+``utility.protocol``, other packages' too); those that make no sense for the file are listed with
 the reason.  There is no rehearsal, for nobody here can make such a file again: people who were not
 in the data are those of the control.
 

@@ -10,8 +10,8 @@ several: {a: flu, b: hiv} and {c: flu, a: hiv, hiv, hiv} are half and half each,
 1.25 of 3.  Entropy and recursive l-diversity and t-closeness are then not monotone; counts of units
 and of different values are (``counts_alone``), and no search may spread more than these.
 
-Claim: ``at_least`` and ``different`` are exact; weights as ``table.units`` says.  Three things keep
-most groups from being looked at in full:
+Claim: ``at_least`` and ``different`` are exact; weights as ``table.summaries`` says.  Three things
+keep most groups from being looked at in full:
 
 - a unit all of whose rows agree in the counted columns has one value in any group, and is matched
   with it: some largest matching does so, because nothing else could take that unit;
@@ -19,7 +19,7 @@ most groups from being looked at in full:
   units at most: so no more than l units of a value are ever asked for;
 - a group of fewer than l values, or of fewer than l units, has no such matching.
 
-Cost: O(g) for g combinations, and what ``table.units`` says of those that are in doubt.
+Cost: O(g) for g combinations, and what ``table.summaries`` says of those that are in doubt.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What fits badly between a whole table and a plan: columns alone, and who its persons are.
 
-Columns are held against what the plan says of them by the engine (``table.fitting``).  Here is
+Columns are held against what the plan says of them by the engine (``table.profile``).  Here is
 added what only the table as a whole tells: identifiers that repeat, columns that single out rows,
 digits that the plan leaves to be numbers though they look like names of groups, persons whom it
 does not name.

@@ -2,8 +2,8 @@
 
 Where persons or households have several rows, nobody sees whose a published row is.  What a
 release shows is then held to what follows for rows (k rows, l values), and before it is published,
-all of it is measured on its rows with the persons beside (``table.whose``): these are counted anew
-in each group that it shows, by no shortcut of the searches.
+all of it is measured on its rows with the persons beside (``table.summaries``): these are counted
+anew in each group that it shows, by no shortcut of the searches.
 
 Cost: a count of the published groups, and of the distinct pairs of group and sensitive value where
 a claim speaks of them.

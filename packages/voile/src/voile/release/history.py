@@ -89,7 +89,7 @@ class Blocks:
     sealed, that were first published in version ``batch``.  Without sealed batches all blocks
     have batch 0 and hold every published row in their range.
 
-    In a series whose people come and go they are classes of rows (``table.membership``), and both
+    In a series whose people come and go they are classes of rows (``table.matching``), and both
     borders are the number of the class.
     """
 

@@ -5,13 +5,13 @@ those who are protected together; where both are given, each person is of one ho
 household is what counts.  ``person = "row"`` says that each row is another person.  What is
 protected as one is called a **unit**: everything that counts, counts units.  The column of units is
 read as texts are, misses no value, and is in no release, message or log.  Ids that differ only in
-form would make two units of one: ``table.unit_names`` says which are refused, and which are told.
+form would make two units of one: ``table.looking`` says which are refused, and which are told.
 
 **Counts.**  A group has as many units as there are different ones among its rows.  That is no sum:
 the units of a union are at least those of each part and at most those of all parts together.  It
 never falls when groups are joined, so searches by merging stay right; and it is at most the number
 of rows, or the sum over the combinations of values in it, by which most groups are ruled out before
-anybody counts.  ``table.units`` says how the kernel counts, and what that costs.
+anybody counts.  ``table.summaries`` says how the kernel counts, and what that costs.
 
 **Criteria.**  A unit counts once in every criterion, whatever the number of its rows:
 

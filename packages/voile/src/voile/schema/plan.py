@@ -218,9 +218,9 @@ class ColumnFacts:
     """None: as the kind says, or the file; "text" keeps codes such as zip codes from being
     numbers."""
     kind: Kind | None = None
-    """What the values mean; None: what they look like.  See ``schema.kinds``."""
+    """What the values mean; None: what they look like.  See ``schema.names``."""
     format: DateFormat | None = None
-    """How dates are written that are not in ISO 8601; see ``schema.dates``."""
+    """How dates are written that are not in ISO 8601; see ``schema.hierarchy.dates``."""
     outside: Outside = "refuse"
     """What becomes of values outside the bounds."""
     better: Better = "higher"

@@ -185,7 +185,7 @@ class PrivateTable(CountedTable):
     ) -> Any:
         """A data frame of what rows publish, and before which release each arrived; private.
 
-        For adversaries who know it, and no publisher; see ``table.arrivals``.
+        For adversaries who know it, and no publisher; see ``table.matching``.
         """
         from voile.table.matching import arrivals  # noqa: PLC0415 - no publisher asks
 

@@ -18,7 +18,7 @@ as it does.  Where most rows of a table differ, whatever mixes columns comes nea
 divergence says little; that of pairs of columns says more.
 
 Algorithm: rows of both tables are counted by their contents, in parts where there are many
-(``table.pairing``).  Cost: O(n m) for n rows and m columns, for each part.
+(``table.alignment``).  Cost: O(n m) for n rows and m columns, for each part.
 
 Departures: the paper does not say what becomes of combinations that one table lacks; if nothing is
 added, its divergence is infinite as soon as one row of the original is not found again.

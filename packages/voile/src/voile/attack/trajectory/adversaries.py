@@ -5,7 +5,7 @@ parameters of the noise, and estimates where the truck was and on which road.
 
 Success is measured against the true positions: metres between estimate and truth, and the share of
 reports at which the road is the true one, from crossing to crossing and in either direction
-(``roads.stretches``).  The true road is the nearest one to the true position, or better the one
+(``roads.nearest``).  The true road is the nearest one to the true position, or better the one
 that map matching of the exact track finds (``true_roads``).
 
 Cost: that of ``inference``; filters cost next to nothing.

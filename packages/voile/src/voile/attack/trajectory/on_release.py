@@ -8,7 +8,7 @@ movement.  The informed one uses the mechanism's own distribution; where zones d
 he knows that place.
 
 Claim: rates are counted.  The true road at a report is the one that map matching of the exact track
-finds, with a receiver's error of 15 m; a road goes from crossing to crossing (``roads.stretches``).
+finds, with a receiver's error of 15 m; a road goes from crossing to crossing (``roads.nearest``).
 Means are over trips, with intervals of confidence 95 % by Student's distribution over trips,
 because the reports of one trip are not independent.  What is left out is counted in notes
 (``selection``).

@@ -10,7 +10,7 @@ microseconds for each run that it reaches.
 
 Where a truck can be: pieces of directed roads, and which pieces it can reach from which.
 
-Each run of edges between crossings (``roads.stretches``) is cut into equal pieces; a truck is in
+Each run of edges between crossings (``roads.nearest``) is cut into equal pieces; a truck is in
 the middle of one.  From a piece it goes on to the next of its run, or to the first of a run that
 leaves the crossing; to turn round at the end of a road that can be driven both ways costs
 ``U_TURN`` metres more.  So it does not matter how many edges a map draws a road with: neither what

@@ -9,7 +9,7 @@ each group.
 - Other columns are trees: a group shows its lowest common ancestor in the column's hierarchy, ``*``
   where there is none.
 - Nominal columns may be shown as sets in place of trees of two levels, which know nothing between
-  a value and ``*``: a group shows the values of its rows, ``A|B|C`` (``disclosure.value_set``), or
+  a value and ``*``: a group shows the values of its rows, ``A|B|C`` (``disclosure.interval``), or
   ``*`` where they are more than ``MOST_NAMED``.  So asked, numbers with a declared tree are codes,
   and trees.
 

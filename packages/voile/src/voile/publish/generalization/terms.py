@@ -3,7 +3,7 @@
 ``l`` is a whole number (distinct), or a table ``{ value, kind, c }``; ``t`` a number (equal), or a
 table ``{ value, distance }``.  They are short spellings of one criterion for every sensitive column
 by itself.  ``criteria`` is a list of tables, each with the ``name`` of a criterion, its ``column``
-and its parameters; other packages may add some (``models.registry``).
+and its parameters; other packages may add some (``models.criteria``).
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ What chance makes of the tie of a cluster depends on its rows alone, so that it 
 each number of rows that occurs, and not once for each division.
 
 Cost: O(D p) for D divisions and p pairs of sensitive and other values, and
-``models.hypergeometric`` for all the sizes of clusters that occur.  Memory: D labels for each
+``models.permutation`` for all the sizes of clusters that occur.  Memory: D labels for each
 combination of sensitive values.  All of it is private.
 """
 

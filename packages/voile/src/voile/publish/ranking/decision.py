@@ -325,7 +325,7 @@ class _Followed:
     members: Members
     top: CountedTop
     number: NDArray[np.int64]
-    """Shape (g,): the class of each counted combination; see ``table.membership``."""
+    """Shape (g,): the class of each counted combination; see ``table.matching``."""
     criteria: Sequence[Criterion]
 
 
