@@ -1,4 +1,6 @@
-"""Waiting for other processes: until something is so, and never for a time that passes or fails.
+"""Other processes: waited for, and asked.
+
+Waiting for other processes: until something is so, and never for a time that passes or fails.
 
 Nothing here measures.  ``PATIENCE`` only ends what hangs, on the slowest and busiest machine.
 

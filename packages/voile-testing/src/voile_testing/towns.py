@@ -1,4 +1,6 @@
-"""A small fleet in a small town, as files.
+"""Small towns, their roads and a small fleet.
+
+A small fleet in a small town, as files.
 
 Small road networks for tests.
 """

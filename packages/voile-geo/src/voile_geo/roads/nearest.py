@@ -1,4 +1,6 @@
-"""The nearest road to a position, and all roads near it.
+"""Roads near a place: the nearest one, stretches between crossings, density, and ways.
+
+The nearest road to a position, and all roads near it.
 
 Edges are looked up in a grid of square cells of the plane: each cell lists the edges that pass it.
 Distances are to the segment, by plane geometry.  Compiled, because attacks ask for all roads near

@@ -1,4 +1,6 @@
-"""``voile share user``: who may sign in to the operator's page.
+"""``voile share user`` and ``link``: who may sign in, and the links of companies.
+
+``voile share user``: who may sign in to the operator's page.
 
 ``voile share link``: the links of a service's companies, for its operator.
 """

@@ -1,4 +1,6 @@
-"""``voile share backup``: a service in one file, while it runs.
+"""``voile share`` for a folder and its store: backups, keys, formats, the audit log, retention.
+
+``voile share backup``: a service in one file, while it runs.
 
 ``voile share restore``: a folder, and a store, of a backup.
 

@@ -1,4 +1,6 @@
-"""Where a device was and when, and what is believed of that.
+"""Messages of devices: positions, why one is refused, and how values are written.
+
+Where a device was and when, and what is believed of that.
 
 A ``Fix`` is what every format ends in.  ``checked`` holds it against ``Rules``: what a position
 needs is refused where it is wrong, and what a device cannot know (a course while it stands) is

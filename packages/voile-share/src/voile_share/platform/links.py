@@ -2,8 +2,9 @@
 
 A link to a truck ends with the truck.  One to a parcel follows it: the company says on which truck
 the parcel is now, and hands over what it has to say to the reader, sealed
-(``protocol.parcel_link``).  The platform sees which truck the reports are to come from, as it must to send them, and when that
-changes; whether a parcel that is on no truck waits, lies in a depot or was delivered it does not.
+(``protocol.parcel_link``).  The platform sees which truck the reports are to come from, as it must
+to send them, and when that changes; whether a parcel that is on no truck waits, lies in a depot or
+was delivered it does not.
 
 A label is how operators know whose link it is.  It is kept sealed, as it may hold a name; to search
 is to unseal those of one company.

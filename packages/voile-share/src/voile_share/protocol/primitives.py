@@ -1,4 +1,6 @@
-"""Keys from keys, draws from randomness, and AES-256-GCM: thin calls of ``cryptography``.
+"""Keys, draws, sealing and signatures: thin calls of ``cryptography`` and of the group.
+
+Keys from keys, draws from randomness, and AES-256-GCM: thin calls of ``cryptography``.
 
 Every key has a label of its own, so that no two purposes share one.  Keys of single use come with
 a nonce of their own from the same derivation.

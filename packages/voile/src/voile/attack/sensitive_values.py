@@ -1,4 +1,6 @@
-"""The homogeneity attack: to know a person's sensitive value, the person's row is not needed.
+"""Adversaries after a sensitive value: homogeneity, skewness and background knowledge.
+
+The homogeneity attack: to know a person's sensitive value, the person's row is not needed.
 
 What it does: for people whose quasi-identifiers are known exactly, finds how probable each
 sensitive value is, and guesses the most probable one.  Where all rows that fit a person show one

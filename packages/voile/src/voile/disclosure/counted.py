@@ -1,4 +1,6 @@
-"""Cells that count persons: what they are of, and how many, with noise.
+"""Cells that count persons with noise, and rows that are made up from such cells.
+
+Cells that count persons: what they are of, and how many, with noise.
 
 Rows of such a release are no rows of the table, and tell nothing of a single one by themselves.
 

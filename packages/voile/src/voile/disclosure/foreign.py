@@ -1,4 +1,6 @@
-"""A column of a file of another make in which rows are of nobody: swapped, recoded or synthetic.
+"""Columns of files of another make: altered rows, numbers near the true ones, usual texts.
+
+A column of a file of another make in which rows are of nobody: swapped, recoded or synthetic.
 
 Each cell reads like a value of the table.  Beside the other cells of its row it is the value of
 nobody, in a share of the rows, and nobody says how that came about.

@@ -1,4 +1,6 @@
-"""A column whose values were permuted within the groups of a release.
+"""Columns permuted within groups: how they are shown, and the evidence in them.
+
+A column whose values were permuted within the groups of a release.
 
 Which rows make a group, and what decides it, is stated once for all such columns: by the
 disclosure's ``groups``.  A row shows the value of some row of its group, all arrangements being

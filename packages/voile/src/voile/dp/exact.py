@@ -1,4 +1,6 @@
-"""Exact decisions about probabilities that no binary fraction equals.
+"""Choices and draws with exactly the stated probabilities.
+
+Exact decisions about probabilities that no binary fraction equals.
 
 What it does: bounds e^-x for rational x as tightly as asked, and from such bounds decides what a
 mechanism needs to know: the binary digits of a probability, the outcome of a coin, the sign of a

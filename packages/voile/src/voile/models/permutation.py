@@ -1,4 +1,6 @@
-"""What permuting columns within clusters hides, and what it costs.
+"""What columns tell of each other, and what permuting them within clusters hides.
+
+What permuting columns within clusters hides, and what it costs.
 
 Setting: M columns are each permuted uniformly, independently of each other, within every cluster of
 rows.  n rows, n_c of them in cluster c, n_cv of those with value v of a column.

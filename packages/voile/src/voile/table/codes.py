@@ -1,4 +1,6 @@
-"""Columns as a sorted dictionary of distinct values and one small integer for each row.
+"""Columns as codes: dictionaries of values, frequencies, sorted words, and combinations.
+
+Columns as a sorted dictionary of distinct values and one small integer for each row.
 
 Whatever concerns values (types, bounds, exact numbers, identities) is then settled once for each
 distinct value, and whatever concerns rows is arithmetic on integers.

@@ -1,4 +1,6 @@
-"""Counting tables over public domains: how many rows have each combination of cells of columns.
+"""Tables over public domains: counted with noise to come, made up row by row, read back.
+
+Counting tables over public domains: how many rows have each combination of cells of columns.
 
 Every row counts, or none of it: a row with a value that belongs to no cell of its column is left
 out.  Which cells a row has is a function of its own values, and nothing about rows is ever refused,

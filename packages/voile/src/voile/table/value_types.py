@@ -35,9 +35,10 @@ have are mostly ruled out by its first thousand values.
 
 Columns of dates and times that are written in a format other than that of ISO 8601.
 
-The format is the plan's, or the only usual one that every value fits (``schema.hierarchy.dates``).  A
-text column becomes one of days, or of instants where the format has a clock; one of whole numbers is
-read digit by digit (``20140513``); one of dates or times stays as it is.  A blank text is missing.
+The format is the plan's, or the only usual one that every value fits
+(``schema.hierarchy.dates``). A text column becomes one of days, or of instants where the format
+has a clock; one of whole numbers is read digit by digit (``20140513``); one of dates or times
+stays as it is. A blank text is missing.
 
 Cost: a pass over the column for the format, or one for each usual format.
 """

@@ -1,4 +1,6 @@
-"""How often an adversary succeeds: the prosecutor, the journalist, the marketer, and any other.
+"""Criteria on what was measured, stated or asked: attacks, utility, budgets, assumptions.
+
+How often an adversary succeeds: the prosecutor, the journalist, the marketer, and any other.
 
 The mean is over the targets, with the interval of the record.  The worst is the one target who is
 found with the largest probability; where targets were drawn, those who were not may be worse off,

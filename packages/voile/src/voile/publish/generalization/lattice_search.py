@@ -1,4 +1,6 @@
-"""What is known of the nodes of a lattice while the best feasible one is sought.
+"""Searches of the lattice of levels: what they share, Flash, OLA and Datafly.
+
+What is known of the nodes of a lattice while the best feasible one is sought.
 
 What it does: keeps a verdict on each node (feasible, infeasible, unknown) and a lower bound of its
 loss, spreads what each evaluation says about other nodes, and remembers the best node so far.

@@ -1,4 +1,6 @@
-"""The optimal blocks of a single (k,e)-anonymous release.
+"""Searches for blocks of one release, and of the next release of a series.
+
+The optimal blocks of a single (k,e)-anonymous release.
 
 What it does: cuts the distinct sensitive values into blocks of at least k distinct values and a
 range of at least e each, at the smallest sum of ranges.

@@ -1,4 +1,6 @@
-"""Greedy Insertion: grow a box from the best row while it stays precise.
+"""Heuristic searches of a ranking: insertion, growing, peeling, the baselines, and auto.
+
+Greedy Insertion: grow a box from the best row while it stays precise.
 
 What it does: starts from nothing and takes in, again and again, the top row whose box gains most,
 among those whose box is precise.  None where the last box holds fewer than k rows.

@@ -1,4 +1,6 @@
-"""Attacks: how often each succeeds, with its interval, beside the baseline of guessing.
+"""Attacks, measures of utility, and risks, each on a scale of its own.
+
+Attacks: how often each succeeds, with its interval, beside the baseline of guessing.
 
 Each attack has a line with its name and numbers, and below it a diamond for guessing, a dot for
 the attack, and the interval.  A filled dot was counted; an empty one is what the adversary

@@ -1,4 +1,6 @@
-"""How the values of one column are distributed, before and after.
+"""One column before and after, and a measure of each column or pair of columns.
+
+How the values of one column are distributed, before and after.
 
 Bins of numbers are drawn to scale as two step lines; where some bins are far wider than others,
 and for values counted one by one, as pairs of bars, the commonest values first.

@@ -1,4 +1,6 @@
-"""Expressions in the words of Polars; what each operation means stands in ``OPERATIONS``.
+"""Expressions over the columns of a row in the words of Polars and of SQL.
+
+Expressions in the words of Polars; what each operation means stands in ``OPERATIONS``.
 
 Whole numbers are of 128 bits, so that no sum of a small type wraps round.
 

@@ -1,4 +1,6 @@
-"""Rows of Polars as files, durably and a batch at a time: they never stand in memory decoded.
+"""Files that engines write and read: rows batch by batch, private folders, files that change.
+
+Rows of Polars as files, durably and a batch at a time: they never stand in memory decoded.
 
 Few texts go to Parquet as categories: Polars writes the dictionary that they stand in, where of
 plain texts it would make one, at twice the cost.  What the file says of its types is what it would

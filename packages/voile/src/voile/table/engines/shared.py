@@ -1,4 +1,6 @@
-"""What engines have alike: data sets of eager data frames, and the way back to their kind.
+"""What engines share: eager data frames, batches by group, permutations within runs.
+
+What engines have alike: data sets of eager data frames, and the way back to their kind.
 
 Batches that stand by group, cut where a group ends.
 
