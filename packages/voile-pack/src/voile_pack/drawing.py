@@ -14,12 +14,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile_base.ondemand import require_plotting
+from voile_base.ondemand import on_demand, require_plotting
+
+if TYPE_CHECKING:
+    import matplotlib
+    from matplotlib import figure as matplotlib_figure
+else:
+    matplotlib = on_demand("matplotlib")
+    matplotlib_figure = on_demand("matplotlib.figure")
 
 __all__ = ["DrawnMeasure", "draw_bins"]
 
@@ -60,8 +67,6 @@ def draw_bins(
     ``bin_of`` (n,) numbers the bins from 0.  With several measures each has a panel of its own.
     """
     require_plotting()
-    from matplotlib import rc_context  # noqa: PLC0415 - it is an extra, and slow to load
-    from matplotlib.figure import Figure  # noqa: PLC0415
 
     bins = int(bin_of.max(initial=-1)) + 1
     rows = ceil(bins / _ROW) if bins <= _ONE_BY_ONE else 1
@@ -73,10 +78,10 @@ def draw_bins(
         "svg.fonttype": "none",
         "svg.hashsalt": "voile",
     }
-    with rc_context(style):
+    with matplotlib.rc_context(style):
         width = 11.0 if bins > 12 else 7.5
         height = 1.3 + (3.4 if panels == 1 else 2.5) * panels
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = matplotlib_figure.Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(panels, 1, squeeze=False)[:, 0]
         figure.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
         for k, measure in enumerate(measures):

@@ -18,10 +18,19 @@ from typing import TYPE_CHECKING
 import click
 
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 from voile_base.terminal import say
 
 if TYPE_CHECKING:
     import uvicorn
+    import uvicorn as uvicorn_module
+
+    from voile_studio import project as voile_studio_project
+    from voile_studio import server as voile_studio_server
+else:
+    uvicorn_module = on_demand("uvicorn")
+    voile_studio_project = on_demand("voile_studio.project")
+    voile_studio_server = on_demand("voile_studio.server")
 
 __all__ = ["studio_command"]
 
@@ -58,12 +67,7 @@ def studio_command(
     is uploaded: it listens on this machine only, lets in the browser that it opens and no other,
     and reads files in one folder. A project folder beside the table holds plan, tries and releases.
     """
-    import uvicorn  # noqa: PLC0415 - slow to load
-
-    from voile_studio.project import Start, project_of  # noqa: PLC0415
-    from voile_studio.server import application  # noqa: PLC0415
-
-    start = Start(_folder(file, folder))
+    start = voile_studio_project.Start(_folder(file, folder))
     project = None
     if file is not None:
         if file.is_symlink():
@@ -72,7 +76,7 @@ def studio_command(
         if not file.is_file():
             msg = f"{file}: there is no such file"
             raise InputError(msg)
-        project = project_of(start, _below(file, start.folder))
+        project = voile_studio_project.project_of(start, _below(file, start.folder))
     if host in _EVERYWHERE:
         msg = (
             f"--host {host} is no address to call: name the one by which others reach this machine"
@@ -87,11 +91,13 @@ def studio_command(
         number = listener.getsockname()[1]
         written = f"[{host}]" if ":" in host else host
         names = {host, "localhost"} if host == _HERE else {written}
-        guard = application(start, frozenset(f"{name}:{number}" for name in names))
+        guard = voile_studio_server.application(
+            start, frozenset(f"{name}:{number}" for name in names)
+        )
         after = f"/p/{project.name}/data" if project else "/"
         address = f"http://{written}:{number}{guard.new_entrance(after)}"
         # No word of a caller about where it calls from is believed, and nobody needs sockets.
-        config = uvicorn.Config(
+        config = uvicorn_module.Config(
             guard,
             log_level="error",
             access_log=False,
@@ -100,7 +106,7 @@ def studio_command(
             server_header=False,
             ws="none",
         )
-        server = uvicorn.Server(config)
+        server = uvicorn_module.Server(config)
         with _ended_by_signals(server), _opened(address, no_browser=no_browser):
             server.run(sockets=[listener])
         say("Studio is ended. A command that it has begun goes on to its end.")

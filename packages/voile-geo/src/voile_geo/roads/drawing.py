@@ -13,13 +13,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from voile_base.ondemand import require_plotting
+from voile_base.ondemand import on_demand, require_plotting
 from voile_geo.geodesy import Floats
 from voile_geo.roads.network import RoadNetwork
+
+if TYPE_CHECKING:
+    import matplotlib
+    from matplotlib import figure as matplotlib_figure
+    from matplotlib import patches as matplotlib_patches
+    from matplotlib import path as matplotlib_path
+else:
+    matplotlib = on_demand("matplotlib")
+    matplotlib_figure = on_demand("matplotlib.figure")
+    matplotlib_patches = on_demand("matplotlib.patches")
+    matplotlib_path = on_demand("matplotlib.path")
 
 __all__ = ["DrawnPath", "draw_paths"]
 
@@ -71,8 +82,6 @@ def draw_paths(
         msg = f"a map shows 1 to {len(_STYLES)} paths, with at least one point"
         raise ValueError(msg)
     require_plotting()
-    from matplotlib import rc_context  # noqa: PLC0415 - it is an extra, and slow to load
-    from matplotlib.figure import Figure  # noqa: PLC0415
 
     view = _view(np.concatenate([one.points for one in paths]))
     style: Any = {
@@ -81,10 +90,10 @@ def draw_paths(
         "svg.fonttype": "none",
         "svg.hashsalt": "voile",
     }
-    with rc_context(style):
+    with matplotlib.rc_context(style):
         across, along = view[1] - view[0]
         height = 0.9 + 7.0 * along / across
-        figure = Figure(figsize=(7.4, height + 0.5), layout="constrained")
+        figure = matplotlib_figure.Figure(figsize=(7.4, height + 0.5), layout="constrained")
         axis = figure.subplots()
         _draw_roads(axis, roads, view)
         for one, (color, line, marker) in zip(paths, _STYLES, strict=False):
@@ -127,9 +136,6 @@ def _view(points: Floats) -> Floats:
 
 def _draw_roads(axis: Any, roads: RoadNetwork, view: Floats) -> None:
     """Each road in view once, arterial ones above the others; one shape for each width."""
-    from matplotlib.patches import PathPatch  # noqa: PLC0415
-    from matplotlib.path import Path as PlotPath  # noqa: PLC0415
-
     twin = roads.reverse
     ends = roads.plane[roads.source], roads.plane[roads.target]
     low, high = np.minimum(*ends), np.maximum(*ends)
@@ -143,9 +149,15 @@ def _draw_roads(axis: Any, roads: RoadNetwork, view: Floats) -> None:
     lines = np.stack((ends[0][shown], ends[1][shown]), axis=1).round(1)
     for each in np.unique(width):
         points = lines[width == each].reshape(-1, 2)
-        codes = np.tile([PlotPath.MOVETO, PlotPath.LINETO], len(points) // 2)
-        one = PathPatch(
-            PlotPath(points, codes), facecolor="none", edgecolor=_ROAD, linewidth=each, zorder=1
+        codes = np.tile(
+            [matplotlib_path.Path.MOVETO, matplotlib_path.Path.LINETO], len(points) // 2
+        )
+        one = matplotlib_patches.PathPatch(
+            matplotlib_path.Path(points, codes),
+            facecolor="none",
+            edgecolor=_ROAD,
+            linewidth=each,
+            zorder=1,
         )
         axis.add_patch(one)
 

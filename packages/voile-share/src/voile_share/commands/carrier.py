@@ -12,14 +12,29 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, say, telling_what_is_done
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from voile_share import parties, protocol
     from voile_share.arrival import LeftOut
+    from voile_share.parties import carrier as parties_carrier
+    from voile_share.parties import client as parties_client
     from voile_share.parties.carrier import CarrierFolder
+    from voile_share.protocol import wire as protocol_wire
+    from voile_share.service import folder as service_folder
+    from voile_share.truck import own as truck_own
+else:
+    parties = on_demand("voile_share.parties")
+    parties_carrier = on_demand("voile_share.parties.carrier")
+    parties_client = on_demand("voile_share.parties.client")
+    protocol = on_demand("voile_share.protocol")
+    protocol_wire = on_demand("voile_share.protocol.wire")
+    service_folder = on_demand("voile_share.service.folder")
+    truck_own = on_demand("voile_share.truck.own")
 
 __all__ = ["arrivals", "carrier_command"]
 
@@ -34,9 +49,7 @@ def arrivals(folder: Path, company_number: str, *, as_json: bool) -> None:
     Each tour is left out in turn and forecast from all the others, nominally for 9 of 10 arrivals.
     What is printed tells of the company's tours: it is private.
     """
-    from voile_share.service.folder import Configuration, open_platform  # noqa: PLC0415
-
-    platform = open_platform(folder, Configuration.read(folder))
+    platform = service_folder.open_platform(folder, service_folder.Configuration.read(folder))
     try:
         found = [one.company for one in platform.companies()]
         found = [one for one in found if one.company == company_number]
@@ -103,15 +116,12 @@ def init_command(folder: Path, platform: str, *, as_json: bool) -> None:
     The company's token is read from standard input, since other users see the arguments of
     commands.
     """
-    from voile_share.parties.carrier import new_carrier  # noqa: PLC0415
-    from voile_share.truck.own import check_address  # noqa: PLC0415
-
-    check_address(platform)
+    truck_own.check_address(platform)
     token = sys.stdin.readline(_MOST_TOKEN).strip()
     if not token.isalnum():
         msg = "give the company's token on standard input: voile share company SERVICE NAME"
         raise InputError(msg)
-    key = new_carrier(folder, platform, token)
+    key = parties_carrier.new_carrier(folder, platform, token)
     with telling_what_is_done(f"the carrier stands in {folder}"):
         _show_key(key, as_json=as_json)
         say(f"{folder}: whoever holds it can vouch for trucks; keep it from the platform")
@@ -127,13 +137,15 @@ def show_command(folder: Path, *, as_json: bool) -> None:
 
 
 def _show_key(key: bytes, *, as_json: bool) -> None:
-    from voile_share.protocol import carrier_number  # noqa: PLC0415
-    from voile_share.protocol.wire import to_base64url  # noqa: PLC0415
-
     if as_json:
-        print_json({"carrier": to_base64url(key), "number": carrier_number(key).hex()})
+        print_json(
+            {
+                "carrier": protocol_wire.to_base64url(key),
+                "number": protocol.carrier_number(key).hex(),
+            }
+        )
     else:
-        click.echo(to_base64url(key))
+        click.echo(protocol_wire.to_base64url(key))
 
 
 @carrier_command.command("pin", short_help="believe a truck's card, as the company has it")
@@ -151,9 +163,7 @@ def pin_command(folder: Path, card: str, *, keys_at_platform: bool) -> None:
     one, or says that somebody else holds its keys.
     """
     with _opened(folder) as carrier:
-        from voile_share.parties.client import card_in  # noqa: PLC0415
-
-        decoded = card_in(card)
+        decoded = parties_client.card_in(card)
         carrier.pin(decoded, own_keys=not keys_at_platform)
     say(f"truck {decoded.truck.hex()}: pinned")
 
@@ -175,9 +185,7 @@ def take_command(
     dot by `voile share party open`. They live through all trucks and depots.
     """
     with _opened(folder) as carrier:
-        from voile_share.parties import Consignment  # noqa: PLC0415
-
-        consigned = Consignment.decode(consignment.read(_MOST_CONSIGNMENT))
+        consigned = parties.Consignment.decode(consignment.read(_MOST_CONSIGNMENT))
         place = None if destination is None else _place(destination)
         links = carrier.take(consigned, hours, label, place)
     with telling_what_is_done("the parcel was taken on"):
@@ -253,9 +261,7 @@ def await_command(folder: Path, parcel: str) -> None:
 
 def _unload(folder: Path, parcel: str, stage: str, name: str = "") -> None:
     with _opened(folder) as carrier:
-        from voile_share.protocol import Stage  # noqa: PLC0415
-
-        carrier.unload(_octets(parcel), Stage[stage], name)
+        carrier.unload(_octets(parcel), protocol.Stage[stage], name)
     say(f"its readers are told: {_STAGES[stage.lower()]}")
 
 
@@ -301,8 +307,6 @@ def arrivals_command(
     the trucks whose keys it holds.
     """
     with _opened(folder) as carrier:
-        from voile_share.parties.carrier import fitted  # noqa: PLC0415
-
         ask = carrier.carrier.platform.ask
         if forget:
             ask("DELETE", "/api/v1/arrivals")
@@ -310,7 +314,7 @@ def arrivals_command(
             return
         if histories:
             texts = [one.read(_MOST_HISTORY) for one in histories]
-            table, tried = fitted(texts, carrier.carrier.clock())
+            table, tried = parties_carrier.fitted(texts, carrier.carrier.clock())
             say(_coverage_text(tried))
             ask("PUT", "/api/v1/arrivals", json=table.document())
         known = carrier.carrier.platform.read("GET", "/api/v1/arrivals", dict)
@@ -325,9 +329,7 @@ def arrivals_command(
 
 
 def _opened(folder: Path) -> AbstractContextManager[CarrierFolder]:
-    from voile_share.parties.carrier import carrier_folder  # noqa: PLC0415
-
-    return carrier_folder(folder)
+    return parties_carrier.carrier_folder(folder)
 
 
 def _octets(parcel: str) -> bytes:

@@ -12,12 +12,23 @@ from typing import TYPE_CHECKING
 import click
 
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, say
 
 if TYPE_CHECKING:
-    from voile_share.demo import Drive
+    import numpy
+
+    from voile_share import demo, ingest
+    from voile_share import map as share_map
+    from voile_share.demo import running as demo_running
     from voile_share.demo.running import Demonstration, Spent
+else:
+    numpy = on_demand("numpy")
+    demo = on_demand("voile_share.demo")
+    demo_running = on_demand("voile_share.demo.running")
+    ingest = on_demand("voile_share.ingest")
+    share_map = on_demand("voile_share.map")
 
 __all__ = ["demo_command"]
 
@@ -84,23 +95,21 @@ def demo_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     Nothing of it is kept. Stop it by Ctrl-C.
     """
-    from voile_share.demo import Town  # noqa: PLC0415 - loads slowly
-    from voile_share.demo.running import Demonstration, Pace  # noqa: PLC0415
-    from voile_share.map import compact_map, read_map  # noqa: PLC0415
-
     if traces and roads is None:
         msg = "name the road map of the traces by --roads FILE (voile share roads makes one)"
         raise InputError(msg)
     if roads is not None and not traces:
         msg = "a road map goes with tracks: name them by --trace FILE"
         raise InputError(msg)
-    town = Town()
+    town = demo.Town()
     drives = [_drive(path) for path in traces] or town.drives(trucks)
-    road_map = read_map(roads).body if roads else compact_map(town.streets).encoded
+    road_map = (
+        share_map.read_map(roads).body if roads else share_map.compact_map(town.streets).encoded
+    )
     with tempfile.TemporaryDirectory(prefix="voile-share-") as folder:
         place = Path(folder) / "service"
-        pace = Pace(slot, faster)
-        with Demonstration(place, drives, road_map, pace, port, chain) as running:
+        pace = demo_running.Pace(slot, faster)
+        with demo_running.Demonstration(place, drives, road_map, pace, port, chain) as running:
             _tell(running, as_json=as_json)
             if opens:
                 webbrowser.open(running.addresses[0].address)
@@ -109,25 +118,20 @@ def demo_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             _tell_spent(running.spent)
 
 
-def _drive(path: Path) -> Drive:
+def _drive(path: Path) -> demo.Drive:
     """The track in a file of GPX; raises ``InputError``."""
-    import numpy as np  # noqa: PLC0415
-
-    from voile_share.demo import Drive  # noqa: PLC0415
-    from voile_share.ingest import BACKFILL, Arrival, Request, decode  # noqa: PLC0415
-
     try:
         body = path.read_bytes()
     except OSError as error:
         msg = f"{path}: it cannot be read ({error.strerror or 'input error'})"
         raise InputError(msg) from None
     try:
-        rules = replace(BACKFILL, past=_ANY_AGE)
-        track = Request("application/gpx+xml", body=body)
-        fixes = decode(track, Arrival(time.time(), rules, "truck")).fixes
-        times, first = np.unique([fix.time for fix in fixes], return_index=True)
-        places = np.array([(fix.latitude, fix.longitude) for fix in fixes])[first]
-        return Drive(times, places[:, 0], places[:, 1])
+        rules = replace(ingest.BACKFILL, past=_ANY_AGE)
+        track = ingest.Request("application/gpx+xml", body=body)
+        fixes = ingest.decode(track, ingest.Arrival(time.time(), rules, "truck")).fixes
+        times, first = numpy.unique([fix.time for fix in fixes], return_index=True)
+        places = numpy.array([(fix.latitude, fix.longitude) for fix in fixes])[first]
+        return demo.Drive(times, places[:, 0], places[:, 1])
     except InputError as error:
         msg = f"{path}: {error}"
         raise InputError(msg) from None

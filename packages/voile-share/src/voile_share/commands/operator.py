@@ -16,13 +16,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, say, telling_what_is_done
 
 if TYPE_CHECKING:
+    from voile_share import store
     from voile_share.platform import Platform
+    from voile_share.service import care as service_care
+    from voile_share.service import folder as service_folder
+    from voile_share.service.operator import users as operator_users
     from voile_share.service.operator.users import NewCredentials, Users
     from voile_share.store import Company
+else:
+    service_care = on_demand("voile_share.service.care")
+    service_folder = on_demand("voile_share.service.folder")
+    operator_users = on_demand("voile_share.service.operator.users")
+    store = on_demand("voile_share.store")
 
 __all__ = ["link_group", "user"]
 
@@ -52,9 +62,7 @@ def add(folder: Path, name: str, role: str, company_number: str | None, *, as_js
     The second factor is an address (otpauth:) for an app that makes codes.
     """
     with _users(folder) as (users, who):
-        from voile_share.store import UserRole  # noqa: PLC0415
-
-        admitted = users.add(name, UserRole(role), company_number, who)
+        admitted = users.add(name, store.UserRole(role), company_number, who)
     _show(admitted, as_json=as_json)
 
 
@@ -134,12 +142,8 @@ def _show(admitted: NewCredentials, *, as_json: bool) -> None:
 
 @contextmanager
 def _users(folder: Path) -> Iterator[tuple[Users, str]]:
-    from voile_share.service.care import users_of  # noqa: PLC0415
-    from voile_share.service.folder import Configuration  # noqa: PLC0415
-    from voile_share.service.operator.users import COMMAND_LINE  # noqa: PLC0415
-
-    with users_of(folder, Configuration.read(folder)) as users:
-        yield users, COMMAND_LINE
+    with service_care.users_of(folder, service_folder.Configuration.read(folder)) as users:
+        yield users, operator_users.COMMAND_LINE
 
 
 _COMPANY = click.option(
@@ -199,16 +203,12 @@ def revoke_command(folder: Path, identity: str) -> None:
 
 def _log(platform: Platform, identity: str, company: Company) -> None:
     """Write it into the audit log, as for what is done on the operator's page."""
-    from voile_share.service.operator.users import COMMAND_LINE, Journal  # noqa: PLC0415
-
-    journal = Journal(platform.directory, platform.clock)
-    journal.write(COMMAND_LINE, "link revoked", identity, company.company)
+    journal = operator_users.Journal(platform.directory, platform.clock)
+    journal.write(operator_users.COMMAND_LINE, "link revoked", identity, company.company)
 
 
 def _platform(folder: Path) -> closing[Platform]:
-    from voile_share.service.folder import Configuration, open_platform  # noqa: PLC0415
-
-    return closing(open_platform(folder, Configuration.read(folder)))
+    return closing(service_folder.open_platform(folder, service_folder.Configuration.read(folder)))
 
 
 def _companies(platform: Platform, number: str | None) -> list[Company]:

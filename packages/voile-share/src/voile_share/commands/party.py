@@ -10,12 +10,27 @@ from typing import TYPE_CHECKING
 import click
 
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, say, telling_what_is_done
 
 if TYPE_CHECKING:
+    import httpx2
+
+    from voile_share import parties as parties_module
+    from voile_share import protocol
     from voile_share.parties import Parties, PlatformClientError
+    from voile_share.parties import client as parties_client
     from voile_share.protocol import TruckCard
+    from voile_share.protocol import primitives as protocol_primitives
+    from voile_share.protocol import wire as protocol_wire
+else:
+    httpx2 = on_demand("httpx2")
+    parties_module = on_demand("voile_share.parties")
+    parties_client = on_demand("voile_share.parties.client")
+    protocol = on_demand("voile_share.protocol")
+    protocol_primitives = on_demand("voile_share.protocol.primitives")
+    protocol_wire = on_demand("voile_share.protocol.wire")
 
 __all__ = ["party_command"]
 
@@ -51,9 +66,7 @@ def init_command(file: Path, *, as_json: bool) -> None:
     /api/v1/trucks/TRUCK/parcels/PARCEL. Whoever holds FILE can read the parcel's reports. Draw a
     new one for each parcel: two parcels with one key are known to have one party.
     """
-    from voile_share.parties import Parties  # noqa: PLC0415
-
-    parties = Parties.draw()
+    parties = parties_module.Parties.draw()
     parties.save(file)
     with telling_what_is_done(f"the keys stand in {file}"):
         _show_signers(parties, as_json=as_json)
@@ -122,9 +135,8 @@ def link_command(  # noqa: PLR0913 - one for each option
         )
         raise InputError(msg)
     parties = _parties(file)
-    from voile_share.parties.client import card_in  # noqa: PLC0415
 
-    pinned = None if card is None else card_in(card)
+    pinned = None if card is None else parties_client.card_in(card)
     today = datetime.now(UTC).date()
     begin = today if first is None else first.date()
     if begin < today:
@@ -197,27 +209,22 @@ def open_command(
     the trucks report of the parcel; it goes to that reader and to nobody else.
     """
     parties, key = _parties(file), _key(carrier)
-    from voile_share.parties import TrackingAddress  # noqa: PLC0415
-    from voile_share.protocol import Role  # noqa: PLC0415
 
     text = sys.stdin.readline(_MOST_ADDRESS) if address == "-" else address
-    given = TrackingAddress.of(text)
+    given = parties_module.TrackingAddress.of(text)
     begin = (datetime.now(UTC).date() if first is None else first.date()) - _FIRST
     number = parcel.encode("utf-8", "surrogateescape")
-    link = parties.party(Role[role.upper()]).parcel_link(key, number, begin.days, days)
+    link = parties.party(protocol.Role[role.upper()]).parcel_link(key, number, begin.days, days)
     click.echo(given.opening(link))
 
 
 def _key(text: str) -> bytes:
     """A carrier's key in base64url; raises ``InputError``."""
-    from voile_share.protocol.primitives import check_verifying_key  # noqa: PLC0415
-    from voile_share.protocol.wire import from_base64url  # noqa: PLC0415
-
     try:
-        key = from_base64url(text)
+        key = protocol_wire.from_base64url(text)
     except ValueError:
         key = b""
-    check_verifying_key("--carrier: the carrier's key", key)
+    protocol_primitives.check_verifying_key("--carrier: the carrier's key", key)
     return key
 
 
@@ -234,20 +241,16 @@ def _opened(
     parties: Parties, parcel: str, address: str, begin: date, days: int, card: TruckCard | None
 ) -> str:
     """Submit the keys of both parties; the whole address."""
-    import httpx2 as httpx  # noqa: PLC0415
-
-    from voile_share.parties import PlatformClient, PlatformClientError, TrackingAddress  # noqa: PLC0415
-
     if address == "-":
         address = sys.stdin.readline(_MOST_ADDRESS)
-    given = TrackingAddress.of(address)
+    given = parties_module.TrackingAddress.of(address)
     number, first_day = parcel.encode("utf-8", "surrogateescape"), (begin - _FIRST).days
-    with httpx.Client(base_url=given.platform, timeout=20) as client:
+    with httpx2.Client(base_url=given.platform, timeout=20) as client:
         try:
-            platform = PlatformClient(client, given.number)
+            platform = parties_module.PlatformClient(client, given.number)
             trusted = platform.card() if card is None else card
             link = parties.submit(platform, number, first_day, days, card=trusted)
-        except PlatformClientError as error:
+        except parties_module.PlatformClientError as error:
             raise InputError(_told(given.platform, error)) from None
     return given.opening(link)
 
@@ -258,17 +261,13 @@ def _told(platform: str, error: PlatformClientError) -> str:
 
 
 def _show_signers(parties: Parties, *, as_json: bool) -> None:
-    from voile_share.protocol.wire import to_base64url  # noqa: PLC0415
-
-    sender, receiver = map(to_base64url, parties.signers)
+    sender, receiver = map(protocol_wire.to_base64url, parties.signers)
     if as_json:
         print_json({"sender": sender, "receiver": receiver})
     else:
         click.echo(f"sender   {sender}\nreceiver {receiver}")
 
 
-def _parties(file: Path) -> Parties:
+def _parties(file: Path) -> parties_module.Parties:
     """Those of a file; raises ``InputError``."""
-    from voile_share.parties import Parties  # noqa: PLC0415
-
-    return Parties.open(file)
+    return parties_module.Parties.open(file)

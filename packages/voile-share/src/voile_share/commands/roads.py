@@ -11,12 +11,20 @@ import numpy as np
 
 from voile_base.durable import appearing, check_new_file
 from voile_base.errors import InputError, nearest
+from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import nodes_option, print_json, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
+    from voile_geo.roads import drawing as roads_drawing
+    from voile_geo.roads import reading as roads_reading
     from voile_geo.roads.network import RoadNetwork
+    from voile_share import map as share_map
     from voile_share.map import RoadMap, Streets
+else:
+    roads_drawing = on_demand("voile_geo.roads.drawing")
+    roads_reading = on_demand("voile_geo.roads.reading")
+    share_map = on_demand("voile_share.map")
 
 __all__ = ["roads_command"]
 
@@ -74,49 +82,45 @@ def roads_command(
     hold what trucks drive through, and no more.
     """
     # Maps and their libraries load slowly.
-    from voile_geo.roads.drawing import ATTRIBUTION  # noqa: PLC0415
-    from voile_geo.roads.reading import read_roads  # noqa: PLC0415
-    from voile_share.map import compact_map  # noqa: PLC0415
 
     check_new_file(out, [".json"])
     with progress() as stage:
         stage("reading the map")
-        streets = _with_places(_streets(read_roads(source, nodes), smallest), source)
+        streets = _with_places(_streets(roads_reading.read_roads(source, nodes), smallest), source)
         stage("making it small")
-        said = ATTRIBUTION if attribution is None else attribution
-        made = compact_map(streets, tolerance, said)
+        said = roads_drawing.ATTRIBUTION if attribution is None else attribution
+        made = share_map.compact_map(streets, tolerance, said)
         with appearing([out]) as (hidden,):
             hidden.write_bytes(made.encoded)
     with telling_what_is_done(f"the map stands at {out}"):
         _tell(made, out, as_json=as_json)
 
 
-def _streets(network: RoadNetwork, smallest: str) -> Streets:
+def _streets(network: RoadNetwork, smallest: str) -> share_map.Streets:
     """The roads as plain arrays, without those of lesser ranks."""
-    from voile_share.map import RANKS, Streets, rank_of  # noqa: PLC0415
-
-    if smallest not in RANKS:
-        msg = f"there is no rank {smallest!r}{nearest(smallest, RANKS)} (known: {', '.join(RANKS)})"
+    if smallest not in share_map.RANKS:
+        known = ", ".join(share_map.RANKS)
+        msg = f"there is no rank {smallest!r}{nearest(smallest, share_map.RANKS)} (known: {known})"
         raise InputError(msg)
-    rank = np.full(network.edges, rank_of(None))
+    rank = np.full(network.edges, share_map.rank_of(None))
     if network.class_of is not None:
-        rank = np.array([rank_of(name) for name in network.classes])[network.class_of]
-    shown = rank <= RANKS.index(smallest)
+        rank = np.array([share_map.rank_of(name) for name in network.classes])[network.class_of]
+    shown = rank <= share_map.RANKS.index(smallest)
     if not shown.any():
         msg = f"the map has no road of rank {smallest} or above; name a lesser one by --smallest"
         raise InputError(msg)
     ends = network.source[shown], network.target[shown]
     name_of = None if network.name_of is None else network.name_of[shown]
-    return Streets(network.latitude, network.longitude, *ends, rank[shown], network.names, name_of)
+    return share_map.Streets(
+        network.latitude, network.longitude, *ends, rank[shown], network.names, name_of
+    )
 
 
 def _with_places(streets: Streets, source: Path) -> Streets:
     """With the named places of the map."""
-    from voile_geo.roads.reading import read_places  # noqa: PLC0415
-    from voile_share.map import MapLabel  # noqa: PLC0415
-
     places = (
-        MapLabel(one.name, one.kind, one.latitude, one.longitude) for one in read_places(source)
+        share_map.MapLabel(one.name, one.kind, one.latitude, one.longitude)
+        for one in roads_reading.read_places(source)
     )
     return replace(streets, places=tuple(places))
 

@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING
 import click
 
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile_share.platform import Platform
+    from voile_share.service import app as service_app
+    from voile_share.service import folder as service_folder
+    from voile_share.service import serving as service_serving
     from voile_share.store import Company
+else:
+    service_app = on_demand("voile_share.service.app")
+    service_folder = on_demand("voile_share.service.folder")
+    service_serving = on_demand("voile_share.service.serving")
 
 __all__ = ["share"]
 
@@ -91,9 +99,7 @@ def init(folder: Path, address: str, *, as_json: bool) -> None:
 
     vault.key opens what share.db keeps sealed. Keep copies of the two apart.
     """
-    from voile_share.service.folder import create  # noqa: PLC0415
-
-    create(folder, address)
+    service_folder.create(folder, address)
     with telling_what_is_done(f"the service stands in {folder}"):
         say(f"{folder}: set up. Look through share.toml, then: voile share serve {folder}")
         if as_json:
@@ -292,8 +298,6 @@ def serve(
     folder: Path, host: str | None, port: int | None, workers: int, log: str, *, as_json: bool
 ) -> None:
     """Run the service of FOLDER until it is interrupted."""
-    from voile_share.service.serving import serve as run  # noqa: PLC0415
-
     tell = _tell_as_json if log == "json" else _tell
 
     def ready(host: str, port: int) -> None:
@@ -302,16 +306,14 @@ def serve(
         if as_json:
             print_json({"host": host, "port": port})
 
-    run(folder, host=host, port=port, workers=workers, ready=ready, tell=tell)
+    service_serving.serve(folder, host=host, port=port, workers=workers, ready=ready, tell=tell)
     tell("stopped")
 
 
 @share.command(short_help="print the OpenAPI description")
 def openapi() -> None:
     """Print the OpenAPI description of the service, as JSON."""
-    from voile_share.service.app import description  # noqa: PLC0415
-
-    print_json(description())
+    print_json(service_app.description())
 
 
 def _tell(message: str) -> None:
@@ -328,9 +330,7 @@ def _tell_as_json(message: str) -> None:
 @contextmanager
 def _platform(folder: Path) -> Iterator[Platform]:
     """The platform of a folder; a service may run on it at the same time."""
-    from voile_share.service.folder import Configuration, open_platform  # noqa: PLC0415
-
-    platform = open_platform(folder, Configuration.read(folder))
+    platform = service_folder.open_platform(folder, service_folder.Configuration.read(folder))
     try:
         yield platform
     finally:

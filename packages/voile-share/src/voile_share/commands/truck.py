@@ -23,13 +23,25 @@ from typing import TYPE_CHECKING
 import click
 
 from voile_base.errors import InputError, place_in_toml
+from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, say
 
 if TYPE_CHECKING:
-    from voile_share.platform import Settings, SlotOutcome
+    from voile_share import ingest, protocol
+    from voile_share import platform as platform_module
+    from voile_share import truck as truck_module
+    from voile_share.protocol import wire as protocol_wire
     from voile_share.truck import OwnTruck
+    from voile_share.truck import own as truck_own
     from voile_share.truck.own import Forwarding
+else:
+    ingest = on_demand("voile_share.ingest")
+    platform_module = on_demand("voile_share.platform")
+    protocol = on_demand("voile_share.protocol")
+    protocol_wire = on_demand("voile_share.protocol.wire")
+    truck_module = on_demand("voile_share.truck")
+    truck_own = on_demand("voile_share.truck.own")
 
 __all__ = ["Lines", "truck_command"]
 
@@ -63,11 +75,8 @@ def truck_command() -> None:
 @json_option
 def init_command(folder: Path, *, as_json: bool) -> None:
     """Draw the keys of a truck, and print its card: what its company registers it by."""
-    from voile_share.protocol.wire import to_base64url  # noqa: PLC0415
-    from voile_share.truck import OwnTruck  # noqa: PLC0415
-
-    with closing(OwnTruck.create(folder)) as truck:
-        card = to_base64url(truck.card)
+    with closing(truck_module.OwnTruck.create(folder)) as truck:
+        card = protocol_wire.to_base64url(truck.card)
     if as_json:
         print_json({"folder": str(folder), "truck": truck.truck.hex(), "card": card})
         return
@@ -99,9 +108,7 @@ def load_command(
     carrier: str | None,
 ) -> None:
     """Take PARCEL on board. Where it goes stays on this device."""
-    from voile_share.protocol import carrier_number  # noqa: PLC0415
-
-    number = None if carrier is None else carrier_number(_key(carrier))
+    number = None if carrier is None else protocol.carrier_number(_key(carrier))
     with _truck(folder) as truck:
         truck.load(parcel.encode(), _key(sender), _key(receiver), destination or None, number)
     say(f"{folder}: one parcel more is on board.")
@@ -169,14 +176,16 @@ def run_command(folder: Path, platform: str, every: float) -> None:
     if not token:
         msg = f"put the truck's token into the variable {_TOKEN}"
         raise InputError(msg)
-    from voile_share.truck.own import Forwarding, check_address  # noqa: PLC0415
 
-    check_address(platform)
+    truck_own.check_address(platform)
     if sys.stdin is None:  # then another file may have its number
         msg = "standard input is closed: positions come there"
         raise InputError(msg)
     try:
-        with _truck(folder) as truck, closing(Forwarding(truck, platform, token)) as forwarding:
+        with (
+            _truck(folder) as truck,
+            closing(truck_own.Forwarding(truck, platform, token)) as forwarding,
+        ):
             try:
                 _run(truck, forwarding, every)
             except KeyboardInterrupt:
@@ -224,26 +233,22 @@ class _Heard:
 
     def line(self, line: bytes) -> None:
         """Make the report of a line; one that is not taken is no matter, the next comes soon."""
-        from voile_share.ingest import IngestError, Request  # noqa: PLC0415
-
         if not line.strip() or line.startswith(_GPSD):
             return
         try:
-            self._hear(self._truck.receive(Request("text/plain", body=line)))
-        except IngestError as error:
+            self._hear(self._truck.receive(ingest.Request("text/plain", body=line)))
+        except ingest.IngestError as error:
             self._understood |= error.reason in _ABOUT_POSITIONS
             self._refused[error.reason] += 1
             self._tell(error.reason)
 
-    def _hear(self, outcome: SlotOutcome) -> None:
+    def _hear(self, outcome: platform_module.SlotOutcome) -> None:
         """Tell of a budget that is spent, once until reports are made again."""
-        from voile_share.platform import SlotOutcome  # noqa: PLC0415
-
         self._understood = True
-        if outcome is SlotOutcome.BUDGET_SPENT and not self._is_spent:
+        if outcome is platform_module.SlotOutcome.BUDGET_SPENT and not self._is_spent:
             say("voile: the budget of this day (UTC) is spent: no report is made until it is over")
-        self._is_spent = outcome is SlotOutcome.BUDGET_SPENT or (
-            self._is_spent and outcome is not SlotOutcome.PUBLISHED
+        self._is_spent = outcome is platform_module.SlotOutcome.BUDGET_SPENT or (
+            self._is_spent and outcome is not platform_module.SlotOutcome.PUBLISHED
         )
 
     def check(self) -> None:
@@ -254,12 +259,10 @@ class _Heard:
 
     def _tell(self, reason: str) -> None:
         """The first time, and at every tenfold: a receiver without a fix says so every second."""
-        from voile_share.ingest import REASONS  # noqa: PLC0415
-
         count = self._refused[reason]
         if count == 10 ** (len(str(count)) - 1):
             lines = "a line was" if count == 1 else f"{count:,} lines were"
-            say(f"voile: {lines} not taken ({reason}): {REASONS[reason]}")
+            say(f"voile: {lines} not taken ({reason}): {ingest.REASONS[reason]}")
 
 
 class _Talk:
@@ -278,9 +281,7 @@ class _Talk:
 
     def begin(self) -> None:
         """Fetch what parties submitted meanwhile: the first report is about their parcels, too."""
-        from voile_share.truck.own import AwayError  # noqa: PLC0415
-
-        with suppress(AwayError):  # which the next call tells of
+        with suppress(truck_own.AwayError):  # which the next call tells of
             self._forwarding.fetch()
 
     def now_and_then(self) -> None:
@@ -290,8 +291,6 @@ class _Talk:
 
     def now(self) -> None:
         """Fetch and send."""
-        from voile_share.truck.own import AwayError  # noqa: PLC0415
-
         on_board = self._truck.parcels()
         if on_board != self._on_board:
             self._on_board = on_board
@@ -300,7 +299,7 @@ class _Talk:
             self._forwarding.fetch()
             self._forwarding.send()
             self._wait = 0.0
-        except AwayError as error:
+        except truck_own.AwayError as error:
             if not self._wait:
                 say(f"voile: {error}; it is tried again{_waiting(self._truck)}")
             longer = max(_LEAST_WAIT, 2 * self._wait) if error.wait is None else error.wait
@@ -312,22 +311,18 @@ class _Talk:
 
 
 @contextmanager
-def _truck(folder: Path) -> Iterator[OwnTruck]:
+def _truck(folder: Path) -> Iterator[truck_module.OwnTruck]:
     """The truck of a folder, closed at the end; raises ``InputError``."""
-    from voile_share.truck import OwnTruck  # noqa: PLC0415
-
-    with closing(OwnTruck(folder, _settings(folder))) as truck:
+    with closing(truck_module.OwnTruck(folder, _settings(folder))) as truck:
         yield truck
 
 
-def _settings(folder: Path) -> Settings:
-    from voile_share.platform import Settings  # noqa: PLC0415
-
+def _settings(folder: Path) -> platform_module.Settings:
     path = folder / _SETTINGS
     if not path.exists():
-        return Settings()
+        return platform_module.Settings()
     try:
-        return Settings.from_document(tomllib.loads(path.read_text("utf-8")))
+        return platform_module.Settings.from_document(tomllib.loads(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError):
         msg = f"{path}: it cannot be read as a text in UTF-8"
         raise InputError(msg) from None
@@ -341,10 +336,8 @@ def _settings(folder: Path) -> Settings:
 
 def _key(text: str) -> bytes:
     """A key in base64url."""
-    from voile_share.protocol.wire import from_base64url  # noqa: PLC0415
-
     try:
-        return from_base64url(text)
+        return protocol_wire.from_base64url(text)
     except (Base64Error, UnicodeEncodeError):
         msg = "a key is 32 bytes in base64url"
         raise InputError(msg) from None

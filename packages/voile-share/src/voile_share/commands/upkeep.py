@@ -20,12 +20,25 @@ from __future__ import annotations
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, say, telling_what_is_done
+
+if TYPE_CHECKING:
+    from voile_share.service import backup as service_backup
+    from voile_share.service import care as service_care
+    from voile_share.service import folder as service_folder
+    from voile_share.service.operator import users as operator_users
+else:
+    service_backup = on_demand("voile_share.service.backup")
+    service_care = on_demand("voile_share.service.care")
+    service_folder = on_demand("voile_share.service.folder")
+    operator_users = on_demand("voile_share.service.operator.users")
 
 __all__ = ["audit", "backup", "restore", "retention", "rotate_keys", "set_back", "upgrade"]
 
@@ -48,19 +61,16 @@ def backup(folder: Path, file: Path | None, new_key: Path | None, *, as_json: bo
     sealed for the recovery key, whose secret half this machine need not have. `voile share
     restore` makes a folder of it.
     """
-    from voile_share.service.backup import new_recovery_key, write_backup  # noqa: PLC0415
-    from voile_share.service.folder import Configuration  # noqa: PLC0415
-
     if file is None and new_key is None:
         msg = "name the file of the backup, or --new-key for a recovery key"
         raise click.UsageError(msg)
-    configuration = Configuration.read(folder)
+    configuration = service_folder.Configuration.read(folder)
     if new_key is not None:
-        new_recovery_key(folder, new_key)
+        service_backup.new_recovery_key(folder, new_key)
         say(f"{new_key}: the recovery key. Keep it elsewhere: without it no backup gives keys back")
     if file is None:
         return
-    made = write_backup(folder, configuration, file)
+    made = service_backup.write_backup(folder, configuration, file)
     size = file.stat().st_size
     with telling_what_is_done(f"the backup stands in {file}"):
         say(f"{file}: {size / 1e6:,.1f} MB")
@@ -92,13 +102,9 @@ def restore(file: Path, folder: Path, key: Path, database: str | None, *, as_jso
     would begin their chains of records anew from there, and auditors notice. So restore where the
     newer store is lost, and never beside it.
     """
-    from voile_share.service.backup import restore as make  # noqa: PLC0415
-    from voile_share.service.care import check  # noqa: PLC0415
-    from voile_share.service.folder import Configuration  # noqa: PLC0415
-
-    made = make(file, folder, key, database)
+    made = service_backup.restore(file, folder, key, database)
     with telling_what_is_done(f"the folder was made: {folder}"):
-        found = check(folder, Configuration.read(folder))
+        found = service_care.check(folder, service_folder.Configuration.read(folder))
         when = datetime.fromtimestamp(made.made, UTC)
         say(
             f"{folder}: as of {when:%Y-%m-%d %H:%M:%S} UTC, of Voile {made.voile}; "
@@ -123,11 +129,10 @@ def rotate_keys(folder: Path, *, finish: bool, as_json: bool) -> None:
     one away. A service on this machine takes the new key by itself; to another machine copy
     vault.key. Backups from before open by the key that they hold.
     """
-    from voile_share.service.care import finish_rotation, rotate  # noqa: PLC0415
-    from voile_share.service.folder import Configuration  # noqa: PLC0415
-
-    configuration = Configuration.read(folder)
-    sealed = (finish_rotation if finish else rotate)(folder, configuration)
+    configuration = service_folder.Configuration.read(folder)
+    sealed = (service_care.finish_rotation if finish else service_care.rotate)(
+        folder, configuration
+    )
     with telling_what_is_done("the keys were changed"):
         if finish:
             say(f"{folder}: the old key opens no more; {sealed} values were sealed anew before")
@@ -151,14 +156,10 @@ def upgrade(folder: Path, *, only_check: bool, as_json: bool) -> None:
     step is whole or not at all; whoever is interrupted goes on by the same command, or by `voile
     share serve`, which upgrades, too.
     """
-    from voile_share.service.care import formats  # noqa: PLC0415
-    from voile_share.service.care import upgrade as lead  # noqa: PLC0415
-    from voile_share.service.folder import Configuration  # noqa: PLC0415
-
-    configuration = Configuration.read(folder)
-    before, present = formats(folder, configuration)
+    configuration = service_folder.Configuration.read(folder)
+    before, present = service_care.formats(folder, configuration)
     if not only_check:
-        lead(folder, configuration)
+        service_care.upgrade(folder, configuration)
     with telling_what_is_done("the store was upgraded"):
         match only_check, before == present:
             case _, True:
@@ -179,10 +180,7 @@ def audit(folder: Path, *, as_json: bool) -> None:
 
     Keep the last digest elsewhere: with it, a log that was written anew is found, too.
     """
-    from voile_share.service.care import users_of  # noqa: PLC0415
-    from voile_share.service.folder import Configuration  # noqa: PLC0415
-
-    with users_of(folder, Configuration.read(folder)) as users:
+    with service_care.users_of(folder, service_folder.Configuration.read(folder)) as users:
         done = list(users.journal.all())
     if as_json:
         print_json(
@@ -231,15 +229,13 @@ def retention(
     COMPANY is its number; without it, what holds for each is shown. Signed records, which say when
     trucks published, stay. A service that runs drops what is older within an hour.
     """
-    from voile_share.service.folder import Configuration, open_platform  # noqa: PLC0415
-
     if company_number is None and (days is not None or default):
         msg = "name the company; that of all others is keep_days in share.toml"
         raise click.UsageError(msg)
     if company_number is not None and (days is None) is not default:
         msg = "say either --days or --default"
         raise click.UsageError(msg)
-    platform = open_platform(folder, Configuration.read(folder))
+    platform = service_folder.open_platform(folder, service_folder.Configuration.read(folder))
     try:
         if company_number is not None:
             platform.set_retention(company_number, days)
@@ -268,17 +264,18 @@ def set_back(folder: Path, truck: str, *, as_json: bool) -> None:
     runs, and stands in the log that `voile share audit` shows. Auditors who have read the dropped
     records find the chain broken there: tell them.
     """
-    from voile_share.service.folder import Configuration, open_platform  # noqa: PLC0415
-    from voile_share.service.operator.users import COMMAND_LINE, Journal  # noqa: PLC0415
-
     number = _number(truck)
-    with closing(open_platform(folder, Configuration.read(folder))) as platform:
+    with closing(
+        service_folder.open_platform(folder, service_folder.Configuration.read(folder))
+    ) as platform:
         now = platform.clock()
         taken = platform.set_back(number)
         known = platform.directory.truck(number)
-        journal = Journal(platform.directory, platform.clock)
+        journal = operator_users.Journal(platform.directory, platform.clock)
         company = None if known is None else known.company
-        journal.write(COMMAND_LINE, "truck set back", f"{truck}: {taken} reports", company)
+        journal.write(
+            operator_users.COMMAND_LINE, "truck set back", f"{truck}: {taken} reports", company
+        )
     with telling_what_is_done("the truck was set back"):
         if as_json:
             print_json({"truck": truck, "reports": taken, "clock": now})

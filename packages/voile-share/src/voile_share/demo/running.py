@@ -18,11 +18,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import httpx2 as httpx
 
 from voile_base.errors import InputError, VoileError
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.chain import Contract, EmbeddedChain
@@ -35,6 +36,11 @@ from voile_share.protocol.wire import to_base64url
 from voile_share.service.folder import Configuration, create, open_platform, open_store
 from voile_share.truck import OwnTruck
 from voile_share.truck.own import AwayError, Forwarding
+
+if TYPE_CHECKING:
+    from voile_share import service
+else:
+    service = on_demand("voile_share.service")
 
 __all__ = ["Demonstration", "OpenedPage", "Pace", "Spent"]
 
@@ -389,12 +395,10 @@ class _Server:
 
 
 def _serve(folder: Path, told: Connection) -> None:
-    from voile_share.service import serve  # noqa: PLC0415 - the demonstration needs no FastAPI
-
     try:
         chain = Configuration.read(folder).chain
         node = None if chain is None else EmbeddedChain()
-        serve(folder, ready=lambda host, port: told.send(None), node=node)
+        service.serve(folder, ready=lambda host, port: told.send(None), node=node)
         for end in (signal.SIGINT, signal.SIGTERM):
             signal.signal(end, signal.SIG_IGN)  # it is ending
         told.send(None if node is None else Spent.on(node, folder))

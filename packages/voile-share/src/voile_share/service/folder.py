@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError, PlanError, nearest, place_in_toml
+from voile_base.ondemand import on_demand
 from voile_share.platform import Platform, Settings, Vault
 from voile_share.platform.administration import unsealed_secrets
 from voile_share.platform.core import PlatformCore
@@ -33,8 +34,15 @@ from voile_share.service.options import HookOptions, Options, Telemetry
 from voile_share.store import StoreError
 
 if TYPE_CHECKING:
+    from voile_share import map as share_map
     from voile_share.chain import Chain
     from voile_share.map import MapFile
+    from voile_share.store import postgres as store_postgres
+    from voile_share.store import sqlite as store_sqlite
+else:
+    share_map = on_demand("voile_share.map")
+    store_postgres = on_demand("voile_share.store.postgres")
+    store_sqlite = on_demand("voile_share.store.sqlite")
 
 __all__ = [
     "CONFIGURATION",
@@ -233,8 +241,6 @@ def create(folder: Path, address: str = Options.address) -> None:
     the address says so: nothing stands between.  With TLS both are the proxy's.  Raises
     ``InputError``.
     """
-    from voile_share.store.sqlite import SQLiteStore  # noqa: PLC0415
-
     chosen = Options(address=address)
     if not chosen.is_encrypted and not chosen.address_is_local:
         msg = (
@@ -250,7 +256,7 @@ def create(folder: Path, address: str = Options.address) -> None:
     text = _TEMPLATE.format(address=address, host=host, port=line)
     with new_private_folder(folder) as unfinished:
         Vault.create(unfinished / KEY)
-        SQLiteStore.open(unfinished / STORE).close()
+        store_sqlite.SQLiteStore.open(unfinished / STORE).close()
         write_text(unfinished / CONFIGURATION, text, private=True)
 
 
@@ -324,22 +330,18 @@ def _opened(folder: Path, database: str | None) -> Any:
         except ImportError:
             msg = "a store in PostgreSQL needs psycopg: pip install 'voile-share[postgres]'"
             raise InputError(msg) from None
-        from voile_share.store.postgres import PostgresStore  # noqa: PLC0415
 
-        return PostgresStore.open(database)
-    from voile_share.store.sqlite import SQLiteStore  # noqa: PLC0415
+        return store_postgres.PostgresStore.open(database)
 
     path = folder / STORE
     if not path.exists():
         # A new one would begin the chains of all trucks again.
         msg = f"{path}: the store is missing; restore it from a backup"
         raise InputError(msg)
-    return SQLiteStore.open(path)
+    return store_sqlite.SQLiteStore.open(path)
 
 
 def road_map(folder: Path) -> MapFile | None:
     """The map of the page, where there is one; raises ``InputError`` where it is none."""
-    from voile_share.map import read_map  # noqa: PLC0415 - it compiles
-
     path = folder / ROADS
-    return read_map(path) if path.exists() else None
+    return share_map.read_map(path) if path.exists() else None

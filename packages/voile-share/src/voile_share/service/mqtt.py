@@ -44,6 +44,7 @@ from socket import gaierror
 from typing import TYPE_CHECKING, Any, Self
 
 from voile_base.errors import InputError, PlanError, VoileError
+from voile_base.ondemand import on_demand
 from voile_share.ingest import LIVE, IngestError, decode_owntracks_mqtt, device_of_topic
 from voile_share.platform import BusyError
 from voile_share.platform.vault import secret_text
@@ -54,9 +55,19 @@ from voile_share.service.problems import Notices
 from voile_share.store import StoreError
 
 if TYPE_CHECKING:
+    from paho.mqtt import client as mqtt_client
+    from paho.mqtt import enums as mqtt_enums
+    from paho.mqtt import packettypes as mqtt_packettypes
+    from paho.mqtt import properties as mqtt_properties
+    from paho.mqtt import subscribeoptions as mqtt_subscribeoptions
     from paho.mqtt.client import Client, MQTTMessage
-    from paho.mqtt.properties import Properties
     from paho.mqtt.reasoncodes import ReasonCode
+else:
+    mqtt_client = on_demand("paho.mqtt.client")
+    mqtt_enums = on_demand("paho.mqtt.enums")
+    mqtt_packettypes = on_demand("paho.mqtt.packettypes")
+    mqtt_properties = on_demand("paho.mqtt.properties")
+    mqtt_subscribeoptions = on_demand("paho.mqtt.subscribeoptions")
 
 __all__ = ["Broker", "BrokerError", "subscribe"]
 
@@ -316,16 +327,15 @@ class _BrokerConnection:
         if not connecting.cancelled() and connecting.exception() is None:
             self.close()
 
-    def _made(self) -> Client:
-        from paho.mqtt.client import Client  # noqa: PLC0415 - of an extra
-        from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415
-
+    def _made(self) -> mqtt_client.Client:
         broker, newer = self._broker, self._is_newer
-        client = Client(
-            CallbackAPIVersion.VERSION2,
+        client = mqtt_client.Client(
+            mqtt_enums.CallbackAPIVersion.VERSION2,
             broker.client_id,
             clean_session=None if newer else False,
-            protocol=MQTTProtocolVersion.MQTTv5 if newer else MQTTProtocolVersion.MQTTv311,
+            protocol=mqtt_enums.MQTTProtocolVersion.MQTTv5
+            if newer
+            else mqtt_enums.MQTTProtocolVersion.MQTTv311,
             reconnect_on_failure=False,
             manual_ack=True,
         )
@@ -355,11 +365,10 @@ class _BrokerConnection:
         else:
             self._client.connect(host, port, _KEEPALIVE)
 
-    def _properties(self) -> Properties:
-        from paho.mqtt.packettypes import PacketTypes  # noqa: PLC0415 - of an extra
-        from paho.mqtt.properties import Properties  # noqa: PLC0415
-
-        asked: Properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+    def _properties(self) -> mqtt_properties.Properties:
+        asked: mqtt_properties.Properties = mqtt_properties.Properties(
+            mqtt_packettypes.PacketTypes.CONNECT
+        )  # type: ignore[no-untyped-call]
         asked.SessionExpiryInterval = round(self._broker.session_hours * _HOUR)
         asked.ReceiveMaximum, asked.MaximumPacketSize = self._bounds
         return asked
@@ -371,9 +380,9 @@ class _BrokerConnection:
         if why.is_failure:
             self._end(f"it refuses us: {why}")
         elif self._is_newer:
-            from paho.mqtt.subscribeoptions import SubscribeOptions  # noqa: PLC0415 - of an extra
-
-            options = SubscribeOptions(_QUALITY, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
+            options = mqtt_subscribeoptions.SubscribeOptions(
+                _QUALITY, retainHandling=mqtt_subscribeoptions.SubscribeOptions.RETAIN_DO_NOT_SEND
+            )
             client.subscribe(self._broker.topic, options=options)
         else:
             client.subscribe(self._broker.topic, _QUALITY)

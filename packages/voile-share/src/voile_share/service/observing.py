@@ -28,16 +28,30 @@ from prometheus_client import (
 )
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from voile_base.ondemand import on_demand
 from voile_share.service.context import context_of
 from voile_share.service.problems import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from opentelemetry import context as opentelemetry_context
+    from opentelemetry.exporter.otlp.proto.http import trace_exporter as http_trace_exporter
+    from opentelemetry.sdk import resources as sdk_resources
+    from opentelemetry.sdk import trace as sdk_trace
     from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace import export as trace_export
+    from opentelemetry.sdk.trace import sampling as trace_sampling
     from opentelemetry.sdk.trace.export import SpanExporter
 
     from voile_share.service.options import Telemetry
+else:
+    opentelemetry_context = on_demand("opentelemetry.context")
+    http_trace_exporter = on_demand("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    sdk_resources = on_demand("opentelemetry.sdk.resources")
+    sdk_trace = on_demand("opentelemetry.sdk.trace")
+    trace_export = on_demand("opentelemetry.sdk.trace.export")
+    trace_sampling = on_demand("opentelemetry.sdk.trace.sampling")
 
 __all__ = ["SEVERAL", "Measures", "Observed", "router", "tracing"]
 
@@ -144,28 +158,25 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"
 _OUTCOME = b"voile-outcome"
 
 
-def tracing(telemetry: Telemetry, exporter: SpanExporter | None = None) -> TracerProvider | None:
+def tracing(
+    telemetry: Telemetry, exporter: SpanExporter | None = None
+) -> sdk_trace.TracerProvider | None:
     """What makes spans and sends them; ``exporter`` takes the place of OTLP in tests.
 
     What the environment says of resources is left out: it may name people and machines.
     """
     if not telemetry.traces:
         return None
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - an extra
-        OTLPSpanExporter,
-    )
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
-    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
-    from opentelemetry.sdk.trace.sampling import TraceIdRatioBased  # noqa: PLC0415
 
-    provider = TracerProvider(
-        sampler=TraceIdRatioBased(telemetry.sampled),
-        resource=Resource({"service.name": "voile-share"}),
+    provider = sdk_trace.TracerProvider(
+        sampler=trace_sampling.TraceIdRatioBased(telemetry.sampled),
+        resource=sdk_resources.Resource({"service.name": "voile-share"}),
         shutdown_on_exit=False,
     )
     provider.add_span_processor(
-        BatchSpanProcessor(exporter or OTLPSpanExporter(endpoint=telemetry.traces))
+        trace_export.BatchSpanProcessor(
+            exporter or http_trace_exporter.OTLPSpanExporter(endpoint=telemetry.traces)
+        )
     )
     return provider
 
@@ -228,9 +239,7 @@ def _count(
 
 
 def _empty() -> Any:
-    from opentelemetry.context import Context  # noqa: PLC0415 - an extra
-
-    return Context()
+    return opentelemetry_context.Context()
 
 
 def _method(scope: Scope) -> str:

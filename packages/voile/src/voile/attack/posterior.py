@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,13 @@ from voile.release.release import Release
 from voile.table.arrays import Values
 from voile.table.codes import combine, encode
 from voile_base.errors import InputError, nearest
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Key, Randomness
+
+if TYPE_CHECKING:
+    from voile.table.engines.polars import engine as polars_engine
+else:
+    polars_engine = on_demand("voile.table.engines.polars.engine")
 
 __all__ = [
     "PAIRS",
@@ -117,11 +124,9 @@ def _row_of_each(
     people: People, names: Sequence[str], rows: Indices, randomness: Randomness
 ) -> Indices:
     """Of these rows one of each person, drawn by what it holds; ascending."""
-    from voile.table.engines.polars.engine import unique_words  # noqa: PLC0415 - compiled code
-
     units, _ = people.units
     known = [people.column(name).gather(rows) for name in (*names, people.unit_column)]
-    words = unique_words(known, randomness.key("rows of targets"))
+    words = polars_engine.unique_words(known, randomness.key("rows of targets"))
     order = np.lexsort((words, units[rows]))
     _, first = np.unique(units[rows][order], return_index=True)
     return np.sort(rows[order[first]])
@@ -233,9 +238,8 @@ def _drawn(columns: Iterable[Values], rows: int, count: int | None, key: Key) ->
     """Indices of so many of the rows, ascending; all where there are no more."""
     if count is None or rows <= count:
         return np.arange(rows)
-    from voile.table.engines.polars.engine import unique_words  # noqa: PLC0415 - compiled code
 
-    words = unique_words(columns, key)
+    words = polars_engine.unique_words(columns, key)
     return np.sort(np.argsort(words)[:count])
 
 

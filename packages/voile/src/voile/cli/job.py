@@ -13,6 +13,14 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from voile_base.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile_base import durable as base_durable
+else:
+    base_durable = on_demand("voile_base.durable")
 
 __all__ = ["run"]
 
@@ -32,10 +40,9 @@ def run(folder: Path) -> int:
     except KeyboardInterrupt:
         status = INTERRUPTED
     sys.stdout.flush()
-    from voile_base.durable import write_text  # noqa: PLC0415
 
     unfinished = folder / ".ended.json"
-    write_text(unfinished, json.dumps({"status": status}), private=True)
+    base_durable.write_text(unfinished, json.dumps({"status": status}), private=True)
     unfinished.rename(folder / "ended.json")
     return status
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 import numpy as np
@@ -32,10 +32,16 @@ from voile.report.fleet_page import FleetTrip
 from voile.report.html import require_report
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 from voile_base.terminal import print_json
 from voile_geo.roads.drawing import DrawnPath, draw_paths
 from voile_geo.roads.network import RoadNetwork
 from voile_geo.roads.reading import read_roads
+
+if TYPE_CHECKING:
+    from voile.report import html as report_html
+else:
+    report_html = on_demand("voile.report.html")
 
 __all__ = ["Gallery", "TripPicture", "follow", "picture_of"]
 
@@ -178,7 +184,7 @@ class Gallery:
 
     def finish(self, name: str, notes: Sequence[str]) -> Path:
         """Write the page; returns its name in the folder."""
-        from voile.report.html import render_fleet  # noqa: PLC0415 - an extra
-
-        write_text(self.folder / _PAGE, render_fleet(name, self.trips, notes), private=True)
+        write_text(
+            self.folder / _PAGE, report_html.render_fleet(name, self.trips, notes), private=True
+        )
         return Path(_PAGE)

@@ -17,10 +17,16 @@ from pydantic import Field
 from voile.disclosure.evidence import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
+    from voile.disclosure import covering as disclosure_covering
+    from voile.disclosure import evidence as disclosure_evidence
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence
+else:
+    disclosure_covering = on_demand("voile.disclosure.covering")
+    disclosure_evidence = on_demand("voile.disclosure.evidence")
 
 __all__ = ["Aggregate", "Label", "Synthetic"]
 
@@ -117,8 +123,5 @@ class Synthetic(ShownColumn):
 
     def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A cell stands for the value that it reads like."""
-        from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
-        from voile.disclosure.evidence import Labels  # noqa: PLC0415 - as above
-
-        evidence = Labels.of([domain.known.texts], cells.texts(cells.name))
-        return labels_covered(domain, cells, evidence, level=0)
+        evidence = disclosure_evidence.Labels.of([domain.known.texts], cells.texts(cells.name))
+        return disclosure_covering.labels_covered(domain, cells, evidence, level=0)

@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Literal
 from voile.disclosure.evidence import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
+    from voile.disclosure import covering as disclosure_covering
+    from voile.disclosure import evidence as disclosure_evidence
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence
     from voile.disclosure.shown import ComparedColumn, OriginalSide
+else:
+    disclosure_covering = on_demand("voile.disclosure.covering")
+    disclosure_evidence = on_demand("voile.disclosure.evidence")
 
 __all__ = ["AsItReads", "Exact", "Numbered", "Withheld"]
 
@@ -26,15 +32,13 @@ class AsItReads(ShownColumn):
 
     def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """A cell fits a value that reads the same."""
-        from voile.disclosure.evidence import Labels  # noqa: PLC0415 - of readers, not publishers
-
-        return Labels.of([known.texts], cells.texts(cells.name))
+        return disclosure_evidence.Labels.of([known.texts], cells.texts(cells.name))
 
     def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A cell stands for the value that it reads like; a number for the nearest one."""
-        from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
-
-        return labels_covered(domain, cells, self.evidence(domain.known, cells), level=0)
+        return disclosure_covering.labels_covered(
+            domain, cells, self.evidence(domain.known, cells), level=0
+        )
 
 
 class Exact(AsItReads):

@@ -28,9 +28,13 @@ from pydantic import Field
 
 from voile.disclosure.evidence import Chosen, DistinctCells, Domain, Floats, Indices, Known, Labels
 from voile.disclosure.exact import AsItReads
+from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
+    from voile.disclosure import covering as disclosure_covering
     from voile.disclosure.covering import Covered
+else:
+    disclosure_covering = on_demand("voile.disclosure.covering")
 
 __all__ = ["Altered", "NearEvidence", "Perturbed", "Typical"]
 
@@ -108,10 +112,12 @@ class Perturbed(AsItReads):
         Numbers spread evenly over an interval lie a quarter of its width from its middle, on
         average: rounding, and averages of groups that are spread so, cost what intervals cost.
         """
-        from voile.disclosure.covering import labels_covered, near_covered  # noqa: PLC0415 - as above
-
-        covered = labels_covered(domain, cells, super().evidence(domain.known, cells), level=0)
-        return near_covered(domain, covered, cells.numbers(cells.name), 4 * self.scale)
+        covered = disclosure_covering.labels_covered(
+            domain, cells, super().evidence(domain.known, cells), level=0
+        )
+        return disclosure_covering.near_covered(
+            domain, covered, cells.numbers(cells.name), 4 * self.scale
+        )
 
 
 @dataclass(frozen=True, eq=False)

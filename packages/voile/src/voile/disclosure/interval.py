@@ -35,12 +35,18 @@ from pydantic import Field
 from voile.disclosure.evidence import DistinctCells, Domain, Floats, Known, Texts
 from voile.disclosure.shown import ShownColumn
 from voile_base.errors import TableError
+from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from voile.disclosure import covering as disclosure_covering
+    from voile.disclosure import evidence as disclosure_evidence
     from voile.disclosure.covering import Covered
-    from voile.disclosure.evidence import Evidence, IntervalEvidence
+    from voile.disclosure.evidence import Evidence
+else:
+    disclosure_covering = on_demand("voile.disclosure.covering")
+    disclosure_evidence = on_demand("voile.disclosure.evidence")
 
 __all__ = [
     "ANYTHING",
@@ -81,18 +87,18 @@ class _Labelled(ShownColumn):
 
     def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """A label fits the values that become it at its level, or at any."""
-        from voile.disclosure.evidence import Labels  # noqa: PLC0415 - of readers, not publishers
-
         shown = cells.texts(cells.name)
         if self.level == 0:
-            return Labels.of([known.texts], shown)
+            return disclosure_evidence.Labels.of([known.texts], shown)
         # Where groups differ a missing value may be a group that mixes it with others.
         unclear: set[str | None] = {None} if self.one_level is None else set()
         levels = known.generalized(self.one_level)
         if levels is not None:
-            return Labels.of(levels, shown, unclear)
+            return disclosure_evidence.Labels.of(levels, shown, unclear)
         understood = known.vocabulary if self.one_level is None else frozenset()
-        return Labels.of([known.texts], shown, unclear | (set(shown) - understood))
+        return disclosure_evidence.Labels.of(
+            [known.texts], shown, unclear | (set(shown) - understood)
+        )
 
     def notes(self, known: Known, cells: DistinctCells) -> list[str]:
         """That labels were not understood, where no hierarchy tells them."""
@@ -107,9 +113,9 @@ class _Labelled(ShownColumn):
 
     def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A label stands for the values below it."""
-        from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
-
-        return labels_covered(domain, cells, self.evidence(domain.known, cells), self.one_level)
+        return disclosure_covering.labels_covered(
+            domain, cells, self.evidence(domain.known, cells), self.one_level
+        )
 
 
 class Generalized(_Labelled):
@@ -163,17 +169,15 @@ class Interval(_Labelled):
 
     def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A cell stands for the values between its ends."""
-        from voile.disclosure.covering import intervals_covered  # noqa: PLC0415 - of readers
-
         found = self._intervals(domain.known, cells)
         if found is None:
             return super().covered(domain, cells)
-        return intervals_covered(domain, cells, found, self.one_level)
+        return disclosure_covering.intervals_covered(domain, cells, found, self.one_level)
 
-    def _intervals(self, known: Known, cells: DistinctCells) -> IntervalEvidence | None:
+    def _intervals(
+        self, known: Known, cells: DistinctCells
+    ) -> disclosure_evidence.IntervalEvidence | None:
         """What is known beside the ends; None where nobody tells an order of texts."""
-        from voile.disclosure.evidence import IntervalEvidence  # noqa: PLC0415 - of readers
-
         match self.ends:
             case "columns":
                 low, high = (cells.numbers(column) for column in self.published(cells.name))
@@ -189,7 +193,9 @@ class Interval(_Labelled):
                 values, low, high = _by_order(known.order, known.texts, cells.texts(cells.name))
         fixed = self.one_level is not None
         whole = fixed and self.numeric and _is_whole(known, low, high)
-        return IntervalEvidence(values, low, high, missing_is_anything=not fixed, whole=whole)
+        return disclosure_evidence.IntervalEvidence(
+            values, low, high, missing_is_anything=not fixed, whole=whole
+        )
 
 
 def _is_whole(known: Known, low: Floats, high: Floats) -> bool:
@@ -271,20 +277,16 @@ class ValueSet(ShownColumn):
 
     def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """A cell fits the values that it names."""
-        from voile.disclosure.evidence import Sets  # noqa: PLC0415 - of readers, not publishers
-
         texts = cells.texts(cells.name)
         different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        sets = Sets.of(known.texts, [named_values(text) for text in different])
+        sets = disclosure_evidence.Sets.of(known.texts, [named_values(text) for text in different])
         return sets.only(np.array([different[text] for text in texts], dtype=np.int64))
 
     def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A cell stands for the values that it names."""
-        from voile.disclosure.covering import sets_covered  # noqa: PLC0415 - of readers
-
         texts = cells.texts(cells.name)
         named = {text: named_values(text) for text in dict.fromkeys(texts)}
-        return sets_covered(domain, [named[text] for text in texts])
+        return disclosure_covering.sets_covered(domain, [named[text] for text in texts])
 
 
 def set_text(values: Iterable[str | None]) -> str | None:

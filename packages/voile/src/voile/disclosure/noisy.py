@@ -16,14 +16,21 @@ from pydantic import Field
 from voile.disclosure.evidence import CheckedCells, DistinctCells, Domain, Floats, Known
 from voile.disclosure.noise import Cluster, cell_breaches, width_breaches
 from voile.disclosure.shown import ShownColumn
+from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from decimal import Decimal
 
+    from voile.disclosure import covering as disclosure_covering
+    from voile.disclosure import interval as disclosure_interval
+    from voile.disclosure import noise as disclosure_noise
     from voile.disclosure.covering import Covered
-    from voile.disclosure.noise import NoiseDistributions, NoisyEvidence
     from voile.disclosure.shown import ComparedColumn, OriginalSide
+else:
+    disclosure_covering = on_demand("voile.disclosure.covering")
+    disclosure_interval = on_demand("voile.disclosure.interval")
+    disclosure_noise = on_demand("voile.disclosure.noise")
 
 __all__ = ["Cluster", "Noisy"]
 
@@ -86,27 +93,24 @@ class Noisy(ShownColumn):
         """The same with each interval in one column of texts."""
         return self.model_copy(update={"ends": "text"})
 
-    def evidence(self, known: Known, cells: DistinctCells) -> NoisyEvidence:
+    def evidence(self, known: Known, cells: DistinctCells) -> disclosure_noise.NoisyEvidence:
         """How well each noisy value fits each known one."""
-        from voile.disclosure.noise import NoisyEvidence, Readings  # noqa: PLC0415 - of readers
-
-        readings = Readings(cells.numbers(cells.name), *self._around(cells), cells.rows)
+        readings = disclosure_noise.Readings(
+            cells.numbers(cells.name), *self._around(cells), cells.rows
+        )
         declared = self.clamp
         if known.bounds is not None:
             declared = float(known.bounds[0]), float(known.bounds[1])
-        return NoisyEvidence.of(
+        return disclosure_noise.NoisyEvidence.of(
             cells.name, known.numbers, readings, self._distributions(), declared
         )
 
     def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """Each value stands for the nearest one, and is as wide as its interval."""
-        from voile.disclosure.covering import noisy_covered  # noqa: PLC0415 - of readers
+        return disclosure_covering.noisy_covered(domain, cells, self.evidence(domain.known, cells))
 
-        return noisy_covered(domain, cells, self.evidence(domain.known, cells))
-
-    def _distributions(self) -> NoiseDistributions:
+    def _distributions(self) -> disclosure_noise.NoiseDistributions:
         """Those of the clusters, as numbers."""
-        from voile.disclosure.noise import LEAST_SCALE, NoiseDistributions  # noqa: PLC0415
 
         def numbers(name: str) -> Floats:
             return np.array([float(getattr(cluster, name)) for cluster in self.clusters])
@@ -114,14 +118,14 @@ class Noisy(ShownColumn):
         borders = own = None
         if all(c.low is not None and c.high is not None for c in self.clusters):
             borders, own = (numbers("low"), numbers("high")), numbers("own")
-        scale = np.maximum(numbers("scale"), LEAST_SCALE * self.step)
-        return NoiseDistributions(self.step, scale, numbers("half_width"), borders, own)
+        scale = np.maximum(numbers("scale"), disclosure_noise.LEAST_SCALE * self.step)
+        return disclosure_noise.NoiseDistributions(
+            self.step, scale, numbers("half_width"), borders, own
+        )
 
     def _around(self, cells: DistinctCells) -> tuple[Floats, Floats]:
-        from voile.disclosure.interval import ends_of_texts  # noqa: PLC0415 - of readers
-
         _, *shown = self.published(cells.name)
         if self.ends == "text":
-            return ends_of_texts(shown[0], cells.texts(shown[0]))
+            return disclosure_interval.ends_of_texts(shown[0], cells.texts(shown[0]))
         low, high = map(cells.numbers, shown)
         return low, high

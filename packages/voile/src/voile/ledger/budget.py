@@ -40,13 +40,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from shlex import quote
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from voile.dp.accounting import PrivacyEvent
 from voile.ledger.row_sets import RowFolder, RowSet, Stage, framed, refer, row_sets
 from voile.schema.budget import BudgetPlan
 from voile.table.keeping import KeptRows
 from voile_base.errors import PlanError, RefusedError
+from voile_base.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.dp import accounting as dp_accounting
+else:
+    dp_accounting = on_demand("voile.dp.accounting")
 
 __all__ = [
     "BudgetEntry",
@@ -255,10 +261,8 @@ def shown(epsilon: Decimal) -> str:
 
 def _cost(events: tuple[PrivacyEvent, ...], limit: BudgetPlan) -> Decimal:
     """The epsilon of all events together; infinite where no epsilon will do at this delta."""
-    from voile.dp.accounting import spent  # noqa: PLC0415 - seldom needed
-
     try:
-        return spent(events, limit.delta, limit.neighbours)
+        return dp_accounting.spent(events, limit.delta, limit.neighbours)
     except PlanError as error:
         msg = f"[budget] data set {limit.data_set!r}: {error}"
         raise PlanError(msg) from None

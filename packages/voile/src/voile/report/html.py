@@ -24,11 +24,14 @@ from voile.report.study_page import study_page
 from voile.report.words import NOTHING, Share, number, percent, printable, spoken, times
 from voile.study.record import PRIVATE, StudyComparison, StudyRecord
 from voile_base.errors import InputError
-from voile_base.ondemand import require_plotting
+from voile_base.ondemand import on_demand, require_plotting
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
+    import jinja2
+    import markupsafe
+else:
+    jinja2 = on_demand("jinja2")
+    markupsafe = on_demand("markupsafe")
 
 __all__ = [
     "render_comparison",
@@ -162,14 +165,11 @@ def _render(template: str, page: Mapping[str, Any]) -> str:
     return _environment().get_template(template).render(private=PRIVATE, **page)
 
 
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
-    from markupsafe import Markup  # noqa: PLC0415
-
-    environment = Environment(
-        loader=PackageLoader("voile.report"),
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("voile.report"),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=lambda value: printable(value) if type(value) is str else value,
@@ -180,29 +180,29 @@ def _environment() -> Environment:
         percent=percent,
         spoken=spoken,
         times=times,
-        lines=lambda text: Markup("{}").format(text),
+        lines=lambda text: markupsafe.Markup("{}").format(text),
         svg=_svg,
     )
     return environment
 
 
-def _svg(chart: Chart) -> Markup:
+def _svg(chart: Chart) -> markupsafe.Markup:
     """The drawing of a chart, in which matplotlib has escaped every text."""
-    from markupsafe import Markup  # noqa: PLC0415
-
-    return Markup(chart.svg)  # noqa: S704
+    return markupsafe.Markup(chart.svg)
 
 
-def _cell(value: object) -> Markup:
+def _cell(value: object) -> markupsafe.Markup:
     """One cell of a table: numbers for readers, with the exact one beside; names kept apart."""
-    from markupsafe import Markup  # noqa: PLC0415
-
     match value:
         case None:
-            return Markup.escape(NOTHING)
+            return markupsafe.Markup.escape(NOTHING)
         case Share():
-            return Markup('<data value="{}">{}</data>').format(repr(float(value)), percent(value))
+            return markupsafe.Markup('<data value="{}">{}</data>').format(
+                repr(float(value)), percent(value)
+            )
         case int() | float() if not isinstance(value, bool):
-            return Markup('<data value="{}">{}</data>').format(repr(value), number(value))
+            return markupsafe.Markup('<data value="{}">{}</data>').format(
+                repr(value), number(value)
+            )
         case _:
-            return Markup("<bdi>{}</bdi>").format(printable(value))
+            return markupsafe.Markup("<bdi>{}</bdi>").format(printable(value))

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.study.record import RiskDocument, Skipped
@@ -36,7 +36,17 @@ from voile.study.rehearsal import (
 )
 from voile.utility.protocol import Comparison, Measure, Measurement
 from voile_base.errors import InputError, VoileError
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
+
+if TYPE_CHECKING:
+    from voile.attack import registry as attack_registry
+    from voile.utility import marginals as utility_marginals
+    from voile.utility import protocol as utility_protocol
+else:
+    attack_registry = on_demand("voile.attack.registry")
+    utility_marginals = on_demand("voile.utility.marginals")
+    utility_protocol = on_demand("voile.utility.protocol")
 
 __all__ = ["CountRisks", "EvidenceTerms", "Instruments", "StudyEvidence", "gather"]
 
@@ -65,12 +75,13 @@ class Instruments:
         Raises ``InputError`` for a name that no adversary has.
         """
         # They load what no other command needs.
-        from voile.attack.registry import attack_named, attack_names  # noqa: PLC0415
-        from voile.utility.marginals import distributions  # noqa: PLC0415
-        from voile.utility.protocol import measures  # noqa: PLC0415
 
-        names = attack_names() if attacks is None else tuple(dict.fromkeys(attacks))
-        return cls(tuple(attack_named(name) for name in names), measures(), distributions)
+        names = attack_registry.attack_names() if attacks is None else tuple(dict.fromkeys(attacks))
+        return cls(
+            tuple(attack_registry.attack_named(name) for name in names),
+            utility_protocol.measures(),
+            utility_marginals.distributions,
+        )
 
 
 _NO_REHEARSAL = "no rehearsal could be made"

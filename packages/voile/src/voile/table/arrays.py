@@ -10,12 +10,19 @@ release; these go by way of Polars, or of the memory itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from voile_base.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.table import value_types as table_value_types
+else:
+    table_value_types = on_demand("voile.table.value_types")
 
 __all__ = [
     "Frame",
@@ -108,9 +115,7 @@ def polars_type(dtype: pa.DataType) -> pl.DataType:
 
 def kind_of_arrow(dtype: pa.DataType) -> str:
     """What a column of this type holds, in words for people; see ``kind_of_type``."""
-    from voile.table.value_types import kind_of_type  # noqa: PLC0415
-
-    return kind_of_type(polars_type(dtype))
+    return table_value_types.kind_of_type(polars_type(dtype))
 
 
 def logical_type(dtype: pa.DataType) -> pa.DataType:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -75,8 +75,18 @@ from voile.table.top_rows import (
     require_scores,
     rows_of_best_units,
 )
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Key, Randomness
 from voile_base.values.expressions import Call, Column, Literal
+
+if TYPE_CHECKING:
+    from voile.table import matching as table_matching
+    from voile.table.trips import flows as trips_flows
+    from voile.table.trips import relocating as trips_relocating
+else:
+    table_matching = on_demand("voile.table.matching")
+    trips_flows = on_demand("voile.table.trips.flows")
+    trips_relocating = on_demand("voile.table.trips.relocating")
 
 __all__ = ["PrivateTable", "TopRows"]
 
@@ -187,11 +197,9 @@ class PrivateTable(CountedTable):
 
         For adversaries who know it, and no publisher; see ``table.matching``.
         """
-        from voile.table.matching import arrivals  # noqa: PLC0415 - no publisher asks
-
         engine = self._source.engine
         marks = known, held, engine, Key(key), record_key
-        return arrivals(self._rows, self._identifying, *marks, name)
+        return table_matching.arrivals(self._rows, self._identifying, *marks, name)
 
     def match_members(
         self, known: KnownRows, key: bytes, record_key: str, criteria: Sequence[str]
@@ -324,10 +332,8 @@ class PrivateTable(CountedTable):
         Raises ``TableError`` where a report has no time or place, or one that cannot be;
         ``PlanError`` where the plan names no trajectories.
         """
-        from voile.table.trips.relocating import relocate  # noqa: PLC0415 - compiled code of its own
-
         self._refuse_units_of_trips()
-        made = relocate(self._rows, self.plan, relocation, randomness, charge)
+        made = trips_relocating.relocate(self._rows, self.plan, relocation, randomness, charge)
         return Relocated(
             PublishedTable(made.rows, self._source.convert),
             made.trips,
@@ -347,10 +353,8 @@ class PrivateTable(CountedTable):
         Raises ``TableError`` and ``PlanError`` as ``relocate`` does, and ``PlanError`` where the
         plan names no vehicle.
         """
-        from voile.table.trips.flows import count_flows  # noqa: PLC0415 - as above
-
         self._refuse_units_of_trips()
-        return count_flows(self._rows, self.plan, bounds, randomness, pay)
+        return trips_flows.count_flows(self._rows, self.plan, bounds, randomness, pay)
 
     def count_tables(
         self,
@@ -388,9 +392,7 @@ class PrivateTable(CountedTable):
 
     def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:
         """A table of columns that are public, for the engine of this one."""
-        from voile.table.trips.flows import table_of_cells  # noqa: PLC0415 - as above
-
-        return table_of_cells(self._source.engine, columns)
+        return trips_flows.table_of_cells(self._source.engine, columns)
 
     # -- how --------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -40,6 +40,11 @@ from voile.table.places import (
 from voile.table.value_types import kind_of_type, with_missing
 from voile_base.errors import TableError, refuse_out_of_memory
 from voile_base.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.table.formats import databases as formats_databases
+else:
+    formats_databases = on_demand("voile.table.formats.databases")
 
 __all__ = [
     "SourceFormat",
@@ -149,9 +154,7 @@ def is_whole(path: Place) -> bool:
 def _read_whole(path: Place, columns: Collection[str] | None) -> tuple[Whole, SourceFormat]:
     """A table that is read as a whole, and its format."""
     if isinstance(path, Address):
-        from voile.table.formats.databases import read_database  # noqa: PLC0415 - few ask for it
-
-        return read_database(path, columns), "database"
+        return formats_databases.read_database(path, columns), "database"
     file, part = file_and_part(path)
     name = format_of(file)
     assert name is not None

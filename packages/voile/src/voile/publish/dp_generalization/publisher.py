@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -47,8 +47,14 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts, RowSample
 from voile_base.errors import PlanError
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
 from voile_base.values.value import Number, checked
+
+if TYPE_CHECKING:
+    from voile.publish.generalization import grouping as generalization_grouping
+else:
+    generalization_grouping = on_demand("voile.publish.generalization.grouping")
 
 __all__ = ["DPGeneralization"]
 
@@ -236,9 +242,7 @@ class DPGeneralization(SingleRelease):
 
     def get_ready(self) -> None:
         """Load the compiled decisions while a table is read."""
-        from voile.publish.generalization.grouping import get_ready  # noqa: PLC0415
-
-        get_ready()
+        generalization_grouping.get_ready()
 
     @property
     def carries(self) -> bool:

@@ -89,11 +89,26 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import PlanError
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
 from voile_base.values.value import Number, Says, checked
 
 if TYPE_CHECKING:
-    from voile.publish.generalization.problem import ChosenGroups
+    from voile.publish.generalization import auto as generalization_auto
+    from voile.publish.generalization import grouping as generalization_grouping
+    from voile.publish.generalization import k_optimize as generalization_k_optimize
+    from voile.publish.generalization import lasting as generalization_lasting
+    from voile.publish.generalization import lattice_search as generalization_lattice_search
+    from voile.publish.generalization import mondrian as generalization_mondrian
+    from voile.publish.generalization import problem as generalization_problem
+else:
+    generalization_auto = on_demand("voile.publish.generalization.auto")
+    generalization_grouping = on_demand("voile.publish.generalization.grouping")
+    generalization_k_optimize = on_demand("voile.publish.generalization.k_optimize")
+    generalization_lasting = on_demand("voile.publish.generalization.lasting")
+    generalization_lattice_search = on_demand("voile.publish.generalization.lattice_search")
+    generalization_mondrian = on_demand("voile.publish.generalization.mondrian")
+    generalization_problem = on_demand("voile.publish.generalization.problem")
 
 __all__ = ["Algorithm", "Generalization"]
 
@@ -186,10 +201,8 @@ class Generalization(SingleRelease):
 
     def get_ready(self) -> None:
         """Load the compiled decisions, half a second that can pass while a table is read."""
-        from voile.publish.generalization.grouping import get_ready  # noqa: PLC0415
-
         self._decide()
-        get_ready()
+        generalization_grouping.get_ready()
 
     def prepare(
         self,
@@ -240,20 +253,18 @@ class Generalization(SingleRelease):
             release, private_record(table, release, solution, self.objective, notices)
         )
 
-    def chosen_groups(self, table: PrivateTable) -> ChosenGroups:
+    def chosen_groups(self, table: PrivateTable) -> generalization_problem.ChosenGroups:
         """The groups of a single release, and whether other tables would have got the same.
 
         Raises as ``prepare`` does.
         """
-        from voile.publish.generalization.problem import ChosenGroups  # noqa: PLC0415
-
         demands, decide = self._demands(table), self._decide()
         names = [*table.plan.roles.quasi_identifiers, *demands.columns]
         problem = self._problem(table, table.count_combinations(names), demands)
         solution = decide(problem)
         if solution is None:
             raise infeasible_together(problem)
-        return ChosenGroups(problem, decide, solution)
+        return generalization_problem.ChosenGroups(problem, decide, solution)
 
     def _next_of_series(
         self,
@@ -263,8 +274,6 @@ class Generalization(SingleRelease):
         history: History | None,
     ) -> Publication:
         """Make the next release of a series; see ``lasting``."""
-        from voile.publish.generalization.lasting import lasting_groups  # noqa: PLC0415
-
         assert self.series is not None
         assert self.record_key is not None
         agreed = self._series_terms(table)
@@ -279,7 +288,7 @@ class Generalization(SingleRelease):
         members = settled(members, problem.criteria, self.k, draw)
         counts, number = table.count_members(members, columns)
         problem = replace(problem, counts=counts)
-        made = lasting_groups(members, problem, number, self._lasting)
+        made = generalization_lasting.lasting_groups(members, problem, number, self._lasting)
         check_departures(latest.blocks if latest else None, made.blocks, self.k)
         solution = made.solution
         release_id = randomness.token("release", self.series, str(history.next_number))
@@ -371,29 +380,19 @@ class Generalization(SingleRelease):
         """The algorithm, loaded when it is asked for: compiled code costs half a second."""
         match self.algorithm:
             case "auto":
-                from voile.publish.generalization.auto import auto  # noqa: PLC0415
-
-                return partial(auto, objective=self.objective)
+                return partial(generalization_auto.auto, objective=self.objective)
             case "flash":
-                from voile.publish.generalization.lattice_search import flash  # noqa: PLC0415
-
-                return partial(flash, objective=self.objective)
+                return partial(generalization_lattice_search.flash, objective=self.objective)
             case "ola":
-                from voile.publish.generalization.lattice_search import ola  # noqa: PLC0415
-
-                return partial(ola, objective=self.objective)
+                return partial(generalization_lattice_search.ola, objective=self.objective)
             case "datafly":
-                from voile.publish.generalization.lattice_search import datafly  # noqa: PLC0415
-
-                return partial(datafly, objective=self.objective)
+                return partial(generalization_lattice_search.datafly, objective=self.objective)
             case "k-optimize":
-                from voile.publish.generalization.k_optimize import k_optimize  # noqa: PLC0415
-
-                return partial(k_optimize, objective=self.objective)
+                return partial(generalization_k_optimize.k_optimize, objective=self.objective)
             case "mondrian":
-                from voile.publish.generalization.mondrian import mondrian  # noqa: PLC0415
-
-                return partial(mondrian, relaxed=self.relaxed, sets=self.sets)
+                return partial(
+                    generalization_mondrian.mondrian, relaxed=self.relaxed, sets=self.sets
+                )
 
     def _demands(self, table: PrivateTable) -> Demands:
         """What is asked of the sensitive columns."""

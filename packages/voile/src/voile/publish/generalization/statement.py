@@ -46,10 +46,16 @@ from voile.schema.persons import others_told, units_told
 from voile.schema.roles import Protected
 from voile.table.private import PrivateTable
 from voile_base.errors import InfeasibleError, PlanError
+from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
+    from voile.publish.generalization import evaluation as generalization_evaluation
+    from voile.publish.generalization import regions as generalization_regions
     from voile.publish.generalization.evaluation import Evaluator
     from voile.publish.generalization.lasting import LastingGroups
+else:
+    generalization_evaluation = on_demand("voile.publish.generalization.evaluation")
+    generalization_regions = on_demand("voile.publish.generalization.regions")
 
 __all__ = [
     "TIMES_K",
@@ -135,9 +141,7 @@ def too_few_rows(k: int, units: int, protected: Protected) -> InfeasibleError:
 
 def infeasible(problem: Problem, k: int) -> InfeasibleError:
     """No generalization of this table was found; says what would do."""
-    from voile.publish.generalization.evaluation import Evaluator  # noqa: PLC0415 - compiled code
-
-    evaluator = Evaluator(problem)
+    evaluator = generalization_evaluation.Evaluator(problem)
     rows, _ = evaluator.sizes(evaluator.lattice.top)
     groups = evaluator.measured(evaluator.lattice.top)
     valid = np.logical_and.reduce([one.holds(groups) for one in problem.criteria])
@@ -165,9 +169,7 @@ def infeasible(problem: Problem, k: int) -> InfeasibleError:
 
 def infeasible_together(problem: Problem) -> InfeasibleError:
     """Not even all rows as one group would do."""
-    from voile.publish.generalization.regions import Atoms  # noqa: PLC0415 - as above
-
-    atoms = Atoms(problem)
+    atoms = generalization_regions.Atoms(problem)
     groups = atoms.groups(np.zeros(len(atoms), dtype=np.int64), 1)
     reached = _reached(problem, groups, np.array([problem.rows]))
     return InfeasibleError(

@@ -44,11 +44,19 @@ from voile.schema.trajectory import TrajectoryColumns
 from voile.table.decisions import Relocated, Relocation, TripAccounts
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError, nearest
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
 from voile_base.values.value import Says
 from voile_geo.planar.costs import LossDistribution, Noise
 from voile_geo.planar.pricing import TripPrice
 from voile_geo.planar.zones import Zones
+
+if TYPE_CHECKING:
+    from voile_geo.planar import field as planar_field
+    from voile_geo.planar import noise as planar_noise
+else:
+    planar_field = on_demand("voile_geo.planar.field")
+    planar_noise = on_demand("voile_geo.planar.noise")
 
 __all__ = ["GeoIndistinguishability"]
 
@@ -165,13 +173,10 @@ class GeoIndistinguishability(SingleRelease):
 
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""
-        from voile_geo.planar.field import Trips  # noqa: PLC0415
-        from voile_geo.planar.noise import perturb  # noqa: PLC0415 - compiled
-
         one, start = np.zeros(1), np.array([0, 1])
         word = np.zeros(1, np.uint64)
-        trips = Trips(one, one, one, start, word, np.zeros((1, 2)), word)
-        perturb(self._drawn.noise, trips, Randomness.seeded(0).key("ready"))
+        trips = planar_field.Trips(one, one, one, start, word, np.zeros((1, 2)), word)
+        planar_noise.perturb(self._drawn.noise, trips, Randomness.seeded(0).key("ready"))
 
     def prepare(
         self,

@@ -62,7 +62,7 @@ from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
 from math import ceil
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,13 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.summaries import CombinationCounts
 from voile_base.compiled import njit
 from voile_base.errors import InfeasibleError, InputError, PlanError
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Key
+
+if TYPE_CHECKING:
+    from sklearn import cluster as sklearn_cluster
+else:
+    sklearn_cluster = on_demand("sklearn.cluster")
 
 __all__ = [
     "Clustering",
@@ -413,7 +419,6 @@ class _OnALine:
 
 
 def _on_a_line(values: SensitiveValues, fewest: int, most: int) -> _OnALine:
-
     if most * len(values.counts.rows) > _LARGEST_TABLE:
         msg = (
             f"{most:,} clusters of {len(values.counts.rows):,} distinct sensitive values are more "
@@ -511,11 +516,9 @@ class _SeveralNumbers:
         return self._found[key]
 
     def _divide(self, category: int, clusters: int) -> _Division:
-        from sklearn.cluster import KMeans  # noqa: PLC0415 - it is an extra, and slow to load
-
         here = self.categories == category
         seed = int(self.key.stream(1)[0] >> np.uint64(32))
-        method = KMeans(clusters, n_init=_STARTS, random_state=seed)
+        method = sklearn_cluster.KMeans(clusters, n_init=_STARTS, random_state=seed)
         # Several threads add in an order of their own, so that sums differ in the last digits.
         with import_module("threadpoolctl").threadpool_limits(limits=1):
             found = method.fit(self.points[here], sample_weight=self.rows[here])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -60,8 +60,16 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import GroupCounts
 from voile_base.errors import InfeasibleError, PlanError, nearest
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
 from voile_base.values.value import KeptAs, Number, Says, Several, checked
+
+if TYPE_CHECKING:
+    from voile.publish.m_shuffle import clustering as m_shuffle_clustering
+    from voile.publish.m_shuffle import decision as m_shuffle_decision
+else:
+    m_shuffle_clustering = on_demand("voile.publish.m_shuffle.clustering")
+    m_shuffle_decision = on_demand("voile.publish.m_shuffle.decision")
 
 __all__ = ["MShuffle", "Scale"]
 
@@ -241,14 +249,13 @@ class MShuffle(SingleRelease):
 
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""
-        from voile.publish.m_shuffle.clustering import optimal_segments  # noqa: PLC0415 - compiled
-        from voile.publish.m_shuffle.decision import measured_columns  # noqa: PLC0415 - compiled
-
         whole = np.arange(2, dtype=np.int64)
-        optimal_segments(whole.astype(np.float64), np.ones(2), 0 * whole, 1)
+        m_shuffle_clustering.optimal_segments(whole.astype(np.float64), np.ones(2), 0 * whole, 1)
         chance_information(whole + 1, whole + 1)
         if self._chosen:
-            measured_columns([GroupCounts("", whole, whole, whole + 1)], whole + 1, [whole])
+            m_shuffle_decision.measured_columns(
+                [GroupCounts("", whole, whole, whole + 1)], whole + 1, [whole]
+            )
 
     def prepare(
         self,

@@ -21,11 +21,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from voile.report.words import clipped, percent, printable, short_number, width_of
-from voile_base.ondemand import require_plotting
+from voile_base.ondemand import on_demand, require_plotting
 
 if TYPE_CHECKING:
+    from matplotlib import figure as matplotlib_figure
+    from matplotlib import ticker as matplotlib_ticker
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+else:
+    matplotlib_figure = on_demand("matplotlib.figure")
+    matplotlib_ticker = on_demand("matplotlib.ticker")
 
 __all__ = [
     "FONT",
@@ -194,10 +199,8 @@ def headed_rows(counts: Sequence[int], top: float = 6.0) -> tuple[Figure, list[A
     return figure, fields
 
 
-def _figure(width: float, height: float) -> Figure:
-    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
-
-    return Figure(figsize=(width / 72, height / 72), dpi=72)
+def _figure(width: float, height: float) -> matplotlib_figure.Figure:
+    return matplotlib_figure.Figure(figsize=(width / 72, height / 72), dpi=72)
 
 
 def _axes(figure: Figure, margins: Margins) -> Axes:
@@ -298,9 +301,7 @@ def _decades(floor: float, ceiling: float) -> list[float]:
 
 
 def _few_ticks() -> Any:
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
-
-    return MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10])
+    return matplotlib_ticker.MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10])
 
 
 def _tag(tag: str, name: str) -> str:

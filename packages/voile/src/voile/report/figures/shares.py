@@ -29,9 +29,15 @@ from voile.report.figures.canvas import (
     sheet,
 )
 from voile.report.words import Share, clipped, number, percent, width_of
+from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
+    from matplotlib import lines as matplotlib_lines
+    from matplotlib import patches as matplotlib_patches
     from matplotlib.axes import Axes
+else:
+    matplotlib_lines = on_demand("matplotlib.lines")
+    matplotlib_patches = on_demand("matplotlib.patches")
 
 __all__ = ["Shares", "draw_pairs", "draw_parts", "draw_shares"]
 
@@ -141,14 +147,15 @@ def _drawn(shares: Shares) -> tuple[list[str], list[float], list[float]]:
 
 
 def _legend(axes: Axes, *, filled: bool) -> None:
-    from matplotlib.lines import Line2D  # noqa: PLC0415 - slow to load
-    from matplotlib.patches import Patch  # noqa: PLC0415
-
-    before = Patch(facecolor=Ink.BEFORE_FILL, edgecolor=Ink.BEFORE, label="original")
+    before = matplotlib_patches.Patch(
+        facecolor=Ink.BEFORE_FILL, edgecolor=Ink.BEFORE, label="original"
+    )
     after = (
-        Line2D([], [], color=Ink.AFTER, linewidth=2, linestyle=(0, (4, 1.5)), label="release")
+        matplotlib_lines.Line2D(
+            [], [], color=Ink.AFTER, linewidth=2, linestyle=(0, (4, 1.5)), label="release"
+        )
         if filled
-        else Patch(facecolor=Ink.AFTER, edgecolor=Ink.AFTER, label="release")
+        else matplotlib_patches.Patch(facecolor=Ink.AFTER, edgecolor=Ink.AFTER, label="release")
     )
     axes.figure.legend(
         handles=[before, after], loc="upper left", ncols=2, frameon=False, borderaxespad=0.2,
@@ -247,8 +254,6 @@ def draw_pairs(
     # Of small values among large ones only as much is shown as can be compared.
     places = min(6, max(0, 2 - math.floor(math.log10(top))))
     with drawing():
-        from matplotlib.patches import Rectangle  # noqa: PLC0415 - slow to load
-
         figure, axes = sheet(
             margins.left + span + margins.right, margins.top + span + margins.bottom, margins
         )
@@ -256,7 +261,7 @@ def draw_pairs(
         for (first, second), value in pairs.items():
             across, down = sorted((place[first], place[second]))
             axes.add_patch(
-                Rectangle(
+                matplotlib_patches.Rectangle(
                     (across - 0.47, down - 1.47), 0.94, 0.94, facecolor=Ink.HEAT, linewidth=0,
                     alpha=0.04 + (_DARKEST - 0.04) * abs(value) / top,
                 )

@@ -19,10 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voile_base.errors import InputError, TableError
+from voile_base.ondemand import on_demand
 from voile_base.registry import Registry
 
 if TYPE_CHECKING:
+    from voile.table import places as table_places
+    from voile.table import reading as table_reading
     from voile.table.protocol import Engine
+else:
+    table_places = on_demand("voile.table.places")
+    table_reading = on_demand("voile.table.reading")
 
 __all__ = [
     "AUTO",
@@ -144,11 +150,9 @@ def _too_large(source: Any) -> str | None:
     """Why a table does not fit into memory comfortably; None where it does, or no file tells."""
     if not isinstance(source, str | Path):
         return None
-    from voile.table.places import place_of  # noqa: PLC0415 - see above
-    from voile.table.reading import files_of_table  # noqa: PLC0415
 
     try:
-        files = files_of_table(place_of(source))
+        files = table_reading.files_of_table(table_places.place_of(source))
     except TableError:  # which is said where the table is read
         return None
     size = sum(file.stat().st_size for file in files or ())

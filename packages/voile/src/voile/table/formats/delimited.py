@@ -60,7 +60,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -69,6 +69,12 @@ from pyarrow import csv
 
 from voile.table.value_types import infer_decimal_comma, infer_type, with_missing
 from voile_base.errors import TableError, refuse_out_of_memory
+from voile_base.ondemand import on_demand
+
+if TYPE_CHECKING:
+    import charset_normalizer
+else:
+    charset_normalizer = on_demand("charset_normalizer")
 
 __all__ = ["BLOCK", "Dialect", "csv_names", "detect_dialect", "misplaced_quote", "read_csv"]
 
@@ -406,9 +412,8 @@ def _guessed_encoding(text: _Utf8Text) -> str:
         )
     if _is_western(specimen):
         return "cp1252"
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - most texts are UTF-8
 
-    best = from_bytes(specimen).best()
+    best = charset_normalizer.from_bytes(specimen).best()
     if best is None:
         raise TableError(
             f"{text.name}: the encoding of the text cannot be told; save the file as UTF-8"

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -37,6 +37,14 @@ from voile.table.engines.spark.functions import MARK, packed, unpacked
 from voile.table.formats.registry import library
 from voile_base import errors
 from voile_base.errors import InputError, OutOfMemoryError, TableError, VoileError
+from voile_base.ondemand import on_demand
+
+if TYPE_CHECKING:
+    import pyspark
+    from pyspark import sql as pyspark_sql
+else:
+    pyspark = on_demand("pyspark")
+    pyspark_sql = on_demand("pyspark.sql")
 
 __all__ = [
     "PersistedFrame",
@@ -164,15 +172,16 @@ def session_for(master: str | None, folder: Path | None = None) -> SparkHandle:
     absent, the master does not answer, or this process works with another.
     """
     require_installed()
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - loads for a second
 
-    active = SparkSession.getActiveSession() or _in_another_thread(SparkSession)
+    active = pyspark_sql.SparkSession.getActiveSession() or _in_another_thread(
+        pyspark_sql.SparkSession
+    )
     if active is None or (_asked_for and _is_stopped(active)):
         wanted = master or _LOCAL
         require_reachable(wanted)
         with told(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            active = _made(SparkSession, wanted, folder)
+            active = _made(pyspark_sql.SparkSession, wanted, folder)
         _asked_for[:] = [wanted]
     elif master is not None and master not in (*_asked_for, _master_of(active)):
         msg = (
@@ -185,9 +194,7 @@ def session_for(master: str | None, folder: Path | None = None) -> SparkHandle:
 
 def _in_another_thread(session: Any) -> Any:
     """The session that this process works with, where Spark knows it in another thread only."""
-    from pyspark import SparkContext  # noqa: PLC0415 - loads for a second
-
-    if SparkContext._active_spark_context is not None:
+    if pyspark.SparkContext._active_spark_context is not None:
         return session.builder.getOrCreate()
     return next((each.spark for each in reversed(_sessions.values())), None)
 
