@@ -181,9 +181,12 @@ def _described(notices: Notices, lifespan: Any) -> _Application:
         responses=documented(*COMMON),
         **_NO_TELEMETRY,
     )
-    routed = (company, exchange, company, exchange, exchange, public, hooks_of, measuring)
-    for module in (*routed, operator_pages):
-        app.include_router(module.router)
+    routers = (
+        *(company.router, exchange.links_router, exchange.router, exchange.readers_router),
+        *(public.router, hooks_of.router, measuring.router, operator_pages.router),
+    )
+    for router in routers:
+        app.include_router(router)
     public.add_page(app)
     _describe_problems(app)
     return app
