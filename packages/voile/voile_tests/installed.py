@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from voile.attack.registry import ATTACKS
-from voile.audit.registry import RISKS
+from voile.audit.risk import RISKS
 from voile.disclosure.shown import SHOWN
 from voile.models.criteria import CRITERIA
 from voile.publish.registry import METHODS

@@ -6,8 +6,7 @@ import re
 
 import polars as pl
 
-from voile.audit.copies import copy_notices
-from voile.audit.foreign import as_release
+from voile.audit.foreign import as_release, copy_notices
 from voile.audit.recognition import recognise
 from voile.release.reading.rows import People
 from voile_tests.audit.tables import marginals, people

@@ -7,14 +7,11 @@ import polars as pl
 import pytest
 
 from voile.audit.beside import JointCodes
-from voile.audit.beyond import excess_of
-from voile.audit.closest import Agreement, NearestRows
-from voile.audit.copying import Copying
+from voile.audit.copying import Agreement, Copying, NearestRows, excess_of
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_PEOPLE
-from voile.audit.registry import Setting
-from voile.audit.risk import Risk
+from voile.audit.risk import Risk, Setting
 from voile.release.reading.rows import People
 from voile_base.randomness import Randomness
 from voile_tests.audit.tables import marginals, people

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voile.audit import likeness
-from voile.audit.beside import JointColumn
-from voile.audit.likeness import DistinctRows, Likeness
+from voile.audit import beside
+from voile.audit.beside import DistinctRows, JointColumn, Likeness
 
 
 def column(draws: np.random.Generator, rows: int, people: int) -> JointColumn:
@@ -26,7 +25,7 @@ def test_however_few_are_looked_at_together_rows_are_as_likely_as_by_definition(
     monkeypatch, pairs, exact
 ):
     """By people, by rows, and by some columns, weights are products that add up to 1."""
-    monkeypatch.setattr(likeness, "_PAIRS", pairs)
+    monkeypatch.setattr(beside, "_PAIRS", pairs)
     draws = np.random.default_rng(7)
     columns = [column(draws, 40, 9) for _ in range(3)]
     chosen = np.array([8, 0, 3, 3, 5])

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.audit.overlap import shared_people
+from voile.audit.sides import shared_people
 from voile_testing.plugin import ROOT
 from voile_tests.audit.tables import people
 

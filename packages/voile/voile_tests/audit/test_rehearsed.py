@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import voile
-from voile.audit.rehearsed import risks_of_rehearsal
+from voile.audit.counting import risks_of_rehearsal
 from voile.policy.case import open_case
 from voile.policy.checking import judge
 from voile.policy.stated import policy_of_text

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.audit.foreign import as_release
+from voile.audit.foreign import Repetition, as_release, repetition
 from voile.audit.recognition import recognise
-from voile.audit.repetition import Repetition, repetition
 from voile.release.reading.rows import People
 from voile_tests.audit.tables import marginals, people
 

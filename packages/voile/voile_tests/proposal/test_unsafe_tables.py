@@ -9,8 +9,8 @@ import pytest
 
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
-from voile.recognisers.looks import ColumnLook
 from voile.recognisers.recognition import recognised
+from voile.recognisers.values import ColumnLook
 from voile.schema.plan import open_questions
 from voile.table.profile import inspect_file
 

@@ -14,31 +14,218 @@ in it is no secret, and every person fits: that is for the other risks, attacks 
 to judge.  Rows of groups of averages that show the same are left out.
 
 Of too many people some are drawn, half of them those who are rarest.  Cost: see ``closest``.
+
+How well the closest of some rows fits each person, by how rare what agrees is; private.
+
+A row agrees with a person in a column the better the fewer rows are as near to the person's value:
+it is worth -log of the share of rows that are at least as near.  So a rare value weighs much, a
+frequent one little, and a number next to the person's nearly as much as the same one.  What a row
+is worth is added up over columns, as in Fisher's combination of independent tests; the closest row
+is the one that is worth most.
+
+Cost: p n m for p people and n rows of m columns at worst; rows are given up as soon as the columns
+that are left cannot make them the closest.
+
+Whether people of one side score higher than those of another by more than chance; private.
+
+Where a file tells of its own people what it tells of everybody, people of the original and of the
+control are exchangeable. Of the m highest scores of both sides, m = 8, 11, 16, 22, ..., it is
+asked how many are the original's, and held against a binomial distribution under which its people
+are ``_TIMES`` as likely to be there: a control of another year is not found. The least
+probability is held against ``_ALARM`` over the number of questions (Bonferroni). One person alone
+is told where the score lies so far beyond the control's highest that a tail that falls like the
+control's (exponentially) reaches it with less than that probability.
+
+Cost: a sort a score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import JointCodes, JointColumn
-from voile.audit.beyond import excess_of, least_seen
-from voile.audit.closest import Agreement, NearestRows
-from voile.audit.likeness import DistinctRows
+from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
-from voile.audit.registry import Setting
-from voile.audit.risk import CONTROL, ORIGINAL, Risk
+from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting
+from voile_base.compiled import njit
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["Copying"]
+__all__ = ["Agreement", "Copying", "NearestRows", "excess_of"]
+
+
+Scores = NDArray[np.float32]
+Indices = NDArray[np.int64]
+
+_LEVELS = 256
+_LEAST = 0.02
+"""How near two values are that have nothing to do with each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """What it is worth that a cell stands beside a value, in one column."""
+
+    worth: Scores
+    """Shape (v, g), at least 0."""
+
+    @classmethod
+    def of(cls, near: NDArray[np.floating], rows: Indices) -> Agreement:
+        """From how near each of g cells is to each of v values, and how many rows show each cell.
+
+        ``near`` is between 0 and 1; below ``_LEAST`` nothing is told apart.
+        """
+        far = -np.log(np.maximum(near, _LEAST)) / -np.log(_LEAST)
+        level = np.ceil(far * (_LEVELS - 1) - 1e-4).astype(np.int64)
+        values = len(level)
+        place = np.arange(values)[:, np.newaxis] * _LEVELS + level
+        weights = np.broadcast_to(rows / max(rows.sum(), 1), level.shape)
+        share = np.bincount(place.ravel(), weights.ravel(), values * _LEVELS)
+        as_near = np.cumsum(share.reshape(values, _LEVELS), axis=1)
+        least = 1 / max(int(rows.sum()), 1)
+        worth = -np.log(np.clip(as_near.ravel()[place], least, 1))
+        return cls(worth.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class NearestRows:
+    """Agreements of some columns, in which people are held against rows."""
+
+    columns: tuple[Agreement, ...]
+
+    def most(self, values: Sequence[Indices]) -> NDArray[np.float64]:
+        """Shape (p,): what a row is worth at most to each of p people; ``values`` by column."""
+        each = (c.worth.max(axis=1)[value] for c, value in zip(self.columns, values, strict=True))
+        total: NDArray[np.float64] = np.sum([one.astype(np.float64) for one in each], axis=0)
+        return total
+
+    def closest(
+        self,
+        values: Sequence[Indices],
+        cells: Sequence[Indices],
+        owners: tuple[Indices, Indices] | None = None,
+    ) -> NDArray[np.float64]:
+        """Shape (p,): what the closest of n rows is worth to each of p people.
+
+        ``values`` and ``cells`` are codes by column.  ``owners``: who each of the people is, and
+        whose each row is; one's own rows are left out.  Without any rows it is 0.
+        """
+        order = np.argsort([-float(one.worth.max(initial=0)) for one in self.columns])
+        tables = [self.columns[place].worth for place in order]
+        starts = np.cumsum([0, *(table.size for table in tables)])[:-1]
+        widths = np.array([table.shape[1] for table in tables])
+        flat = np.concatenate([table.ravel() for table in tables])
+        best = np.stack([t.max(axis=1)[values[p]] for t, p in zip(tables, order, strict=True)], 1)
+        lines = np.stack(
+            [s + w * values[p] for s, w, p in zip(starts, widths, order, strict=True)], axis=1
+        )
+        rows = np.stack([cells[place] for place in order], axis=1).astype(np.int32)
+        if owners is None:
+            owners = np.full(len(lines), -1), np.full(len(rows), -2)
+        return np.asarray(_closest(flat, lines, best.astype(np.float32), rows, *owners))
+
+
+@njit(nogil=True)
+def _closest(flat, lines, best, rows, people, owners):  # type: ignore[no-untyped-def]
+    count, width = lines.shape
+    found = np.zeros(count)
+    for person in range(count):
+        left = np.zeros(width + 1, dtype=np.float32)
+        for column in range(width - 1, -1, -1):
+            left[column] = left[column + 1] + best[person, column]
+        most = np.float32(0.0)
+        for row in range(rows.shape[0]):
+            if owners[row] == people[person]:
+                continue
+            worth = np.float32(0.0)
+            for column in range(width):
+                worth += flat[lines[person, column] + rows[row, column]]
+                if worth + left[column + 1] <= most:
+                    break
+            most = max(most, worth)
+        found[person] = most
+    return found
+
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+
+_ALARM = 0.002
+"""The probability with which people are told who are beyond the control by chance alone."""
+_TIMES = 1.5
+"""How many times as often people of one side may score high who differ as two years do."""
+_FIRST = 8
+"""How many of the highest scores are looked at first."""
+_TAIL, _TAIL_OF = 0.05, 100
+"""The share of the control that tells how fast its scores fall, and of how many people at least."""
+
+
+@dataclass(frozen=True)
+class _Excess:
+    """People of the original from some score on, beside those of the control."""
+
+    own: int = 0
+    other: int = 0
+    sizes: tuple[int, int] = (0, 0)
+    """How many people were looked at on both sides."""
+    probability: float = 1.0
+    """That chance tells as much, of one question."""
+
+    @property
+    def rates(self) -> tuple[Estimate, Estimate]:
+        """The shares of both sides."""
+        first, second = self.sizes
+        return Estimate.of_total(self.own, first), Estimate.of_total(self.other, second)
+
+    @property
+    def at_least(self) -> int:
+        """How many people of the original the control does not explain, as far as is sure."""
+        return max(1, int(self.own - self.sizes[0] * self.rates[1].high))
+
+
+def excess_of(scores: Mapping[str, tuple[Floats, Floats]]) -> tuple[_Excess, bool]:
+    """What tells most of several scores, of the original and of the control, and whether surely."""
+    asked = [one for own, other in scores.values() for one in _asked(own, other)]
+    if not asked:
+        return _Excess(sizes=next((len(a), len(b)) for a, b in scores.values())), False
+    sure = [one for one in asked if one.probability * len(asked) < _ALARM]
+    if sure:
+        return max(sure, key=lambda one: one.at_least), True
+    return min(asked, key=lambda one: one.probability), False
+
+
+def _asked(own: Floats, other: Floats) -> Iterator[_Excess]:
+    """Each question of one score."""
+    both = np.sort(np.concatenate((own, other)))[::-1]
+    sizes = len(own), len(other)
+    if not min(sizes):
+        return
+    share = _TIMES * sizes[0] / (_TIMES * sizes[0] + sizes[1])
+    tops = [int(_FIRST * 2 ** (step / 2)) for step in range(2 * len(both).bit_length())]
+    for limit in dict.fromkeys(float(both[top - 1]) for top in tops if top <= len(both) // 2):
+        a, b = int((own >= limit).sum()), int((other >= limit).sum())
+        yield _Excess(a, b, sizes, float(special.bdtrc(a - 1, a + b, share)) if a else 1.0)
+    if len(other) >= _TAIL_OF:
+        tail = np.sort(other)[::-1][: max(20, int(len(other) * _TAIL))]
+        falls = float((tail - tail[-1]).mean())
+        beyond = (float(own.max()) - float(tail[0])) / falls if falls > 0 else 0.0
+        chance = float(np.exp(-max(beyond, 0))) * _TIMES * sizes[0] / sizes[1]
+        yield _Excess(int((own > tail[0]).sum()), 0, sizes, min(chance, 1.0))
+
+
+def _least_seen(sizes: tuple[int, int]) -> int:
+    """How many people of the original, all above the control, are the fewest to be told."""
+    first, second = sizes
+    if not min(sizes):
+        return first + 1
+    share = _TIMES * first / (_TIMES * first + second)
+    fewest = int(np.ceil(np.log(_ALARM / 50) / np.log(share)))
+    return max(_FIRST, int(1.5 * fewest))
+
 
 _PAIRS = 120_000_000
 """Of a person and a row, that are compared at most for each side."""
@@ -69,7 +256,7 @@ class Copying:
         if len(setting.beside.units) == 1:
             return "nobody is known who was not in the data: no control"
         sizes = setting.beside.people(ORIGINAL), setting.beside.people(CONTROL)
-        if (fewest := least_seen(sizes)) > max(_SEEN * sizes[0], 8):
+        if (fewest := _least_seen(sizes)) > max(_SEEN * sizes[0], 8):
             return (
                 f"a control of {sizes[1]:,} people tells nothing of fewer than {fewest:,} people "
                 f"of {sizes[0]:,}"
@@ -160,7 +347,7 @@ def _scores(beside: JointCodes, draws: Draws) -> dict[str, tuple[Floats, Floats]
     as_cells = [column.as_cell for column in columns]
     every = [[column.value[side] for column in columns] for side in (ORIGINAL, CONTROL)]
     most = [nearest.most(values) for values in every]
-    asked = _asked(beside, most, len(kept), draws)
+    asked = _asked_rows(beside, most, len(kept), draws)
     reference = [
         [shown[code[rows]] for shown, code in zip(as_cells, values, strict=True)]
         for values, rows in zip(every, asked, strict=True)
@@ -180,7 +367,9 @@ def _scores(beside: JointCodes, draws: Draws) -> dict[str, tuple[Floats, Floats]
     return {"a perfect row": (lacks[0], lacks[1]), "other people": (closer[0], closer[1])}
 
 
-def _asked(beside: JointCodes, most: Sequence[Floats], rows: int, draws: Draws) -> list[Indices]:
+def _asked_rows(
+    beside: JointCodes, most: Sequence[Floats], rows: int, draws: Draws
+) -> list[Indices]:
     """Rows of people of both sides that are looked at: all, or half the rarest and half others."""
     count = max(_LOOKED_AT, _PAIRS // max(rows, 1))
     # The rarest by what a row is worth to them at most, from the same limit on for both sides.

@@ -7,14 +7,36 @@ in the data are those of the control.
 
 Cost: that of the attacks; rows beyond ``ROWS`` on any side are left out of the three risks, drawn
 at random, and said.
+
+An audit run once more on its inputs, and held against its record.
+
+The record has a seal without a key (``study.documents``): who knows how can edit all of it and seal
+it again.  Running again tells that: draws follow from the inputs (``seal``), so that all figures
+are those of the record, but for rounding.
+
+Cost: that of the audit.
+
+Columns that a released file shows and its plan does not let out; private.
+
+What holds for a release of Voile holds for a file of another make: only a column with a role
+leaves, a kept one only where its values single out nobody, or the plan says that they may
+(``keep_unique``), a sensitive one only where it is no id, and neither where the recognisers know
+names, addresses, numbers of persons or positions in it.  See ``schema.persons`` for the counts.
+Nobody is asked to tick it: a plan that names the column, and another audit, mend it.
+
+Without a plan the proposed roles count, and a column without any has to be named in one.
+
+Cost: a count of the values of each such column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
+from math import isclose
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
@@ -23,28 +45,94 @@ import polars as pl
 
 from voile.attack.protocol import Attack, Knowledge
 from voile.audit.beside import JointCodes
-from voile.audit.copies import copy_notices
 from voile.audit.counting import ROWS, RiskQuery, counted, some_people, unit_of
-from voile.audit.foreign import Foreign, as_release
+from voile.audit.foreign import Foreign, Repetition, as_release, copy_notices, repetition
 from voile.audit.positions import order_notices
 from voile.audit.recognition import Recognised, recognise
-from voile.audit.record import AuditRecord, ColumnDocument
-from voile.audit.repetition import Repetition, repetition
+from voile.audit.record import AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
 from voile.audit.risk import Risk
-from voile.audit.seal import Inquiry, draws_of, run_of
 from voile.audit.sides import Sides, read_sides
-from voile.audit.unfit import unfit_columns
-from voile.release.reading.rows import People, PublishedRows
+from voile.recognisers.recognition import recognised
+from voile.recognisers.values import ColumnLook
+from voile.release.reading.rows import People, PublishedRows, distinct_texts_of
+from voile.schema.names import named
+from voile.schema.persons import looks_like_an_id, told_of_published_id
+from voile.schema.roles import Roles
 from voile.study.evidence import Instruments
 from voile.study.original import fingerprint
 from voile.study.plans import json_value
 from voile.study.record import AttackDocument, MeasureDocument, Skipped
 from voile.study.single import versions
+from voile.table.looking import MACHINE_MADE, count_occurrences
+from voile.table.profile import Inspected
 from voile.utility.protocol import Comparison
-from voile_base.errors import VoileError
+from voile_base.errors import RefusedError, VoileError
 from voile_base.randomness import Randomness
+from voile_base.values.value import plain
+from voile_base.version import VERSION
 
-__all__ = ["Inquiry", "audit"]
+__all__ = ["Inquiry", "audit", "require_same_again"]
+
+
+def _unfit_columns(
+    columns: Iterable[Recognised], original: People, private: Collection[str], *, proposed: bool
+) -> dict[str, str]:
+    """Why each shown column that must not leave must not, as a clause; by the original's name.
+
+    ``private`` are identifiers, which other rules look at; ``proposed`` says that no plan was
+    given.
+    """
+    shown = [one for one in columns if one.columns and one.name not in private]
+    reasons = {one.name: _reason(one, original, proposed=proposed) for one in shown}
+    return {name: why for name, why in reasons.items() if why is not None}
+
+
+def _reason(one: Recognised, original: People, *, proposed: bool) -> str | None:
+    assert original.plan is not None
+    roles, trips = original.plan.roles, original.plan.trajectory
+    if one.name not in (*roles.published, *(trips.names if trips else ())):
+        if proposed:
+            return "no plan says what it is; name it in a plan, under keep if it is harmless"
+        return "it has no role in the plan; name it under keep if it is harmless, or leave it out"
+    if one.how not in {"exact", "permuted"} or one.name in roles.keep_unique:
+        return None
+    return _shown_as_it_is(one, original, roles)
+
+
+def _shown_as_it_is(one: Recognised, original: People, roles: Roles) -> str | None:
+    """Why a column that is kept or sensitive must not be shown as it is."""
+    if one.name in roles.keep:
+        counts = count_occurrences(one.columns[0])
+        if counts.single_out:
+            told = counts.told_of_kept(one.name)
+            return f"{told}; leave it out, or name it under keep_unique, too"
+    if one.name not in (*roles.keep, *roles.sensitive):
+        return None
+    known = recognised(_look(one.name, original))
+    if known is not None:
+        return f"column {one.name!r} holds {known.title} ({known.reason}); leave it out"
+    if one.name in roles.sensitive:
+        return _as_an_id(one, texts=str(original.column(one.name).dtype) == "String")
+    return None
+
+
+def _look(name: str, original: People) -> ColumnLook:
+    """What recognisers see of a column of the original."""
+    beside = [other for other in original.frame.columns if other != name]
+    return Inspected(original.frame.select([name])).details(name).look(beside)
+
+
+def _as_an_id(one: Recognised, *, texts: bool) -> str | None:
+    """That a sensitive column tells persons or things apart."""
+    if not texts and named(one.name) is None:
+        return None
+    cells = one.columns[0].drop_nulls()
+    counts = count_occurrences(cells)
+    made = texts and all(re.match(MACHINE_MADE, text or "") for text in distinct_texts_of(cells)[0])
+    if not looks_like_an_id(one.name, counts, texts=texts, machine_made=made):
+        return None
+    return f"{told_of_published_id(one.name, counts)}; name it under identifiers, or leave it out"
+
 
 Progress = Callable[[str], None]
 _Found = TypeVar("_Found")
@@ -132,7 +220,7 @@ def _recognition(sides: Sides) -> _Recognition:
     foreign = as_release(sides.released, recognised, _roles(sides, recognised))
     twice = repetition(foreign, sides.original)
     proposed = sides.roles_of == "proposal"
-    unfit = unfit_columns(recognised, sides.original, sides.identifiers, proposed=proposed)
+    unfit = _unfit_columns(recognised, sides.original, sides.identifiers, proposed=proposed)
     notices = (
         *sides.notices,
         *(f"column {name!r} must not be published: {why}" for name, why in unfit.items()),
@@ -299,3 +387,92 @@ def _rows(sides: Sides) -> dict[str, int]:
     if sides.control is not None:
         found["control"] = sides.control.frame.height
     return found
+
+
+_ROUNDING = 1e-9
+"""Relative; sums in another order differ by less."""
+_OF_THE_RUN = ("seconds", "versions", "run")
+"""What two runs on the same inputs need not share."""
+_MOST = 5
+"""Differences that are named."""
+
+
+def require_same_again(
+    recorded: AuditRecord,
+    released: Path,
+    moved: Mapping[str, Path],
+    progress: Callable[[str], None] = lambda stage: None,
+) -> None:
+    """Run an audit again; ``moved`` says where inputs are now that are not where they were.
+
+    Raises ``RefusedError`` where an input is another, or a figure is, and a ``VoileError`` where an
+    input cannot be read.
+    """
+    run = recorded.run
+    assert run is not None, "a record without it was refused when it was read"
+    places = {side: Path(place) for side, place in run["places"].items()}
+    places = {**places, **moved, "released": released}
+    attacks, first = run["attacks"], run["first"]
+    inquiry = Inquiry(
+        run["targets"],
+        None if attacks is None else tuple(attacks),
+        None if first is None else tuple(first),
+    )
+    progress("comparing inputs")
+    now = run_of(places, inquiry, run["seed"])["inputs"]
+    for side in dict.fromkeys((*run["inputs"], *now)):
+        if now.get(side) != run["inputs"].get(side):
+            msg = (
+                f"{places[side]}: this is not the {side} that was audited; name that with "
+                f"--{side}, or run voile audit again"
+            )
+            raise RefusedError(msg)
+    found = audit(
+        released,
+        places["original"],
+        places.get("control"),
+        places.get("plan"),
+        inquiry=inquiry,
+        seed=run["seed"],
+        progress=progress,
+    )
+    apart = list(_differences(recorded, found))
+    if apart:
+        more = f" and {len(apart) - _MOST} more" if len(apart) > _MOST else ""
+        by = recorded.versions.get("voile")
+        other = "" if by == VERSION else f" (it was made by Voile {by}, and this is {VERSION})"
+        msg = (
+            f"the record is not what its inputs give: {', '.join(apart[:_MOST])}{more} differ"
+            f"{other}; run voile audit again"
+        )
+        raise RefusedError(msg)
+
+
+def _differences(recorded: AuditRecord, found: AuditRecord) -> Iterator[str]:
+    """Where two records of one audit differ: the keys, and no figures."""
+    one, other = (
+        {key: held for key, held in plain(each).items() if key not in _OF_THE_RUN}
+        for each in (recorded, found)
+    )
+    yield from _fields_apart(one, other, "")
+
+
+def _fields_apart(one: Any, other: Any, where: str) -> Iterator[str]:
+    """Keys below which two documents differ."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys((*one, *other)):
+            yield from _fields_apart(
+                one.get(key), other.get(key), f"{where}.{key}" if where else key
+            )
+    elif isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        if len(one) != len(other):
+            yield where
+            return
+        for place, (left, right) in enumerate(zip(one, other, strict=True)):
+            name = left.get("risk") or left.get("attack") if isinstance(left, Mapping) else None
+            yield from _fields_apart(left, right, f"{where}[{name or place}]")
+    elif isinstance(one, float) and isinstance(other, float):
+        if not isclose(one, other, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
+            yield where
+    elif one != other:
+        yield where

@@ -26,10 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import JointCodes, JointColumn
-from voile.audit.likeness import DistinctRows, Likeness
-from voile.audit.registry import Setting
-from voile.audit.risk import ORIGINAL, Question, Risk
+from voile.audit.beside import DistinctRows, JointCodes, JointColumn, Likeness
+from voile.audit.risk import ORIGINAL, Question, Risk, Setting
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Draws, Randomness
 

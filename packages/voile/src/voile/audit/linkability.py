@@ -23,10 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import JointCodes
-from voile.audit.likeness import DistinctRows, Likeness
-from voile.audit.registry import Setting
-from voile.audit.risk import Question, Risk
+from voile.audit.beside import DistinctRows, JointCodes, Likeness
+from voile.audit.risk import Question, Risk, Setting
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 

@@ -29,11 +29,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from voile.audit.common_rows import CommonRows
-from voile.audit.displacement import distance_by_people, distance_by_shape
-from voile.audit.grouping import BothSides, are_of_groups, row_groups
-from voile.audit.rescaling import last_digit, rescaled
-from voile.audit.spellings import ANYTHING, SetReader, ends_of
+from voile.audit.common_rows import (
+    BothSides,
+    CommonRows,
+    are_of_groups,
+    distance_by_people,
+    distance_by_shape,
+    row_groups,
+)
+from voile.audit.spellings import ANYTHING, SetReader, ends_of, last_digit, rescaled
 from voile.disclosure.exact import Exact, Withheld
 from voile.disclosure.foreign import Altered, Perturbed
 from voile.disclosure.interval import ANYTHING as ANY_VALUE

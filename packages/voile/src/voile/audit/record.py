@@ -2,11 +2,23 @@
 
 Declared here once: from the types follow its JSON and what is refused when one is read back.  A
 control that is null says that nobody was known who was not in the data.
+
+What an audit is of: its inputs by their contents, and draws that follow from them.
+
+Draws of targets decide figures within their intervals.  Who runs an audit until it pleases chooses
+among them; so without a seed they follow from the contents of the files, and the same files give
+the same figures on every machine and at every time.  That does not tell who chose among versions of
+a file: an audit of all targets draws none, and leaves nothing to choose.
+
+Cost: one pass over the bytes of the inputs.
+
+A copy of what was judged, beside the record: the very bytes that are checked and signed.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +30,7 @@ from typing_extensions import TypedDict
 from voile.schema.names import ShownAs
 from voile.schema.roles import Protected
 from voile.study.documents import require_seal, schema_of, sealed, without_heading
+from voile.study.original import fingerprint
 from voile.study.record import (
     PRIVATE,
     AttackDocument,
@@ -25,21 +38,29 @@ from voile.study.record import (
     RiskDocument,
     Skipped,
 )
+from voile.table.places import file_and_part
 from voile_base.errors import InputError
+from voile_base.randomness import Randomness
 from voile_base.values.value import Several, checked, closed, plain
 
 __all__ = [
     "AUDIT_FORMAT",
     "COPYING",
+    "RELEASED",
     "ROWS_OF_PEOPLE",
     "AuditRecord",
     "ColumnDocument",
+    "Inquiry",
     "RiskDocument",
     "RunDocument",
     "audit_document",
     "audit_schema",
+    "draws_of",
+    "keep_judged",
     "read_audit",
+    "run_of",
 ]
+
 
 AUDIT_FORMAT = "voile-audit-record-1"
 
@@ -157,3 +178,61 @@ def audit_schema() -> dict[str, Any]:
     """The schema of ``audit.json``, for programs that read it."""
     title = "Voile: the record of an audit (private)"
     return schema_of(title, AUDIT_FORMAT, AuditRecord, with_seal=True)
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """What is asked in an audit.
+
+    Raises ``InputError`` unless there is a target.
+    """
+
+    targets: int = 1000
+    attacks: tuple[str, ...] | None = None
+    """Names of the attacks to run; None: all of them."""
+    first: tuple[str, ...] | None = None
+    """Columns that one of two people holds, in linkability, the other holding the rest; None: the
+    first half of the columns that are shown."""
+
+    def __post_init__(self) -> None:
+        if self.targets < 1:
+            msg = "the number of targets must be at least 1"
+            raise InputError(msg)
+
+
+def run_of(places: Mapping[str, Path], inquiry: Inquiry, seed: int | None) -> RunDocument:
+    """What an audit is run on; raises ``TableError`` where a file cannot be read."""
+    return RunDocument(
+        inputs={side: fingerprint(place, named=False) for side, place in places.items()},
+        places={side: str(place.absolute()) for side, place in places.items()},
+        targets=inquiry.targets,
+        attacks=None if inquiry.attacks is None else list(inquiry.attacks),
+        first=None if inquiry.first is None else list(inquiry.first),
+        seed=seed,
+    )
+
+
+def draws_of(run: RunDocument) -> Randomness:
+    """The draws of an audit: those of its seed, or those that follow from its inputs."""
+    if run["seed"] is not None:
+        return Randomness.seeded(run["seed"])
+    facts = (fact for side in sorted(run["inputs"]) for fact in (side, run["inputs"][side]))
+    return Randomness.following("audit", *facts)
+
+
+RELEASED = "released"
+"""The folder of an audit with the copy, under the name that the file or folder has."""
+
+
+def keep_judged(released: Path, folder: Path) -> None:
+    """Copy a released file, or a folder of files, into the folder of its audit.
+
+    Of a place that is no file, such as a database, nothing is kept.  Raises ``OSError``.
+    """
+    source, _ = file_and_part(released)
+    place = folder / RELEASED
+    if source.is_dir():
+        shutil.copytree(source, place / source.name)
+    elif source.is_file():
+        place.mkdir()
+        shutil.copyfile(source, place / source.name)

@@ -42,8 +42,7 @@ from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes, JointColumn
-from voile.audit.registry import Setting
-from voile.audit.risk import CONTROL, ORIGINAL, Risk, share_of
+from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting, share_of
 from voile_base.randomness import Draws, Randomness
 
 __all__ = ["SinglingOut", "singling_out"]

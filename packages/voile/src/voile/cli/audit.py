@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-from voile.audit.judged import keep_judged
+from voile.audit.record import keep_judged
 from voile.cli.reporting import (
     believed_apart,
     names_of,

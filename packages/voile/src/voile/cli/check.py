@@ -22,7 +22,7 @@ from voile_base.terminal import (
 )
 
 if TYPE_CHECKING:
-    from voile.audit import again as audit_again
+    from voile.audit import examine as audit_again
     from voile.audit import record
     from voile.policy import case as policy_case
     from voile.policy import checking
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from voile.signing import verifying
     from voile.study import record as study_record
 else:
-    audit_again = on_demand("voile.audit.again")
+    audit_again = on_demand("voile.audit.examine")
     record = on_demand("voile.audit.record")
     policy_case = on_demand("voile.policy.case")
     checking = on_demand("voile.policy.checking")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voile.models import k_anonymity
     from voile.models.k_anonymity import GroupExposure
     from voile.proposal import columns as proposal_columns
-    from voile.proposal import hierarchies
+    from voile.proposal import writing
     from voile.publish import registry
     from voile.schema import persons
     from voile.schema import roles as schema_roles
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 else:
     k_anonymity = on_demand("voile.models.k_anonymity")
     proposal_columns = on_demand("voile.proposal.columns")
-    hierarchies = on_demand("voile.proposal.hierarchies")
+    writing = on_demand("voile.proposal.writing")
     registry = on_demand("voile.publish.registry")
     hierarchy_suggestion = on_demand("voile.schema.hierarchy.suggestion")
     persons = on_demand("voile.schema.persons")
@@ -347,7 +347,7 @@ def _telling(profiles: Sequence[ColumnProfile]) -> list[str]:
 def _suggestions(table: Inspected, columns: Sequence[str], plan: Plan | None) -> list[Suggestion]:
     declared = plan.columns if plan else {}
     return [
-        hierarchies.suggestion_of(
+        writing.suggestion_of(
             proposal_columns.propose_column(table.details(name)), declared.get(name)
         )
         for name in columns

@@ -18,7 +18,8 @@ from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
-    from voile.proposal import fitting, whole, writing
+    from voile.proposal import whole, writing
+    from voile.proposal import whole as fitting
     from voile.proposal.whole import Proposal
     from voile.proposal.writing import MethodProposal
     from voile.publish import registry
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from voile.table import profile
     from voile.table.profile import Inspected, PlanDoubt
 else:
-    fitting = on_demand("voile.proposal.fitting")
+    fitting = on_demand("voile.proposal.whole")
     whole = on_demand("voile.proposal.whole")
     writing = on_demand("voile.proposal.writing")
     registry = on_demand("voile.publish.registry")

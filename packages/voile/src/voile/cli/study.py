@@ -34,7 +34,7 @@ from voile_base.terminal import (
 )
 
 if TYPE_CHECKING:
-    from voile.audit import rehearsed as audit_rehearsed
+    from voile.audit import counting as audit_rehearsed
     from voile.cli import attack_shown, study_trips
     from voile.cli.study_trips import FollowedTrips
     from voile.report import html
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from voile.study.single import Study
     from voile_base import randomness
 else:
-    audit_rehearsed = on_demand("voile.audit.rehearsed")
+    audit_rehearsed = on_demand("voile.audit.counting")
     study_trips = on_demand("voile.cli.study_trips")
     randomness = on_demand("voile_base.randomness")
     html = on_demand("voile.report.html")

@@ -20,8 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from voile.audit.judged import RELEASED
-from voile.audit.record import AuditRecord, read_audit
+from voile.audit.record import RELEASED, AuditRecord, read_audit
 from voile.policy.ruling import ShownRows
 from voile.release.claims import CLAIMS, Claim
 from voile.release.manifest import DOCUMENT, digest_of, release_document

@@ -28,9 +28,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from voile.recognisers.looks import ColumnLook
 from voile.recognisers.recognition import Recognition, recognised
 from voile.recognisers.values import (
+    ColumnLook,
     is_flag,
     looks_like_addresses,
     looks_like_full_names,

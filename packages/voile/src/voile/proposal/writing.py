@@ -7,24 +7,47 @@ asked: a domain that was read from the rows would tell about them, so none is pr
 What could not be told stands as a comment that asks, with the column that it is about in quotes: a
 plan with such a line publishes nothing (``schema.plan``).  Public bounds are only written where
 everybody knows them; elsewhere a comment names them, because only people can know them.
+
+What a plan may say in the table of a column: its kind, its format, and a hierarchy that fits.
+
+Hierarchies are those of ``schema.hierarchy.suggestion``, from public facts alone; here the kind,
+the public bounds and the public list that the column seems to have are handed to it.  What a plan
+says already stands, and wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
-from voile.proposal.hierarchies import suggestion_of
 from voile.proposal.trips import ProposedTrips
 from voile.proposal.whole import Proposal
 from voile.schema.domain import public_domain
-from voile.schema.plan import ASKS, parse_plan
+from voile.schema.hierarchy.suggestion import Suggestion, suggest
+from voile.schema.plan import ASKS, ColumnPlan, parse_plan
 from voile_base.errors import PlanError
 from voile_base.values.toml import toml_text
 
-__all__ = ["OF_BUDGET", "MethodProposal", "plan_text"]
+__all__ = ["OF_BUDGET", "MethodProposal", "plan_text", "suggestion_of"]
+
+
+def suggestion_of(column: ColumnProposal, declared: ColumnPlan | None = None) -> Suggestion:
+    """The table of a column, together with what a plan says of it already."""
+    details = column.details
+    said = declared or ColumnPlan()
+    if said.kind is None and said.type is None:
+        said = replace(said, kind=column.kind)
+    if said.kind == "date" and said.format is None:
+        said = replace(said, format=column.date_format)
+    if said.kind == "number" and said.bounds is None:
+        said = replace(said, bounds=column.bounds)
+    if said.kind == "text":
+        why = "free text cannot be a quasi-identifier: leave it out, or say what its values are"
+        return Suggestion(column.name, None, why)
+    return suggest(column.name, details.profile.type, details.digits, said, column.code_list)
+
 
 _HEAD = """\
 # A plan for {name}, proposed by `voile plan`: each line is a proposal, to be judged and changed.

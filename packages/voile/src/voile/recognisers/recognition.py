@@ -14,8 +14,7 @@ from importlib.resources import files
 from typing import Any, Literal, Protocol
 
 from voile.recognisers.check_digits import CHECKS
-from voile.recognisers.looks import ColumnLook
-from voile.recognisers.values import LOOKS, has_names, is_flag, share_of
+from voile.recognisers.values import LOOKS, ColumnLook, has_names, is_flag, share_of
 from voile.schema.names import fits, words_of
 from voile_base.registry import Registry
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from voile.audit.judged import RELEASED
+from voile.audit.record import RELEASED
 from voile.policy.case import SIGNATURES, files_in
 from voile.policy.stated import Policy, StatedPolicy, policy_of_text
 from voile.release.manifest import DOCUMENT

@@ -60,8 +60,8 @@ from typing import Literal, Self
 import polars as pl
 import pyarrow as pa
 
-from voile.recognisers.looks import SAMPLED, ColumnLook
 from voile.recognisers.recognition import Recognition, recognised, suspected
+from voile.recognisers.values import SAMPLED, ColumnLook
 from voile.schema.names import named
 from voile.schema.persons import (
     FEW_PERSONS,

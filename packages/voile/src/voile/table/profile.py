@@ -38,7 +38,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.recognisers.looks import SAMPLED
+from voile.recognisers.values import SAMPLED
 from voile.schema.hierarchy.code_lists import CODE_LISTS, CodeList, CodeListName, public_list
 from voile.schema.hierarchy.dates import USUAL_FORMATS, pattern_of
 from voile.schema.hierarchy.generalized import DistinctValues

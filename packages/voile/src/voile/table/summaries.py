@@ -49,7 +49,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.recognisers.looks import ColumnLook
+from voile.recognisers.values import ColumnLook
 from voile.schema.hierarchy.code_lists import CodeListName
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers

@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from voile.attack.protocol import Estimate
-from voile.audit.registry import Setting
-from voile.audit.risk import CONTROL, ORIGINAL, Risk, share_of
+from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting, share_of
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from voile.audit.spellings import ANYTHING, ends_of
 from voile.policy.case import Case
 from voile.policy.criteria.base import PolicyCriterion
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_most
-from voile.recognisers.looks import SAMPLED, ColumnLook
 from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
+from voile.recognisers.values import SAMPLED, ColumnLook
 from voile.schema.names import fits, named, words_of
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
