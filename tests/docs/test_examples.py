@@ -37,7 +37,7 @@ def desk(demonstrated, tmp_path, monkeypatch):
     copytree(demonstrated, tmp_path)
     for name in ("COLUMNS", "VOILE_LEDGER", "VOILE_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("voile.cli.compare.cores", lambda: 1)  # others start, and load all anew
+    monkeypatch.setattr("voile.study.grid.cores", lambda: 1)  # others start, and load all anew
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

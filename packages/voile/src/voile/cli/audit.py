@@ -21,7 +21,6 @@ from pathlib import Path
 
 import click
 
-from voile.audit.record import keep_judged
 from voile.cli.reporting import (
     believed_apart,
     names_of,
@@ -134,7 +133,7 @@ def audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
                 released, original, control, plan, inquiry=inquiry, seed=seed, progress=stage
             )
             stage("keeping a copy of what was judged")
-            keep_judged(released, folder)
+            audit_record.keep_judged(released, folder)
             write_text(
                 folder / "audit.json", documents.json_text(audit_record.audit_document(record))
             )
