@@ -246,7 +246,7 @@ def test_characters_that_straddle_blocks_are_whole(
     """Block borders inside characters, quotes and line ends change nothing."""
     content = 'a,b\r\n"Zoë""s Café",1\r\n"10 €\r\n",2\r\n'
     for codec, size in [(c, s) for c in ("utf-8", "utf-16", "cp1252") for s in (1, 2, 3, 5)]:
-        monkeypatch.setattr(delimited, "BLOCK", size)
+        monkeypatch.setattr(delimited, "_READ_AT_ONCE", size)
         assert rows_of(write(content.encode(codec))) == [('Zoë"s Café', 1), ("10 €\r\n", 2)]
 
 

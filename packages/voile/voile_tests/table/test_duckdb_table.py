@@ -253,7 +253,7 @@ def test_few_values_that_stand_often_are_permuted_some_at_a_time(
     counted = pl.DataFrame(rows).to_arrow()
 
     for size in range(1, 10):
-        found = list(rows._whole_groups(counted.to_batches(size)))
+        found = list(duckdb_rows._whole_groups(counted.to_batches(size)))
         assert all(len(set(group)) == 1 or sum(counts) <= 100 for group, _, counts in found)
         for place, expected in enumerate(rows.values()):
             assert np.concatenate([np.asarray(part[place]) for part in found]).tolist() == expected

@@ -220,7 +220,6 @@ Indices = NDArray[np.int64]
 
 _LEAST = 2
 """Rows that show the same, from which on they may be a group."""
-"""The share of rows that may stand alone all the same."""
 _BY_CHANCE = 0.5
 """The share of people whose values others have, from which on repeated rows are no groups."""
 _DRAWN = 39

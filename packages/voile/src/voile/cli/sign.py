@@ -17,16 +17,19 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, say, telling_what_is_done
 
-__all__ = ["key_command", "sign_command", "verify_command"]
-
-
 if TYPE_CHECKING:
     from voile.policy import case as policy_case
-    from voile.signing import signatures, signing
+    from voile.policy import stated
+    from voile.signing import signatures, signing, verifying
+    from voile.signing.verifying import Verification
 else:
     policy_case = on_demand("voile.policy.case")
     signatures = on_demand("voile.signing.signatures")
     signing = on_demand("voile.signing.signing")
+    stated = on_demand("voile.policy.stated")
+    verifying = on_demand("voile.signing.verifying")
+
+__all__ = ["key_command", "sign_command", "verify_command"]
 
 
 @click.command("sign", short_help="Sign a release, its evidence, a policy and its verdict.")
@@ -60,12 +63,6 @@ def sign_command(folder: Path, key: Path, role: str) -> None:
         say("voile verify tells whether anything is changed from now on.")
 
 
-if TYPE_CHECKING:
-    from voile.signing import signatures
-else:
-    signatures = on_demand("voile.signing.signatures")
-
-
 _PUBLIC = 0o644
 
 
@@ -92,17 +89,6 @@ def key_command(file: Path, show: bool) -> None:
         say(f"{file}: the private key, which must never leave; {public}: the public one.")
 
 
-if TYPE_CHECKING:
-    from voile.policy import stated
-    from voile.signing import signatures as signing_keys
-    from voile.signing import verifying
-    from voile.signing.verifying import Verification
-else:
-    stated = on_demand("voile.policy.stated")
-    signing_keys = on_demand("voile.signing.signatures")
-    verifying = on_demand("voile.signing.verifying")
-
-
 @click.command("verify", short_help="Tell whether anything was changed since it was signed.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
@@ -120,9 +106,7 @@ else:
     "that it names.",
 )
 @as_json
-def verify_command(
-    folder: Path, signatures: tuple[str, ...], policy: str | None, as_json: bool
-) -> None:
+def verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_json: bool) -> None:
     """Tell whether anything in DIR was changed since it was signed. Exit status 0, or 4 if so.
 
     It is 4 as well where somebody has not signed whom the signed policy asks to.
@@ -131,7 +115,7 @@ def verify_command(
     key that you trust, an unaltered folder is unaltered since an unknown key signed it: anybody can
     make a key.
     """
-    known = [signing_keys.public_key(one) for one in signatures]
+    known = [signatures.public_key(one) for one in keys]
     found = verifying.verify(folder, known, None if policy is None else stated.read_policy(policy))
     with telling_what_is_done(f"{folder} was verified"):
         if as_json:

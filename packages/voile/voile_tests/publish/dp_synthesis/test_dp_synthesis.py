@@ -188,9 +188,11 @@ def _advantage(statistic, limit_rows, monkeypatch, wrong):
     """The advantage of telling tables with a person of three rows from those without."""
     few = pl.DataFrame({"who": ["a"], "age": [70], "sex": ["F"], "size": [1]})
     three = pl.DataFrame({"who": ["b"] * 3, "age": [5] * 3, "sex": ["M"] * 3, "size": [3] * 3})
-    uniform = lambda found, impossible: Mixture(  # noqa: E731 - the fit costs nothing, and time
-        found.total, np.ones(1), tuple(np.full((1, size), 1 / size) for size in found.sizes)
-    )
+
+    def uniform(found, *_):  # the fit costs nothing, and time
+        sizes = (np.full((1, size), 1 / size) for size in found.sizes)
+        return Mixture(found.total, np.ones(1), tuple(sizes))
+
     plan = plan_of(roles={"person": "who"}, rho="1", rows_per_person=3)
     with monkeypatch.context() as patch:
         patch.setattr(publishing, "fitted", uniform)

@@ -275,7 +275,8 @@ class _QuoteScan:
         return None if fine.all() else self._start + int(at[~fine][0])
 
 
-BLOCK = 1 << 24  # bytes read at once, and the longest row a CSV file may have
+BLOCK = 1 << 24  # bytes, the longest row a CSV file may have
+_READ_AT_ONCE = BLOCK
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -314,7 +315,7 @@ class _Utf8Text:
     def blocks(self, offset: int = 0) -> Iterator[bytes]:
         """The bytes from ``offset`` on, in blocks."""
         with self.open(offset) as stream:
-            while block := stream.read(BLOCK):
+            while block := stream.read(_READ_AT_ONCE):
                 yield block
 
     def line_at(self, offset: int) -> int:
