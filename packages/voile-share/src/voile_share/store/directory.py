@@ -179,7 +179,7 @@ class SQLDirectory(Directory):
 
     def devices_named(self, company: str, device: str) -> Sequence[Device]:
         rows = self._engine.read(
-            f"{_DEVICE} WHERE device = ? "  # noqa: S608 - a constant
+            f"{_DEVICE} WHERE device = ? "
             "AND truck IN (SELECT truck FROM trucks WHERE company = ?) ORDER BY seq",
             (checked_text(_DEVICE_NAME, device), checked_text(_NUMBER, company)),
         )
@@ -388,7 +388,7 @@ def _link(row: Row) -> TrackingLink:
 def _insert(connection: Connection, table: str, values: Mapping[str, object], problem: str) -> None:
     """Add a row; raises ``ConflictError`` where one like it is there."""
     statement = (
-        f"INSERT INTO {table} ({', '.join(values)}) "  # noqa: S608 - names of columns, marks
+        f"INSERT INTO {table} ({', '.join(values)}) "
         f"VALUES ({marks(len(values))}) ON CONFLICT DO NOTHING"
     )
     if not connection.change(statement, tuple(values.values())):
@@ -414,7 +414,7 @@ def _add_mail(
 
     So none that comes later has a smaller number than one that the truck may have fetched.
     """
-    if not connection.rows(f"SELECT 1 FROM trucks WHERE truck = ?{locking}", (mail.truck,)):  # noqa: S608
+    if not connection.rows(f"SELECT 1 FROM trucks WHERE truck = ?{locking}", (mail.truck,)):
         msg = "there is no truck of this number"
         raise ConflictError(msg)
     digest = sha256(mail.message).digest()

@@ -150,7 +150,7 @@ class SQLReportLog(ReportLog):
                 return total
 
     def _entries(self, where: str, *values: object) -> list[Entry]:
-        statement = f"SELECT truck, slot, message FROM reports WHERE {where}"  # noqa: S608 - ours
+        statement = f"SELECT truck, slot, message FROM reports WHERE {where}"
         return [Entry(*row) for row in self._engine.read(statement, values)]
 
 
@@ -229,7 +229,7 @@ def _locked_heads(
     new = Head()
     for some in batches(trucks):
         statement = (
-            "SELECT truck, slot, number, digest FROM heads "  # noqa: S608 - marks alone
+            "SELECT truck, slot, number, digest FROM heads "
             f"WHERE truck IN ({marks(len(some))}) ORDER BY truck{locking}"
         )
         found = connection.rows(statement, some)
@@ -253,7 +253,7 @@ def _records(
     for some in batches(arrivals):
         keys = marks(len(some), "(?, ?)")
         found = connection.rows(
-            f"WITH wanted (truck, number) AS (VALUES {keys}) "  # noqa: S608 - marks alone
+            f"WITH wanted (truck, number) AS (VALUES {keys}) "
             "SELECT truck, number, record FROM wanted JOIN records USING (truck, number)",
             [value for one in some for value in (one.entry.truck, one.number)],
         )

@@ -55,7 +55,7 @@ class SQLOutbox:
 
         def work(connection: Connection) -> None:
             locking = self._engine.locking
-            connection.rows(f"SELECT 1 FROM companies WHERE company = ?{locking}", (hook.company,))  # noqa: S608
+            connection.rows(f"SELECT 1 FROM companies WHERE company = ?{locking}", (hook.company,))
             ((there,),) = connection.rows(
                 "SELECT COUNT(*) FROM hooks WHERE company = ? AND ended IS NULL", (hook.company,)
             )

@@ -184,7 +184,7 @@ class PostgresConnection:
         self._begun += 1
         mark = f"'{self._name}', {self._begun}, now()"  # ours: nothing to escape
         self.change(
-            f"BEGIN; INSERT INTO voile_commits (connection, begun, at) VALUES ({mark}) "  # noqa: S608
+            f"BEGIN; INSERT INTO voile_commits (connection, begun, at) VALUES ({mark}) "
             "ON CONFLICT (connection) DO UPDATE SET begun = excluded.begun, at = excluded.at"
         )
         return self._name, self._begun
@@ -483,7 +483,7 @@ def postgres_to_file(url: str, path: Path) -> None:
                 for table in TABLES:
                     columns = _columns(copy, table)
                     statement = _insert(table, columns, "")
-                    for rows in source.pages(f"SELECT {', '.join(columns)} FROM {table}", _ROWS):  # noqa: S608
+                    for rows in source.pages(f"SELECT {', '.join(columns)} FROM {table}", _ROWS):
                         copy.executemany(statement, rows)
             copy.commit()
     except sqlite3.Error as error:
@@ -508,7 +508,7 @@ def file_to_postgres(path: Path, url: str) -> None:
         database.change("BEGIN")
         for table in TABLES:
             database.change(f"LOCK TABLE {table} IN EXCLUSIVE MODE")
-            if database.rows(f"SELECT 1 FROM {table} LIMIT 1"):  # noqa: S608 - our names
+            if database.rows(f"SELECT 1 FROM {table} LIMIT 1"):
                 msg = f"{address.shown}: there is a store in this database; name an empty one"
                 raise InputError(msg)
         for table in TABLES:
@@ -518,7 +518,7 @@ def file_to_postgres(path: Path, url: str) -> None:
                 database.change_many(statement, rows)
             if columns[0] == "seq":
                 database.rows(
-                    f"SELECT setval(pg_get_serial_sequence('{table}', 'seq'), "  # noqa: S608
+                    f"SELECT setval(pg_get_serial_sequence('{table}', 'seq'), "
                     f"COALESCE(MAX(seq), 1), COUNT(*) > 0) FROM {table}"
                 )
         database.change("COMMIT")
@@ -529,12 +529,12 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _insert(table: str, columns: Sequence[str], how: str) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) {how} VALUES ({marks(len(columns))})"  # noqa: S608
+    return f"INSERT INTO {table} ({', '.join(columns)}) {how} VALUES ({marks(len(columns))})"
 
 
 def _pages(
     connection: sqlite3.Connection, table: str, columns: Sequence[str]
 ) -> Iterator[Sequence[Row]]:
-    cursor = connection.execute(f"SELECT {', '.join(columns)} FROM {table}")  # noqa: S608 - ours
+    cursor = connection.execute(f"SELECT {', '.join(columns)} FROM {table}")
     while rows := cursor.fetchmany(_ROWS):
         yield rows

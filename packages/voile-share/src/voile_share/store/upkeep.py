@@ -18,14 +18,14 @@ _ENDED = "CASE WHEN revoked < expires THEN revoked ELSE COALESCE(expires, revoke
 
 
 def _dropping(table: str, time: str, whose: str = _OF) -> str:
-    some = f"SELECT seq FROM {table} WHERE {whose} AND {time} < ? LIMIT {_AT_ONCE}"  # noqa: S608 - our names
-    return f"DELETE FROM {table} WHERE seq IN ({some})"  # noqa: S608 - our names
+    some = f"SELECT seq FROM {table} WHERE {whose} AND {time} < ? LIMIT {_AT_ONCE}"
+    return f"DELETE FROM {table} WHERE seq IN ({some})"
 
 
 _TRAFFIC = (
     f"""DELETE FROM reports WHERE seq IN (SELECT seq FROM reports AS old WHERE {_OF}
         AND old.slot < ? AND NOT EXISTS (SELECT 1 FROM heads
-        WHERE heads.truck = old.truck AND heads.slot = old.slot) LIMIT {_AT_ONCE})""",  # noqa: S608 - our names
+        WHERE heads.truck = old.truck AND heads.slot = old.slot) LIMIT {_AT_ONCE})""",
     _dropping("mail", "received"),
 )
 _ENDED_THINGS = (
@@ -60,7 +60,7 @@ class SQLUpkeep:
     def sealed(self, column: SealedColumn) -> Iterator[tuple[Row, bytes]]:
         """The keys and the value of each row that has one, in the order of the keys."""
         keys = ", ".join(column.keys)
-        some = f"SELECT {keys}, {column.name} FROM {column.table} WHERE {column.name} IS NOT NULL"  # noqa: S608
+        some = f"SELECT {keys}, {column.name} FROM {column.table} WHERE {column.name} IS NOT NULL"
         order = f" ORDER BY {keys} LIMIT {_AT_ONCE}"
         rows = self._engine.read(some + order)
         while rows:
@@ -73,7 +73,7 @@ class SQLUpkeep:
     ) -> int:
         """Put other values in the place of some, each of which must still be there; how many."""
         those = " AND ".join(f"{key} = ?" for key in (*column.keys, column.name))
-        statement = f"UPDATE {column.table} SET {column.name} = ? WHERE {those}"  # noqa: S608
+        statement = f"UPDATE {column.table} SET {column.name} = ? WHERE {those}"
 
         def work(connection: Connection) -> int:
             return sum(

@@ -89,7 +89,7 @@ class _ChunkTable:
     def write(self, connection: sqlite3.Connection, owner: int | None, data: memoryview) -> None:
         """Store the bytes of a record that has none yet."""
         connection.executemany(
-            f"INSERT INTO {self.name} ({self.owner}, position, bytes) VALUES (?, ?, ?)",  # noqa: S608 - names of the schema
+            f"INSERT INTO {self.name} ({self.owner}, position, bytes) VALUES (?, ?, ?)",
             (
                 (owner, position, data[start : start + _CHUNK])
                 for position, start in enumerate(range(0, len(data), _CHUNK))
@@ -98,7 +98,7 @@ class _ChunkTable:
 
     def read(self, connection: sqlite3.Connection, owner: int) -> Iterator[bytes]:
         """The bytes of a record, chunk by chunk."""
-        query = f"SELECT bytes FROM {self.name} WHERE {self.owner} = ? ORDER BY position"  # noqa: S608
+        query = f"SELECT bytes FROM {self.name} WHERE {self.owner} = ? ORDER BY position"
         for (chunk,) in connection.execute(query, (owner,)):
             yield chunk
 
@@ -296,7 +296,7 @@ def refer(
 ) -> None:
     """Note that a version or a pool has these rows."""
     connection.executemany(
-        f"INSERT INTO row_set ({owner}, role, name, rows, seal) VALUES (?, ?, ?, ?, ?)",  # noqa: S608 - one of two words
+        f"INSERT INTO row_set ({owner}, role, name, rows, seal) VALUES (?, ?, ?, ?, ?)",
         [(record, role, it.name, it.rows, it.seal) for it in sets],
     )
 
@@ -305,7 +305,7 @@ def row_sets(
     connection: sqlite3.Connection, owner: Owner, record: int | None, role: Role
 ) -> list[RowSet]:
     """The rows that a version or a pool has in one role, as they are stored."""
-    query = f"SELECT name, rows, seal FROM row_set WHERE {owner} = ? AND role = ? ORDER BY id"  # noqa: S608
+    query = f"SELECT name, rows, seal FROM row_set WHERE {owner} = ? AND role = ? ORDER BY id"
     return [RowSet(*row) for row in connection.execute(query, (record, role))]
 
 
