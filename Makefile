@@ -42,7 +42,9 @@ alone:                         ## the tests of one distribution, with nothing el
 decisions: .venv/developer     ## all small tables of persons and all small systems of cells, every way: an hour
 	EVERY_WAY=1 $(BIN)/pytest -q -n 2 packages/voile/voile_tests/publish/generalization/test_small_tables.py \
 	    $(addprefix packages/voile/voile_tests/,tabular/test_brute_force.py publish/test_ke_brute_force.py \
-	    publish/ranking/test_persons.py publish/ranking/test_lasting.py)
+	    publish/ranking/test_persons.py publish/ranking/test_lasting.py \
+	    publish/m_shuffle/test_persons.py \
+	    publish/test_ke_persons.py)
 
 check: lint types walls slow test   ## what CI runs
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -22,6 +23,15 @@ def all_tables(most: int = 7) -> tuple[tuple[Row, ...], ...]:
     """Every table of 1 to ``most`` rows, one of those that differ by names and order alone."""
     found = [table for rows in range(1, most + 1) for table in _tables(rows)]
     return tuple(found)
+
+
+def many_tables(step: int) -> tuple[tuple[Row, ...], ...]:
+    """All tables of up to five rows, and one in ``step`` of those of six and seven.
+
+    ``make decisions`` has all of them.
+    """
+    few = all_tables(5)
+    return all_tables(7) if os.environ.get("EVERY_WAY") else few + all_tables(7)[len(few) :: step]
 
 
 def _tables(rows: int) -> Iterator[tuple[Row, ...]]:

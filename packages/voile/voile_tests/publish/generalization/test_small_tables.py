@@ -30,6 +30,7 @@ from voile_tests.models.small_persons import (
     different,
     distance,
     entropy_reaches,
+    many_tables,
     parts,
     persons,
     recursive,
@@ -308,24 +309,24 @@ def test_persons_of_all_tables(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", USUAL)
 def test_all_tables(name: str) -> None:
-    """Every table of up to seven rows, by every algorithm; by Mondrian's variants in turn."""
-    assert assert_decided(OF_NAMES[name], all_tables(7), SIX) > 1000
-    assert_decided(OF_NAMES[name], all_tables(7), VARIANTS, in_turn=True)
+    """Tables of up to seven rows, by every algorithm; by Mondrian's variants in turn."""
+    assert assert_decided(OF_NAMES[name], many_tables(3), SIX) > 1000
+    assert_decided(OF_NAMES[name], many_tables(3), VARIANTS, in_turn=True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["three", *OF_PLACES])
 def test_all_tables_in_turn(name: str) -> None:
-    """Every table of up to seven rows, with places of its values, by one algorithm in turn."""
-    tables = placed(all_tables(7)) if name in OF_PLACES else all_tables(7)
+    """Tables of up to seven rows, with places of their values, by one algorithm in turn."""
+    tables = placed(many_tables(3)) if name in OF_PLACES else many_tables(3)
     assert assert_decided(ANY[name], tables, in_turn=True) > 100
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OF_NAMES)
 def test_rows_left_out_of_all_tables(name: str) -> None:
-    """Every table of up to seven rows of which half may be left out, by one algorithm in turn."""
-    tables = all_tables(7)
+    """Tables of up to seven rows of which half may be left out, by one algorithm in turn."""
+    tables = many_tables(3)
     assert assert_decided(OF_NAMES[name], tables, LEAVE_OUT, share=0.5, in_turn=True) > 100
 
 
@@ -337,13 +338,13 @@ TWO_COLUMNS = parse_plan(
 
 def tables_of_two_columns() -> list[tuple[Row, ...]]:
     """Those whose third column has no more than two values."""
-    return [table for table in all_tables(7) if len({row[2] for row in table}) <= 2]
+    return [table for table in many_tables(2) if len({row[2] for row in table}) <= 2]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ALL)
 def test_all_tables_of_two_columns(way: str) -> None:
-    """Every table of up to seven rows with two values in two columns that are known.
+    """Tables of up to seven rows with two values in two columns that are known.
 
     Here a group is made of several combinations, whose persons do not add up.
     """

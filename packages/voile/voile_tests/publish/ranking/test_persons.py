@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
@@ -31,11 +30,11 @@ from voile_tests.models.small_persons import (
     all_tables,
     different,
     entropy_reaches,
+    many_tables,
     persons,
     recursive,
 )
 
-EVERY_WAY = bool(os.environ.get("EVERY_WAY"))
 SEARCHES = get_args(SearchName)
 SCORES = {"x": 1, "y": 2, "z": 3}
 ROLES = Roles(
@@ -150,13 +149,8 @@ def test_persons_weigh_one_in_each_group(kind: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_all_small_tables(part: int) -> None:
-    """Tables of up to seven rows up to renaming, by the exact search and by another.
-
-    Every one of up to five rows and a fifth of those of more; ``make decisions`` takes all.
-    """
-    tables = all_tables(7)
-    few = tables if EVERY_WAY else [*all_tables(5), *tables[len(all_tables(5)) :: 5]]
-    for number, table in enumerate(few[part::4], part):
+    """Tables of up to seven rows up to renaming, by the exact search and by another."""
+    for number, table in enumerate(many_tables(5)[part::4], part):
         assert_published_as_defined(table, "exact", 2, 2, None)
         other = SEARCHES[number % len(SEARCHES)]
         assert_published_as_defined(table, other, 2 + number % 2, 3, 2)
