@@ -76,10 +76,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import roc_auc_score
 
 from voile.utility.covering import (
     ColumnCovering,
@@ -90,7 +86,13 @@ from voile.utility.covering import (
 )
 from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Key, Randomness
+
+ensemble = on_demand("sklearn.ensemble")
+exceptions = on_demand("sklearn.exceptions")
+linear_model = on_demand("sklearn.linear_model")
+metrics = on_demand("sklearn.metrics")
 
 __all__ = [
     "ACCURACY",
@@ -443,7 +445,7 @@ def learned_scores(
     # Several threads on matrices this small cost three times the work, and studies run in parallel.
     with import_module("threadpoolctl").threadpool_limits(1), warnings.catch_warnings():
         # A fit that is nearly done predicts as well as one that is done.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
         if classes is None:
             return {name: _number_scores(model, training, test) for name, model in _numeric(seed)}
         return {
@@ -470,15 +472,20 @@ def _varying(features: Floats) -> Floats:
 
 
 def _classifying(seed: int) -> list[tuple[str, Any]]:
-    forest = RandomForestClassifier(_TREES, min_samples_leaf=_LEAF, n_jobs=1, random_state=seed)
-    return [("logistic regression", LogisticRegression(max_iter=200)), ("random forest", forest)]
+    forest = ensemble.RandomForestClassifier(
+        _TREES, min_samples_leaf=_LEAF, n_jobs=1, random_state=seed
+    )
+    return [
+        ("logistic regression", linear_model.LogisticRegression(max_iter=200)),
+        ("random forest", forest),
+    ]
 
 
 def _numeric(seed: int) -> list[tuple[str, Any]]:
-    forest = RandomForestRegressor(
+    forest = ensemble.RandomForestRegressor(
         _TREES, min_samples_leaf=_LEAF, max_features=1 / 3, n_jobs=1, random_state=seed
     )
-    return [("linear regression", Ridge()), ("random forest", forest)]
+    return [("linear regression", linear_model.Ridge()), ("random forest", forest)]
 
 
 def _class_scores(model: Any, training: LearningRows, test: LearningRows, classes: int) -> Scores:
@@ -494,7 +501,7 @@ def _class_scores(model: Any, training: LearningRows, test: LearningRows, classe
 def _area(chances: Floats, target: NDArray[Any]) -> float:
     own = [target == number for number in range(chances.shape[1])]
     areas = [
-        roc_auc_score(mine, chances[:, number])
+        metrics.roc_auc_score(mine, chances[:, number])
         for number, mine in enumerate(own)
         if mine.any() and not mine.all()
     ]
