@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from voile.disclosure.shown import Disclosure
-    from voile.release import release as stored
+    from voile.release import release as release_release
     from voile.schema.numbers import ExactNumbers
-    from voile.table import opening as table_columns
+    from voile.table import opening as table_opening
     from voile.table.opening import NumberColumns
     from voile_pack import distributions, drawing, instance, packer, parcels
     from voile_pack.instance import PackingReport
@@ -37,8 +37,8 @@ else:
     parcels = on_demand("voile_pack.parcels")
     distributions = on_demand("voile_pack.distributions")
     instance = on_demand("voile_pack.instance")
-    stored = on_demand("voile.release.release")
-    table_columns = on_demand("voile.table.opening")
+    release_release = on_demand("voile.release.release")
+    table_opening = on_demand("voile.table.opening")
 
 __all__ = ["pack_command"]
 
@@ -294,11 +294,11 @@ def _read(source: Place, call: _Call) -> _Input:
     disclosure = None
     private = not (isinstance(source, Path) and (source / DOCUMENT).exists())
     if private:
-        numbers = table_columns.read_numbers(source, call.names, call.engine)
+        numbers = table_opening.read_numbers(source, call.names, call.engine)
     else:
         assert isinstance(source, Path)
-        release = stored.read_release(source, engine=call.engine)
-        numbers = table_columns.published_numbers(release.table, call.names)
+        release = release_release.read_release(source, engine=call.engine)
+        numbers = table_opening.published_numbers(release.table, call.names)
         disclosure = release.disclosure
     missing = np.zeros(numbers.rows, np.bool_)
     for name, column in numbers.columns.items():

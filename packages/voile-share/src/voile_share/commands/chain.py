@@ -23,19 +23,18 @@ __all__ = ["chain_group", "verify_command"]
 
 
 if TYPE_CHECKING:
-    from voile_share import chain
+    from voile_share import chain, protocol
     from voile_share.platform import vault
-    from voile_share.service import care as service_chain_status
+    from voile_share.service import care as service_care
     from voile_share.service import folder as service_folder
     from voile_share.service import on_chain
-    from voile_share.service import on_chain as chain_options
 else:
     chain = on_demand("voile_share.chain")
-    vault = on_demand("voile_share.platform.vault")
-    chain_options = on_demand("voile_share.service.on_chain")
-    service_chain_status = on_demand("voile_share.service.care")
-    service_folder = on_demand("voile_share.service.folder")
     on_chain = on_demand("voile_share.service.on_chain")
+    protocol = on_demand("voile_share.protocol")
+    service_care = on_demand("voile_share.service.care")
+    service_folder = on_demand("voile_share.service.folder")
+    vault = on_demand("voile_share.platform.vault")
 
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
@@ -83,7 +82,7 @@ def deploy(folder: Path, url: str | None, *, as_json: bool) -> None:
         if url is None:
             msg = "name the node by --url, such as --url http://127.0.0.1:8545"
             raise InputError(msg)
-        options = chain_options.ChainOptions(url=url)
+        options = on_chain.ChainOptions(url=url)
     elif url not in {None, options.url}:
         msg = f"share.toml names another node: change url in [chain], or leave --url out ({folder})"
         raise InputError(msg)
@@ -102,7 +101,7 @@ def deploy(folder: Path, url: str | None, *, as_json: bool) -> None:
         raise InputError(msg)
     made = chain.deploy(node, operator, options.terms)
     with telling_what_is_done(f"the contract is 0x{made.address.hex()}, of block {made.block}"):
-        chain_options.write_deployment(folder / service_folder.CONFIGURATION, options.url, made)
+        on_chain.write_deployment(folder / service_folder.CONFIGURATION, options.url, made)
         say(f"contract 0x{made.address.hex()} of chain {made.chain}: written into share.toml")
         if as_json:
             print_json(
@@ -125,7 +124,7 @@ def certify(folder: Path, address: str | None, *, withdraw: bool, as_json: bool)
 
     Only the owner of the contract may do so.
     """
-    side = service_chain_status.side_in(folder)
+    side = service_care.side_in(folder)
     company = chain.address_of(address or side.operator)
     if withdraw:
         side.registry.withdraw(company)
@@ -146,7 +145,7 @@ def show(folder: Path, *, as_json: bool) -> None:
 
     The service may run at the same time.
     """
-    document = asdict(service_chain_status.chain_status(folder))
+    document = asdict(service_care.chain_status(folder))
     if as_json:
         print_json(document)
         return
@@ -156,13 +155,6 @@ def show(folder: Path, *, as_json: bool) -> None:
     if trucks:
         click.echo()
         print_table(list(trucks[0]), [list(truck.values()) for truck in trucks])
-
-
-if TYPE_CHECKING:
-    from voile_share import chain, protocol
-else:
-    chain = on_demand("voile_share.chain")
-    protocol = on_demand("voile_share.protocol")
 
 
 @click.command("verify", short_help="Check a truck's records on a chain.")

@@ -17,7 +17,7 @@ from voile_base.terminal import print_json, say, telling_what_is_done
 if TYPE_CHECKING:
     import httpx2
 
-    from voile_share import parties as parties_module
+    from voile_share import parties as share_parties
     from voile_share import protocol
     from voile_share.parties import Parties, PlatformClientError
     from voile_share.parties import client as parties_client
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from voile_share.protocol import wire as protocol_wire
 else:
     httpx2 = on_demand("httpx2")
-    parties_module = on_demand("voile_share.parties")
+    share_parties = on_demand("voile_share.parties")
     parties_client = on_demand("voile_share.parties.client")
     protocol = on_demand("voile_share.protocol")
     protocol_primitives = on_demand("voile_share.protocol.primitives")
@@ -66,7 +66,7 @@ def init_command(file: Path, *, as_json: bool) -> None:
     /api/v1/trucks/TRUCK/parcels/PARCEL. Whoever holds FILE can read the parcel's reports. Draw a
     new one for each parcel: two parcels with one key are known to have one party.
     """
-    parties = parties_module.Parties.draw()
+    parties = share_parties.Parties.draw()
     parties.save(file)
     with telling_what_is_done(f"the keys stand in {file}"):
         _show_signers(parties, as_json=as_json)
@@ -211,7 +211,7 @@ def open_command(
     parties, key = _parties(file), _key(carrier)
 
     text = sys.stdin.readline(_MOST_ADDRESS) if address == "-" else address
-    given = parties_module.TrackingAddress.of(text)
+    given = share_parties.TrackingAddress.of(text)
     begin = (datetime.now(UTC).date() if first is None else first.date()) - _FIRST
     number = parcel.encode("utf-8", "surrogateescape")
     link = parties.party(protocol.Role[role.upper()]).parcel_link(key, number, begin.days, days)
@@ -243,14 +243,14 @@ def _opened(
     """Submit the keys of both parties; the whole address."""
     if address == "-":
         address = sys.stdin.readline(_MOST_ADDRESS)
-    given = parties_module.TrackingAddress.of(address)
+    given = share_parties.TrackingAddress.of(address)
     number, first_day = parcel.encode("utf-8", "surrogateescape"), (begin - _FIRST).days
     with httpx2.Client(base_url=given.platform, timeout=20) as client:
         try:
-            platform = parties_module.PlatformClient(client, given.number)
+            platform = share_parties.PlatformClient(client, given.number)
             trusted = platform.card() if card is None else card
             link = parties.submit(platform, number, first_day, days, card=trusted)
-        except parties_module.PlatformClientError as error:
+        except share_parties.PlatformClientError as error:
             raise InputError(_told(given.platform, error)) from None
     return given.opening(link)
 
@@ -268,6 +268,6 @@ def _show_signers(parties: Parties, *, as_json: bool) -> None:
         click.echo(f"sender   {sender}\nreceiver {receiver}")
 
 
-def _parties(file: Path) -> parties_module.Parties:
+def _parties(file: Path) -> share_parties.Parties:
     """Those of a file; raises ``InputError``."""
-    return parties_module.Parties.open(file)
+    return share_parties.Parties.open(file)

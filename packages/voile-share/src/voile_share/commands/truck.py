@@ -29,18 +29,18 @@ from voile_base.terminal import print_json, say
 
 if TYPE_CHECKING:
     from voile_share import ingest, protocol
-    from voile_share import platform as platform_module
-    from voile_share import truck as truck_module
+    from voile_share import platform as share_platform
+    from voile_share import truck as share_truck
     from voile_share.protocol import wire as protocol_wire
     from voile_share.truck import OwnTruck
     from voile_share.truck import own as truck_own
     from voile_share.truck.own import Forwarding
 else:
     ingest = on_demand("voile_share.ingest")
-    platform_module = on_demand("voile_share.platform")
+    share_platform = on_demand("voile_share.platform")
     protocol = on_demand("voile_share.protocol")
     protocol_wire = on_demand("voile_share.protocol.wire")
-    truck_module = on_demand("voile_share.truck")
+    share_truck = on_demand("voile_share.truck")
     truck_own = on_demand("voile_share.truck.own")
 
 __all__ = ["Lines", "truck_command"]
@@ -75,7 +75,7 @@ def truck_command() -> None:
 @json_option
 def init_command(folder: Path, *, as_json: bool) -> None:
     """Draw the keys of a truck, and print its card: what its company registers it by."""
-    with closing(truck_module.OwnTruck.create(folder)) as truck:
+    with closing(share_truck.OwnTruck.create(folder)) as truck:
         card = protocol_wire.to_base64url(truck.card)
     if as_json:
         print_json({"folder": str(folder), "truck": truck.truck.hex(), "card": card})
@@ -242,13 +242,13 @@ class _Heard:
             self._refused[error.reason] += 1
             self._tell(error.reason)
 
-    def _hear(self, outcome: platform_module.SlotOutcome) -> None:
+    def _hear(self, outcome: share_platform.SlotOutcome) -> None:
         """Tell of a budget that is spent, once until reports are made again."""
         self._understood = True
-        if outcome is platform_module.SlotOutcome.BUDGET_SPENT and not self._is_spent:
+        if outcome is share_platform.SlotOutcome.BUDGET_SPENT and not self._is_spent:
             say("voile: the budget of this day (UTC) is spent: no report is made until it is over")
-        self._is_spent = outcome is platform_module.SlotOutcome.BUDGET_SPENT or (
-            self._is_spent and outcome is not platform_module.SlotOutcome.PUBLISHED
+        self._is_spent = outcome is share_platform.SlotOutcome.BUDGET_SPENT or (
+            self._is_spent and outcome is not share_platform.SlotOutcome.PUBLISHED
         )
 
     def check(self) -> None:
@@ -311,18 +311,18 @@ class _Talk:
 
 
 @contextmanager
-def _truck(folder: Path) -> Iterator[truck_module.OwnTruck]:
+def _truck(folder: Path) -> Iterator[share_truck.OwnTruck]:
     """The truck of a folder, closed at the end; raises ``InputError``."""
-    with closing(truck_module.OwnTruck(folder, _settings(folder))) as truck:
+    with closing(share_truck.OwnTruck(folder, _settings(folder))) as truck:
         yield truck
 
 
-def _settings(folder: Path) -> platform_module.Settings:
+def _settings(folder: Path) -> share_platform.Settings:
     path = folder / _SETTINGS
     if not path.exists():
-        return platform_module.Settings()
+        return share_platform.Settings()
     try:
-        return platform_module.Settings.from_document(tomllib.loads(path.read_text("utf-8")))
+        return share_platform.Settings.from_document(tomllib.loads(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError):
         msg = f"{path}: it cannot be read as a text in UTF-8"
         raise InputError(msg) from None

@@ -44,14 +44,12 @@ if TYPE_CHECKING:
     from voile.audit import record as audit_record
     from voile.audit.record import AuditRecord
     from voile.study import documents
-    from voile.study import record as study_rates
     from voile.study import record as study_record
     from voile.study.record import AttackDocument
 else:
     examine = on_demand("voile.audit.examine")
     audit_record = on_demand("voile.audit.record")
     documents = on_demand("voile.study.documents")
-    study_rates = on_demand("voile.study.record")
     study_record = on_demand("voile.study.record")
 
 __all__ = ["audit_command"]
@@ -171,7 +169,7 @@ def _show(record: AuditRecord) -> None:
 
 
 def _attack_row(attack: AttackDocument) -> list[object]:
-    rates = study_rates.rates_of(attack)
+    rates = study_record.rates_of(attack)
     if rates is None:
         return [attack["attack"], "not measured", "", ""]
     succeeds = believed_apart(f"{100 * rates.success:.3g}%", counted=rates.counted)

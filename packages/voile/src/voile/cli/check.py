@@ -22,11 +22,10 @@ from voile_base.terminal import (
 )
 
 if TYPE_CHECKING:
-    from voile.audit import examine as audit_again
+    from voile.audit import examine as audit_examine
     from voile.audit import record
     from voile.policy import case as policy_case
     from voile.policy import checking
-    from voile.policy import checking as policy_verdict
     from voile.policy import stated as policy_stated
     from voile.policy.case import Case
     from voile.policy.checking import Verdict
@@ -35,12 +34,11 @@ if TYPE_CHECKING:
     from voile.signing import verifying
     from voile.study import record as study_record
 else:
-    audit_again = on_demand("voile.audit.examine")
+    audit_examine = on_demand("voile.audit.examine")
     record = on_demand("voile.audit.record")
     policy_case = on_demand("voile.policy.case")
     checking = on_demand("voile.policy.checking")
     policy_stated = on_demand("voile.policy.stated")
-    policy_verdict = on_demand("voile.policy.checking")
     verifying = on_demand("voile.signing.verifying")
     study_record = on_demand("voile.study.record")
 
@@ -121,7 +119,7 @@ def check_command(  # noqa: PLR0913 - one parameter for each option
         if as_json:
             passed = verdict.passed and not unsigned
             print_json(
-                {**policy_verdict.verdict_document(verdict), "unsigned": unsigned, "passed": passed}
+                {**checking.verdict_document(verdict), "unsigned": unsigned, "passed": passed}
             )
         else:
             _show(verdict)
@@ -154,7 +152,7 @@ def _run_again(case: Case, moved: Mapping[str, Path], *, again: bool) -> None:
         )
         raise InputError(msg)
     with progress() as stage:
-        audit_again.require_same_again(case.record, case.data, moved, stage)
+        audit_examine.require_same_again(case.record, case.data, moved, stage)
 
 
 def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[str]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from voile.ledger import budget
     from voile.policy import case as policy_case
     from voile.policy import checking, ruling
-    from voile.policy import checking as policy_verdict
     from voile.policy import stated as policy_stated
     from voile.report import dossier_page, html
     from voile.signing import verifying
@@ -31,7 +30,6 @@ else:
     policy_case = on_demand("voile.policy.case")
     checking = on_demand("voile.policy.checking")
     policy_stated = on_demand("voile.policy.stated")
-    policy_verdict = on_demand("voile.policy.checking")
     dossier_page = on_demand("voile.report.dossier_page")
     html = on_demand("voile.report.html")
     verifying = on_demand("voile.signing.verifying")
@@ -66,8 +64,8 @@ def dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) -
     if case.private is None or case.record is None:
         msg = f"{folder}: a release alone has no evidence; name what study or audit has written"
         raise InputError(msg)
-    path = case.private / policy_verdict.VERDICT
-    verdict = policy_verdict.read_verdict(path)
+    path = case.private / checking.VERDICT
+    verdict = checking.read_verdict(path)
     stated = policy_stated.policy_of_text(verdict.text, f"{path}: its policy")
     if checking.judge(case, stated) != verdict:
         msg = (

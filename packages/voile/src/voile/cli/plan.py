@@ -19,20 +19,18 @@ from voile_base.terminal import as_json, print_json, progress, say, telling_what
 
 if TYPE_CHECKING:
     from voile.proposal import whole, writing
-    from voile.proposal import whole as fitting
     from voile.proposal.whole import Proposal
     from voile.proposal.writing import MethodProposal
     from voile.publish import registry
-    from voile.schema import plan as schema_questions
+    from voile.schema import plan as schema_plan
     from voile.schema.plan import Plan
     from voile.table import profile
     from voile.table.profile import Inspected, PlanDoubt
 else:
-    fitting = on_demand("voile.proposal.whole")
     whole = on_demand("voile.proposal.whole")
     writing = on_demand("voile.proposal.writing")
     registry = on_demand("voile.publish.registry")
-    schema_questions = on_demand("voile.schema.plan")
+    schema_plan = on_demand("voile.schema.plan")
     profile = on_demand("voile.table.profile")
 
 __all__ = ["plan_command"]
@@ -157,7 +155,7 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
         table = profile.inspect_file(source, plan.missing, plan.texts, engine)
         plan.bind(table.columns)
         stage("counting")
-        found = fitting.misfits(
+        found = whole.misfits(
             table,
             plan,
             _proposal(table),
@@ -225,13 +223,9 @@ def _document(proposal: Proposal) -> dict[str, object]:
 
 
 def _summary(proposal: Proposal, text: str, out: Path) -> str:
-    asked = len(schema_questions.open_questions(text))
+    asked = len(schema_plan.open_questions(text))
     questions = "1 question" if asked == 1 else f"{asked} questions"
-    told = (
-        f' and asks {questions}, in lines that begin with "{schema_questions.ASKS}"'
-        if asked
-        else ""
-    )
+    told = f' and asks {questions}, in lines that begin with "{schema_plan.ASKS}"' if asked else ""
     then = " Nothing is published until each is answered and its line removed." if asked else ""
     return (
         f"{out}: a proposal for {len(proposal.columns)} columns{told}.{then} It was made from "

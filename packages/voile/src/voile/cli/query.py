@@ -15,10 +15,10 @@ from voile_base.terminal import print_json, print_table
 if TYPE_CHECKING:
     from voile import query as answering
     from voile.query import Answer, EstimatedAnswer
-    from voile.release import release as stored
+    from voile.release import release as release_release
 else:
     answering = on_demand("voile.query")
-    stored = on_demand("voile.release.release")
+    release_release = on_demand("voile.release.release")
 
 __all__ = ["query"]
 
@@ -54,7 +54,7 @@ def query(
     In a predicate, a text stands in single quotes, and a column whose name is no plain word in
     double quotes.
     """
-    opened = stored.read_release(release, engine=engine)
+    opened = release_release.read_release(release, engine=engine)
     found = answering.answer(opened, aggregate, where, confidence=confidence)
     if as_json:
         print_json(found.document())

@@ -34,26 +34,22 @@ from voile_base.terminal import (
 )
 
 if TYPE_CHECKING:
-    from voile.audit import counting as audit_rehearsed
+    from voile.audit import counting as audit_counting
     from voile.cli import attack_shown, study_trips
     from voile.cli.study_trips import FollowedTrips
     from voile.report import html
     from voile.study import documents, evidence, single
-    from voile.study import evidence as study_instruments
-    from voile.study import record as study_rates
     from voile.study import record as study_record
     from voile.study.record import AttackDocument, StudyRecord
     from voile.study.single import Study
     from voile_base import randomness
 else:
-    audit_rehearsed = on_demand("voile.audit.counting")
+    audit_counting = on_demand("voile.audit.counting")
     study_trips = on_demand("voile.cli.study_trips")
     randomness = on_demand("voile_base.randomness")
     html = on_demand("voile.report.html")
     documents = on_demand("voile.study.documents")
     evidence = on_demand("voile.study.evidence")
-    study_instruments = on_demand("voile.study.evidence")
-    study_rates = on_demand("voile.study.record")
     study_record = on_demand("voile.study.record")
     single = on_demand("voile.study.single")
     attack_shown = on_demand("voile.cli.attack_shown")
@@ -129,9 +125,9 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     which are held against the rows that it left out.
     """
     terms = evidence.EvidenceTerms(names_of(attacks), targets, held_out)
-    instruments = study_instruments.Instruments.standard(terms.attacks)
+    instruments = evidence.Instruments.standard(terms.attacks)
     if risks:
-        instruments = replace(instruments, risks=audit_rehearsed.risks_of_rehearsal)
+        instruments = replace(instruments, risks=audit_counting.risks_of_rehearsal)
     with progress() as stage:
         followed = _on_map(roads, nodes, trips, stage)
         study = single.make_study(
@@ -251,7 +247,7 @@ def _only_trips(record: StudyRecord) -> bool:
 
 
 def _attack_row(attack: AttackDocument, rehearsed: set[str]) -> list[object]:
-    rates = study_rates.rates_of(attack)
+    rates = study_record.rates_of(attack)
     if rates is None:
         return [attack["attack"], "not measured", "", "", ""]
     return [

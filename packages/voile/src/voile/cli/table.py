@@ -16,16 +16,16 @@ from voile_base.terminal import as_json, print_json, progress, say, telling_what
 
 if TYPE_CHECKING:
     from voile.report import html
-    from voile.schema import plan as plans
+    from voile.schema import plan as schema_plan
     from voile.schema import tabulation
-    from voile.study import plans as naming
+    from voile.study import plans as study_plans
     from voile.tabular import private_cells, publishing
     from voile.tabular.publishing import PerturbedTables, ProtectedTables
 else:
     html = on_demand("voile.report.html")
-    plans = on_demand("voile.schema.plan")
+    schema_plan = on_demand("voile.schema.plan")
     tabulation = on_demand("voile.schema.tabulation")
-    naming = on_demand("voile.study.plans")
+    study_plans = on_demand("voile.study.plans")
     private_cells = on_demand("voile.tabular.private_cells")
     publishing = on_demand("voile.tabular.publishing")
 
@@ -68,13 +68,13 @@ def table_command(
     must be published leave no way.
     """
     started = time.monotonic()
-    stated = plans.read_plan(Path(plan))
+    stated = schema_plan.read_plan(Path(plan))
     if cells is not None:
         if isinstance(stated.protection, tabulation.CellPerturbation):
             msg = "--cells lists suppressed cells, and cell keys suppress none; leave it out"
             raise InputError(msg)
         private_cells.refuse_place(Path(cells), Path(out))
-    with progress() as stage, naming.naming_files(stated, naming.file_of(source)):
+    with progress() as stage, study_plans.naming_files(stated, study_plans.file_of(source)):
         made = publishing.make_tables(
             source,
             stated,
