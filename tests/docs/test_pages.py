@@ -141,8 +141,11 @@ def test_the_reference_check_sees_a_drift(tmp_path, monkeypatch, capsys):
 
 
 def test_every_public_name_has_an_example():
-    """Each name of ``voile.__all__`` stands in an example of the page for engineers."""
-    examples = "".join(b.text for b in blocks_of(DOCS / "engineer.md") if b.language == "python")
+    """Each name of ``voile.__all__`` stands in an example of the pages about Python."""
+    pages = (DOCS / "engineer.md", DOCS / "python.md")
+    examples = "".join(
+        block.text for page in pages for block in blocks_of(page) if block.language == "python"
+    )
     missing = [name for name in voile.__all__ if f"voile.{name}" not in examples]
     assert not missing
 

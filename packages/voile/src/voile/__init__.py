@@ -2,6 +2,11 @@
 
     import voile
 
+    released = voile.k_anonymize(frame, quasi_identifiers=["age", "sex"], k=5)
+    released.frame                  # a data frame of the kind that went in
+
+One call for each of the main methods stands in ``voile.shortcuts``.  Step by step:
+
     plan = voile.Plan(
         roles=voile.Roles(quasi_identifiers=["age", "sex"], sensitive=["salary"]),
     )
@@ -39,6 +44,19 @@ if TYPE_CHECKING:
     from voile.schema.plan import ColumnPlan, Method, Plan
     from voile.schema.roles import Roles
     from voile.schema.trajectory import TrajectoryColumns
+    from voile.shortcuts import (
+        FrameAudit,
+        FrameRelease,
+        add_laplace_noise,
+        anonymize,
+        audit_frame,
+        dp_generalize,
+        dp_synthesize,
+        k_anonymize,
+        k_anonymize_ranking,
+        ke_anonymize,
+        m_shuffle,
+    )
     from voile.study.grid import compare
     from voile.study.run import make_release
     from voile.study.single import run_study
@@ -51,10 +69,12 @@ _HOMES = {
     "ColumnPlan": "voile.schema.plan",
     "DPGeneralization": "voile.publish.dp_generalization",
     "DifferencingAttack": "voile.attack.differencing",
+    "FrameAudit": "voile.shortcuts",
+    "FrameRelease": "voile.shortcuts",
     "Generalization": "voile.publish.generalization",
     "GeoIndistinguishability": "voile.publish.geo_indistinguishability",
-    "IdentificationAttack": "voile.attack.identification",
     "Guarantee": "voile.release.release",
+    "IdentificationAttack": "voile.attack.identification",
     "KEAnonymity": "voile.publish.ke_anonymity",
     "MShuffle": "voile.publish.m_shuffle",
     "Method": "voile.schema.plan",
@@ -64,13 +84,22 @@ _HOMES = {
     "Release": "voile.release.release",
     "Roles": "voile.schema.roles",
     "TrajectoryColumns": "voile.schema.trajectory",
+    "add_laplace_noise": "voile.shortcuts",
+    "anonymize": "voile.shortcuts",
     "answer": "voile.query",
     "attack_named": "voile.attack.registry",
     "attack_names": "voile.attack.registry",
+    "audit_frame": "voile.shortcuts",
     "compare": "voile.study.grid",
+    "dp_generalize": "voile.shortcuts",
+    "dp_synthesize": "voile.shortcuts",
+    "k_anonymize": "voile.shortcuts",
+    "k_anonymize_ranking": "voile.shortcuts",
+    "ke_anonymize": "voile.shortcuts",
+    "m_shuffle": "voile.shortcuts",
+    "make_release": "voile.study.run",
     "open_frame": "voile.table.opening",
     "open_table": "voile.table.opening",
-    "make_release": "voile.study.run",
     "read_plan": "voile.publish.registry",
     "read_release": "voile.release.release",
     "run_study": "voile.study.single",
@@ -82,6 +111,8 @@ __all__ = [
     "ColumnPlan",
     "DPGeneralization",
     "DifferencingAttack",
+    "FrameAudit",
+    "FrameRelease",
     "Generalization",
     "GeoIndistinguishability",
     "Guarantee",
@@ -95,10 +126,19 @@ __all__ = [
     "Release",
     "Roles",
     "TrajectoryColumns",
+    "add_laplace_noise",
+    "anonymize",
     "answer",
     "attack_named",
     "attack_names",
+    "audit_frame",
     "compare",
+    "dp_generalize",
+    "dp_synthesize",
+    "k_anonymize",
+    "k_anonymize_ranking",
+    "ke_anonymize",
+    "m_shuffle",
     "make_release",
     "open_frame",
     "open_table",
