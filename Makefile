@@ -25,7 +25,8 @@ test: .venv/developer          ## the tests, in a few minutes on two cores
 slow: .venv/developer          ## the exhaustive and the long tests, and properties on more examples
 	$(BIN)/pytest -q -n 2 -m "slow or hypothesis" --hypothesis-profile long $(ROOMS)
 
-# What each distribution needs of the others.
+# What each distribution needs of the others; voile-testing needs the base, which no index has.
+NEEDS_voile-base := voile-base
 NEEDS_voile-geo := voile-base
 NEEDS_voile-share := voile-base voile-geo
 NEEDS_voile := voile-base voile-geo

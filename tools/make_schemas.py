@@ -1,4 +1,4 @@
-"""Write docs/reference/*.schema.json: what plans, releases, policies, records and verdicts hold.
+"""Write docs/reference/*.schema.json: plans, settings, releases, policies, records, verdicts.
 
 ``python tools/make_schemas.py`` writes the files; with ``--check`` it only compares, and exits with
 status 1 where a file differs from the code.
@@ -18,6 +18,7 @@ from voile.policy.stated import policy_schema
 from voile.publish.registry import plan_schema
 from voile.release.folder import release_schema
 from voile.study.documents import comparison_schema, record_schema
+from voile_share.service.folder import share_schema
 
 __all__ = ["SCHEMAS", "drifted"]
 
@@ -30,6 +31,7 @@ SCHEMAS = {
     _FOLDER / "study-record.schema.json": record_schema,
     _FOLDER / "audit-record.schema.json": audit_schema,
     _FOLDER / "comparison.schema.json": comparison_schema,
+    _FOLDER / "share.schema.json": share_schema,
 }
 
 

@@ -116,7 +116,7 @@ class Reader:
         if "criteria" in document:
             policy_of_text(block.text, block.place)
         elif "telemetry" in document:  # of a service's share.toml
-            Telemetry.from_document(tomllib.loads(block.text)["telemetry"], Path())
+            Telemetry(**document["telemetry"])
         elif "assumption" not in document:
             parse_plan(document)
         name = re.match(r"# (\S+\.toml)\n", block.text)

@@ -226,7 +226,7 @@ def test_settings_that_are_no_toml_are_told_by_their_place(desk, folder):
     """The message has the line of truck.toml, and nothing that stands there."""
     (folder / "truck.toml").write_text("slot_seconds = 60\ntau = hunter2\n")
     message = desk.fails(2, "share", "truck", "unload", folder, "P1")
-    assert "truck.toml: not TOML at line 2, column 7" in message
+    assert "truck.toml: this is not TOML at line 2, column 7" in message
     assert "hunter2" not in message
 
 

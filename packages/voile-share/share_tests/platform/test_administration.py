@@ -271,13 +271,13 @@ def test_a_vault_opens_its_own_in_their_context():
 def test_settings_that_cannot_be_are_named(name, value):
     """A setting that cannot be is refused by its name."""
     with pytest.raises(PlanError, match=name[:4]):
-        Settings.from_document({name: value})
+        Settings(**{name: value})
 
 
 def test_settings_are_read_as_they_stand():
     """All settings of a file arrive, lists as they are."""
     document = {"slot_seconds": 60, "near": [500, 5000], "region": [51, 3, 53, 6], "budget": 9}
-    settings = Settings.from_document(document)
+    settings = Settings(**document)
     assert (settings.slot_seconds, settings.near, settings.budget) == (60, (500, 5000), 9)
     assert settings.rules.region is not None
     assert settings.slot(119.9) == 60

@@ -10,6 +10,7 @@ from scipy import stats
 
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
+from voile_base.values.value import read
 from voile_geo.geodesy import metres_between
 from voile_share.platform.settings import Settings
 from voile_share.positions import BudgetSpentError, PositionStream, spent_on
@@ -23,9 +24,13 @@ TABLE = {"centre": list(CENTRE), "radius_limits": [5000, 10000]}
 
 def settings(**table: object) -> Settings:
     """Those of a configuration file with the paper's noise."""
-    return Settings.from_document(
-        {"mechanism": "angle-selection", "as_printed": {**TABLE, **table}}
-    )
+    return stated({"mechanism": "angle-selection", "as_printed": {**TABLE, **table}})
+
+
+def stated(document: dict[str, object]) -> Settings:
+    """Settings of a table [platform]."""
+    settings: Settings = read(Settings, document, "[platform]", PlanError)
+    return settings
 
 
 def stream(given: Settings, budget: float | None = None) -> PositionStream:
@@ -87,7 +92,7 @@ def test_nothing_is_promised_so_a_day_has_no_price_and_no_budget() -> None:
     resumed = PositionStream(settings().levels, Randomness.seeded(3).key("x"), state=followed.state)
     assert resumed.report(*NEAR, NOON + 300.0, NOON + 300)
     with pytest.raises(PlanError, match="budget bounds nothing"):
-        Settings.from_document({"mechanism": "angle-selection", "as_printed": TABLE, "budget": 10})
+        stated({"mechanism": "angle-selection", "as_printed": TABLE, "budget": 10})
     with pytest.raises(BudgetSpentError):
         stream(settings(), budget=1e9).report(*NEAR, float(NOON), NOON)
 
@@ -97,13 +102,19 @@ def test_nothing_is_promised_so_a_day_has_no_price_and_no_budget() -> None:
     [
         ({"mechanism": "angle-selection"}, "goes with a table"),
         ({"as_printed": TABLE}, "goes with a table"),
-        ({"mechanism": "angle-selection", "as_printed": {}}, "centre must be"),
+        ({"mechanism": "angle-selection", "as_printed": {}}, "needs a centre"),
         ({"mechanism": "angle-selection", "as_printed": 5}, "must be a table"),
         ({"mechanism": "angle-selection", "as_printed": {**TABLE, "radius": 5}}, "did you mean"),
-        ({"mechanism": "angle-selection", "as_printed": {**TABLE, "levels": 5}}, "in a list"),
+        (
+            {"mechanism": "angle-selection", "as_printed": {**TABLE, "levels": 5}},
+            "must be a list",
+        ),
         ({"mechanism": "angle-selection", "as_printed": {**TABLE, "levels": [5, 3]}}, "3 levels"),
         ({"mechanism": "angle-selection", "as_printed": {**TABLE, "radii": [1, 2]}}, "one fewer"),
-        ({"mechanism": "angle-selection", "as_printed": {**TABLE, "delta_angle": 2}}, "below 1"),
+        (
+            {"mechanism": "angle-selection", "as_printed": {**TABLE, "delta_angle": 2}},
+            "between 0",
+        ),
         ({"mechanism": "angle-selection", "as_printed": {**TABLE, "spread": "pi"}}, "above 0"),
     ],
 )
@@ -112,4 +123,4 @@ def test_what_cannot_be_is_refused_with_its_table(
 ) -> None:
     """Each message names the table and what it takes."""
     with pytest.raises(PlanError, match=message):
-        Settings.from_document(document)
+        stated(document)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from voile_base.errors import InputError, PlanError
+from voile_base.values.toml import toml_text
 from voile_share.service.folder import Configuration, create
 from voile_share.service.mqtt import Broker
 from voile_share.service.serving import serve
@@ -17,13 +18,17 @@ COMPANY = "0123456789abcdef" * 2
 LEAST = {"host": "broker.example.org", "companies": {"fleet": COMPANY}}
 
 
-def read(**more) -> Broker:
-    return Broker.from_document({**LEAST, **more}, Path("service"))
+def read(folder: Path, **more) -> Broker:
+    """The broker of a share.toml that says this."""
+    (folder / "share.toml").write_text(toml_text({"mqtt": {**LEAST, **more}}))
+    broker = Configuration.read(folder).broker
+    assert broker is not None
+    return broker
 
 
-def test_little_must_be_said():
+def test_little_must_be_said(tmp_path):
     """With a host and the companies, the rest is safe: TLS by the system's authorities."""
-    broker = read()
+    broker = read(tmp_path)
     assert broker.where == ("broker.example.org", 8883)
     assert broker.name == "broker.example.org:8883"
     assert broker.tls_context().check_hostname
@@ -31,32 +36,32 @@ def test_little_must_be_said():
     assert pickle.loads(pickle.dumps(broker)) == broker  # workers get it
 
 
-def test_without_tls_is_said_explicitly():
+def test_without_tls_is_said_explicitly(tmp_path):
     """Then it is the port without, and there is no context."""
-    broker = read(host="::1", tls=False)
+    broker = read(tmp_path, host="::1", tls=False)
     assert (broker.where, broker.name) == (("::1", 1883), "[::1]:1883")
     assert broker.tls_context() is None
 
 
 WRONG = {
-    "no host": ({"host": ""}, "host of mqtt"),
-    "no host of a network": ({"host": "a" * 64 + ".org"}, "host of mqtt"),
-    "an address with a scheme": ({"host": "mqtts://broker.example.org"}, "host of mqtt"),
-    "a port beyond": ({"port": 65_536}, "port of mqtt"),
-    "TLS by halves": ({"tls": "yes"}, "tls must be true or false"),
-    "a number for a text": ({"host": 1}, "host must be a text"),
-    "another version": ({"version": "4"}, "version of mqtt"),
-    "every topic": ({"topic": "#"}, "topic of mqtt"),
-    "another root": ({"topic": "other/+/+"}, "topic of mqtt"),
-    "deeper topics": ({"topic": "owntracks/+/+/event"}, "topic of mqtt"),
-    "half a wildcard": ({"topic": "owntracks/fleet+/+"}, "topic of mqtt"),
-    "no client": ({"client_id": ""}, "client_id of mqtt"),
-    "a session for ever": ({"session_hours": 1e9}, "session_hours of mqtt"),
+    "no host": ({"host": ""}, r"\[mqtt\]:? host"),
+    "no host of a network": ({"host": "a" * 64 + ".org"}, r"\[mqtt\]:? host"),
+    "an address with a scheme": ({"host": "mqtts://broker.example.org"}, r"\[mqtt\]:? host"),
+    "a port beyond": ({"port": 65_536}, r"\[mqtt\]:? port"),
+    "TLS by halves": ({"tls": "yes"}, r"\[mqtt\] tls must be true or false"),
+    "a number for a text": ({"host": 1}, r"\[mqtt\] host must be a text"),
+    "another version": ({"version": "4"}, r"\[mqtt\]:? version"),
+    "every topic": ({"topic": "#"}, r"\[mqtt\]:? topic"),
+    "another root": ({"topic": "other/+/+"}, r"\[mqtt\]:? topic"),
+    "deeper topics": ({"topic": "owntracks/+/+/event"}, r"\[mqtt\]:? topic"),
+    "half a wildcard": ({"topic": "owntracks/fleet+/+"}, r"\[mqtt\]:? topic"),
+    "no client": ({"client_id": ""}, r"\[mqtt\]:? client_id"),
+    "a session for ever": ({"session_hours": 1e9}, r"\[mqtt\]:? session_hours"),
     "a password in the table": ({"password": "secret"}, "put it into a file"),
     "a password of nobody": ({"password_file": "mqtt.password"}, "no user"),
     "an unknown name": ({"hosts": "x"}, "did you mean 'host'"),
     "no companies": ({"companies": {}}, "whose users are whose"),
-    "companies as a text": ({"companies": COMPANY}, "whose users are whose"),
+    "companies as a text": ({"companies": COMPANY}, r"\[mqtt\] companies must be a table"),
     "a user of two levels": ({"companies": {"fleet/truck": COMPANY}}, "one level"),
     "every user": ({"companies": {"+": COMPANY}}, "one level"),
     "the name of a company": ({"companies": {"fleet": "Post of Delft"}}, "32 hexadecimal"),
@@ -65,19 +70,18 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_is_named(what):
+def test_what_is_wrong_is_named(tmp_path, what):
     """Each mistake has a sentence of its own, which never holds a password."""
     more, sentence = WRONG[what]
     with pytest.raises(PlanError, match=sentence) as caught:
-        read(**more)
+        read(tmp_path, **more)
     assert "secret" not in str(caught.value)
 
 
 def test_passwords_are_the_owners_alone(tmp_path):
     """The first line of a file of mode 600; any other file is refused, and not quoted."""
     path = tmp_path / "mqtt.password"
-    given = {**LEAST, "user": "voile-share", "password_file": "mqtt.password"}
-    broker = Broker.from_document(given, tmp_path)
+    broker = read(tmp_path, user="voile-share", password_file="mqtt.password")
     with pytest.raises(InputError, match="No such file"):
         broker.password()
     path.write_text("its own word\n")
@@ -100,7 +104,7 @@ def test_authorities_that_cannot_be_read(tmp_path, held):
     """A file that is missing or no PEM is named."""
     if held is not None:
         (tmp_path / "ca.pem").write_text(held)
-    broker = Broker.from_document({**LEAST, "ca_file": "ca.pem"}, tmp_path)
+    broker = read(tmp_path, ca_file="ca.pem")
     with pytest.raises(InputError, match=r"ca_file cannot be read from .*ca\.pem"):
         broker.tls_context()
 
@@ -124,10 +128,9 @@ def test_the_template_shows_what_may_be_said(tmp_path):
         "broker.example.org",
         {"fleet": COMPANY},
         port=8883,
-        ca_file="broker-ca.pem",
+        ca_file=str(folder / "broker-ca.pem"),
         user="voile-share",
-        password_file="mqtt.password",
-        folder=folder,
+        password_file=str(folder / "mqtt.password"),
     )
 
 

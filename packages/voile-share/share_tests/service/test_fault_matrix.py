@@ -170,7 +170,7 @@ def test_a_fault_is_shown_to_all_and_cured(tmp_path, fault):
     """Device, operator and metrics hear within two slots; nothing is said to be taken; then on."""
     (tmp_path / "metrics.token").write_text(TOKEN)
     (tmp_path / "metrics.token").chmod(0o600)
-    telemetry = Telemetry(metrics_token_file="metrics.token", folder=tmp_path)
+    telemetry = Telemetry(metrics_token_file=str(tmp_path / "metrics.token"))
     rates = LAVISH if fault.device is None else replace(LAVISH, device=fault.device)
     (tmp_path / "s").mkdir()
     scene = Scene(tmp_path / "s", Settings(**fault.settings))

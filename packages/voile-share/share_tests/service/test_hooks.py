@@ -333,7 +333,7 @@ def test_calls_of_a_service_refuse_what_cannot_be(tmp_path):
     assert b"example.org/told" not in kept  # sealed
     for table in ({"mail_tls": "x"}, {"mail_host": "m.example.org", "mail_tls": "none"}):
         with pytest.raises(PlanError):
-            HookOptions.from_document(table, tmp_path)
+            HookOptions(**table)
 
 
 @pytest.mark.slow

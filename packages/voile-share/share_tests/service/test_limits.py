@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from voile_base.errors import PlanError
 from voile_share.service.connections import Meter, network_of
+from voile_share.service.folder import Configuration
 from voile_share.service.options import Options, Rate
 
 steps = st.lists(st.floats(0, 3).map(lambda gap: round(gap, 2)), max_size=60)
@@ -79,41 +80,51 @@ def test_addresses_of_one_customer_are_one():
 
 
 @pytest.mark.parametrize(
-    ("service", "rates", "said"),
+    ("lines", "said"),
     [
-        ({"prot": 80}, {}, "did you mean 'port'"),
-        ({"port": "80"}, {}, "port must be a whole number"),
-        ({"port": 70_000}, {}, "port must be from 0 to 65535"),
-        ({"port": True}, {}, "port must be a whole number"),
-        ({"heartbeat": 0}, {}, "heartbeat must be a number above 0"),
-        ({"trusted_proxies": "10.0.0.1"}, {}, "trusted_proxies must be a list"),
-        ({"address": "share.example.org"}, {}, "address must be like"),
-        ({"address": "https://share.example.org/sub"}, {}, "without a user, a path"),
-        ({"address": "https://u@share.example.org"}, {}, "without a user"),
-        ({"address": "https://share.example.org?x"}, {}, "a query or a fragment"),
-        ({"address": 'https://share.example.org"'}, {}, "address must be like"),
-        ({"address": "https://[::1"}, {}, "address must be like"),
-        ({"address": "http://127.0.0.1:0"}, {}, "port of the address must be from 1"),
-        ({"address": "http://127.0.0.1:65536"}, {}, "port of the address must be from 1"),
-        ({}, {"devise": [1, 2]}, "did you mean 'device'"),
-        ({}, {"device": 5}, "rate device must be"),
-        ({}, {"device": [0, 5]}, "rate device must be"),
-        ({}, {"device": [5, 0]}, "rate device must be"),
-        ({}, {"device": [float("nan"), 5]}, "rate device must be"),
+        ("[service]\nprot = 80", "[service]: unknown key 'prot'; did you mean 'port'"),
+        ("[service]\nport = '80'", "[service] port must be a whole number from 0 to 65535"),
+        ("[service]\nport = 70_000", "[service] port must be a whole number from 0 to 65535"),
+        ("[service]\nport = true", "[service] port must be a whole number"),
+        ("[service]\nheartbeat = 0", "[service] heartbeat must be a number above 0"),
+        ("[service]\ntrusted_proxies = '10.0.0.1'", "[service] trusted_proxies must be a list"),
+        ("[service]\nrates = 5", "[service]: unknown key 'rates'"),
+        ("[service]\naddress = 'share.example.org'", "[service] address must be like"),
+        ("[service]\naddress = 'https://share.example.org/sub'", "without a user, a path"),
+        ("[service]\naddress = 'https://u@share.example.org'", "without a user"),
+        ("[service]\naddress = 'https://share.example.org?x'", "a query or a fragment"),
+        ("[service]\naddress = 'https://share.example.org\"'", "address must be like"),
+        ("[service]\naddress = 'https://[::1'", "address must be like"),
+        ("[service]\naddress = 'http://127.0.0.1:0'", "port of the address must be from 1"),
+        ("[service]\naddress = 'http://127.0.0.1:65536'", "port of the address must be from 1"),
+        ("[rates]\ndevise = [1, 2]", "[rates]: unknown key 'devise'; did you mean 'device'"),
+        ("[rates]\ndevice = 5", "[rates] device must be [requests a second, most at once]"),
+        ("[rates]\ndevice = [0, 5]", "[rates] device must be [requests a second"),
+        ("[rates]\ndevice = [5, 0]", "[rates] device must be [requests a second"),
+        ("[rates]\ndevice = [nan, 5]", "[rates] device must be [requests a second"),
+        ("[rates]\ndevice = [5, 2.5]", "[rates] device must be [requests a second"),
+        ("[store]\nurl = 3", "[store] url must be a text"),
+        ("[store]\nname = 'x'", "[store]: unknown key 'name'"),
+        ("service = 3", "[service] must be a table"),
     ],
 )
-def test_options_that_cannot_be_are_named(service, rates, said):
-    """What is wrong in share.toml is said with its name."""
-    with pytest.raises(PlanError, match=said):
-        Options.from_document(service, rates)
+def test_options_that_cannot_be_are_named(tmp_path, lines, said):
+    """What is wrong in share.toml is said with its file, table and key."""
+    path = tmp_path / "share.toml"
+    path.write_text(lines)
+    with pytest.raises(PlanError) as caught:
+        Configuration.read(tmp_path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert said in str(caught.value)
 
 
-def test_options_are_read():
+def test_options_are_read(tmp_path):
     """Tables of share.toml become options; what is left out keeps its default."""
-    options = Options.from_document(
-        {"address": "https://share.example.org", "heartbeat": 5, "trusted_proxies": ["10.0.0.0/8"]},
-        {"link": [2, 9]},
+    (tmp_path / "share.toml").write_text(
+        '[service]\naddress = "https://share.example.org"\nheartbeat = 5\n'
+        'trusted_proxies = ["10.0.0.0/8"]\n[rates]\nlink = [2, 9]\n'
     )
+    options = Configuration.read(tmp_path).options
     assert options.heartbeat == 5.0
     assert options.trusted_proxies == ("10.0.0.0/8",)
     assert options.rates.link == Rate(2.0, 9)

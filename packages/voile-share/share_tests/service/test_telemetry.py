@@ -25,7 +25,7 @@ def measured(folder, **more) -> Telemetry:
     path = folder / "metrics.token"
     path.write_text(TOKEN + "\n")
     path.chmod(0o600)
-    return Telemetry(metrics_token_file="metrics.token", folder=folder, **more)
+    return Telemetry(metrics_token_file=str(folder / "metrics.token"), **more)
 
 
 def fetched(http, token: str = TOKEN):
@@ -126,20 +126,20 @@ def fault(*_: object) -> None:
 
 def test_what_is_not_fit_is_said_before_anything_runs(tmp_path):
     """Unknown names, addresses that are none, tokens that others read or that are short."""
-    with pytest.raises(PlanError, match="no setting of telemetry"):
-        Telemetry.from_document({"trace": "x"}, tmp_path)
+    with pytest.raises(PlanError, match="unknown key 'trace'; did you mean 'traces'"):
+        Telemetry(**{"trace": "x"})
     with pytest.raises(PlanError, match="must be like http"):
         Telemetry(traces="ftp://x")
     with pytest.raises(PlanError, match="sampled"):
         Telemetry(sampled=2.0)
     (tmp_path / "t").write_text(TOKEN)
     with pytest.raises(InputError, match="chmod 600"):
-        Telemetry(metrics_token_file="t", folder=tmp_path).check()
+        Telemetry(metrics_token_file=str(tmp_path / "t")).check()
     (tmp_path / "t").chmod(0o600)
-    Telemetry(metrics_token_file="t", folder=tmp_path).check()
+    Telemetry(metrics_token_file=str(tmp_path / "t")).check()
     (tmp_path / "t").write_text("short")
     with pytest.raises(InputError, match="20 characters"):
-        Telemetry(metrics_token_file="t", folder=tmp_path).check()
+        Telemetry(metrics_token_file=str(tmp_path / "t")).check()
 
 
 @pytest.mark.slow

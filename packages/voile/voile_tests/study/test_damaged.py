@@ -123,6 +123,58 @@ def test_the_schema_fits_releases(name):
         jsonschema.validate({**document, "colour": "blue"}, release_schema())
 
 
+OTHERS = ("text", 3, -1, 1.5, True, None, [], ["x"], {}, {"x": 1}, 10**400, GONE)
+"""What a hand, a disk or another program leaves where something else belongs."""
+
+
+def places(document: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """All places of a document, by keys and numbers."""
+    steps = document.items() if isinstance(document, dict) else enumerate(document)
+    found = []
+    for step, held in steps:
+        found.append((*way, step))
+        if isinstance(held, dict | list):
+            found += places(held, (*way, step))
+    return found
+
+
+@examples(150)
+@given(draws=st.data())
+def test_any_damage_is_refused_by_file_and_place_where_the_schema_refuses_it(draws):
+    """Wherever it is drawn; the message names the key at which it is, or one around it."""
+    document, schema = documents()[draws.draw(st.sampled_from(VARIANTS))], validator()
+    way = draws.draw(st.sampled_from(places(document)))
+    other = draws.draw(st.sampled_from(OTHERS))
+    hurt = json.loads(damaged(json.loads(json.dumps(document)), ".".join(map(str, way)), other))
+    try:
+        require_fits(hurt)
+    except TableError as error:
+        said = str(error)
+        assert said.startswith("release/release.json: ")
+        named = [f"[{step + 1}]" if isinstance(step, int) else str(step) for step in way]
+        assert any(step in said for step in named)
+    else:
+        schema.validate(hurt)
+
+
+def require_fits(document: dict[str, Any]) -> None:
+    """Read what a document states, and its claims."""
+    stated_in(document, Path("release"))
+    claims_in(document["guarantee"], "release/release.json")
+
+
+@cache
+def documents() -> dict[str, Any]:
+    """What the golden releases state."""
+    return {name: json.loads((FOLDER / name / "release.json").read_text()) for name in VARIANTS}
+
+
+@cache
+def validator() -> jsonschema.protocols.Validator:
+    """Of releases."""
+    return jsonschema.validators.validator_for(release_schema())(release_schema())
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory) -> dict[str, Any]:
     """The record of a study."""

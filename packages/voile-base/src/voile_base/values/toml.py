@@ -1,24 +1,45 @@
-"""Documents as the text of a TOML file, such as a plan that somebody will read and paste.
+"""Files in TOML as documents, and documents as the text of such a file, such as a plan.
 
-The library behind it is tomlkit; here is decided what stands on a line: values first, then a table
-each, and of the tables whose entries are tables (``columns``) these too.  What lies deeper is one
-inline value.  Keys without a value are left out.
+The library that writes is tomlkit; here is decided what stands on a line: values first, then a
+table each, and of the tables whose entries are tables (``columns``) these too.  What lies deeper is
+one inline value.  Keys without a value are left out.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+from voile_base.errors import InputError, VoileError, place_in_toml
 from voile_base.ondemand import on_demand
 
-__all__ = ["toml_text"]
+__all__ = ["toml_document", "toml_text"]
 
 tomlkit = on_demand("tomlkit")
 items = on_demand("tomlkit.items")
 
 _OF_TABLES = ("columns",)
+
+
+def toml_document(path: Path, error: type[VoileError] = InputError) -> dict[str, Any]:
+    """What a file in TOML says, numbers with a point as decimals.
+
+    Raises ``error`` with the file, and where it is not TOML with the place, never with its text.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
+    except OSError as fault:
+        msg = f"{path}: the file cannot be read ({fault.strerror}); check its name and permissions"
+        raise error(msg) from None
+    except UnicodeDecodeError:
+        msg = f"{path}: this is not a text in UTF-8; save it as UTF-8"
+        raise error(msg) from None
+    except tomllib.TOMLDecodeError as fault:
+        msg = f"{path}: this is not TOML at {place_in_toml(fault)}; mend the line"
+        raise error(msg) from None
 
 
 def toml_text(document: Mapping[str, Any]) -> str:

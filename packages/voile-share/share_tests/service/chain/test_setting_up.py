@@ -51,7 +51,7 @@ def test_a_store_with_reports_does_not_go_over_to_a_chain(tmp_path):
         ('url = "http://x"\ncontract = "0x12"', "40 hexadecimal"),
         ('url = "http://x"\nconfirmations = 0', "1 or more"),
         ('url = "http://x"\nraise_after = 90', "less than patience"),
-        ('url = "http://x"\nkey = "ab"', "no key here"),
+        ('url = "http://x"\nkey = "ab"', "takes no key"),
         ('url = "http://x"\nmost_wei_per_gass = 1', "did you mean"),
     ],
 )

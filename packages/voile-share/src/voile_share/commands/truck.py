@@ -12,7 +12,6 @@ import os
 import select
 import sys
 import time
-import tomllib
 from binascii import Error as Base64Error
 from collections import Counter
 from collections.abc import Iterator
@@ -22,12 +21,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile_base.errors import InputError, place_in_toml
+from voile_base.errors import InputError, PlanError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, say
 
 if TYPE_CHECKING:
+    from voile_base.values import toml, value
     from voile_share import ingest, protocol
     from voile_share import platform as share_platform
     from voile_share import truck as share_truck
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from voile_share.truck import own as truck_own
     from voile_share.truck.own import Forwarding
 else:
+    toml = on_demand("voile_base.values.toml")
+    value = on_demand("voile_base.values.value")
     ingest = on_demand("voile_share.ingest")
     share_platform = on_demand("voile_share.platform")
     protocol = on_demand("voile_share.protocol")
@@ -321,17 +323,11 @@ def _settings(folder: Path) -> share_platform.Settings:
     path = folder / _SETTINGS
     if not path.exists():
         return share_platform.Settings()
-    try:
-        return share_platform.Settings.from_document(tomllib.loads(path.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError):
-        msg = f"{path}: it cannot be read as a text in UTF-8"
-        raise InputError(msg) from None
-    except tomllib.TOMLDecodeError as error:
-        msg = f"{path}: not TOML at {place_in_toml(error)}"
-        raise InputError(msg) from None
-    except InputError as error:
-        msg = f"{path}: {error}"
-        raise InputError(msg) from None
+    document = toml.toml_document(path, PlanError)
+    settings: share_platform.Settings = value.read(
+        share_platform.Settings, document, str(path), PlanError, tables=True
+    )
+    return settings
 
 
 def _key(text: str) -> bytes:

@@ -347,7 +347,7 @@ class _OwnKeys:
         drive: Drive,
     ) -> Self:
         OwnTruck.create(folder).close()
-        truck = OwnTruck(folder, Settings.from_document(pace.terms))
+        truck = OwnTruck(folder, Settings(**pace.terms))
         truck.load(parcel, *parties.signers, drive.end)
         card = {"card": to_base64url(truck.card)}
         token = _answer(company.post("/api/v1/trucks", json=card))["token"]

@@ -33,27 +33,76 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from voile_base.errors import PlanError, nearest
+from pydantic import AfterValidator, Field
+
+from voile_base.errors import PlanError
 from voile_base.randomness import Key
+from voile_base.values.value import Real, Says, Several, checked
 from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField
 from voile_geo.planar.steps import MEAN_RADIUS, turn_deviation
 from voile_geo.planar.zones import Zones
 from voile_share.protocol import LEVELS
 
-__all__ = ["Levels", "PlaceKey", "PrintedNoise", "without_ended_key"]
+__all__ = [
+    "Displacements",
+    "Lengths",
+    "Levels",
+    "Mechanism",
+    "Near",
+    "PeriodDays",
+    "PlaceKey",
+    "PrintedNoise",
+    "Share",
+    "Tau",
+    "without_ended_key",
+]
 
 
-_LONGEST_TIME = 30 * 86_400.0
-_LONGEST_PERIOD = 366
-_MECHANISMS = (GaussianField.name, CorrelatedGaussian.name, AngleSelection.name)
+def _ascending(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    if any(after <= before for before, after in pairwise(numbers)):
+        msg = "the numbers must ascend, near to far"
+        raise ValueError(msg)
+    return numbers
 
 
+Positive = Annotated[Real, Field(gt=0)]
+Mechanism = Literal["gaussian-field", "correlated-gaussian", "angle-selection"]
+Displacements = Annotated[
+    Several[Positive],
+    Field(min_length=LEVELS, max_length=LEVELS),
+    AfterValidator(_ascending),
+    Says(f"{LEVELS} ascending numbers above 0, in metres"),
+]
+Near = Annotated[
+    Several[Positive],
+    Field(min_length=LEVELS - 1, max_length=LEVELS - 1),
+    AfterValidator(_ascending),
+    Says(f"{LEVELS - 1} ascending numbers above 0, in metres"),
+]
+Lengths = Annotated[
+    Several[Positive],
+    Field(min_length=LEVELS, max_length=LEVELS),
+    Says(f"{LEVELS} numbers above 0, in metres"),
+]
+Tau = Annotated[
+    Real, Field(gt=0, le=30 * 86_400.0), Says("a number of seconds above 0, of 30 days at most")
+]
+Share = Annotated[Real, Field(ge=0, lt=1), Says("a number from 0 to below 1")]
+PeriodDays = Annotated[Real, Field(ge=1, le=366), Says("a number of days from 1 to 366")]
+_Centre = Annotated[
+    Several[Real],
+    Field(min_length=2, max_length=2),
+    Says("a latitude and a longitude: radii are chosen by the distance to it"),
+]
+
+
+@checked(PlanError)
 @dataclass(frozen=True)
 class PrintedNoise:
     """Algorithm 1 of the seed as it prints it, with the levels and radii of its eqs. 4 to 6.
@@ -68,50 +117,42 @@ class PrintedNoise:
     Raises ``PlanError`` for numbers that cannot be.
     """
 
-    levels: Sequence[float] = (5.0, 3.0, 1.0)
+    levels: Annotated[
+        Several[Positive],
+        Field(min_length=LEVELS, max_length=LEVELS),
+        Says(f"a list of {LEVELS} levels above 0"),
+    ] = (5.0, 3.0, 1.0)
     """The l of eq. 4, for those who see the near, the middle and the far position; above 0."""
-    radii: Sequence[float] = (400.0, 1000.0, 2000.0)
+    radii: Several[Real] = (400.0, 1000.0, 2000.0)
     """The r of eq. 5 in metres, from near the centre to far away; above 0."""
-    radius_limits: Sequence[float] = (5_000.0, 10_000.0)
+    radius_limits: Several[Real] = (5_000.0, 10_000.0)
     """Metres from the centre at which the next radius begins; ascending, one fewer than radii."""
-    centre: Sequence[float] = (math.nan, math.nan)
+    centre: _Centre | None = None
     """Latitude and longitude in degrees; needed where there are several radii."""
-    epsilon_angle: float = 5.0
+    epsilon_angle: Positive = 5.0
     """The epsilon_a of eq. 7; above 0."""
-    delta_angle: float = 1e-5
+    delta_angle: Annotated[Real, Field(gt=0, lt=1)] = 1e-5
     """Between 0 and 1."""
-    spread: float = 2 * math.pi
+    spread: Positive = 2 * math.pi
     """The Delta_2 of eq. 7, in radians; above 0."""
 
     def __post_init__(self) -> None:
-        positive = (*self.levels, self.epsilon_angle, self.delta_angle, self.spread)
-        if len(self.levels) != LEVELS or not all(_is_length(n) and n > 0 for n in positive):
-            msg = (
-                f"[platform.as_printed] takes {LEVELS} levels, an epsilon_angle, a delta_angle and "
-                "a spread above 0"
-            )
-            raise PlanError(msg)
-        if self.delta_angle >= 1:
-            msg = "[platform.as_printed] delta_angle must be below 1"
-            raise PlanError(msg)
-        if len(self.centre) != 2 or (len(self.radii) > 1 and not all(map(_is_length, self.centre))):
-            msg = (
-                "[platform.as_printed] centre must be a latitude and a longitude: radii are chosen "
-                "by the distance to it"
-            )
+        if len(self.radii) > 1 and self.centre is None:
+            msg = "needs a centre, latitude and longitude: radii are chosen by the distance to it"
             raise PlanError(msg)
         self.noises()
 
     def noises(self) -> tuple[AngleSelection, ...]:
         """Of each level, near to far."""
         turn = turn_deviation(self.epsilon_angle, self.delta_angle, self.spread)
+        centre = None if self.centre is None else (self.centre[0], self.centre[1])
         return tuple(
             AngleSelection(
                 Zones(
                     levels=(level,),
-                    radii=tuple(self.radii),
-                    radius_limits=tuple(self.radius_limits),
-                    centre=(self.centre[0], self.centre[1]) if len(self.radii) > 1 else None,
+                    radii=self.radii,
+                    radius_limits=self.radius_limits,
+                    centre=centre if len(self.radii) > 1 else None,
                     by="true",
                 ),
                 turn,
@@ -121,75 +162,37 @@ class PrintedNoise:
         )
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class Levels:
     """Displacements, and the distances at which they are chosen; raises ``PlanError``."""
 
-    displacements: Sequence[float] = (150.0, 600.0, 2400.0)
+    displacements: Displacements = (150.0, 600.0, 2400.0)
     """Metres by which the near, the middle and the far position are off on average; ascending."""
-    tau: float = 120.0
+    tau: Tau = 120.0
     """Seconds in which the correlation of the noise falls to 1 / e; of driving, for a field."""
-    near: Sequence[float] = (2_000.0, 10_000.0)
+    near: Near = (2_000.0, 10_000.0)
     """Metres to the destination, below which a party sees the near and the middle position."""
-    mechanism: str = GaussianField.name
+    mechanism: Mechanism = "gaussian-field"
     """``gaussian-field``, ``correlated-gaussian``, or for study ``angle-selection``."""
-    stays: float = 0.8
+    stays: Share = 0.8
     """Of a field: the share of the variance that stays with the place, from 0 to below 1."""
-    lengths: Sequence[float] = (700.0, 800.0, 1400.0)
+    lengths: Lengths = (700.0, 800.0, 1400.0)
     """Of the field of each level: metres in which its correlation falls to 1 / e."""
-    period_days: float = 28
+    period_days: PeriodDays = 28.0
     """Days for which a field stays."""
-    shared: float = 0.75
+    shared: Share = 0.75
     """Of a field: of what stays, the share that all trucks of a company have in common; from 0 to
     below 1."""
     as_printed: PrintedNoise | None = None
     """Of ``angle-selection``, in place of displacements."""
 
     def __post_init__(self) -> None:
-        for name, values, count in (
-            ("displacements", self.displacements, LEVELS),
-            ("near", self.near, LEVELS - 1),
-        ):
-            numbers = [value for value in values if _is_length(value)]
-            ascending = all(one < next_ for one, next_ in pairwise([0.0, *numbers]))
-            if len(values) != count or len(numbers) != count or not ascending:
-                msg = f"{name} must be {count} ascending numbers above 0, in metres"
-                raise PlanError(msg)
-        if not _is_length(self.tau) or not 0 < self.tau <= _LONGEST_TIME:
-            msg = "tau must be a number of seconds above 0, of 30 days at most"
-            raise PlanError(msg)
-        self._check_field()
-
-    def _check_mechanism(self) -> None:
-        if self.mechanism not in _MECHANISMS:
-            known = " or ".join(f'"{name}"' for name in _MECHANISMS)
-            hint = nearest(self.mechanism, _MECHANISMS) if isinstance(self.mechanism, str) else ""
-            msg = f"mechanism must be {known}{hint}"
-            raise PlanError(msg)
         if (self.mechanism == AngleSelection.name) != (self.as_printed is not None):
             msg = (
                 f'mechanism = "{AngleSelection.name}" is the paper\'s version, for study, and goes '
                 "with a table [platform.as_printed]; no other mechanism does"
             )
-            raise PlanError(msg)
-
-    def _check_field(self) -> None:
-        self._check_mechanism()
-        if not _is_length(self.stays) or not 0 <= self.stays < 1:
-            msg = "stays must be a number from 0 to below 1: how much of the noise a place keeps"
-            raise PlanError(msg)
-        if not _is_length(self.shared) or not 0 <= self.shared < 1:
-            msg = (
-                "shared must be a number from 0 to below 1: how much of the noise that a place "
-                "keeps is the same for all trucks of a company"
-            )
-            raise PlanError(msg)
-        lengths = [length for length in self.lengths if _is_length(length) and length > 0]
-        if len(self.lengths) != LEVELS or len(lengths) != LEVELS:
-            msg = f"lengths must be {LEVELS} numbers above 0, in metres"
-            raise PlanError(msg)
-        if not _is_length(self.period_days) or not 1 <= self.period_days <= _LONGEST_PERIOD:
-            msg = f"period_days must be a number of days from 1 to {_LONGEST_PERIOD}"
             raise PlanError(msg)
 
     @cached_property
@@ -225,10 +228,6 @@ class Levels:
     def level(self, metres: float) -> int:
         """What a party sees whose destination is so far away: 0 (near) to 2 (far)."""
         return sum(metres >= limit for limit in self.near)
-
-
-def _is_length(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 _DAY = 86_400.0

@@ -187,7 +187,7 @@ def _secrets(folder: Path, configuration: Configuration, keys: Sequence[bytes]) 
 
     A rotation may have begun, or ended, while it was.
     """
-    names = [CONFIGURATION, CHAIN_KEY, RECOVERY, *configuration.private_files]
+    names = [CONFIGURATION, CHAIN_KEY, RECOVERY, *configuration.private_files(folder)]
     found = {name: (folder / name).read_text("utf-8") for name in names if (folder / name).exists()}
     both = dict.fromkeys([*read_keys(folder / KEY), *keys])
     found[KEY] = "".join(f"{key.hex()}\n" for key in both)

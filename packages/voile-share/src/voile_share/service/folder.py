@@ -13,24 +13,34 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from voile_base.durable import new_private_folder, write_text
-from voile_base.errors import InputError, PlanError, nearest, place_in_toml
+from voile_base.errors import InputError, PlanError
 from voile_base.ondemand import on_demand
+from voile_base.values.toml import toml_document
+from voile_base.values.value import Value, json_schema, read
 from voile_share.platform import Platform, Settings, Vault
 from voile_share.platform.administration import unsealed_secrets
 from voile_share.platform.core import PlatformCore
 from voile_share.protocol import group
 from voile_share.service.mqtt import Broker
 from voile_share.service.on_chain import ChainOptions, check_place, open_on_chain
-from voile_share.service.options import HookOptions, Options, Telemetry
+from voile_share.service.options import (
+    HookOptions,
+    Options,
+    RequestRates,
+    Service,
+    Telemetry,
+    in_folder,
+)
 from voile_share.store import StoreError
 
 if TYPE_CHECKING:
@@ -55,13 +65,13 @@ __all__ = [
     "open_platform",
     "open_store",
     "road_map",
+    "share_schema",
 ]
 
 CONFIGURATION, KEY, STORE, ROADS = "share.toml", "vault.key", "share.db", "roads.json"
 
 _GATHER_SECONDS = 0.02
 """By which a position waits for others before it is worked on (``Platform``)."""
-_TABLES = ("service", "rates", "store", "platform", "mqtt", "chain", "telemetry", "hooks")
 _TEMPLATE = """\
 # A sharing service of Voile. Lines such as "# port = 8080" show defaults; under [store], [mqtt]
 # and [telemetry], which are off by default, examples.
@@ -144,6 +154,42 @@ address = "{address}"
 """
 
 
+class _Store(Value):
+    url: Annotated[str, Field(min_length=1)] | None = None
+    """The address of PostgreSQL."""
+
+
+class _File(Value):
+    """What share.toml may say, table by table."""
+
+    service: Service = Service()
+    rates: RequestRates = RequestRates()
+    store: _Store = _Store()
+    platform: Settings = Settings()
+    mqtt: Broker | None = None
+    chain: ChainOptions | None = None
+    telemetry: Telemetry = Telemetry()
+    hooks: HookOptions = HookOptions()
+
+
+_SECRETS = {
+    ("mqtt", "password"): "put it into a file, and name password_file",
+    ("hooks", "mail_password"): "put it into a file, and name mail_password_file",
+    ("chain", "key"): "it stands in chain.key (voile share chain account)",
+    ("chain", "private_key"): "it stands in chain.key (voile share chain account)",
+}
+"""What people write where others read it, and where it belongs."""
+
+
+def share_schema() -> dict[str, Any]:
+    """The JSON Schema of share.toml, for editors and programs that write one."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **json_schema(_File),
+        "title": "Voile: share.toml, the settings of a sharing service",
+    }
+
+
 @dataclass(frozen=True)
 class Configuration:
     """What share.toml says."""
@@ -161,57 +207,34 @@ class Configuration:
     hooks: HookOptions = field(default_factory=HookOptions)
     """How companies are told of their parcels."""
 
-    @property
-    def private_files(self) -> list[str]:
-        """Names of files in the folder that hold passwords, and that share.toml names."""
-        named = (self.telemetry.metrics_token_file, self.hooks.mail_password_file)
-        own = [one for one in named if one and Path(one).name == one]
-        return own + ([] if self.broker is None else self.broker.files)
+    def private_files(self, folder: Path) -> list[str]:
+        """Names of files in the folder that hold passwords or certificates."""
+        broker = self.broker
+        named = [self.telemetry.metrics_token_file, self.hooks.mail_password_file]
+        named += [] if broker is None else [broker.password_file, broker.ca_file]
+        return [Path(one).name for one in named if one and Path(one).parent == folder]
 
     @classmethod
     def read(cls, folder: Path) -> Configuration:
         """Raises ``PlanError`` where it cannot be; ``InputError`` where it is not there."""
         path = folder / CONFIGURATION
-        try:
-            document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        except FileNotFoundError:
+        if not path.exists():
             msg = f"{folder}: no service was set up here: voile share init {folder}"
-            raise InputError(msg) from None
-        except OSError as error:
-            msg = f"{path}: it cannot be read ({error.strerror})"
-            raise InputError(msg) from None
-        except UnicodeDecodeError:
-            msg = f"{path}: this is not a text in UTF-8; see docs/sharing-service.md"
-            raise PlanError(msg) from None
-        except tomllib.TOMLDecodeError as error:
-            msg = f"{path}: not TOML at {place_in_toml(error)}; see docs/sharing-service.md"
-            raise PlanError(msg) from None
-        try:
-            return cls._of(document, folder)
-        except PlanError as error:
-            msg = f"{path}: {error}"
-            raise PlanError(msg) from None
-
-    @classmethod
-    def _of(cls, document: Mapping[str, Any], folder: Path) -> Configuration:
-        for name, table in document.items():
-            if name not in _TABLES:
-                msg = f"there is no table {name!r}{nearest(name, _TABLES)}"
+            raise InputError(msg)
+        document = toml_document(path, PlanError)
+        for (table, key), remedy in _SECRETS.items():
+            if isinstance(held := document.get(table), Mapping) and key in held:
+                msg = f"{path}: [{table}] takes no {key}: {remedy}"
                 raise PlanError(msg)
-            if not isinstance(table, Mapping):
-                msg = f"{name} must be a table: [{name}]"
-                raise PlanError(msg)
-        service, rates, store, platform, mqtt, chain, telemetry, hooks = (
-            document.get(name, {}) for name in _TABLES
-        )
+        stated: _File = read(_File, document, str(path), PlanError, tables=True)
         return cls(
-            Settings.from_document(platform),
-            Options.from_document(service, rates),
-            _database(store),
-            Broker.from_document(mqtt, folder) if "mqtt" in document else None,
-            ChainOptions.from_document(chain) if "chain" in document else None,
-            Telemetry.from_document(telemetry, folder),
-            HookOptions.from_document(hooks, folder),
+            stated.platform,
+            Options(**vars(stated.service), rates=stated.rates),
+            stated.store.url,
+            None if stated.mqtt is None else in_folder(stated.mqtt, folder),
+            stated.chain,
+            in_folder(stated.telemetry, folder),
+            in_folder(stated.hooks, folder),
         )
 
     def on(self, host: str | None, port: int | None) -> Configuration:
@@ -220,18 +243,6 @@ class Configuration:
         options = options if host is None else replace(options, host=host)
         options = options if port is None else replace(options, port=port)
         return replace(self, options=options)
-
-
-def _database(store: Mapping[str, Any]) -> str | None:
-    for name in store:
-        if name != "url":
-            msg = f"there is no setting {name!r} of the store: only url"
-            raise PlanError(msg)
-    url = store.get("url")
-    if url is not None and not isinstance(url, str):
-        msg = "url of the store must be a text"
-        raise PlanError(msg)
-    return url
 
 
 def create(folder: Path, address: str = Options.address) -> None:

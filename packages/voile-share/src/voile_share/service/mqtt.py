@@ -36,21 +36,24 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from socket import gaierror
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
 
 from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.ondemand import on_demand
+from voile_base.values.value import Real, Says, checked
 from voile_share.ingest import LIVE, IngestError, decode_owntracks_mqtt, device_of_topic
 from voile_share.platform import BusyError
 from voile_share.platform.vault import secret_text
 from voile_share.service.connections import Meter
 from voile_share.service.context import ServiceContext, outcome_of
-from voile_share.service.options import check_known, like
+from voile_share.service.options import Port
 from voile_share.service.problems import Notices
 from voile_share.store import StoreError
 
@@ -72,22 +75,25 @@ else:
 __all__ = ["Broker", "BrokerError", "subscribe"]
 
 
-_MOST_PORT = 65_535
-_MOST_HOURS = 7 * 24.0
+_MOST_HOURS = 7 * 24
 """A device's position is taken for so long (``ingest.LIVE``)."""
-_VERSIONS = ("5", "3.1.1")
-_HEXADECIMAL = set("0123456789abcdef")
+_Company = Annotated[
+    str,
+    Field(pattern=r"^[0-9a-f]{32}$"),
+    Says("the number of a company: 32 hexadecimal digits"),
+]
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class Broker:
     """Where the broker is, and what it is believed; raises ``PlanError``."""
 
     host: str = ""
     """A name or an address; it must be said."""
-    companies: Mapping[str, str] = field(default_factory=dict)
+    companies: Mapping[str, _Company] = field(default_factory=dict)
     """USER of the topics: the number of the company whose devices they are."""
-    port: int = 0
+    port: Port = 0
     """0 takes 8883, or 1883 without TLS."""
     tls: bool = True
     ca_file: str = ""
@@ -98,57 +104,24 @@ class Broker:
     topic: str = "owntracks/+/+"
     client_id: str = "voile-share"
     """The broker keeps messages under this name while the service is away."""
-    version: str = "5"
+    version: Literal["5", "3.1.1"] = "5"
     """Of the protocol: 5 or 3.1.1."""
-    session_hours: float = 24.0
+    session_hours: Annotated[Real, Field(gt=0, le=_MOST_HOURS)] = 24.0
     """For how long the broker keeps them; by version 5 only."""
-    folder: Path = Path()
-    """Where names of files begin."""
 
     def __post_init__(self) -> None:
         _check_host(self.host)
-        if not 0 <= self.port <= _MOST_PORT:
-            msg = f"port of mqtt must be from 0 to {_MOST_PORT}"
-            raise PlanError(msg)
-        if self.version not in _VERSIONS:
-            msg = 'version of mqtt must be "5" or "3.1.1"'
-            raise PlanError(msg)
         levels = self.topic.split("/")
         if len(levels) != 3 or levels[0] != "owntracks" or not all(map(_is_level, levels[1:])):
-            msg = 'topic of mqtt must be like "owntracks/+/+", or "owntracks/USER/+"'
-            raise PlanError(msg)
-        if not 0 < self.session_hours <= _MOST_HOURS:
-            msg = f"session_hours of mqtt must be at most {_MOST_HOURS:.0f}"
+            msg = 'topic must be like "owntracks/+/+", or "owntracks/USER/+"'
             raise PlanError(msg)
         if not self.client_id or not self.client_id.isprintable():
-            msg = "client_id of mqtt must be a name: the broker keeps messages under it"
+            msg = "client_id must be a name: the broker keeps messages under it"
             raise PlanError(msg)
         if self.password_file and not self.user:
-            msg = "mqtt has a password_file and no user"
+            msg = "there is a password_file and no user; name the user"
             raise PlanError(msg)
         _check_companies(self.companies)
-
-    @classmethod
-    def from_document(cls, table: Mapping[str, Any], folder: Path) -> Self:
-        """The broker of the table ``[mqtt]``; raises ``PlanError``."""
-        known = [one.name for one in fields(cls) if one.name != "folder"]
-        chosen: dict[str, Any] = {"folder": folder}
-        for name, value in table.items():
-            if name == "password":
-                msg = "mqtt takes no password here: put it into a file, and name password_file"
-                raise PlanError(msg)
-            check_known(name, known, "setting of mqtt")
-            if name == "companies":
-                chosen[name] = dict(value) if isinstance(value, dict) else {}
-            else:
-                chosen[name] = like(name, value, getattr(cls, name))
-        return cls(**chosen)
-
-    @property
-    def files(self) -> list[str]:
-        """Names of its files that lie in the folder of the service."""
-        named = [one for one in (self.password_file, self.ca_file) if one]
-        return [one for one in named if Path(one).name == one]
 
     @property
     def name(self) -> str:
@@ -175,7 +148,7 @@ class Broker:
         """The password of the user; raises ``InputError``."""
         if not self.password_file:
             return None
-        path = self.folder / self.password_file
+        path = Path(self.password_file)
         lines = secret_text(path, "the password of mqtt").splitlines()
         if not lines or not lines[0]:
             msg = f"{path} must hold the password of mqtt in its first line"
@@ -186,7 +159,7 @@ class Broker:
         """How the broker is told from others; None without TLS.  Raises ``InputError``."""
         if not self.tls:
             return None
-        path = self.folder / self.ca_file if self.ca_file else None
+        path = Path(self.ca_file) if self.ca_file else None
         try:
             context = ssl.create_default_context(cafile=path)
         except (OSError, ValueError) as error:  # of which an SSLError is one
@@ -214,7 +187,7 @@ def _check_host(host: str) -> None:
     except UnicodeError:
         fit = False
     if not fit:
-        msg = "host of mqtt must be the name or the address of the broker"
+        msg = "host must be the name or the address of the broker"
         raise PlanError(msg)
 
 
@@ -227,13 +200,9 @@ def _check_companies(companies: Mapping[str, str]) -> None:
     if not companies:
         msg = '[mqtt.companies] must say whose users are whose: USER = "number of the company"'
         raise PlanError(msg)
-    for user, company in companies.items():
+    for user in companies:
         if user == "+" or "/" in user or not _is_level(user):
             msg = "a user in [mqtt.companies] must be one level of a topic"
-            raise PlanError(msg)
-        fit = isinstance(company, str) and len(company) == 32 and set(company) <= _HEXADECIMAL
-        if not fit:
-            msg = f"the company of user {user!r} must be its number: 32 hexadecimal digits"
             raise PlanError(msg)
 
 

@@ -28,15 +28,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, get_ident
 from time import monotonic
-from typing import Any, Self
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from voile_base.durable import write_text
 from voile_base.errors import InputError, PlanError
+from voile_base.values.value import Real, checked
 from voile_share.chain import (
     AnchorLog,
     Block,
@@ -58,7 +61,6 @@ from voile_share.chain import (
 )
 from voile_share.platform import AccessError, Registrar, Vault
 from voile_share.platform.vault import read_key
-from voile_share.service.options import check_known, like
 from voile_share.store import Directory, StoreError, Truck
 
 __all__ = [
@@ -80,71 +82,56 @@ __all__ = [
 EMBEDDED = "embedded"
 """The ``url`` of a chain in the service's process, for trials: it ends with it."""
 _WEI = 10**18
+_Positive = Annotated[Real, Field(gt=0)]
 _HEADER = re.compile(r"^\[chain\][ \t]*(#.*)?$", re.MULTILINE)
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class ChainOptions:
     """Where the contract is, and what is paid; raises ``PlanError``."""
 
     url: str = ""
     """The node's, such as http://127.0.0.1:8545; or ``EMBEDDED``."""
-    chain: int = 0
+    chain: Annotated[int, Field(ge=0)] = 0
     """The number of the chain."""
     contract: str = ""
     """Its address."""
-    block: int = 0
+    block: Annotated[int, Field(ge=0)] = 0
     """In which it was made."""
-    mode: str = "log"
+    mode: Literal["log", "storage", "anchor"] = "log"
     """``log``, ``storage`` or ``anchor``."""
-    confirmations: int = 1
+    confirmations: Annotated[int, Field(ge=0)] = 1
     """``TransactionTerms.confirmations``: 3 or more on public chains."""
-    patience: float = 60.0
+    patience: _Positive = 60.0
     """``TransactionTerms.patience``: seconds that a report waits for the chain, then is refused."""
-    poll: float = 1.0
+    poll: _Positive = 1.0
     """``TransactionTerms.poll``: seconds."""
-    raise_after: float = 20.0
+    raise_after: _Positive = 20.0
     """``TransactionTerms.raise_after``: seconds."""
-    most_wei_per_gas: int = 0
+    most_wei_per_gas: Annotated[int, Field(ge=0)] = 0
     """Beyond which nothing is paid; 0: no limit."""
     fill: bool = True
     """Whether accounts of trucks are filled from the operator's."""
-    truck_ether: float = 0.05
+    truck_ether: _Positive = 0.05
     """Up to which; it is done when a quarter is left."""
 
     def __post_init__(self) -> None:
-        if self.mode not in list(Mode):
-            msg = f'mode of chain must be "log", "storage" or "anchor", and not {self.mode!r}'
-            raise PlanError(msg)
         if self.url != EMBEDDED and not self.url.startswith(("http://", "https://")):
-            msg = f'url of chain must be that of a node, or "{EMBEDDED}" for a trial'
+            msg = f'url must be that of a node, or "{EMBEDDED}" for a trial'
             raise PlanError(msg)
         if self.is_embedded and (self.contract or self.block or self.chain):
             msg = "an embedded chain begins anew with the service: leave contract out"
             raise PlanError(msg)
         if self.raise_after >= self.patience:
-            msg = "raise_after of chain must be less than patience"
+            msg = "raise_after must be less than patience"
             raise PlanError(msg)
         try:
             self.terms  # noqa: B018 - are checked
             if self.contract:
                 address_of(self.contract)
         except InputError as error:
-            msg = f"chain: {error}"
-            raise PlanError(msg) from None
-
-    @classmethod
-    def from_document(cls, table: Mapping[str, Any]) -> Self:
-        """The options of the table ``[chain]``; raises ``PlanError``."""
-        known = [one.name for one in fields(cls)]
-        chosen: dict[str, Any] = {}
-        for name, value in table.items():
-            if "key" in name:
-                msg = "chain takes no key here: it stands in chain.key (voile share chain account)"
-                raise PlanError(msg)
-            check_known(name, known, "setting of chain")
-            chosen[name] = like(name, value, getattr(cls, name))
-        return cls(**chosen)
+            raise PlanError(str(error)) from None
 
     @property
     def is_embedded(self) -> bool:
@@ -236,7 +223,7 @@ class _ChainFleet(Registrar):
         self._directory = directory
         self._vault = vault
         self._registry = side.registry
-        self._sends = side.options.mode != Mode.ANCHOR
+        self._sends = side.options.mode != "anchor"
         self._log: ChainLog | AnchorLog | None = None
         self._accounts: dict[bytes, ChainSigner] = {}
         self._registered: set[bytes] = set()
@@ -452,7 +439,7 @@ def check_place(folder: Path, options: ChainOptions | None, store: Any) -> None:
 
     That is so where reports went to another log than the one that is chosen now.
     """
-    chained = options is not None and options.mode != Mode.ANCHOR and not options.is_embedded
+    chained = options is not None and options.mode != "anchor" and not options.is_embedded
     mirror = folder / MIRROR
     if mirror.exists() and not chained and not (options and options.is_embedded):
         msg = (
@@ -496,7 +483,7 @@ def open_on_chain(
         side = side_of(folder, options)
     fleet = _ChainFleet(side, store, vault)
     log: ChainLog | AnchorLog
-    if options.mode == Mode.ANCHOR:
+    if options.mode == "anchor":
         log = AnchorLog(
             side.node,
             side.deployment,
