@@ -54,8 +54,7 @@ def test_a_command_that_fails_says_why(jobs: Jobs):
 
 def test_what_is_killed_is_interrupted_and_what_is_cancelled_is_cancelled(jobs: Jobs):
     """A second start for the same purpose is the one at work."""
-    waits = ["share", "truck", "--help"]
-    first = ended(jobs.start("help", waits))
+    first = ended(jobs.start("help", ["inspect", "--help"]))
     assert first.state == "done"
     (first.folder / "ended.json").unlink()
     assert first.state == "interrupted"

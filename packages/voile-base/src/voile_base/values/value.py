@@ -383,7 +383,8 @@ def _marks(annotation: Any) -> tuple[Any, ...]:
 def _choices(kind: Any, place: Place, document: object) -> tuple[str, ...]:
     """The texts that are allowed at a place, where there are but a few."""
     bare = (_bare(one) for one in _declared(kind, place, document))
-    return next((get_args(one) for one in bare if get_origin(one) is Literal), ())
+    choices = next((get_args(one) for one in bare if get_origin(one) is Literal), ())
+    return tuple(one for one in choices if isinstance(one, str))
 
 
 def _place(location: Place, document: object, *, lacks: bool) -> tuple[Place, object]:
