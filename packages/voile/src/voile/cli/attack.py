@@ -18,15 +18,19 @@ from voile_base.terminal import as_json, nodes_option, print_json, progress
 if TYPE_CHECKING:
     from voile.attack import differencing, earlier_releases, registry
     from voile.attack.protocol import AttackOutcome
-    from voile.cli import attack_call, attack_shown, trips
+    from voile.cli import attack_call, attack_shown, audit_table, trips
     from voile.release.release import Release
     from voile.study import single
+    from voile.tabular import auditing, recounting
 else:
     differencing = on_demand("voile.attack.differencing")
     registry = on_demand("voile.attack.registry")
     earlier_releases = on_demand("voile.attack.earlier_releases")
     trips = on_demand("voile.cli.trips")
     single = on_demand("voile.study.single")
+    audit_table = on_demand("voile.cli.audit_table")
+    auditing = on_demand("voile.tabular.auditing")
+    recounting = on_demand("voile.tabular.recounting")
     attack_call = on_demand("voile.cli.attack_call")
     attack_shown = on_demand("voile.cli.attack_shown")
 
@@ -126,6 +130,8 @@ def attack(**options: Any) -> None:
     journalist or a marketer, membership, tracing of rows, and those after sensitive values.
     --attack runs the ones that it names, and no others.
 
+    If NEW holds tables of counts and sums, he works out suppressed cells from published ones.
+
     If NEW shows trips, --roads lets adversaries follow them on a map.
 
     NEW stands before --previous. Where it stands nowhere else, the last name behind --previous is
@@ -134,6 +140,13 @@ def attack(**options: Any) -> None:
     call = attack_call.AttackCall.of(options)
     with progress() as stage:
         stage("reading")
+        if (tables := recounting.released_cells(call.release)) is not None:
+            reason = "the folder does not hold rows, but tables, which are attacked by themselves"
+            call.refuse("previous", "against", "plan", "attack", "roads", "seed", reason=reason)
+            stage("working out suppressed cells")
+            audits = auditing.audit_released(tables, auditing.AuditRules())
+            audit_table.show_audits(audits, as_json=call.as_json, private=False)
+            return
         new = call.read(call.release)
         if call.roads:
             trips.follow(call, new, stage)()

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from voile.release.claims import UnknownClaim
-from voile.release.manifest import DOCUMENT, verified_files
+from voile.release.manifest import DOCUMENT, release_document, verified_files
 from voile.release.recounting import Recount, RecountedClaim, told_breaches
 from voile.release.release import Guarantee
 from voile.table.formats.excel import read_sheets
 from voile.table.opening import open_published, published_rows
 from voile.table.protocol import Engine
 from voile.table.published import PublishedTable
-from voile.tabular.published import TablesRelease, read_cells
+from voile.tabular.published import ReleasedCells, TablesRelease, read_cells
 from voile_base.errors import TableError
 
-__all__ = ["TablesForm"]
+__all__ = ["TablesForm", "released_cells"]
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,8 @@ class TablesForm:
         files = verified_files(document, folder)
         try:
             guarantee = Guarantee.of_document(document["guarantee"], f"{folder / DOCUMENT}")
-            texts = [name for name, kind in document["types"].items() if kind == "text"]
             method, stated = dict(document["method"]), document["rows"]
-            table = _opened(folder, files.names, texts, engine)
+            table = _opened(folder, files.names, document, engine)
             release = TablesRelease(table, method, read_cells(document, table))
         except (KeyError, TypeError, AttributeError, ValueError):
             msg = f"{folder / DOCUMENT}: this does not describe tables of Voile"
@@ -54,11 +53,33 @@ class TablesForm:
         return Recount(folder, files.names, table.rows, claims, others)
 
 
+def released_cells(folder: Path, engine: Engine | str = "auto") -> ReleasedCells | None:
+    """The cells of a folder of tables; None where the folder holds another release.
+
+    Raises ``TableError`` where the folder does not hold what it says, ``RefusedError`` where its
+    files are not those that are listed.
+    """
+    document = release_document(folder)
+    if document.get("form") != "tables":
+        return None
+    files = verified_files(document, folder)
+    try:
+        cells = read_cells(document, _opened(folder, files.names, document, engine))
+    except (KeyError, TypeError, AttributeError, ValueError):
+        msg = f"{folder / DOCUMENT}: this does not describe tables of Voile"
+        raise TableError(msg) from None
+    if cells.faults:
+        msg = f"{folder}: {cells.faults[0]}; ask for the folder as it was published"
+        raise TableError(msg)
+    return cells
+
+
 def _opened(
-    folder: Path, names: tuple[str, ...], texts: list[str], engine: Engine | str
+    folder: Path, names: tuple[str, ...], document: Mapping[str, Any], engine: Engine | str
 ) -> PublishedTable:
     """The rows of the file; of a workbook, those of all sheets."""
     (name,) = names
     if name.endswith(".xlsx"):
         return published_rows(read_sheets(folder / name))
+    texts = [column for column, kind in document["types"].items() if kind == "text"]
     return open_published(folder, texts, names, engine)
