@@ -215,3 +215,41 @@ def test_no_module_draws_randomness_elsewhere(trees: Mapping[Path, ast.Module]) 
                 or (name == "attribute random" and "Categories" not in ast.unparse(node))
             ]
     assert set(doors) == {"voile_base/randomness.py"}
+
+
+_SYSTEM_MODULES = {"fcntl", "resource", "pwd", "grp", "termios", "msvcrt", "psutil", "winreg"}
+_SYSTEM_NAMES = {
+    "sched_getaffinity", "fork", "geteuid", "getuid", "O_NOFOLLOW", "O_DIRECTORY", "setsid",
+    "killpg", "getrlimit", "setrlimit", "pthread_sigmask", "SIGKILL", "SIGHUP", "SIGALRM",
+    "SIGUSR1", "sysconf", "statvfs", "mkfifo",
+}  # fmt: skip
+_SYSTEM_KEYWORDS = {"pass_fds", "preexec_fn", "start_new_session"}
+
+
+def system_calls_of(text: str) -> Iterator[str]:
+    """The names in a module that not every operating system has."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from {one.name.partition(".")[0] for one in node.names} & _SYSTEM_MODULES
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from {node.module.partition(".")[0]} & _SYSTEM_MODULES
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield from {node.attr} & _SYSTEM_NAMES if node.value.id in {"os", "signal"} else ()
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield from {node.arg} & _SYSTEM_KEYWORDS
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from {p for p in ("/proc/", "/sys/fs/") if node.value.startswith(p)}
+
+
+def test_what_systems_differ_in_stands_in_one_module() -> None:
+    """Calls that Windows or macOS lack are made in ``voile_base.operating_system`` alone."""
+    found = {}
+    for file in sorted(ROOT.glob("packages/*/src/**/*.py")):
+        if "voile_testing" not in file.parts and (
+            names := sorted(set(system_calls_of(file.read_text(encoding="utf-8"))))
+        ):
+            found[file.name] = names
+    assert "fcntl" not in found.pop("operating_system.py")  # asked for where it is there
+    assert not found
+    planted = "import fcntl\nos.sched_getaffinity(0)\nrun(x, pass_fds=(1,))\nPath('/proc/stat')"
+    assert len(list(system_calls_of(planted))) == 4

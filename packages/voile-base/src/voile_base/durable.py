@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from voile_base.errors import InputError
+from voile_base.operating_system import sync
 
 __all__ = [
     "appearing",
@@ -26,15 +27,6 @@ __all__ = [
     "sync",
     "write_text",
 ]
-
-
-def sync(path: Path) -> None:
-    """Wait until a file's content, or the names in a folder, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_text(path: Path, text: str, *, private: bool = False, replacing: bool = True) -> None:
@@ -89,7 +81,7 @@ def replace_private_file(path: Path, text: str, mode: int = 0o600) -> None:
         unfinished = Path(name)
         _flush(descriptor, text)
         unfinished.chmod(mode)
-        unfinished.rename(path)
+        unfinished.replace(path)
         sync(path.absolute().parent)
     except OSError as error:
         msg = f"{path}: it cannot be written ({error.strerror or 'input or output error'})"

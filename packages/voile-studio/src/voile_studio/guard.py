@@ -18,7 +18,6 @@ another user than ours, or than the superuser, is none of a browser that we open
 from __future__ import annotations
 
 import hmac
-import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -28,12 +27,12 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, quote
 
+from voile_base.operating_system import TCP_SOCKETS, user
 from voile_base.randomness import Randomness
 
 __all__ = ["HEADERS", "REPORT_POLICY", "Guard", "owner_of", "stranger"]
 
 
-_TABLE = Path("/proc/net/tcp")
 _LOOPBACK = "127."
 _SUPERUSER = 0
 
@@ -43,10 +42,12 @@ def stranger(client: tuple[str, int] | None, server: tuple[str, int] | None) -> 
     if client is None or server is None or not client[0].startswith(_LOOPBACK):
         return False
     owner = owner_of(client, server)
-    return owner is not None and owner not in {_SUPERUSER, os.geteuid()}
+    return owner is not None and owner not in {_SUPERUSER, user()}
 
 
-def owner_of(client: tuple[str, int], server: tuple[str, int], table: Path = _TABLE) -> int | None:
+def owner_of(
+    client: tuple[str, int], server: tuple[str, int], table: Path = TCP_SOCKETS
+) -> int | None:
     """The user id of the client's socket; None where the system does not say."""
     ends = [_written(client), _written(server)]
     try:

@@ -15,7 +15,6 @@ Voile either leaves nothing or goes on where it was.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from voile_base.durable import replace_private_file, write_text
+from voile_base.operating_system import lock, start_holding
 
 __all__ = ["Job", "Jobs", "State", "told_as_command"]
 
@@ -129,8 +129,8 @@ class Job:
 
     def _runs(self) -> bool:
         try:
-            with (self.folder / "lock").open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            with (self.folder / "lock").open() as held:
+                lock(held, shared=True, wait=False)
         except BlockingIOError:
             return True
         except OSError:
@@ -201,14 +201,14 @@ class Jobs:
             before()
             folder = self._new_folder()
             said = {"purpose": purpose, "about": about, "arguments": list(arguments)}
-            with (folder / "lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            with (folder / "lock").open("w") as held:
+                lock(held)
                 replace_private_file(folder / "job.json", json.dumps(said))
-                child = self._spawn(folder, lock.fileno())
+                child, lasting = self._spawn(folder, held.fileno())
             with contextlib.suppress(OSError):  # it runs, and only cannot be cancelled
                 write_text(folder / "pid", str(child.pid), private=True)
             # It waits, so that no ended process is left behind, and ends with the server.
-            threading.Thread(target=child.wait, daemon=True).start()
+            threading.Thread(target=_await, args=(child, lasting), daemon=True).start()
             return Job(folder)
 
     @contextlib.contextmanager
@@ -216,28 +216,27 @@ class Jobs:
         """While nobody else starts a command: no other tab, and no other server on the project."""
         with self._starting:
             self._folder.mkdir(exist_ok=True, parents=True, mode=_PRIVATE)
-            with (self._folder / "starting").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            with (self._folder / "starting").open("w") as held:
+                lock(held)
                 yield
 
-    def _spawn(self, folder: Path, lock: int) -> subprocess.Popen[bytes]:
+    def _spawn(self, folder: Path, held: int) -> tuple[subprocess.Popen[bytes], int | None]:
         command = [sys.executable, "-m", "voile.cli.job", str(folder.resolve())]
         with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
-            return subprocess.Popen(  # noqa: S603 - this interpreter, and a folder of ours
-                command,
-                cwd=self._start,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                pass_fds=(lock,),
-                start_new_session=True,
-            )
+            return start_holding(command, held, self._start, out, err)
 
     def _new_folder(self) -> Path:
         number = 1 + max((number for number, _ in self._numbers()), default=0)
         folder = self._folder / f"{number:04}"
         folder.mkdir(mode=_PRIVATE)
         return folder
+
+
+def _await(child: subprocess.Popen[bytes], lasting: int | None) -> None:
+    """Until a process ends; then its lock ends, where it could not hold it itself."""
+    child.wait()
+    if lasting is not None:
+        os.close(lasting)
 
 
 def _begun(folder: Path) -> bool:

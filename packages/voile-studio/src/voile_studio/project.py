@@ -30,7 +30,6 @@ What publishing will cost the ledger, told before it is spent.
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,6 +42,7 @@ from voile.schema.budget import BudgetPlan
 from voile.schema.plan import Plan
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError
+from voile_base.operating_system import is_user
 from voile_studio.jobs import Job, Jobs
 
 __all__ = [
@@ -263,7 +263,7 @@ def _ours(folder: Path) -> bool:
     """Whether a folder is a project that nobody but its owner, who we are, can have written."""
     try:
         found = folder.lstat()
-        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        ours = stat.S_ISDIR(found.st_mode) and is_user(found.st_uid)
         return ours and not found.st_mode & _OTHERS and bool(_source_of(folder))
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -26,7 +26,6 @@ Times of arrival, fitted by a company whose trucks hold their keys.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,6 +40,7 @@ import httpx2 as httpx
 
 from voile_base.durable import new_private_folder, replace_private_file, write_text
 from voile_base.errors import InputError
+from voile_base.operating_system import lock
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.arrival import ArrivalTable, LeftOut, left_out
@@ -255,8 +255,7 @@ def carrier_folder(folder: Path, client: httpx.Client | None = None) -> Iterator
         raise InputError(msg)
     terms = json.loads(secret_text(folder / _TERMS, "the carrier's file"))
     with ExitStack() as stack:
-        lock = stack.enter_context((folder / _LOCK).open("rb"))
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock(stack.enter_context((folder / _LOCK).open("rb")))
         if client is None:
             client = httpx.Client(base_url=terms["platform"], timeout=_SECONDS)
             stack.callback(client.close)

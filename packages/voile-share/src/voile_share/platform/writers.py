@@ -38,12 +38,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from queue import Empty, Full, Queue
 from threading import Thread
 
 from voile_base.errors import InputError
+from voile_base.operating_system import quiet_interrupts
 from voile_share.platform.core import BusyError
 from voile_share.platform.writing import Draft, Writer, Written
 from voile_share.store import Appended, Entry, ReportLog
@@ -308,14 +308,9 @@ class _WorkerProcess:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_write, args=(writer, theirs), daemon=True)
-        # Ctrl+C reaches all processes of a terminal; this one ends with the one that began it.  The
-        # tracker of resources comes first, since its beginning would unblock the signal.
-        resource_tracker.ensure_running()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        # Ctrl+C reaches all processes of a terminal; this one ends with the one that began it.
+        with quiet_interrupts():
             self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self._is_ready = False
 

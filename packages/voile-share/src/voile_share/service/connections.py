@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -47,6 +46,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from voile_base.operating_system import let_open_files
 from voile_share.service.options import Options, Rate
 from voile_share.service.problems import document_of
 
@@ -167,14 +167,9 @@ def within_files(options: Options, tell: Callable[[str], None]) -> Options:
     The limit of this process is raised as far as it may be; what it leaves is told where that is
     less than was chosen.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = options.most_connections + _OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-        soft = most
-    room = wanted if soft == resource.RLIM_INFINITY else soft
-    connections = max(_LEAST_CONNECTIONS, min(wanted, room) - _OTHER_FILES)
+    room = let_open_files(wanted)
+    connections = max(_LEAST_CONNECTIONS, room - _OTHER_FILES)
     feeds = min(options.most_feeds, int(_SHARE_OF_FEEDS * connections))
     if (connections, feeds) != (options.most_connections, options.most_feeds):
         tell(

@@ -11,7 +11,6 @@ The folder appears whole or not at all, readable by its owner only.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from pydantic import Field
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError, PlanError
 from voile_base.ondemand import on_demand
+from voile_base.operating_system import lock
 from voile_base.values.toml import toml_document
 from voile_base.values.value import Value, json_schema, read
 from voile_share.platform import Platform, Settings, Vault
@@ -285,7 +285,7 @@ def alone(folder: Path, configuration: Configuration) -> Iterator[None]:
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
         except BlockingIOError:
             msg = f"{folder}: a service runs on this folder already; stop it first"
             raise InputError(msg) from None

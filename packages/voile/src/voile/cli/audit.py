@@ -122,7 +122,7 @@ def audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     The folder holds audit.json, which was computed with the private original and must stay private,
     and in `released` a copy of what was judged, for `voile check` and `voile sign`.
     """
-    with suppress(OSError, AttributeError):  # where the library is another
+    with suppress(OSError, AttributeError, TypeError):  # where the library is another
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
     with progress() as stage:
         inquiry = examine.Inquiry(targets, names_of(attacks), names_of(first))

@@ -34,7 +34,6 @@ A point that cannot be is a finding and no error; only an interruption ends a gr
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import pickle
@@ -85,6 +84,7 @@ from voile_base.errors import (
     place_of_fault,
     says_out_of_memory,
 )
+from voile_base.operating_system import cores, lock
 from voile_base.randomness import Randomness
 
 __all__ = [
@@ -113,11 +113,6 @@ _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NU
 
 _work: WorkerTask | None = None
 """What this process was started for."""
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def _in_processes(
@@ -345,13 +340,13 @@ def locked(folder: Path) -> Iterator[Path]:
     """
     try:
         folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
-        lock = (folder / "lock").open("w")
+        held = (folder / "lock").open("w")
     except OSError as error:
         msg = f"{folder}: the folder cannot be used ({error.strerror}); choose another --out"
         raise InputError(msg) from None
-    with lock:
+    with held:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(held, wait=False)
         except OSError:
             msg = f"{folder}: another process is at work on this comparison; wait for it"
             raise InputError(msg) from None

@@ -12,7 +12,6 @@ How much memory this process may still take, as the machine and its limits have 
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from voile_base.errors import InputError, TableError
 from voile_base.ondemand import on_demand
+from voile_base.operating_system import available_memory
 from voile_base.registry import Registry
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ else:
 __all__ = [
     "AUTO",
     "ENGINES",
-    "available_memory",
     "engine_for",
     "engine_of",
     "is_of_duckdb",
@@ -50,40 +49,6 @@ def is_of_spark(frame: Any) -> bool:
     """Whether something is a data frame of Spark."""
     kind = type(frame)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.")
-
-
-_KIBIBYTE = 1 << 10
-_GROUP = Path("/sys/fs/cgroup")
-_UNLIMITED = 1 << 60
-
-
-def available_memory() -> int:
-    """Bytes: what the machine has free, its control group allows and the process may map."""
-    return min(_of_machine(), _of_group(), _of_process())
-
-
-def _of_machine() -> int:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return _UNLIMITED
-    found = [line.split() for line in lines if line.startswith("MemAvailable:")]
-    return int(found[0][1]) * _KIBIBYTE if found else _UNLIMITED
-
-
-def _of_group() -> int:
-    try:
-        limit = (_GROUP / "memory.max").read_text().strip()
-        taken = int((_GROUP / "memory.current").read_text())
-    except (OSError, ValueError):
-        return _UNLIMITED
-    return max(int(limit) - taken, 0) if limit.isdigit() else _UNLIMITED
-
-
-def _of_process() -> int:
-    limits = [resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
-    limited = [limit for limit in limits if limit != resource.RLIM_INFINITY]
-    return min(limited, default=_UNLIMITED)
 
 
 ENGINES: Registry[Engine] = Registry(

@@ -18,7 +18,6 @@ Files of a table that somebody may write to while they are read.
 from __future__ import annotations
 
 import errno
-import fcntl
 import io
 import os
 import re
@@ -36,6 +35,7 @@ from voile.table.arrays import polars_type, series_of
 from voile.table.formats.registry import Format, format_named
 from voile_base.durable import sync
 from voile_base.errors import InputError, TableError
+from voile_base.operating_system import lock, open_without_links
 
 __all__ = [
     "MOST_CATEGORIES",
@@ -183,11 +183,11 @@ class SpillFolder:
 def _locked(folder: Path, how: int) -> int | None:
     """The lock of a folder, held while its descriptor is open; None where it is not to be had."""
     try:
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | how | os.O_NOFOLLOW, 0o600)
+        descriptor = open_without_links(folder / _LOCK, os.O_RDWR | how)
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor, wait=False)
     except OSError:
         os.close(descriptor)
         return None

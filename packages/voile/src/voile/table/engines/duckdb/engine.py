@@ -27,7 +27,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.table.arrays import logical_type
-from voile.table.engines import available_memory, is_of_duckdb
+from voile.table.engines import is_of_duckdb
 from voile.table.engines.duckdb.columns import (
     Stored,
     identifier,
@@ -50,6 +50,7 @@ from voile.table.reading import (
     read_frame,
 )
 from voile_base.errors import InputError
+from voile_base.operating_system import available_memory
 
 __all__ = ["DuckDBEngine", "DuckDBSource"]
 
