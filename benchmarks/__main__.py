@@ -7,69 +7,18 @@ import importlib
 import sys
 
 from benchmarks.data import NotHereError
-from benchmarks.record import environment, print_measurement, save, write_report
-
-NAMES = (
-    "kernel_speed",
-    "engines",
-    "engines_same",
-    "engines_grown",
-    "engines_memory",
-    "engines_lost",
-    "engines_driver",
-    "static_speed",
-    "incremental_speed",
-    "naive_baseline",
-    "publish_process",
-    "audit_process",
-    "query_error",
-    "widening",
-    "waiting",
-    "generalization",
-    "generalization_series",
-    "many_columns",
-    "dp_generalization",
-    "dp_synthesis",
-    "peers",
-    "league",
-    "noise",
-    "parcel_experiments",
-    "real_parcels",
-    "packing",
-    "ranking",
-    "ranking_tables",
-    "ranking_process",
-    "ranking_twice",
-    "shuffle",
-    "study_grid",
-    "studio",
-    "shuffle_process",
-    "trucks",
-    "trucks_days",
-    "trucks_dense",
-    "trucks_fields",
-    "trucks_filtered",
-    "trucks_fleet",
-    "trucks_laws",
-    "trucks_pictures",
-    "trucks_speed",
-    "trucks_worldwide",
-    "sharing_protocol",
-    "sharing_arrival",
-    "sharing_arrival_tours",
-    "sharing_arrival_roads",
-    "sharing_ingest",
-    "sharing_tenants",
-    "sharing_overload",
-    "sharing_standing",
-    "sharing_places",
-    "sharing_gas",
-    "papers.bin_packing",
-    "papers.trajectories",
-    "papers.incremental_ke",
-    "papers.k_arq",
-    "papers.m_shuffle",
+from benchmarks.record import (
+    ANSWERED,
+    SUBJECTS,
+    environment,
+    print_measurement,
+    recorded,
+    save,
+    section,
+    write_report,
 )
+
+NAMES = tuple(name for names in SUBJECTS.values() for name in names if name not in ANSWERED)
 
 
 def main() -> None:
@@ -80,7 +29,16 @@ def main() -> None:
     parser.add_argument(
         "--report", action="store_true", help="write RESULTS.md from results.jsonl, and run nothing"
     )
+    parser.add_argument(
+        "--show", metavar="NAME", help="print what was recorded last, with its tables; run nothing"
+    )
     arguments = parser.parse_args()
+    if arguments.show:
+        records = {record["name"]: record for record in recorded()}
+        if arguments.show not in records:
+            parser.error(f"nothing is recorded of {arguments.show} (known: {', '.join(records)})")
+        print("\n".join(section(records[arguments.show])))
+        return
     if arguments.report:
         write_report()
         return

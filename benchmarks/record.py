@@ -7,23 +7,96 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "ANSWERED",
+    "SUBJECTS",
     "Measurement",
     "Table",
     "Target",
     "environment",
     "print_measurement",
+    "recorded",
     "save",
+    "section",
     "write_report",
 ]
 
 HERE = Path(__file__).parent
+
+SUBJECTS = {
+    "Methods for tables": (
+        "generalization",
+        "generalization_series",
+        "many_columns",
+        "query_error",
+        "static_speed",
+        "incremental_speed",
+        "naive_baseline",
+        "widening",
+        "waiting",
+        "shuffle",
+        "ranking",
+        "ranking_tables",
+        "ranking_process",
+        "ranking_twice",
+    ),
+    "Differential privacy": ("dp_generalization", "dp_synthesis", "noise"),
+    "Evidence": ("audit_process", "league", "study_grid"),
+    "Whole processes, engines and Studio": (
+        "kernel_speed",
+        "publish_process",
+        "shuffle_process",
+        "peers",
+        "engines",
+        "engines_same",
+        "engines_grown",
+        "engines_memory",
+        "engines_lost",
+        "engines_driver",
+        "studio",
+    ),
+    "Parcels and packing": ("parcel_experiments", "real_parcels", "packing"),
+    "Positions of trucks": (
+        "trucks",
+        "trucks_days",
+        "trucks_dense",
+        "trucks_fields",
+        "trucks_filtered",
+        "trucks_fleet",
+        "trucks_worldwide",
+        "trucks_laws",
+        "trucks_speed",
+        "trucks_pictures",
+    ),
+    "The sharing service": (
+        "sharing_protocol",
+        "sharing_ingest",
+        "sharing_overload",
+        "sharing_tenants",
+        "sharing_gas",
+        "sharing_standing",
+        "sharing_places",
+        "sharing_arrival",
+        "sharing_arrival_tours",
+        "sharing_arrival_roads",
+    ),
+    "Figures of the papers": (
+        "papers.bin_packing",
+        "papers.incremental_ke",
+        "papers.k_arq",
+        "papers.m_shuffle",
+        "papers.trajectories",
+    ),
+}
+"""Benchmarks by what they are about, in the order in which they run."""
+ANSWERED = ("kernel_speed", "engines_driver", "widening", "waiting", "trucks_filtered")
+"""Whose question is answered for good: their modules stand in their commits alone."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +173,20 @@ def _machine() -> str:
 
 
 def print_measurement(name: str, measurement: Measurement) -> None:
-    """Print a result as it will stand in the file."""
-    print("\n".join(_section({"name": name, **asdict(measurement)})), flush=True)
+    """Print a result with its tables."""
+    print("\n".join(section({"name": name, **asdict(measurement)})), flush=True)
+
+
+def recorded(folder: Path = HERE) -> list[dict[str, Any]]:
+    """The last result of each benchmark; none where nothing was recorded."""
+    log = folder / "results.jsonl"
+    return list(map(json.loads, log.read_text("utf-8").splitlines())) if log.exists() else []
 
 
 def save(name: str, where: dict[str, str], measurement: Measurement, folder: Path = HERE) -> None:
     """Put one result in the place of the former one of that name, and write the report again."""
     log = folder / "results.jsonl"
-    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    records = {record["name"]: record for record in map(json.loads, lines)}
+    records = {record["name"]: record for record in recorded(folder)}
     records[name] = json.loads(json.dumps({"name": name, **where, **asdict(measurement)}))
     ordered = [records[key] for key in sorted(records)]
     log.write_text("".join(json.dumps(record) + "\n" for record in ordered), encoding="utf-8")
@@ -117,38 +195,52 @@ def save(name: str, where: dict[str, str], measurement: Measurement, folder: Pat
 
 def write_report(folder: Path = HERE) -> None:
     """Write ``RESULTS.md`` from ``results.jsonl``, as after two branches recorded results."""
-    lines = (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
-    (folder / "RESULTS.md").write_text("\n".join(_report(list(map(json.loads, lines)))), "utf-8")
+    records = {record["name"]: record for record in recorded(folder)}
+    (folder / "RESULTS.md").write_text("\n".join(_report(records)), "utf-8")
 
 
-def _report(records: Sequence[dict[str, Any]]) -> Iterable[str]:
+def _report(records: Mapping[str, dict[str, Any]]) -> Iterable[str]:
+    """The page: by subject, what was asked, what came out, and each target that was missed."""
+    targets = [target for record in records.values() for target in record["targets"]]
+    missed = [target for target in targets if not target["reached"]]
     yield "# Results"
     yield ""
-    yield "Written by `python -m benchmarks` (`make bench`) from `results.jsonl`; do not edit."
-    yield "`-dirty` means that the checkout differed from the commit."
-    yield ""
-    targets = [(record, target) for record in records for target in record["targets"]]
-    yield from _table(
-        ("benchmark", "what", "must reach", "got", "reached"),
-        [
-            (record["name"], t["what"], t["must"], t["got"], "yes" if t["reached"] else "**no**")
-            for record, t in targets
-        ],
-    )
-    yield ""
-    fields = ("name", "date", "commit", "machine", "versions", "data", "seeds", "protocol")
-    yield from _table(
-        ("benchmark", *fields[1:], "found"),
-        [[record[field] for field in (*fields, "answer")] for record in records],
-    )
-    for record in records:
-        yield ""
-        yield from _section(record)
+    yield "Written by `python -m benchmarks` (`make bench`) from `results.jsonl`, which has data,"
+    yield "seeds, protocol, machine and all tables; `python -m benchmarks --show NAME` prints them."
+    yield f"Of {len(targets)} targets {len(targets) - len(missed)} are reached. `-dirty` means that"
+    yield "the checkout differed from the commit."
+    others = tuple(sorted(records.keys() - {one for names in SUBJECTS.values() for one in names}))
+    for subject, names in {**SUBJECTS, "Others": others}.items():
+        found = [records[name] for name in names if name in records]
+        if found:
+            yield ""
+            yield f"## {subject}"
+        for record in found:
+            yield ""
+            yield from _entry(record)
     yield ""
 
 
-def _section(record: dict[str, Any]) -> Iterable[str]:
+def _entry(record: dict[str, Any]) -> Iterable[str]:
+    """One benchmark on the page."""
+    answered = "; answered, its code stands there" if record["name"] in ANSWERED else ""
+    reached = sum(target["reached"] for target in record["targets"])
+    yield f"### {record['name']}"
+    yield ""
+    yield f"*{record['question']}* {record['answer']}"
+    count = f"; {reached} of {len(record['targets'])} targets reached" if record["targets"] else ""
+    yield f"({record['date']}, {record['commit']}{answered}{count}.)"
+    for target in record["targets"]:
+        if not target["reached"]:
+            yield f"- **Missed**: {target['what']}: {target['got']}; target: {target['must']}."
+
+
+def section(record: dict[str, Any]) -> Iterable[str]:
+    """All of one result: where it ran, what came out, and its tables."""
     yield f"## {record['name']}"
+    for key in ("date", "commit", "machine", "versions", "data", "seeds", "protocol"):
+        if key in record:
+            yield f"- {key}: {record[key]}"
     yield ""
     yield record["question"]
     yield ""

@@ -124,9 +124,22 @@ def test_running_one_benchmark_again_keeps_the_others(tmp_path, measurement):
     report = (tmp_path / "RESULTS.md").read_text()
     assert "second" in report
     assert "first" not in report
-    assert report.count("\n## ") == 2
-    assert "b\\|c" in report
-    assert "**no**" in report
+    assert report.count("\n### ") == 2
+    assert report.count("- **Missed**: x: 2; target: 1.") == 2
+    assert "Of 2 targets 0 are reached." in report
+    assert any("b\\|c" in line for line in record.section(record.recorded(tmp_path)[0]))
+
+
+def test_each_benchmark_is_a_module_or_was_answered():
+    """And every record of the project has its place on the page, which a person can read."""
+    named = [name for names in record.SUBJECTS.values() for name in names]
+    assert len(named) == len(set(named))
+    assert {one["name"] for one in record.recorded()} <= set(named)
+    for name in named:
+        module = record.HERE / f"{name.replace('.', '/')}.py"
+        assert module.exists() != (name in record.ANSWERED), name
+    page = (record.HERE / "RESULTS.md").read_text()
+    assert len(page.split()) < 8_000
 
 
 def test_the_environment_names_no_place():
