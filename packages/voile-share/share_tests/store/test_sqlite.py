@@ -19,7 +19,7 @@ from share_tests.store.contract import COMPANY, TRUCK, StoreContract, device, li
 from share_tests.store.processes import raced
 from share_tests.store.reports import all_reports, audited, chain, next_entry, number_of
 from voile_base.errors import InputError
-from voile_share.store import Appended, Mail, SQLiteStore, StoreError, TrackingLink
+from voile_share.store import Appended, Mail, SQLiteStore, StoreError
 from voile_share.store import schema as schemas
 from voile_share.store import sqlite as engine
 
@@ -137,66 +137,6 @@ def test_a_migration_is_whole_or_not_at_all(path, monkeypatch):
             assert list(store.append(chain(1, 2))) == [Appended.KNOWN, Appended.NEW]
     with pytest.raises(InputError, match="update Voile"):
         SQLiteStore.open(path)
-
-
-def test_trucks_of_older_formats_hold_their_keys_as_before(path, monkeypatch):
-    """What was concluded from secrets that are not there is kept, as far as it is known."""
-    with monkeypatch.context() as patched:
-        patched.setattr(schemas, "_FORMATS", schemas._FORMATS[:2])
-        patched.setattr(engine, "FORMAT", 2)
-        SQLiteStore.open(path).close()
-    rows = {bytes([n]) * 16: (secrets, None) for n, secrets in enumerate((b"sealed", None))}
-    with closing(sqlite3.connect(path)) as raw, raw:
-        raw.execute("INSERT INTO companies (company, name, created) VALUES ('c', 'C', 0)")
-        raw.executemany(
-            "INSERT INTO trucks (truck, company, card, created, secrets, retired)"
-            " VALUES (?, 'c', X'00', 0, ?, ?)",
-            [(truck, *values) for truck, values in rows.items()],
-        )
-    with closing(SQLiteStore.open(path)) as store:
-        assert [one.own_keys for one in store.trucks()] == [False, True]
-        for one in store.trucks():
-            store.retire_truck(one.truck, 1.0)
-        assert [one.own_keys for one in store.trucks()] == [False, True]
-
-
-def test_links_of_older_formats_stay_as_they_were(path, monkeypatch):
-    """A link to a truck keeps its number, its order, its times and its mails; its company is known.
-
-    One that follows a parcel can be added beside them.
-    """
-    with monkeypatch.context() as patched:
-        patched.setattr(schemas, "_FORMATS", schemas._FORMATS[:4])
-        patched.setattr(engine, "FORMAT", 4)
-        SQLiteStore.open(path).close()
-    rows = [(bytes([n]) * 32, 10.0 + n, 99.0, None if n else 50.0, n) for n in (3, 0, 2)]
-    with closing(sqlite3.connect(path)) as raw, raw:
-        raw.execute("INSERT INTO companies (company, name, created) VALUES ('c', 'C', 0)")
-        raw.execute(
-            "INSERT INTO trucks (truck, company, card, created) VALUES (X'01', 'c', X'00', 0)"
-        )
-        raw.executemany(
-            "INSERT INTO links (hash, truck, created, expires, revoked, mails)"
-            " VALUES (?, X'01', ?, ?, ?, ?)",
-            rows,
-        )
-    with closing(SQLiteStore.open(path)) as store:
-        links = store.links(b"\x01")
-        assert [(one.hash, one.created, one.expires, one.revoked) for one in links] == [
-            row[:4] for row in rows
-        ]
-        assert {one.company for one in links} == {"c"}
-        assert not any(one.follows_parcel for one in links)
-        new = TrackingLink(b"n" * 32, None, 1.0, 2.0, company="c", follows_parcel=True)
-        store.add_link(new)
-        assert store.links_of("c")[-1] == new
-    with closing(sqlite3.connect(path)) as raw:
-        assert raw.execute("SELECT mails FROM links ORDER BY seq").fetchall() == [
-            (3,),
-            (0,),
-            (2,),
-            (0,),
-        ]
 
 
 def test_a_store_in_use_by_another_process(path):

@@ -1,9 +1,10 @@
 """Kill who upgrades a store, at every statement: ``python upgrading.py WHERE [KILLS]``.
 
 WHERE is a folder, for stores in SQLite, or the address of a database in PostgreSQL whose schemas
-may be made and dropped.  Each store begins in an earlier format, with a row in each table that it
-had; a process opens it and is ended by SIGKILL before its n-th statement, for all n, until one gets
-through.  After each kill the format is looked at, and then the store is opened and looked through.
+may be made and dropped.  Today's format is the first, so two later ones are made up (``LATER``).
+Each store begins in an earlier format, with rows in its tables; a process opens it and is ended by
+SIGKILL before its n-th statement, for all n, until one gets through.  After each kill the format is
+looked at, and then the store is opened and looked through.
 With KILLS only every so many-th statement is hit.  Prints counts as JSON, and what went wrong.
 """
 
@@ -18,7 +19,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -32,7 +33,8 @@ LINK, TRUCK = token_hash("a link"), number_of(1)
 STATEMENTS = (
     "INSERT INTO companies (company, name, created) VALUES ('c', 'C', 0)",
     "INSERT INTO trucks (truck, company, card, secrets, created) VALUES (?, 'c', ?, ?, 0)",
-    "INSERT INTO links (hash, truck, created, expires) VALUES (?, ?, 0, 10)",
+    "INSERT INTO links (hash, truck, company, created, expires, follows_parcel, mails) "
+    "VALUES (?, ?, 'c', 0, 10, 0, 0)",
     "INSERT INTO parcels (truck, parcel, sender, receiver, created) VALUES (?, ?, ?, ?, 0)",
     "INSERT INTO states (truck, state) VALUES (?, ?)",
     "INSERT INTO mail (truck, digest, message, received) VALUES (?, ?, ?, 0)",
@@ -46,22 +48,25 @@ VALUES = (
     (TRUCK, b"digest", b"message"),
 )
 ENTRIES = chain(1, 2)
+T = TypeVar("T")
 
 
-_LINKS_BY_COMPANY = 5
-"""The format since which a link has a company, too."""
-
-
-def rows_of(number: int) -> list[tuple[str, tuple[object, ...]]]:
-    """A row for each table, as a format has them."""
-    rows = list(zip(STATEMENTS, VALUES, strict=True))
-    if number < _LINKS_BY_COMPANY:
-        return rows
-    of_company = (
-        "INSERT INTO links (hash, truck, company, created, expires, follows_parcel, mails) "
-        "VALUES (?, ?, 'c', 0, 10, 0, 0)"
-    )
-    return [(of_company if "INTO links" in one else one, values) for one, values in rows]
+LATER = (
+    (
+        "ALTER TABLE links ADD COLUMN later {whole} NOT NULL DEFAULT 0",
+        "UPDATE links SET later = 1",
+        "CREATE TABLE hauled ({seq}, parcel {bytes} NOT NULL) {table}",
+        "INSERT INTO hauled (parcel) SELECT parcel FROM parcels",
+        "CREATE INDEX hauled_parcels ON hauled (parcel)",
+    ),
+    (
+        "CREATE TABLE latest (parcel {bytes} NOT NULL PRIMARY KEY) {clustered}",
+        "INSERT INTO latest (parcel) SELECT parcel FROM hauled",
+        "DROP TABLE hauled",
+    ),
+)
+"""Statements that lead to formats of a Voile to come."""
+LAST = schema.FORMAT + len(LATER)
 
 
 def is_whole(store: Any) -> bool:
@@ -79,18 +84,18 @@ def is_whole(store: Any) -> bool:
     )
 
 
-def at_format(number: int, work: Callable[[], None]) -> None:
-    """Do something as the Voile of a format would have."""
+def at_format(number: int, work: Callable[[], T]) -> T:
+    """Do something as the Voile of a format does, today's or one to come."""
     formats, format_ = schema._FORMATS, schema.FORMAT
-    engines = (schema, sqlite_engine, postgres_engine)
-    schema._FORMATS = formats[:number]
-    for module in engines:
+    modules = (schema, sqlite_engine, postgres_engine)
+    schema._FORMATS = (*formats, *LATER)[:number]
+    for module in modules:
         module.FORMAT = number
     try:
-        work()
+        return work()
     finally:
         schema._FORMATS = formats
-        for module in engines:
+        for module in modules:
             module.FORMAT = format_
 
 
@@ -137,7 +142,7 @@ class Files:
 
         at_format(number, work)
         with closing(sqlite3.connect(path)) as raw, raw:
-            for statement, values in rows_of(number):
+            for statement, values in zip(STATEMENTS, VALUES, strict=True):
                 raw.execute(statement, values)
         return path
 
@@ -145,7 +150,7 @@ class Files:
         return Path(shutil.copy(path, path.with_suffix(".copy")))
 
     def open(self, path: Path) -> SQLiteStore:
-        return SQLiteStore.open(path)
+        return at_format(LAST, lambda: SQLiteStore.open(path))
 
     def format(self, path: Path) -> int:
         return SQLiteStore.format_of(path)
@@ -172,7 +177,7 @@ class Schemas:
         def work() -> None:
             with closing(PostgresStore.open(url)) as store:
                 store.append(ENTRIES[:1])
-                for statement, values in rows_of(number):
+                for statement, values in zip(STATEMENTS, VALUES, strict=True):
                     store._engine.write(
                         lambda connection, one=statement, those=values: connection.change(
                             one, those
@@ -183,7 +188,7 @@ class Schemas:
         return url
 
     def open(self, url: str) -> PostgresStore:
-        return PostgresStore.open(url)
+        return at_format(LAST, lambda: PostgresStore.open(url))
 
     def format(self, url: str) -> int:
         return PostgresStore.format_of(url)
@@ -194,20 +199,20 @@ def main() -> None:
     stores: Any = Schemas(where) if "://" in where else Files(Path(where))
     wrong: list[str] = []
     kills, halfway = 0, 0
-    for number in range(1, schema.FORMAT):
+    for number in range(1, LAST):
         made, nth = stores.make(number), 0
         while True:
             place = stores.copy(made)
             hit = killed(stores.connection, nth, lambda place=place: stores.open(place).close())
             found = stores.format(place)
-            if not (number <= found <= schema.FORMAT and (hit or found == schema.FORMAT)):
+            if not (number <= found <= LAST and (hit or found == LAST)):
                 wrong.append(f"from {number}, kill {nth}: format {found}")
             with closing(stores.open(place)) as store:
                 if not is_whole(store):
                     wrong.append(f"from {number}, kill {nth}: something was lost")
             if not hit:
                 break
-            kills, halfway, nth = kills + 1, halfway + (number < found < schema.FORMAT), nth + step
+            kills, halfway, nth = kills + 1, halfway + (number < found < LAST), nth + step
     sys.stdout.write(json.dumps({"kills": kills, "halfway": halfway, "wrong": wrong}))
 
 

@@ -33,7 +33,7 @@ none.  Recognition takes one X25519 per report, whatever its size.  A body has 1
 Departures from the source: those above.  P is no point: what the source's H_s(S) G + K_b does here
 is to be recognised by who knows S and K_b, and to look like nothing to all others, which a
 pseudorandom function of both does without a multiplication, for dummies too.  Nobody computes with
-P, so reports of before, whose P is that point, are read as well.  HKDF in place of PBKDF2, whose
+P.  HKDF in place of PBKDF2, whose
 input is uniform already;
 S in coordinates of X25519, so that a browser computes it with WebCrypto, and then tries the items.
 Content keys are wrapped from S and not by HPKE, which would cost an ephemeral point of 32 bytes

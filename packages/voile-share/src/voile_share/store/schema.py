@@ -132,7 +132,7 @@ POSTGRES: Mapping[str, str] = {
     "updated": "WITH (fillfactor = 50)",
 }
 
-_FORMAT_1 = (
+_TABLES_OF_REPORTS = (
     """CREATE TABLE companies (
         {seq},
         company {text} NOT NULL UNIQUE,
@@ -157,7 +157,8 @@ _FORMAT_1 = (
         card {bytes} NOT NULL,
         secrets {bytes},
         created {real} NOT NULL,
-        retired {real}
+        retired {real},
+        own_keys {whole} NOT NULL DEFAULT 0
     ) {table}""",
     "CREATE INDEX trucks_of_company ON trucks (company, seq)",
     """CREATE TABLE devices (
@@ -170,6 +171,7 @@ _FORMAT_1 = (
         revoked {real}
     ) {table}""",
     "CREATE INDEX devices_of_truck ON devices (truck, seq)",
+    "CREATE INDEX devices_by_name ON devices (device)",
     """CREATE TABLE parcels (
         {seq},
         truck {bytes} NOT NULL REFERENCES trucks (truck),
@@ -178,7 +180,8 @@ _FORMAT_1 = (
         receiver {bytes},
         destination {bytes},
         created {real} NOT NULL,
-        ended {real}
+        ended {real},
+        carrier {bytes}
     ) {table}""",
     "CREATE UNIQUE INDEX parcels_carried ON parcels (truck, parcel) WHERE ended IS NULL",
     """CREATE TABLE mail (
@@ -191,15 +194,22 @@ _FORMAT_1 = (
     ) {table}""",
     "CREATE INDEX mail_of_truck ON mail (truck, seq)",
     "CREATE INDEX mail_by_time ON mail (received)",
+    # A link to a parcel has a truck only while the parcel is on one.
     """CREATE TABLE links (
         {seq},
         hash {bytes} NOT NULL UNIQUE,
-        truck {bytes} NOT NULL REFERENCES trucks (truck),
+        company {text} NOT NULL,
+        truck {bytes} REFERENCES trucks (truck),
         created {real} NOT NULL,
         expires {real} NOT NULL,
-        revoked {real}
+        revoked {real},
+        follows_parcel {whole} NOT NULL,
+        label {bytes},
+        notice {bytes},
+        mails {whole} NOT NULL
     ) {table}""",
     "CREATE INDEX links_of_truck ON links (truck, seq)",
+    "CREATE INDEX links_of_company ON links (company, seq)",
     # A row without a state is of a retired truck, and none is written into it again.
     """CREATE TABLE states (
         truck {bytes} NOT NULL PRIMARY KEY,
@@ -225,43 +235,6 @@ _FORMAT_1 = (
         UNIQUE (truck, slot)
     ) {table}""",
     "CREATE UNIQUE INDEX reports_by_slot ON reports (slot, truck)",
-)
-
-_FORMAT_2 = ("CREATE INDEX devices_by_name ON devices (device)",)
-
-_FORMAT_3 = (
-    "ALTER TABLE trucks ADD COLUMN own_keys {whole} NOT NULL DEFAULT 0",
-    # Of those that were retired before it is not known any more.
-    "UPDATE trucks SET own_keys = 1 WHERE secrets IS NULL AND retired IS NULL",
-)
-
-_FORMAT_4 = ("ALTER TABLE links ADD COLUMN mails {whole} NOT NULL DEFAULT 0",)
-
-_FORMAT_5 = (
-    "ALTER TABLE parcels ADD COLUMN carrier {bytes}",
-    # A link to a parcel has a truck only while the parcel is on one.
-    """CREATE TABLE links_5 (
-        {seq},
-        hash {bytes} NOT NULL UNIQUE,
-        company {text} NOT NULL,
-        truck {bytes} REFERENCES trucks (truck),
-        created {real} NOT NULL,
-        expires {real} NOT NULL,
-        revoked {real},
-        follows_parcel {whole} NOT NULL,
-        label {bytes},
-        notice {bytes},
-        mails {whole} NOT NULL
-    ) {table}""",
-    """INSERT INTO links_5
-        (hash, company, truck, created, expires, revoked, follows_parcel, mails)
-        SELECT links.hash, trucks.company, links.truck, links.created, links.expires,
-            links.revoked, 0, links.mails
-        FROM links JOIN trucks ON trucks.truck = links.truck ORDER BY links.seq""",
-    "DROP TABLE links",
-    "ALTER TABLE links_5 RENAME TO links",
-    "CREATE INDEX links_of_truck ON links (truck, seq)",
-    "CREATE INDEX links_of_company ON links (company, seq)",
     # What past drives teach of arrivals: one sealed document of each company, and its key.
     """CREATE TABLE arrivals (
         company {text} NOT NULL PRIMARY KEY REFERENCES companies (company),
@@ -270,10 +243,7 @@ _FORMAT_5 = (
         past {bytes} NOT NULL,
         fitted {bytes}
     ) {updated}""",
-)
-
-# What of the noise trucks of a company have in common, of a period each: the key of it, sealed.
-_FORMAT_7 = (
+    # What of the noise trucks of a company have in common, of a period each: its key, sealed.
     """CREATE TABLE fleet_keys (
         company {text} NOT NULL REFERENCES companies (company),
         ends {real} NOT NULL,
@@ -283,7 +253,7 @@ _FORMAT_7 = (
 )
 
 # People who run a service: who may sign in, what was done, what companies are told.
-_OPERATED = (
+_TABLES_OF_PEOPLE = (
     """CREATE TABLE users (
         {seq},
         name {text} NOT NULL UNIQUE,
@@ -336,15 +306,7 @@ _OPERATED = (
     "CREATE INDEX outbox_by_due ON outbox (due) WHERE ended IS NULL",
 )
 
-_FORMATS: tuple[tuple[str, ...], ...] = (
-    _FORMAT_1,
-    _FORMAT_2,
-    _FORMAT_3,
-    _FORMAT_4,
-    _FORMAT_5,
-    _OPERATED,
-    _FORMAT_7,
-)
+_FORMATS: tuple[tuple[str, ...], ...] = ((*_TABLES_OF_REPORTS, *_TABLES_OF_PEOPLE),)
 """Statements that lead from format i to i + 1.  Append; never change an old entry."""
 
 FORMAT = len(_FORMATS)
