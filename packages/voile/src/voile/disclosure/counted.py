@@ -65,10 +65,15 @@ class Label(_OfCells):
 
 
 class Aggregate(_OfCells):
-    """How many there are in a cell, with noise, and an interval around that."""
+    """How many there are in a cell, or what else its rows come to, with noise and an interval."""
 
     kind: Literal["aggregate"] = "aggregate"
     family: Literal["discrete-laplace", "discrete-gaussian"] = "discrete-laplace"
+    measure: Literal["count", "sum", "mean", "quantile"] = "count"
+    of: str | None = None
+    """The column whose numbers it is about; None of counts."""
+    share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Of a quantile: which share of the numbers is at most it."""
     show_from: float | None = None
     """The least estimate that is shown; None: all are."""
     confidence: Annotated[float, Field(ge=0, lt=1)]

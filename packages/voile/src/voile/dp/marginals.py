@@ -204,7 +204,10 @@ class _Axis:
         For each partition: the different values of the parts, shape (partitions, different), of
         which there are few, and of how many blocks they are.
         """
-        weights = (self.codes[level] == block).astype(np.float64)
+        return self.coefficients_of((self.codes[level] == block).astype(np.float64))
+
+    def coefficients_of(self, weights: Weights) -> list[tuple[Weights, Codes]]:
+        """The same of any function on cells, shape (n,)."""
         parts = np.stack([self.component(weights, 0, part) for part in range(self.whole + 1)])
         found = []
         for first in self.first:
@@ -280,18 +283,48 @@ class NoisyMarginals:
 
     def margins(self, columns: Names, levels: Key, confidence: float) -> Weights:
         """Half the widths of the intervals of all cells of a table; see ``cells``."""
-        axes = [self._axes[name] for name in columns]
-        shapes = [it.shapes(level) for it, level in zip(axes, levels, strict=True)]
-        each = [
-            [it.coefficients(level, int(block)) for block in first]
-            for it, level, (first, _) in zip(axes, levels, shapes, strict=True)
-        ]
-        weights = self._weights(columns, levels)
-        found = np.zeros([len(first) for first, _ in shapes])
+        each, inverse = self._different(columns, levels)
+        found = self._margins(columns, each, self._weights(columns, levels), confidence)
+        return found[np.ix_(*inverse)]
+
+    def margins_across(
+        self, columns: Names, levels: Key, across: Sequence[Weights], confidence: float
+    ) -> Weights:
+        """Half the widths of the intervals of weighted sums over the cells of the last column.
+
+        For each of ``across``, weights of these cells, and each cell of the other columns at their
+        levels: shape, the cells of the others, then the number of ``across``.
+        """
+        each, inverse = self._different(columns[:-1], levels[:-1])
+        each.append([self._axes[columns[-1]].coefficients_of(one) for one in across])
+        found = self._margins(columns, each, self._weights(columns, levels), confidence)
+        return found[np.ix_(*inverse, np.arange(len(across)))]
+
+    def _different(
+        self, columns: Names, levels: Key
+    ) -> tuple[list[list[list[tuple[Weights, Codes]]]], list[Codes]]:
+        """For each column the coefficients of a block of each shape, and that of each block."""
+        each, inverse = [], []
+        for name, level in zip(columns, levels, strict=True):
+            it = self._axes[name]
+            first, shape = it.shapes(level)
+            each.append([it.coefficients(level, int(block)) for block in first])
+            inverse.append(shape)
+        return each, inverse
+
+    def _margins(
+        self,
+        columns: Names,
+        each: Sequence[Sequence[Sequence[tuple[Weights, Codes]]]],
+        weights: Sequence[Weights],
+        confidence: float,
+    ) -> Weights:
+        """Half widths for each combination of the coefficients of columns."""
+        found = np.zeros([len(own) for own in each])
         for place in np.ndindex(found.shape):
             of_axes = [own[at] for own, at in zip(each, place, strict=True)]
             found[place] = self._error(columns, of_axes, weights).margin(confidence)
-        return found[np.ix_(*(inverse for _, inverse in shapes))]
+        return found
 
     @cached_property
     def _axes(self) -> Mapping[str, _Axis]:

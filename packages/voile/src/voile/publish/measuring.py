@@ -10,7 +10,9 @@ Price.  Somebody's rows, at most m, change the cells of one table by m at most i
 together, by m^2, where all of them stand in one cell; and the counts of several tables are several
 vectors.  Discrete Gaussian noise of variance m^2 / (2 rho_t) on each cell of table t is
 rho_t-zero-concentrated private, discrete Laplace noise of scale m / epsilon_t epsilon_t-private,
-and both add up over tables (``voile.dp``).  Proof: ``publish.dp_synthesis``.
+and both add up over tables (``voile.dp``).  A cell of a sum is changed by at most ``parts`` for
+each row, so that the same holds with m times ``parts`` in place of m.  Proof:
+``publish.dp_synthesis``.
 """
 
 from __future__ import annotations
@@ -143,16 +145,22 @@ class TableShare:
     """Rho or epsilon."""
     pure: bool
     """Whether it is epsilon."""
+    parts: int = 1
+    """What one row changes a cell by at most: 1 of a count; see ``SumOfNumbers`` for sums."""
 
     def stated(self, rows: int) -> str:
         """The variance of Gaussian noise, or the scale of Laplace noise, as claims state it."""
-        return str(rows / self.share if self.pure else Fraction(rows) ** 2 / (2 * self.share))
+        return str(self._noise(rows))
 
     def noise(self, rows: int) -> DiscreteGaussian | DiscreteLaplace:
         """The noise of each cell, where somebody has so many rows at most."""
         if self.pure:
-            return DiscreteLaplace((rows / self.share,))
-        return DiscreteGaussian(rows**2 / (2 * self.share))
+            return DiscreteLaplace((self._noise(rows),))
+        return DiscreteGaussian(self._noise(rows))
+
+    def _noise(self, rows: int) -> Fraction:
+        changed = Fraction(rows * self.parts)
+        return changed / self.share if self.pure else changed**2 / (2 * self.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,12 +219,19 @@ def shares_of(
 
 
 def shared_evenly(
-    tables: Sequence[ColumnSet], cells: Sequence[int], budget: NoiseBudget
+    tables: Sequence[ColumnSet],
+    cells: Sequence[int],
+    budget: NoiseBudget,
+    parts: Sequence[int] | None = None,
 ) -> tuple[TableShare, ...]:
-    """The same for each table; the sum is the budget exactly."""
+    """The same for each table; the sum is the budget exactly.
+
+    ``parts`` has what one row changes a cell of each by at most; None: 1, as of counts.
+    """
+    share = budget.total / len(tables)
     return tuple(
-        TableShare(columns, count, budget.total / len(tables), budget.pure)
-        for columns, count in zip(tables, cells, strict=True)
+        TableShare(columns, count, share, budget.pure, changed)
+        for columns, count, changed in zip(tables, cells, parts or [1] * len(tables), strict=True)
     )
 
 
@@ -242,17 +257,17 @@ def measured(
     rows: int,
     key: Key,
 ) -> tuple[Measured, ...]:
-    """The counts with noise; all tables of one noise are drawn by one call.
+    """The counts, or sums, with noise; all tables of one noise are drawn by one call.
 
     ``rows`` are those of a person that take part at most.  The word of a cell is its place among
     all cells of all tables, so no two share one.
     """
     first = np.cumsum([0, *(count.size for count in counts)])
     noise = np.zeros(int(first[-1]), dtype=np.int64)
-    of_share: dict[Fraction, list[int]] = {}
+    alike: dict[str, list[int]] = {}
     for place, one in enumerate(shares):
-        of_share.setdefault(one.share, []).append(place)
-    for places in of_share.values():
+        alike.setdefault(one.stated(rows), []).append(place)
+    for places in alike.values():
         words = np.concatenate([np.arange(first[it], first[it + 1]) for it in places])
         noise[words] = _drawn(shares[places[0]].noise(rows), words.astype(np.uint64), key)
     return tuple(
@@ -267,9 +282,8 @@ def measured(
 
 def variance_of(share: TableShare, rows: int) -> Fraction:
     """Of the noise of each cell, as ``Measured`` states it."""
-    if share.pure:
-        return 2 * (rows / share.share) ** 2
-    return Fraction(rows) ** 2 / (2 * share.share)
+    noise = Fraction(share.stated(rows))
+    return 2 * noise**2 if share.pure else noise
 
 
 def _drawn(

@@ -52,6 +52,7 @@ from voile_base.values.value import ByKind, Exact, Value, read
 __all__ = [
     "CLAIMS",
     "Claim",
+    "ClampedSums",
     "Costliest",
     "CountedPrivately",
     "DifferentialPrivacy",
@@ -239,8 +240,21 @@ class SampledGeneralization(PrivacyClaim):
             yield "rows were sampled with another probability than the one that it claims"
 
 
+class ClampedSums(Value):
+    """Numbers that were added up over the cells of a table, clamped to public bounds."""
+
+    column: str
+    """Whose they are."""
+    low: str
+    high: str
+    """The bounds, as fractions."""
+    parts: Least
+    """Each number counts as its distance from the middle of the bounds, in so many parts of half
+    of their width: what one row changes a sum by at most."""
+
+
 class MeasuredTable(Value):
-    """A table of counts with noise."""
+    """A table of counts with noise, or of sums."""
 
     columns: tuple[str, ...]
     """None of the table of a single cell, that counts all rows."""
@@ -249,6 +263,8 @@ class MeasuredTable(Value):
     cells: Least
     noise: str
     """A fraction: the variance of Gaussian noise, or the scale of Laplace noise."""
+    sums: ClampedSums | None = None
+    """Of what, in whose parts ``noise`` is; None: rows were counted."""
 
 
 class PrivateFlows(PrivacyClaim):
@@ -298,7 +314,7 @@ class SynthesizedPrivately(PrivacyClaim):
 
 
 class CountedPrivately(PrivacyClaim):
-    """Tables of counts with noise, made consistent with each other."""
+    """Tables of counts and sums with noise, made consistent with each other."""
 
     kind: Literal["differentially-private-tables"] = "differentially-private-tables"
     rho: str | None = None

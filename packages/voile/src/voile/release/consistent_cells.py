@@ -33,6 +33,14 @@ from voile.disclosure.counted import Aggregate, Label, Synthetic
 from voile.disclosure.shown import Disclosure
 from voile.dp.marginals import LAPLACE_KURTOSIS, NoisyMarginals, NoisyTable
 from voile.dp.zcdp import epsilon_of
+from voile.release.cell_measures import (
+    CellMeasure,
+    Key,
+    MeanOfCells,
+    QuantileOfCells,
+    SummedNumbers,
+    SumOfCells,
+)
 from voile.release.group_checks import PublicRelease
 from voile.table.domains import measured_cells
 from voile.table.published import PublishedTable
@@ -51,6 +59,7 @@ __all__ = [
     "TRIPS",
     "Key",
     "NoiseTerms",
+    "cell_measures",
     "consistent_cells",
     "flow_breaches",
     "flow_cells",
@@ -69,8 +78,6 @@ _PLACES = 12
 """To which counts are written: sums of doubles hold no more."""
 _ROUNDING = 1e-6
 """Of sums of counts in double precision."""
-Key = tuple[tuple[str, int], ...]
-"""Columns and their levels."""
 COUNTS, HOUR, FROM, TO, ROAD = "counts", "hour", "from", "to", "road"
 TRIPS, PASSAGES = "trips", "passages"
 FLOWS: Mapping[str, Key] = {
@@ -82,8 +89,32 @@ FLOWS: Mapping[str, Key] = {
 """The tables of trips, by what cells of flows count."""
 
 
+class SumTerms(Protocol):
+    """What a claim says of numbers that were added up."""
+
+    @property
+    def column(self) -> str:
+        """Whose numbers they are."""
+
+    @property
+    def low(self) -> str:
+        """The lower public bound."""
+
+    @property
+    def high(self) -> str:
+        """The upper public bound."""
+
+    @property
+    def parts(self) -> int:
+        """Of half the range, that one row changes a sum by at most."""
+
+
 class NoiseTerms(Protocol):
     """What a claim says of one noisy table."""
+
+    @property
+    def sums(self) -> SumTerms | None:
+        """None of counts."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -115,15 +146,27 @@ class MeasuredTerms(Protocol):
 
 
 def noisy_marginals(
-    measurements: PublishedTable, claim: MeasuredTerms, disclosure: Disclosure | None = None
+    measurements: PublishedTable,
+    claim: MeasuredTerms,
+    disclosure: Disclosure | None = None,
+    sum_of: str | None = None,
 ) -> NoisyMarginals:
-    """The measurements of a release, of which ``claim`` says which tables they are.
+    """The counts among the measurements of a release, or the sums of a column.
 
-    ``disclosure`` has the levels of columns.
+    ``claim`` says which tables they are, and ``disclosure`` has the levels of columns.
     """
     measured = measured_cells(measurements)
     pure = claim.rho is None
-    variances = {key_of(table): _variance(table.noise, pure=pure) for table in claim.tables}
+    variances = {
+        key_of(table): _variance(table.noise, pure=pure)
+        for table in claim.tables
+        if (table.sums and table.sums.column) == sum_of
+    }
+    of_tables = (
+        measured.counts
+        if sum_of is None
+        else {key: sums for (column, key), sums in measured.sums.items() if column == sum_of}
+    )
     tables = tuple(
         NoisyTable(
             tuple(name for name, _ in key),
@@ -131,7 +174,7 @@ def noisy_marginals(
             variances[key],
             tuple(level for _, level in key),
         )
-        for key, counts in measured.counts.items()
+        for key, counts in of_tables.items()
     )
     labels = {name: cells for (name, level), cells in measured.labels.items() if not level}
     groups = {
@@ -148,14 +191,18 @@ def consistent_cells(
     tables: Mapping[str, Key],
     confidence: float,
     show_from: float | None = None,
+    measures: Mapping[str, CellMeasure] | None = None,
 ) -> Mapping[str, Sequence[str | float | None]]:
-    """All cells of some tables, as columns.
+    """All cells of some tables, as columns: their counts, and what else is measured of them.
 
-    ``labels`` has what cells are called at each level, and ``tables`` what each table is called.
+    ``labels`` has what cells are called at each level, ``tables`` what each table is called, and
+    ``measures`` those beside the count by their columns.
     """
     dimensions = list(dict.fromkeys(name for key in tables.values() for name, _ in key))
+    more = measures or {}
     found: dict[str, list[NDArray[np.generic]]] = {
-        name: [] for name in (TABLE, *dimensions, COUNT, f"{COUNT}.low", f"{COUNT}.high")
+        name: []
+        for name in (TABLE, *dimensions, *(it for of in (COUNT, *more) for it in _columns(of)))
     }
     for called, key in tables.items():
         columns, levels = tuple(name for name, _ in key), tuple(level for _, level in key)
@@ -168,20 +215,30 @@ def consistent_cells(
                 own = np.array([*labels[key[axis]], None], dtype=object)[:-1]
                 shown[...] = own.reshape([-1 if at == axis else 1 for at in range(counts.ndim)])
             found[name].append(shown.ravel())
-        ends = _ends(marginals, key, counts, confidence, show_from)
-        for name, numbers in zip((COUNT, f"{COUNT}.low", f"{COUNT}.high"), ends, strict=True):
-            found[name].append(numbers.ravel())
+        hidden, own_confidence = _hidden(counts, confidence, show_from)
+        of_columns = {COUNT: _ends(marginals, key, counts, own_confidence)}
+        for name, measure in more.items():
+            none = (np.full(counts.shape, np.nan),) * 3
+            of_columns[name] = measure.ends(key, own_confidence) or none
+        for name, ends in of_columns.items():
+            for column, numbers in zip(_columns(name), ends, strict=True):
+                found[column].append(np.where(hidden, np.nan, numbers).round(_PLACES).ravel())
     whole = {f"{COUNT}.low", f"{COUNT}.high"}
     return {
         name: _plain(np.concatenate(parts), whole=name in whole) for name, parts in found.items()
     }
 
 
+def _columns(measure: str) -> tuple[str, str, str]:
+    """Where a measure and the ends of its interval stand."""
+    return measure, f"{measure}.low", f"{measure}.high"
+
+
 def _plain(numbers: NDArray[np.generic], *, whole: bool) -> Sequence[str | float | None]:
     """Values of a column; None where a number is none."""
     if numbers.dtype == object:
         return list(numbers)
-    numbers = numbers.astype(np.float64)
+    numbers = numbers.astype(np.float64) + 0.0
     hidden = np.isnan(numbers)
     shown = np.where(hidden, 0, numbers)
     values: list[float] = (shown.astype(np.int64) if whole else shown).tolist()
@@ -224,19 +281,21 @@ def flow_cells(
     return {name: found[of] for name, of in {**order, **numbers}.items()}
 
 
+def _hidden(
+    counts: NDArray[np.float64], confidence: float, show_from: float | None
+) -> tuple[NDArray[np.bool_], float]:
+    """Which cells are suppressed, and of which confidence the intervals of the others are."""
+    if show_from is None:
+        return np.zeros(counts.shape, dtype=np.bool_), confidence
+    hidden = counts < show_from
+    shown = max(counts.size - int(hidden.sum()), 1)
+    return hidden, 1 - (1 - confidence) * shown / counts.size
+
+
 def _ends(
-    marginals: NoisyMarginals,
-    key: Key,
-    counts: NDArray[np.float64],
-    confidence: float,
-    show_from: float | None,
+    marginals: NoisyMarginals, key: Key, counts: NDArray[np.float64], confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Counts and the ends of their intervals, not a number where a cell is suppressed."""
-    hidden = np.zeros(counts.shape, dtype=np.bool_)
-    if show_from is not None:
-        hidden = counts < show_from
-        shown = max(counts.size - int(hidden.sum()), 1)
-        confidence = 1 - (1 - confidence) * shown / counts.size
+    """Counts and the ends of their intervals."""
     columns, levels = tuple(name for name, _ in key), tuple(level for _, level in key)
     margins = marginals.margins(columns, levels, confidence)
     low, high = counts - margins, counts + margins
@@ -244,8 +303,33 @@ def _ends(
     outer = np.floor(low), np.ceil(high)  # where no whole number lies between the ends
     none = inner[0] > inner[1]
     low, high = (np.maximum(np.where(none, o, i), 0) for i, o in zip(inner, outer, strict=True))
-    counts, low, high = (np.where(hidden, np.nan, it) for it in (counts, low, high))
-    return counts.round(_PLACES) + 0.0, low, high
+    return counts, low, high
+
+
+def cell_measures(
+    measurements: PublishedTable, claim: MeasuredTerms, disclosure: Disclosure
+) -> Mapping[str, CellMeasure]:
+    """What a release publishes of its cells beside their counts, by their columns."""
+    shown = {name: it for name, it in disclosure.columns.items() if isinstance(it, Aggregate)}
+    counts = noisy_marginals(measurements, claim, disclosure)
+    counted = frozenset(key_of(table) for table in claim.tables if table.sums is None)
+    numbers: dict[str, SummedNumbers] = {}
+    for column in {it.of for it in shown.values() if it.measure in {"sum", "mean"} and it.of}:
+        tables = [it for it in claim.tables if it.sums is not None and it.sums.column == column]
+        sums = noisy_marginals(measurements, claim, disclosure, column)
+        keys = frozenset(map(key_of, tables))
+        terms = next(it.sums for it in tables if it.sums is not None)
+        low, high = float(Fraction(terms.low)), float(Fraction(terms.high))
+        numbers[column] = SummedNumbers(counts, sums, keys, low, high, terms.parts)
+    found: dict[str, CellMeasure] = {}
+    for name, it in shown.items():
+        if it.measure == "quantile" and it.of is not None and it.share is not None:
+            found[name] = QuantileOfCells(counts, counted, it.of, it.share)
+        elif it.measure == "sum" and it.of in numbers:
+            found[name] = SumOfCells(numbers[it.of])
+        elif it.measure == "mean" and it.of in numbers:
+            found[name] = MeanOfCells(numbers[it.of])
+    return found
 
 
 def key_of(table: NoiseTerms) -> Key:
@@ -326,15 +410,16 @@ def table_breaches(published: PublicRelease, claim: SynthesisTerms) -> Iterator[
     yield from breaches
     columns = published.disclosure.columns
     counts = [shown for shown in columns.values() if isinstance(shown, Aggregate)]
-    if breaches or published.measurements is None or len(counts) != 1:
+    if breaches or published.measurements is None or not counts:
         return
     marginals = noisy_marginals(published.measurements, claim, published.disclosure)
     wanted = consistent_cells(
         marginals,
         stated_labels(published.disclosure),
-        tables_by_name(key_of(table) for table in claim.tables),
+        tables_by_name(key_of(table) for table in claim.tables if table.sums is None),
         counts[0].confidence,
         counts[0].show_from,
+        cell_measures(published.measurements, claim, published.disclosure),
     )
     if not published.table.same_cells(wanted, _CLOSE):
         yield "its cells, or their intervals, are not those that follow from its measurements"
@@ -404,7 +489,8 @@ def _measurement_breaches(published: PublicRelease, claim: MeasuringTerms) -> It
         return
     width = sum(name.startswith("column_") for name in measurements.columns)
     stems = ("column", "level") if "level_1" in measurements.columns else ("column",)
-    of_table = [f"{stem}_{number}" for stem in stems for number in range(1, width + 1)]
+    summed = ["sum_of"] if "sum_of" in measurements.columns else []
+    of_table = [f"{stem}_{number}" for stem in stems for number in range(1, width + 1)] + summed
     of_cell = [f"value_{number}" for number in range(1, width + 1)]
     if (measurements.group_sizes([*of_table, *of_cell]) != 1).any():
         yield "its measurements have some cell twice"
@@ -420,7 +506,8 @@ def _measurement_breaches(published: PublicRelease, claim: MeasuringTerms) -> It
         variance = noise if claim.rho is not None else 2 * noise**2
         columns = [*table.columns, *[None] * beyond]
         levels = [level for _, level in key_of(table)] + [0] * beyond
-        key = (*columns, *(levels if len(stems) > 1 else ()), str(variance))
+        of = (None if table.sums is None else table.sums.column,) if summed else ()
+        key = (*columns, *(levels if len(stems) > 1 else ()), *of, str(variance))
         stated[key] = table.cells
     if found != stated:
         yield "its measurements are not those of the tables that it states"
@@ -428,16 +515,19 @@ def _measurement_breaches(published: PublicRelease, claim: MeasuringTerms) -> It
 
 def _price_breaches(claim: SynthesisTerms) -> Iterator[str]:
     rows = claim.rows_per_person or 1
-    noises = [Fraction(table.noise) for table in claim.tables]
-    if any(noise <= 0 for noise in noises):
+    noises = [
+        (Fraction(table.noise), rows * (1 if table.sums is None else table.sums.parts))
+        for table in claim.tables
+    ]
+    if any(noise <= 0 for noise, _ in noises):
         yield "some table of it has no noise"
         return
     if claim.rho is None:
-        spent = sum((rows / noise for noise in noises), Fraction(0))
+        spent = sum((changed / noise for noise, changed in noises), Fraction(0))
         if spent != Fraction(claim.epsilon):
             yield f"its noise costs epsilon = {float(spent):.6g}, and it claims {claim.epsilon}"
         return
-    rho = sum((Fraction(rows) ** 2 / (2 * noise) for noise in noises), Fraction(0))
+    rho = sum((Fraction(changed) ** 2 / (2 * noise) for noise, changed in noises), Fraction(0))
     if rho != Fraction(claim.rho):
         yield f"its noise costs rho = {float(rho):.6g}, and it claims {claim.rho}"
     elif claim.delta is None or epsilon_of(rho, claim.delta) > claim.epsilon:

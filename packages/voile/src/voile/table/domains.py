@@ -2,9 +2,9 @@
 
 Counting tables over public domains: how many rows have each combination of cells of columns.
 
-Every row counts, or none of it: a row with a value that belongs to no cell of its column is left
-out.  Which cells a row has is a function of its own values, and nothing about rows is ever refused,
-so that how the count ends tells nothing about them.
+Every row counts, or none of it: a row with a value that belongs to no cell of its column, or
+without a number that is added up, is left out.  Which cells a row has is a function of its own
+values, and nothing about rows is ever refused, so that how the count ends tells nothing about them.
 
 Cost: one pass over n rows for t tables, some 4 nanoseconds for each of n t; the counts of all
 cells, and parts of ``_ROWS`` rows.
@@ -20,7 +20,9 @@ Noisy counts of all cells of tables, as rows of a table that is published; and r
 
 Columns: ``column_1``, ``value_1``, ``column_2``, ``value_2``, ... (missing of tables with fewer
 columns), ``count``, and ``variance`` as a fraction; ``level_1``, ... where some table has a level
-above the cells of a column.  A missing value is ``value`` without text, of a column that is named.
+above the cells of a column; ``sum_of``, the column whose numbers were added up, where some were:
+then ``count`` is the sum in parts (``SumOfNumbers``).  A missing value is ``value`` without text,
+of a column that is named.
 
 Cost: the cells, sorted by their tables.
 """
@@ -29,7 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from decimal import Decimal
+from math import prod
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -48,6 +52,8 @@ from voile_base.values.expressions import Expression
 
 __all__ = [
     "MadeRows",
+    "NoisyCells",
+    "SumOfNumbers",
     "TableCounts",
     "count_tables",
     "flagged_values",
@@ -58,9 +64,58 @@ __all__ = [
 
 
 _ROWS = 1 << 18
+Whole = TypeVar("Whole", np.int32, np.int64)
+_ABSENT = np.iinfo(np.int64).min
 Codes = NDArray[np.int32]
 ColumnSet = tuple[int, ...]
 """Columns of a table, by their places in the domain."""
+
+
+_HALF_RANGE = 10**9
+"""In what sums are counted: numbers are within one half of their range of its middle, and exact to
+a billionth of that, so that 2**18 of them add up exactly in double precision."""
+
+
+@dataclass(frozen=True)
+class SumOfNumbers:
+    """The sums of a column of numbers, clamped to public bounds, over the cells of a table.
+
+    A number counts as its distance from the middle of the bounds, in whole parts of half of their
+    width: of a row, from -``parts`` to ``parts``.  The sum of the numbers themselves follows from
+    that and from the count, and its noise is smaller than if they were measured from 0.
+    """
+
+    columns: ColumnSet
+    """Of the table."""
+    column: str
+    """Whose numbers they are."""
+    low: Decimal
+    high: Decimal
+    """Above ``low``."""
+    parts: int
+    """What one row changes a sum by at most."""
+
+    def rounded(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sums of billionths in parts, halves upwards: one row changes none by more than before."""
+        whole, rest = np.divmod(sums, _HALF_RANGE)
+        of_rest = (2 * rest * self.parts + _HALF_RANGE) // (2 * _HALF_RANGE)
+        rounded: NDArray[np.int64] = whole * self.parts + of_rest
+        return rounded
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCells:
+    """All cells of a table with noise, as they are published among the measurements."""
+
+    columns: Sequence[ColumnDomain]
+    levels: Sequence[int]
+    """Of each column."""
+    counts: NDArray[np.int64]
+    """Or sums, in parts; see ``SumOfNumbers``."""
+    variance: str
+    """Of the noise of each, a fraction."""
+    summed: str | None = None
+    """The column whose numbers were added up; None: rows were counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +130,8 @@ class TableCounts:
     """With a value that has no cell."""
     beyond: int = 0
     """That did not take part, because their person has others that do."""
+    sums: tuple[NDArray[np.int64], ...] = ()
+    """For each sum that was asked for, in its parts."""
 
 
 def count_tables(
@@ -82,10 +139,12 @@ def count_tables(
     plan: Plan,
     domain: Sequence[ColumnDomain],
     sets: Sequence[ColumnSet],
+    sums: Sequence[SumOfNumbers] = (),
 ) -> TableCounts:
-    """Count tables of some rows in one pass; nothing about the rows is refused."""
-    fold = _Counting([_Encoder(column, plan) for column in domain], domain, sets)
-    rows.fold([column.name for column in domain], fold)
+    """Count tables of some rows, and add up numbers, in one pass; no row is ever refused."""
+    columns = list(dict.fromkeys([*(it.name for it in domain), *(it.column for it in sums)]))
+    fold = _Counting([_Encoder(it, plan) for it in domain], domain, sets, sums, columns, plan)
+    rows.fold(columns, fold)
     return fold.counted()
 
 
@@ -153,6 +212,29 @@ class _Encoder:
         return np.searchsorted(self._starts, leaf, side="right") - 1
 
 
+class _Centred:
+    """Each number of a column in billionths of half its range, from the middle of that."""
+
+    def __init__(self, summed: SumOfNumbers, plan: Plan) -> None:
+        self._low, self._high = float(summed.low), float(summed.high)
+        self._missing = tuple(plan.missing)
+        self._per_value = PerValue(self._numbers)
+
+    def __call__(self, array: pa.Array) -> NDArray[np.int64]:
+        """Shape (rows,); ``_ABSENT`` where there is no number."""
+        centred: NDArray[np.int64] = self._per_value(array)
+        return centred
+
+    def _numbers(self, values: pl.Series) -> NDArray[np.int64]:
+        numbers = _floats(with_missing(values, self._missing)).fill_null(np.nan).to_numpy()
+        inner = np.clip(numbers, self._low, self._high)
+        share = ((inner - self._low) - (self._high - inner)) / (self._high - self._low)
+        centred: NDArray[np.int64]
+        centred = np.floor(np.nan_to_num(share) * _HALF_RANGE + 0.5).astype(np.int64)
+        centred[np.isnan(numbers)] = _ABSENT
+        return centred
+
+
 def _floats(values: pl.Series) -> pl.Series:
     """Numbers in double precision; missing where a value is none."""
     if values.dtype.is_temporal():
@@ -185,59 +267,102 @@ def _days(values: pl.Series, declared: ColumnPlan) -> pl.Series:
 
 
 class _Counting:
-    """A fold that counts all tables at once."""
+    """A fold that counts all tables, and adds up all sums, at once."""
 
     def __init__(
         self,
         encoders: Sequence[Callable[[pa.Array], Codes]],
         domain: Sequence[ColumnDomain],
         sets: Sequence[ColumnSet],
+        sums: Sequence[SumOfNumbers],
+        columns: Sequence[str],
+        plan: Plan,
     ) -> None:
-        self._encoders, self._sets = encoders, sets
-        self._sizes = [tuple(len(domain[place]) for place in columns) for columns in sets]
-        self._counts = [np.zeros(int(np.prod(sizes)), dtype=np.int64) for sizes in self._sizes]
-        self._waiting: list[NDArray[np.int32]] = []
+        self._encoders, self._sets, self._of_sums = encoders, sets, sums
+        of_ranges = {(it.column, it.low, it.high): _Centred(it, plan) for it in sums}
+        self._centred = [(columns.index(of[0]), it) for of, it in of_ranges.items()]
+        self._number = [list(of_ranges).index((it.column, it.low, it.high)) for it in sums]
+        self._sizes = [len(column) for column in domain]
+        self._counts = [self._zeros(columns) for columns in sets]
+        self._sums = [self._zeros(of.columns) for of in sums]
+        self._waiting: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
         self._rows = self._left_out = 0
 
     def take(self, batch: pa.RecordBatch, first: int) -> None:
         """Cells of some rows; they are counted when there are many."""
         del first
-        cells = [encode(column) for encode, column in zip(self._encoders, batch, strict=True)]
-        self._waiting.append(np.stack(cells))
-        if sum(part.shape[1] for part in self._waiting) >= _ROWS:
+        cells = [encode(batch[place]) for place, encode in enumerate(self._encoders)]
+        values = [centred(batch[place]) for place, centred in self._centred]
+        self._waiting.append((_stacked(cells, batch.num_rows), _stacked(values, batch.num_rows)))
+        if sum(part.shape[1] for part, _ in self._waiting) >= _ROWS:
             self._count()
 
     def merge(self, other: Self) -> None:
         """Add what was counted elsewhere."""
         other._count()
-        for mine, more in zip(self._counts, other._counts, strict=True):
+        pairs = zip(self._counts + self._sums, other._counts + other._sums, strict=True)
+        for mine, more in pairs:
             np.add(mine, more, out=mine)
         self._rows += other._rows
         self._left_out += other._left_out
 
     def counted(self) -> TableCounts:
-        """All counts."""
+        """All counts and sums."""
         self._count()
-        pairs = zip(self._counts, self._sizes, strict=True)
-        counts = tuple(count.reshape(sizes) for count, sizes in pairs)
-        return TableCounts(counts, self._rows, self._left_out)
+        counts = tuple(map(self._shaped, self._counts, self._sets))
+        sums = tuple(
+            self._shaped(of.rounded(total), of.columns)
+            for total, of in zip(self._sums, self._of_sums, strict=True)
+        )
+        return TableCounts(counts, self._rows, self._left_out, sums=sums)
+
+    def _zeros(self, columns: ColumnSet) -> NDArray[np.int64]:
+        return np.zeros(prod(self._sizes[place] for place in columns), dtype=np.int64)
+
+    def _shaped(self, counts: NDArray[np.int64], columns: ColumnSet) -> NDArray[np.int64]:
+        return counts.reshape([self._sizes[place] for place in columns])
 
     def _count(self) -> None:
         if not self._waiting:
             return
-        cells = np.concatenate(self._waiting, axis=1)
+        cells = np.concatenate([part for part, _ in self._waiting], axis=1)
+        values = np.concatenate([part for _, part in self._waiting], axis=1)
         self._waiting = []
-        whole: NDArray[np.bool_] = (cells >= 0).min(axis=0)
+        whole = (cells >= 0).all(axis=0) & (values != _ABSENT).all(axis=0)
         if not whole.all():
-            cells = cells[:, whole]
+            cells, values = cells[:, whole], values[:, whole]
         self._rows += cells.shape[1]
         self._left_out += len(whole) - cells.shape[1]
-        for count, columns, sizes in zip(self._counts, self._sets, self._sizes, strict=True):
-            place = cells[columns[0]].astype(np.int64)
-            for column, size in zip(columns[1:], sizes[1:], strict=True):
-                place *= size
-                place += cells[column]
+        places: dict[ColumnSet, NDArray[np.int64]] = {}
+        of_sums = {of.columns for of in self._of_sums}
+        for count, columns in zip(self._counts, self._sets, strict=True):
+            place = self._places(cells, columns)
+            if columns in of_sums:
+                places[columns] = place
             np.add(count, np.bincount(place, minlength=len(count)), out=count)
+        for start in range(0, cells.shape[1] if self._sums else 0, _ROWS):
+            part = slice(start, start + _ROWS)  # whose sums are exact in double precision
+            for total, of, at in zip(self._sums, self._of_sums, self._number, strict=True):
+                if of.columns not in places:
+                    places[of.columns] = self._places(cells, of.columns)
+                place = places[of.columns][part]
+                more = np.bincount(place, values[at, part], minlength=len(total))
+                np.add(total, more.astype(np.int64), out=total)
+
+    def _places(self, cells: NDArray[np.int32], columns: ColumnSet) -> NDArray[np.int64]:
+        """The cell of each row in a table, shape (rows,)."""
+        if not columns:
+            return np.zeros(cells.shape[1], dtype=np.int64)
+        place: NDArray[np.int64] = cells[columns[0]].astype(np.int64)
+        for column in columns[1:]:
+            place *= self._sizes[column]
+            place += cells[column]
+        return place
+
+
+def _stacked(arrays: Sequence[NDArray[Whole]], rows: int) -> NDArray[Whole]:
+    """Shape (arrays, rows), also where there are none."""
+    return np.array(arrays).reshape(len(arrays), rows)
 
 
 _ROW = "\1row"
@@ -335,6 +460,8 @@ class _MeasuredCells:
     """What the cells of each column and level are called, None for the missing value."""
     counts: Mapping[tuple[tuple[str, int], ...], NDArray[np.int64]]
     """Of each table by its columns and their levels; shape, the numbers of their cells."""
+    sums: Mapping[tuple[str, tuple[tuple[str, int], ...]], NDArray[np.int64]]
+    """The same of each sum, by the column whose numbers were added up."""
 
 
 def measured_cells(measurements: PublishedTable) -> _MeasuredCells:
@@ -347,18 +474,27 @@ def measured_cells(measurements: PublishedTable) -> _MeasuredCells:
     if "level_1" in cells.column_names:
         each = [cells[f"level_{number}"].to_numpy() for number in range(1, width + 1)]
         levels = np.stack(each).astype(np.int64)
-    keys = np.concatenate([columns, levels])
+    of, summed = [None], np.zeros((1, cells.num_rows), dtype=np.int64)
+    if "sum_of" in cells.column_names:
+        found = cells["sum_of"].cast(pa.large_string()).combine_chunks()
+        coded = found.dictionary_encode(null_encoding="encode")
+        of, summed = coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)[None]
+    keys = np.concatenate([summed, columns, levels])
     order = np.lexsort(keys[::-1])  # stable: cells stay in their order
     changed = np.diff(keys[:, order], axis=1, prepend=-1).any(axis=0)
     places: dict[tuple[str, int], dict[int, int]] = {}
-    found = {}
+    counted, added = {}, {}
     counts = cells["count"].to_numpy()
     for part in np.split(order, np.flatnonzero(changed)[1:]):
-        named = [(names[code], int(level)) for code, level in keys[:, part[0]].reshape(2, -1).T]
+        named = [(names[code], int(level)) for code, level in keys[1:, part[0]].reshape(2, -1).T]
         key = tuple((name, level) for name, level in named if name is not None)
-        found[key] = _arranged(counts[part], values[:, part], key, places)
+        arranged = _arranged(counts[part], values[:, part], key, places)
+        if (column := of[summed[0, part[0]]]) is None:
+            counted[key] = arranged
+        else:
+            added[column, key] = arranged
     labels = {of: tuple(texts[code] for code in codes) for of, codes in places.items()}
-    return _MeasuredCells(labels, found)
+    return _MeasuredCells(labels, counted, added)
 
 
 def _encoded(cells: pa.Table, stem: str, width: int) -> tuple[list[str | None], NDArray[np.int64]]:
@@ -390,31 +526,27 @@ def _arranged(
     return arranged
 
 
-def measured_table(
-    tables: Iterable[tuple[Sequence[ColumnDomain], Sequence[int], NDArray[np.int64], str]],
-) -> PublishedTable:
-    """Noisy counts of all cells of tables of some columns at some levels, and their variances."""
+def measured_table(tables: Iterable[NoisyCells]) -> PublishedTable:
+    """Noisy counts and sums of all cells of tables, and their variances."""
     each = list(tables)
-    width = max(_FEWEST, *(len(columns) for columns, *_ in each))
-    coarse = any(any(levels) for _, levels, *_ in each)
-    frames = [_cells_of(*one, width=width, coarse=coarse) for one in each]
+    width = max(_FEWEST, *(len(one.columns) for one in each))
+    coarse = any(any(one.levels) for one in each)
+    frames = [_cells_of(one, width, coarse=coarse) for one in each]
+    if any(one.summed for one in each):
+        frames = [
+            frame.with_columns(pl.lit(one.summed, pl.String).alias("sum_of"))
+            for frame, one in zip(frames, each, strict=True)
+        ]
     return PublishedTable(PolarsEngine().of_frame(pl.concat(frames)))
 
 
-def _cells_of(
-    columns: Sequence[ColumnDomain],
-    levels: Sequence[int],
-    counts: NDArray[np.int64],
-    variance: str,
-    *,
-    width: int,
-    coarse: bool,
-) -> pl.DataFrame:
+def _cells_of(table: NoisyCells, width: int, *, coarse: bool) -> pl.DataFrame:
+    columns, counts = table.columns, table.counts
     shown: dict[str, Any] = {}
     places = np.indices(counts.shape).reshape(len(columns), counts.size)
     for number in range(1, width + 1):
         there = number <= len(columns)
-        level = levels[number - 1] if there else 0
+        level = table.levels[number - 1] if there else 0
         labels = columns[number - 1].labels_at(level) if there else (None,)
         place = places[number - 1] if there else np.zeros(counts.size, dtype=np.int64)
         shown[f"column_{number}"] = pl.lit(columns[number - 1].name if there else None, pl.String)
@@ -422,7 +554,7 @@ def _cells_of(
             shown[f"level_{number}"] = pl.lit(level, pl.Int64)
         shown[f"value_{number}"] = pl.Series(labels, dtype=pl.String).gather(pl.Series(place))
     shown["count"] = pl.Series(counts.ravel())
-    shown["variance"] = pl.lit(variance)
+    shown["variance"] = pl.lit(table.variance)
     cells: pl.DataFrame = pl.select(**shown)
     return cells
 

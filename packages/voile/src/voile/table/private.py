@@ -45,6 +45,8 @@ from voile.table.decisions import (
 )
 from voile.table.domains import (
     MadeRows,
+    NoisyCells,
+    SumOfNumbers,
     TableCounts,
     count_tables,
     measured_table,
@@ -362,19 +364,22 @@ class PrivateTable(CountedTable):
         sets: Sequence[tuple[int, ...]],
         most: int,
         randomness: Randomness,
+        sums: Sequence[SumOfNumbers] = (),
     ) -> TableCounts:
         """Rows by cell of public domains, at most so many of each person, in one pass.
 
-        ``sets`` has the columns of each table by their places in the domain.  Nothing about rows
+        ``sets`` has the columns of each table by their places in the domain, and ``sums`` what
+        numbers are added up over the cells of tables.  Nothing about rows
         is refused, whether they were bound to the plan or not; see ``domains``.
         """
         source = self._source.rows if self._bound_rows is None else self._bound_rows.rows
-        names, unit = [column.name for column in domain], self.plan.roles.unit
+        names = {column.name for column in domain} | {it.column for it in sums}
+        unit = self.plan.roles.unit
         taking_part = source
         if unit is not None:
             key = randomness.key("rows of each")
             taking_part = _at_most_rows(source, unit, sorted(names), most, key)
-        counts = count_tables(taking_part, self.plan, domain, sets)
+        counts = count_tables(taking_part, self.plan, domain, sets, sums)
         beyond = 0 if unit is None else source.height - counts.rows - counts.left_out
         return replace(counts, beyond=beyond)
 
@@ -383,11 +388,8 @@ class PrivateTable(CountedTable):
         source = self._source
         return table_of_made_rows(source.engine, domain, made, source.convert)
 
-    def measured(
-        self,
-        tables: Sequence[tuple[Sequence[ColumnDomain], Sequence[int], NDArray[np.int64], str]],
-    ) -> PublishedTable:
-        """Noisy tables to be published: columns, levels, counts, variances; ``domains``."""
+    def measured(self, tables: Sequence[NoisyCells]) -> PublishedTable:
+        """Noisy tables to be published; see ``domains``."""
         return measured_table(tables)
 
     def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:

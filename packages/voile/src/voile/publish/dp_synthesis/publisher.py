@@ -37,7 +37,7 @@ from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.schema.domain import ColumnDomain, public_domain
 from voile.schema.numbers import plain_text
 from voile.schema.plan import Plan
-from voile.table.domains import TableCounts, count_tables
+from voile.table.domains import NoisyCells, TableCounts, count_tables
 from voile.table.private import PrivateTable
 from voile_base.errors import InputError, PlanError, nearest
 from voile_base.randomness import Randomness
@@ -252,7 +252,7 @@ class DPSynthesis(SingleRelease):
         drawn = DrawnRows(mixture, asked.domain, asked.facts, rows, key)
         shown = table.made_rows(asked.domain, drawn)
         noise = [
-            (
+            NoisyCells(
                 [asked.domain[place] for place in one.columns],
                 [0] * len(one.columns),
                 one.counts,

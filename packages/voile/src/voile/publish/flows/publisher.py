@@ -43,6 +43,7 @@ from voile.schema.domain import ColumnDomain
 from voile.schema.numbers import plain_text
 from voile.schema.zones import Zoning, zoning_of
 from voile.table.decisions import FlowBounds, FlowCounts
+from voile.table.domains import NoisyCells
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile_base.errors import PlanError
@@ -243,7 +244,7 @@ class Flows(SingleRelease):
         ]
         return table.measured(
             [
-                (it.columns, [0] * len(it.columns), one.counts, str(one.variance))
+                NoisyCells(it.columns, [0] * len(it.columns), one.counts, str(one.variance))
                 for it, one in zip(tables, noisy, strict=True)
             ]
         )
