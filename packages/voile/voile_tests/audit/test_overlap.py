@@ -28,6 +28,8 @@ def _changed(own: pl.DataFrame) -> dict[str, pl.DataFrame]:
         "new ids and two columns": moved.with_columns(
             pl.col("id") + 10**6, pl.col("town").replace("t1", "t99")
         ),
+        "capitals": own.with_columns(pl.col(pl.String).str.to_uppercase()),
+        "spaces": own.with_columns(pl.format("  {}\u00a0", pl.col("town")).alias("town")),
         "half": pl.concat([own[: own.height // 2], _with_ids(people(own.height // 2, 9), 10**7)]),
         "half with new ids": pl.concat([own[::2], _with_ids(people(own.height // 2, 9), 0)])
         .drop("id")

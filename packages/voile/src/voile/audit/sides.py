@@ -8,7 +8,8 @@ Whether people of the original stand in the control, though a column was changed
 
 Rows are compared in all columns, without those that tell rows apart (identifiers, and columns with
 another value in nearly every row), and in either with one or two columns left out, as far as the
-work allows: ids that were issued anew, or a column that was moved, hide nobody.
+work allows: ids that were issued anew, or a column that was moved, hide nobody.  Texts are compared
+without case, with single spaces, in one form of each letter (Unicode NFKC).
 
 The rule: of the values that just two rows of both files have, each lies in one file or has one row
 in either.  Where both are drawn from the same people, who is in which is chance, and a pair is
@@ -69,7 +70,7 @@ def shared_people(own: Frame, control: Frame, ids: Collection[str]) -> str | Non
 
     Both have the same columns; ``ids`` are those of them that tell people apart.
     """
-    codes = {n: common_places([own.select(n), control.select(n)]) for n in own.columns}
+    codes = {n: common_places([_folded(own[n]), _folded(control[n])]) for n in own.columns}
     draws = Randomness.seeded(0).key("rows alike").generator()
     hashes = {}
     for name, sides in codes.items():
@@ -89,6 +90,15 @@ def shared_people(own: Frame, control: Frame, ids: Collection[str]) -> str | Non
         f"{columns}, more than chance explains: where the same people stand on both sides, the "
         "comparison with the control is void; give a control of people who were not in the data"
     )
+
+
+def _folded(column: pl.Series) -> Frame:
+    """A column whose texts are alike where they differ in capitals, spaces or forms of letters."""
+    if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
+        return column.to_frame()
+    texts = column.cast(pl.String)
+    plain = texts.str.normalize("NFKC").str.to_lowercase().str.replace_all("ß", "ss", literal=True)
+    return plain.str.replace_all(r"\s+", " ").str.strip_chars().to_frame()
 
 
 def _left_out(

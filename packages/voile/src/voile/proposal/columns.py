@@ -13,8 +13,9 @@ Rules, the first that applies:
 7. values that no two rows share, or that a program made: an identifier, or not understood;
 8. what the name means (``words.toml``), where the values can be that;
 9. what is **not understood** and has many values is left out, with a question: texts, and numbers
-   of which nearly each row has its own, long codes of letters and digits, and texts that look like
-   names of persons in whatever language, few of them where each is of several words;
+   of which nearly each row has its own, codes of letters and digits, and texts that look like names
+   of persons or addresses in whatever language, however few: words with capitals that no list of
+   words of groups has.  No answer to all questions at once publishes them: a role does;
 10. everything else is a quasi-identifier, which is the careful choice, and a question.
 
 Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
@@ -27,13 +28,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import pairwise
 
-from voile.recognisers.recognition import Recognition, recognised
+from voile.recognisers.recognition import Recognition, on_a_grid, recognised
 from voile.recognisers.values import (
     ColumnLook,
+    has_names,
+    holds_initials,
     is_flag,
     looks_like_addresses,
+    looks_like_amounts,
     looks_like_full_names,
+    looks_like_groups,
     looks_like_names,
     share_of,
 )
@@ -42,11 +48,9 @@ from voile.schema.names import Kind, Meaning, Role, meaning_of, named, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
 
-__all__ = ["SHARED_BY_PEOPLE", "ColumnProposal", "propose_column", "with_families"]
+__all__ = ["SHARED_BY_PEOPLE", "ColumnProposal", "propose_column", "with_families", "with_grids"]
 
-SHARED_BY_PEOPLE = frozenset(
-    {"person-name", "address", "web-address", "picture", "device", "vehicle"}
-)
+SHARED_BY_PEOPLE = frozenset({"person-name", "address", "web-address", "picture"})
 """Recognisers of what several persons share: that it repeats does not tell whose rows they are."""
 
 _GROUPS = 12
@@ -62,9 +66,16 @@ _LONG = 8
 _OF_TEXTS = 4
 _OF_NUMBERS = 3
 """Letters of a word of a name that means the same in most languages."""
-_SEVERAL = 5
-_FULL_NAMES = 4
-"""So many different texts may be given and family names of persons, such as those of doctors."""
+_COUNTED = re.compile(
+    r"[^\W\d_]{1,2}\d{1,3}|[^\W\d_]*[a-z][^\W\d_]*\d{1,3}[^\W\d_]?"
+    r"|\d{1,4}[^\W\d_]{1,3}|\d{4}[^\W\d_]\d{1,2}"
+)
+"""Groups with a number, numbers with a unit, quarters: "Ward12", "100km", "2019Q1"."""
+_TWO = 2
+"""So many different texts of several words may be names of persons; of single words, more."""
+_DAYS = 1_000
+_LISTED = 0.3
+"""The share of texts with common names of persons, from which on they may be names."""
 _SHARED_BY = 20
 """Rows of a text, up to which few texts may be names of persons."""
 _DAY = re.compile(
@@ -189,6 +200,8 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
     share = profile.distinct / max(1, details.rows - profile.missing)
     if who not in {"person", "household"} or (profile.type == "decimal" and not details.whole):
         return None
+    if details.extremes and details.extremes[1] < _DAYS and "dni" in words_of(called):
+        return None  # a number of an office in one language, days in another
     role: Role = "person" if who == "person" else "household"
     if profile.distinct >= FEW_PERSONS or share > ALONE:
         why = f"its name says that it tells {role}s apart"
@@ -202,11 +215,31 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
     return ColumnProposal(details, "drop", "code", why, question=question)
 
 
+def with_grids(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """Neighbours that nobody understood, as positions where they may be the axes of a grid."""
+    mended = list(columns)
+    for place, (one, other) in enumerate(pairwise(columns)):
+        if not (_is_number_of_nothing(one) and _is_number_of_nothing(other)):
+            continue
+        found = on_a_grid(one.details.look(), other.details.look())
+        if found is not None:
+            mended[place : place + 2] = [_known(each.details, found) for each in (one, other)]
+    return mended
+
+
+def _is_number_of_nothing(column: ColumnProposal) -> bool:
+    """Whether numbers were guessed at, or taken for those of records by their values alone."""
+    unnamed = column.role == "identifier" and column.recognition is None
+    return column.guessed or (unnamed and named(column.name) is None)
+
+
 def _recognised(details: ColumnDetails, look: ColumnLook) -> ColumnProposal | None:
     """A column that the recognisers know."""
     found = recognised(look)
-    if found is None:
-        return None
+    return None if found is None else _known(details, found)
+
+
+def _known(details: ColumnDetails, found: Recognition) -> ColumnProposal:
     kind: Kind = "number" if details.profile.type == "decimal" else "code"
     if found.by == "within" and found.group == "identifier":
         return ColumnProposal(details, "drop", "text", found.reason, recognition=found)
@@ -276,11 +309,44 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
     if meaning is None or _is_no_amount(details, meaning):
         return None
     profile = details.profile
-    if meaning.kind == "text" and (profile.type != "text" or profile.distinct <= FEW_PERSONS):
+    if meaning.kind == "text" and profile.type != "text":
         return None
+    if meaning.kind == "text" and profile.distinct <= FEW_PERSONS:
+        return None if looks_like_groups(details.sample) else _unclear(details, kind, "remarks")
+    if meaning.kind == "number" and not _are_amounts(details):
+        return None
+    if meaning.role != "drop" and (may_be := _tells_though_named(details, meaning)):
+        return _unclear(details, kind, may_be)
     return ColumnProposal(
         details, meaning.role, kind, meaning.reason, bounds=_bounds_of(details, meaning)
     )
+
+
+def _are_amounts(details: ColumnDetails) -> bool:
+    """Whether values can be amounts, as a name says: numbers, bands of them, ranks, yes or no."""
+    if details.profile.type != "text" or details.bands or is_flag(details.look()):
+        return True
+    return bool(details.date_formats) or looks_like_amounts(details.sample)
+
+
+def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
+    """What texts are by their make, under a name that means groups: a warden is no ward."""
+    texts = details.sample
+    if details.profile.type != "text" or looks_like_groups(texts):
+        return None
+    if looks_like_addresses(texts):
+        return "addresses"
+    if meaning.kind == "geography":
+        return None
+    listed = looks_like_full_names(texts) and has_names(details.look(), _LISTED)
+    return "names of persons" if holds_initials(texts) or listed else None
+
+
+def _unclear(details: ColumnDetails, kind: Kind, may_be: str) -> ColumnProposal:
+    """A column that is left out, until it has a role, for what its values may be."""
+    why = f"not understood, and its values may be {may_be}"
+    asked = f"does it hold {may_be}? If its values are names of groups, give it a role"
+    return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
 
 
 def _free_text(details: ColumnDetails) -> ColumnProposal | None:
@@ -335,9 +401,7 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
         asked = "what does it hold? Nothing was understood of it: give it a role, or leave it"
         return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
     if may_be := _may_tell(details, share):
-        why = f"not understood, and its values may be {may_be}"
-        asked = f"does it hold {may_be}? If its values are names of groups, give it a role"
-        return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
+        return _unclear(details, kind, may_be)
     if kind == "number" and profile.distinct > _MEASURED:
         unclear = "may others know it? If nobody should learn it, it is sensitive"
     elif profile.type == "integer" or details.whole:
@@ -357,19 +421,25 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
 def _may_tell(details: ColumnDetails, share: float) -> str | None:
     """What texts may be by their make; None where they look like nothing that tells persons.
 
-    No list decides: a language that none has is no less private.  Names are more than groups are.
+    No list of names decides: a language that none has is no less private.  Words of groups do.
     """
-    distinct = details.profile.distinct
-    if details.profile.type != "text" or distinct < _FULL_NAMES:
+    texts, distinct = details.sample, details.profile.distinct
+    if details.profile.type != "text" or distinct < _TWO or details.bands:
         return None
-    if looks_like_full_names(details.sample):
-        return "names of persons"
-    if distinct <= _SEVERAL:
+    if not holds_initials(texts) and looks_like_amounts(texts):
         return None
-    if looks_like_addresses(details.sample):
-        return "addresses"
-    many = distinct > FEW_PERSONS or share * _SHARED_BY >= 1
-    return "names of persons" if many and looks_like_names(details.sample) else None
+    many = distinct > FEW_PERSONS
+    several = many or share * _SHARED_BY >= 1 or distinct > _TWO
+    numbered = many and share_of(texts, _holds_a_number) > ALONE
+    may_be = {
+        "names of persons": holds_initials(texts) or looks_like_full_names(texts),
+        "addresses": looks_like_addresses(texts),
+        "common names of persons": has_names(details.look(), _LISTED),
+        "codes of persons, things or places": share_of(texts, _is_mixed_code) > ALONE / 2,
+        "addresses, or numbers of something": numbered,
+        "proper names": several and looks_like_names(texts),
+    }
+    return next((what for what, holds in may_be.items() if holds), None)
 
 
 def _is_long_code(text: str) -> bool:
@@ -380,8 +450,26 @@ def _is_long_code(text: str) -> bool:
     plain = re.sub(r"[ ./-]", "", text)
     if plain.isdigit():
         return len(plain) >= _NUMBERED and plain == text and not plain.endswith("000")
+    if _COUNTED.fullmatch(plain):
+        return False
     digits = sum(map(str.isdigit, plain))
     return len(plain) > _CODE and plain.isalnum() and 3 <= digits < len(plain)
+
+
+def _holds_a_number(text: str) -> bool:
+    return any(map(str.isdigit, text)) and sum(map(str.isalpha, text)) > 1
+
+
+def _is_mixed_code(text: str) -> bool:
+    """Whether a text is a code of letters and digits that counts nothing.
+
+    "u33dbc", "PX-AA1" and "B 1234 XYZ" are; "Ward12", "100 km" and "2019Q1" are not.
+    """
+    plain = re.sub(r"[\s./-]", "", text)
+    mixed = plain.isalnum() and not plain.isalpha() and not plain.isdigit()
+    if not mixed or len(plain) < _CODE or _COUNTED.fullmatch(plain) is not None:
+        return False
+    return plain.isupper() or not re.search(r"\s", text.strip())
 
 
 def _kind(details: ColumnDetails, meaning: Meaning | None) -> Kind:

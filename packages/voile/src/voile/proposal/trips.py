@@ -79,10 +79,14 @@ class ProposedTrips:
 
 
 def proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
-    """The trips that a table reports; None without positions, or without times and trips."""
+    """The trips that a table reports; None without positions, or without times and trips.
+
+    Sentences of a receiver of positions hold their times themselves.
+    """
     places = [column for column in columns if column.is_position]
     times = [column for column in columns if column not in places and _is_time(column)]
-    if not places or not (times or any(map(_is_called_a_trip, columns))):
+    tracks = any(one.recognition and one.recognition.key == "track" for one in places)
+    if not places or not (times or tracks or any(map(_is_called_a_trip, columns))):
         return None
     degrees = [one for one in places if one.details.profile.type == "decimal"]
     latitude, longitude = (_only(degrees, words) for words in (_LATITUDE, _LONGITUDE))
@@ -90,7 +94,7 @@ def proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
     time = next(iter((*called, *times)), None)
     rest = [one for one in columns if one not in places and one is not time]
     trip = _trip(rest)
-    if trip is None and _is_of_persons(columns):
+    if trip is None and not tracks and _is_of_persons(columns):
         return None
     return ProposedTrips(time, latitude, longitude, trip)
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from voile.proposal.columns import ColumnProposal, propose_column, with_families
+from voile.proposal.columns import ColumnProposal, propose_column, with_families, with_grids
 from voile.proposal.trips import ProposedTrips, proposed_trips
 from voile.schema.names import UNORDERED, Role, fits, stems_of, words_of
 from voile.schema.persons import Occurrences
@@ -92,7 +92,7 @@ def propose(details: Sequence[ColumnDetails], largest: Largest | None = None) ->
     ``largest`` counts rows that agree; without it no table is taken for one of counts.
     """
     stems = stems_of([each.profile.name for each in details])
-    columns = with_families([_proposed(each, stems) for each in details])
+    columns = with_grids(with_families([_proposed(each, stems) for each in details]))
     columns = _one_of(_one_of(columns, "person"), "household")
     categories = _categories(columns, largest)
     columns = [_asked_about(one, categories) for one in columns]

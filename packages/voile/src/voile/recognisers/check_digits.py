@@ -110,6 +110,12 @@ def _rrn(text: str) -> bool:
     return key in {97 - int(text[:9]) % 97, 97 - int("2" + text[:9]) % 97}
 
 
+def _thai(text: str) -> bool:
+    """Thailand, citizens: weights 13 to 2, 11 less the rest modulo 11, of that the last digit."""
+    rest = _weighted([*map(int, text[:12])], range(13, 1, -1)) % 11
+    return text[0] != "0" and (11 - rest) % 10 == int(text[12])
+
+
 def _of_length(length: int, rule: Callable[[str], bool]) -> Callable[[str], bool]:
     return lambda text: len(text) == length and text.isdigit() and rule(text)
 
@@ -130,5 +136,6 @@ CHECKS: Mapping[str, Callable[[str], bool]] = {
     "cnp": _of_length(13, _cnp),
     "kimlik": _of_length(11, _kimlik),
     "rrn": _of_length(11, _rrn),
+    "thai": _of_length(13, _thai),
 }
 """By name: whether a text, of capitals and digits alone, has the check digits of it."""

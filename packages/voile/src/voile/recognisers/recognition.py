@@ -25,6 +25,7 @@ __all__ = [
     "Recognition",
     "has_positions",
     "listed_recognisers",
+    "on_a_grid",
     "recognised",
     "suspected",
 ]
@@ -49,6 +50,19 @@ _MANY = 20
 _TELLING = 0.1
 _LONG = 6
 _YEARS = 1800, 2100
+_SMALL = 1_000
+_REPEATED = 0.5
+_GRIDS: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = (
+    ((2.5e6, 5.7e6), (5.2e6, 6.2e6)),  # Gauss-Krueger, Germany (EPSG 31466 to 31469)
+    ((1.6e5, 8.4e5), (1e6, 9.35e6)),  # UTM (EPSG 32601 to 32760, 25828 to 25838)
+    ((9e4, 1.26e6), (6.0e6, 7.2e6)),  # Lambert-93, France (EPSG 2154)
+    ((1e4, 3.1e5), (2.85e5, 6.4e5)),  # RD New, the Netherlands (EPSG 28992)
+    ((2.48e6, 2.85e6), (1.07e6, 1.31e6)),  # LV95, Switzerland (EPSG 2056)
+    ((4.8e5, 8.5e5), (7e4, 3.1e5)),  # LV03, Switzerland (EPSG 21781)
+    ((5e4, 7e5), (1e4, 1.25e6)),  # British National Grid (EPSG 27700)
+    ((-2.6e6, 4.6e6), (4e6, 1.15e7)),  # Web Mercator, Europe (EPSG 3857)
+)
+"""Areas of use of grids in metres, as the EPSG data set has them: first axis, then the second."""
 
 
 @dataclass(frozen=True)
@@ -174,8 +188,10 @@ class ListedRecogniser:
         return any(one.fullmatch(text) for one in (*self._patterns, *self._of_cells))
 
 
-_TOLD_BY_FEW = frozenset({"address"})
+_TOLD_BY_FEW = frozenset({"address", "account", "position", "track", "national-id"})
 """What is told by how values are written, however few they are: homes of a whole street."""
+_LOOSE = frozenset({"telephone"})
+"""Written so freely, with digits and marks, that whatever else values may be comes first."""
 _CODED = frozenset(
     {"national-id", "telephone", "account", "licence", "medical-record", "beneficiary", "record"}
 )
@@ -186,6 +202,8 @@ def _tells(look: ColumnLook) -> bool:
     ends = look.extremes if look.type == "integer" else None
     if ends and _YEARS[0] <= ends[0] and ends[1] <= _YEARS[1]:
         return False  # "nam" is a number of insured persons in one language, a year in another
+    if ends and ends[1] < _SMALL and look.share < _REPEATED:
+        return False  # "dni" is a number of an office in one language, days in another
     if look.distinct > _MANY or look.share > _TELLING:
         return True
     return share_of(look.filled, lambda text: len(text) >= _LONG) > 0.8
@@ -218,7 +236,8 @@ _PAIRS = (
 def recognised(look: ColumnLook) -> Recognition | None:
     """The first thing that a column is recognised as; by its name before by its values."""
     found = [one for each in _all() if (one := each.recognise(look)) is not None]
-    return next((one for one in found if one.by == "name"), found[0] if found else None)
+    strict = [one for one in found if one.key not in _LOOSE] or found
+    return next((one for one in found if one.by == "name"), strict[0] if strict else None)
 
 
 def suspected(look: ColumnLook) -> bool:
@@ -229,6 +248,31 @@ def suspected(look: ColumnLook) -> bool:
         for one in listed_recognisers()
         if one.group != "regulated"
     )
+
+
+def on_a_grid(one: ColumnLook, other: ColumnLook) -> Recognition | None:
+    """That two columns of numbers may be the axes of a grid in metres, by their values alone.
+
+    Each has different values in more than half of its rows, and both lie in the area of one grid.
+    """
+    ends = [look.extremes for look in (one, other)]
+    if any(look.type not in {"integer", "decimal"} for look in (one, other)) or None in ends:
+        return None
+    if min(one.share, other.share) <= _REPEATED or min(one.distinct, other.distinct) <= _MANY:
+        return None
+    for axes in _GRIDS:
+        for pair in (ends, ends[::-1]):
+            if all(
+                end is not None and low <= end[0] and end[1] <= high
+                for end, (low, high) in zip(pair, axes, strict=True)
+            ):
+                return _position("values")
+    return None
+
+
+def _position(by: By) -> Recognition:
+    (position,) = (one for one in listed_recognisers() if one.key == "position")
+    return Recognition(position.key, position.letter, position.group, position.title, by)
 
 
 def has_positions(names: Iterable[str]) -> bool:

@@ -24,9 +24,12 @@ __all__ = [
     "SAMPLED",
     "ColumnLook",
     "has_names",
+    "holds_initials",
     "is_flag",
     "looks_like_addresses",
+    "looks_like_amounts",
     "looks_like_full_names",
+    "looks_like_groups",
     "looks_like_names",
     "share_of",
 ]
@@ -130,9 +133,11 @@ _INITIAL = re.compile(
     r"|(?:[^\W\d_]{2,7}\. )?(?:[^\W\d_]\. ?)+[^\W\d_]{2,}.*"
 )
 """A name with an initial: "Eva R.", "K. Berg", "Parch. J. Elias Hughes"."""
+_WITHIN = re.compile(r"(?<!\w)[^\W\d_]\. ?[^\W\d_]{2,}|(?<!\w)[^\W\d_]{3,} [^\W\d_]\.(?!\w)")
+"""A name with an initial among other words: "Case worker K. Obi"."""
 _ONLY_LETTERS = re.compile(r"[^\W\d_]+")
 _DECIMALS = re.compile(r"^-?\d{1,3}[.,](\d+)$")
-_GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord"})
+_GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord", "rw", "hw", "rechts", "hoch"})
 _AXES = frozenset({"e", "n", "o", "h", "r", "east", "north", "ost", "nord", "est"})
 """What grids call their axes, beside x and y."""
 _FEW = 5
@@ -145,9 +150,17 @@ _NUMBERED = re.compile(
 )
 """A name of a street before a number, or behind it."""
 _STREETS = 3
+_PLACED = re.compile(r"(?<!\d)\d{1,4} ?[a-zA-Z]?(?![\w])")
+"""The number of a house, wherever it stands."""
+_SIGN = re.compile(r"[\d\s.,;:%'\u2019/<>=≤≥+()\[\]~\u2013\u2014-]|[^\w\s]")
+"""What stands in amounts and bands of them beside words: figures, marks, signs of currencies."""
 _MOST_WORDS = 5
 _SHORT = 3
 """Capitals up to which they may be a short name, and no abbreviation."""
+_UNSPACED = "\u3040"
+"""The first letter of scripts that put no spaces between words: kana, Chinese, Korean."""
+_CODE = 4
+"""Capitals of one word up to which they may be an abbreviation."""
 
 
 @cache
@@ -155,6 +168,14 @@ def _common() -> tuple[frozenset[str], frozenset[str]]:
     text = files("voile.recognisers").joinpath("names.toml").read_text("utf-8")
     document = tomllib.loads(text)
     return frozenset(document["given"].split()), frozenset(document["family"].split())
+
+
+@cache
+def _groups() -> tuple[frozenset[str], frozenset[str]]:
+    """Words of groups, and those that stand beside amounts."""
+    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
+    document = tomllib.loads(text)
+    return frozenset(document["words"].split()), frozenset(document["amounts"].split())
 
 
 def share_of(texts: Sequence[str], holds: Callable[[str], object]) -> float:
@@ -218,22 +239,79 @@ def looks_like_full_names(texts: Sequence[str]) -> bool:
 def _is_full_name(text: str) -> bool:
     words = text.split()
     ends = (words[0], words[-1]) if len(words) > 1 else ()
-    return bool(ends) and _is_proper(text) and all(len(e) > 1 and _is_proper(e) for e in ends)
+    if not ends or not all(len(end) > 1 and end[:1] == end[:1].upper() for end in ends):
+        return False
+    return _is_proper(text)
+
+
+def holds_initials(texts: Sequence[str]) -> bool:
+    """Whether most texts hold a name with an initial, alone or among other words."""
+    return share_of(texts, _WITHIN.search) > 0.5
+
+
+def looks_like_groups(texts: Sequence[str]) -> bool:
+    """Whether at least half of the texts are made of words by which tables name groups."""
+    return share_of(texts, _is_group) >= 0.5
+
+
+def _is_group(text: str) -> bool:
+    known, named = _groups()[0], _common()
+    words = re.findall(r"[^\W\d_]+", without_accents(text).casefold())
+    if any(letter >= _UNSPACED for letter in text):
+        return any(word in text for word in known if word >= _UNSPACED)
+    told = [word in known or word[:-1] in known for word in words]
+    if len(words) > 1 and any(w in named[0] and not t for w, t in zip(words, told, strict=True)):
+        return False
+    return bool(told) and 2 * sum(told) >= len(told)
+
+
+def looks_like_amounts(texts: Sequence[str]) -> bool:
+    """Whether most texts are amounts, bands of them, or ranks: "1.200 €", "<=50K", "high".
+
+    Each has a figure beside no words but those of currencies and of bands, or is a word of a group.
+    """
+    return share_of(texts, _is_amount) > _PROPER or looks_like_groups(texts)
+
+
+def _is_amount(text: str) -> bool:
+    words = _SIGN.sub(" ", without_accents(text).casefold()).split()
+    return any(map(str.isdigit, text)) and all(word in _groups()[1] for word in words)
 
 
 def looks_like_addresses(texts: Sequence[str]) -> bool:
-    """Whether texts may be addresses by their make alone: names of several streets with numbers."""
-    found = [match for text in texts if (match := _NUMBERED.fullmatch(text.strip()))]
+    """Whether texts may be addresses by their make alone.
+
+    They are names of several streets with a number before or behind; or a number stands among two
+    words with capitals or more: "Plot 7 Moi Ave", "Flat 3 Elm Court".
+    """
+    plain = [text.strip() for text in texts]
+    found = [match for text in plain if (match := _NUMBERED.fullmatch(text))]
     streets = {(one["behind"] or one["before"]).casefold() for one in found}
-    return len(found) >= _PROPER * len(texts) and len(streets) >= _STREETS
+    if len(found) >= _PROPER * len(texts) and len(streets) >= _STREETS:
+        return True
+    homes = [_PLACED.sub(" ", text).split() for text in plain if _PLACED.search(text)]
+    homes = [words for words in homes if sum(_is_capital(word) for word in words) >= _WORDS]
+    places = {" ".join(words).casefold() for words in homes}
+    return len(homes) >= _PROPER * len(texts) and 2 * len(places) > len(homes)
+
+
+_WORDS = 2
+"""Words with capitals beside the number of a house in the middle."""
+
+
+def _is_capital(word: str) -> bool:
+    plain = word.strip(".,;()")
+    return len(plain) > 1 and plain[0].isupper() and plain.isalpha()
 
 
 def _is_proper(text: str) -> bool:
-    words = re.split(r"[\s.·'\u2019-]+", text.strip(" ."))
+    words = re.split(r"[\s.,·'\u2019-]+", text.strip(" .,"))
     if not 1 <= len(words) <= _MOST_WORDS or not all(_is_word(word) for word in words if word):
         return False
     longest = max(words, key=len)
-    return longest[:1] == longest[:1].upper() and not (len(longest) > _SHORT and longest.isupper())
+    shouted = longest.isupper() and longest.lower() != longest
+    abbreviated = shouted and len(longest) > _SHORT and (len(words) == 1 and len(longest) <= _CODE)
+    return longest[:1] == longest[:1].upper() and not abbreviated
 
 
 def _is_word(word: str) -> bool:
@@ -274,7 +352,7 @@ def _degrees(look: ColumnLook) -> bool:
         return fine >= 0.5
     if not _GRIDS & set(look.words) and not _has_other_axis(look):
         return False
-    return sum(10_000 <= abs(number) < 10_000_000 for number in numbers) > 0.9 * len(numbers)
+    return sum(1_000 <= abs(number) < 20_050_000 for number in numbers) > 0.9 * len(numbers)
 
 
 def _has_other_axis(look: ColumnLook) -> bool:

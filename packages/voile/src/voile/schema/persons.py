@@ -196,7 +196,9 @@ def refuse_repeating(plan: Plan, column: str, found: Occurrences) -> None:
     """Raise ``PlanError`` where an identifier repeats; missing values were not counted."""
     if not found.repeat:
         return
-    meant = _TAKEN_FOR[plan.trajectory is not None].format(column=json.dumps(column))
+    meant = _TAKEN_FOR[plan.trajectory is not None].format(
+        column=json.dumps(column, ensure_ascii=False)
+    )
     msg = (
         f"[roles] identifiers: {found.told_of_identifier(column)}, so {meant}, say "
         f'person = "{EACH_ROW}" in [roles]'

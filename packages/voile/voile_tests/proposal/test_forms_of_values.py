@@ -1,0 +1,225 @@
+"""Columns told by the form of their values: what no answer to all questions at once publishes."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from voile.proposal.columns import ColumnProposal
+from voile.proposal.whole import Proposal, propose
+from voile.proposal.writing import plan_text
+from voile.recognisers.check_digits import CHECKS
+from voile.recognisers.recognition import recognised
+from voile.recognisers.values import ColumnLook
+from voile.schema.names import meaning_of
+from voile.schema.persons import Occurrences, refuse_repeating
+from voile.schema.plan import open_questions, parse_plan
+from voile.table.profile import inspect_file
+from voile_base.errors import PlanError
+
+ROWS = 400
+
+
+def _proposal(folder: Path, columns: dict[str, tuple[str, ...]]) -> Proposal:
+    """Of a table in which each column has some values, at random."""
+    draw = random.Random(5)
+    lines = [";".join(columns)]
+    lines += [";".join(draw.choice(values) for values in columns.values()) for _ in range(ROWS)]
+    path = folder / "table.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = inspect_file(path)
+    details = [table.details(name) for name in table.columns]
+    return propose(details, lambda names: int(table.group_sizes(names).max()))
+
+
+def _column(folder: Path, name: str, values: tuple[str, ...]) -> ColumnProposal:
+    people = {"age": tuple(map(str, range(20, 70))), "sex": ("m", "f")}
+    return _proposal(folder, {name: values, **people}).columns[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("Wagen", ("S-MX 4411", "S-AB 12", "M-KL 999")),
+        ("plat", ("B 1234 XYZ", "D 77 AB", "F 1234 QQ")),
+        ("pay_ref", ("PX-AA1", "PX-BC2", "PX-ZZ9")),
+        ("taxi", ("B-TX 100", "B-TX 220", "B-TX 301")),
+        ("price_list", ("QX81A", "QX77B", "QX60C")),
+    ],
+)
+def test_money_is_told_by_numbers_and_not_by_a_name_alone(tmp_path, name, values):
+    """Codes under a name that holds "wage", "pay" or "price" are no money, and are left out."""
+    assert _column(tmp_path, name, values).role in {"drop", "identifier"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("<=50K", ">50K"),
+        ("under 10.000 €", "10.000 - 20.000 €", "über 20.000 €"),
+        ("low", "medium", "high"),
+        ("1 200,50 zł", "980,00 zł", "2 011,10 zł"),
+    ],
+)
+def test_bands_and_ranks_of_money_are_money(tmp_path, values):
+    """Ranges, ranks and numbers with a currency stand for amounts, in texts, too."""
+    assert _column(tmp_path, "income", values).role == "sensitive"
+
+
+@pytest.mark.parametrize(
+    "name", ["learner", "Wagen", "interval", "costume", "taxon", "charger", "warden", "therapist"]
+)
+def test_names_mean_something_by_words_and_not_by_parts_of_them(name):
+    """Learning is not earning, a warden no ward, a therapist no therapy."""
+    meaning = meaning_of(name)
+    assert meaning is None or meaning.reason.startswith("a number")
+
+
+@pytest.mark.parametrize("name", ["hourly_wage", "incwage", "PEARNVAL", "Stundenlohn", "costs"])
+def test_compounds_of_money_are_still_money(name):
+    """As surveys and payrolls write them."""
+    meaning = meaning_of(name)
+    assert meaning is not None
+    assert meaning.reason.startswith("money")
+
+
+LEFT_OUT = {
+    "full names": ("Tan Wei Ming", "Lim Soo Chin", "Goh Kah Hui"),
+    "capitals": ("TAN WEI MING", "LIM SOO CHIN"),
+    "names behind a title": ("Case worker K. Obi", "Case worker L. Mensah", "Case worker P. Adu"),
+    "first names": ("Sokha", "Dara", "Bopha", "Sovann"),
+    "plots": ("Plot 7 Moi Ave", "Plot 12 Kenyatta Rd", "Plot 9 Uhuru Hwy"),
+    "flats": ("Flat 3 Elm Court", "Flat 9 Oak House", "Flat 1 Ash Lodge"),
+    "houses": ("Hse 44 Kileleshwa", "Hse 3 Karen", "Hse 19 Lavington"),
+    "one street": tuple(f"Am Anger {n}" for n in range(1, 61)),
+    "accounts": ("20-00-00 55779911", "20-11-00 12345678", "40-00-01 87654321"),
+    "coarse coordinates": ("52.53,13.41", "52.50,13.38", "52.49,13.45"),
+    "geohashes": ("u33dbc", "u33dbd", "u33d9z", "u33dc1"),
+    "words of a place": ("daring.lion.race", "filled.count.soap", "index.home.raft"),
+    "plates": ("B 1234 XYZ", "D 77 AB", "F 1234 QQ"),
+}
+
+
+@pytest.mark.parametrize("what", LEFT_OUT)
+def test_what_tells_persons_homes_and_places_by_its_form_gets_no_role(tmp_path, what):
+    """Three different values in 400 rows are enough: only a role by hand publishes them."""
+    column = _column(tmp_path, "zz", LEFT_OUT[what])
+    assert column.role in {"drop", "identifier"}
+    assert column.role == "identifier" or column.question
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("zz", ("Never Married", "Divorced", "Widowed", "Married")),
+        ("zz", ("Rot", "Blau", "Grün", "Gelb")),
+        ("zz", ("Ward12", "Ward13", "Ward14")),
+        ("zz", ("2019Q1", "2019Q2", "2019Q3")),
+        ("zz", ("Lundi", "Mardi", "Jeudi", "Vendredi")),
+        ("Dział", ("Kadry", "Logistyka", "Produkcja")),
+        ("Stanowisko", ("Spawacz", "Kierownik zmiany", "Magazynier")),
+        ("barrio", ("Lavapiés", "Chamberí", "Tetuán", "Retiro")),
+        ("CC", ("Chest Pain", "Back Pain", "Fever", "Abdominal Pain")),
+    ],
+)
+def test_groups_are_told_by_their_words_or_by_the_name(tmp_path, name, values):
+    """Words of groups in many languages are no names of persons."""
+    assert _column(tmp_path, name, values).role in {"quasi", "sensitive"}
+
+
+@pytest.mark.parametrize("name", ["izen", "izena", "abizen", "deitura"])
+def test_basque_names_are_names(name):
+    """The first name like the family name, by the name of the column alone."""
+    found = recognised(ColumnLook(name, "text", 900, 40, ("Aitor", "Ane")))
+    assert found is not None
+    assert found.key == "person-name"
+
+
+def _metres(low: float, high: float, decimals: int = 0) -> tuple[str, ...]:
+    draw = random.Random(low)
+    return tuple(f"{draw.uniform(low, high):.{decimals}f}" for _ in range(5_000))
+
+
+@pytest.mark.parametrize(
+    ("names", "east", "north"),
+    [
+        (("RW", "HW"), (3.45e6, 3.46e6), (5.40e6, 5.41e6)),
+        (("easting", "northing"), (3e5, 3.1e5), (2e5, 2.1e5)),
+        (("X_UTM", "Y_UTM"), (3.8e5, 3.9e5), (5.81e6, 5.82e6)),
+        (("x", "y"), (6.5e5, 6.6e5), (6.86e6, 6.87e6)),
+        (("RD_X", "RD_Y"), (1.2e5, 1.3e5), (4.8e5, 4.9e5)),
+        (("E", "N"), (2.60e6, 2.61e6), (1.20e6, 1.21e6)),
+        (("zz", "qq"), (2.60e6, 2.61e6), (1.20e6, 1.21e6)),
+        (("m1", "m2"), (1.48e6, 1.49e6), (6.89e6, 6.90e6)),
+    ],
+)
+@pytest.mark.parametrize("decimals", [0, 2])
+def test_metres_of_grids_are_positions_and_no_numbers_of_records(
+    tmp_path, names, east, north, decimals
+):
+    """By their names, or as neighbours in the area of one grid: asked about, and no person."""
+    first, second = names
+    columns = {
+        first: _metres(*east, decimals),
+        second: _metres(*north, decimals),
+        "Typ": ("EFH", "MFH"),
+    }
+    text = plan_text(_proposal(tmp_path, columns), "houses.csv")
+    roles = tomllib.loads(text)["roles"]
+    assert not {first, second} & {name for listed in roles.values() for name in listed}
+    asked = {one.column for one in open_questions(text) if "somebody was" in one.text}
+    assert {first, second} <= asked
+    assert "person = " not in text
+
+
+def test_sentences_of_a_receiver_are_positions_of_trips(tmp_path):
+    """They hold places and times themselves: no method is proposed, and the question is asked."""
+    draw = random.Random(1)
+    said = tuple(
+        f"$GPRMC,12{n:04},A,4807.{draw.randint(100, 999)},N,01131.{n:03},E,022.4,084.4,230394,,*6A"
+        for n in range(300)
+    )
+    columns = {"sentence": said, "unit": ("V12", "V13"), "fuel": tuple(map(str, range(50)))}
+    text = plan_text(_proposal(tmp_path, columns), "nmea.csv")
+    assert "method" not in tomllib.loads(text)
+    assert any(one.text.startswith("trips:") for one in open_questions(text))
+
+
+def test_rows_of_one_vehicle_may_be_a_persons(tmp_path):
+    """Plates that repeat are asked about, as numbers of customers are."""
+    columns = {"unit": ("V12", "V13", "T-9"), "fuel": ("10", "20", "30")}
+    text = plan_text(_proposal(tmp_path, columns), "fuel.csv")
+    assert any(one.column == "unit" and "person" in one.text for one in open_questions(text))
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        (("1-2345-67890-12-1", "3-1111-22222-33-4", "5-1009-00123-45-6"), "national-id"),
+        (("20-00-00 55779911", "20-11-00 12345678", "40-00-01 87654321"), "account"),
+        (("4929 1234 5678 9012", "5412 7512 3412 3456", "4929 0000 1111 2222"), "account"),
+        (("52.53 13.41", "52.50 13.38", "52.49 13.45"), "position"),
+        (("030 1234567", "0341 998877", "040 7654321"), "telephone"),
+    ],
+)
+def test_the_reason_is_what_the_numbers_are(values, key):
+    """What is written more strictly comes before telephone numbers, which are written freely."""
+    many = tuple(values[n % 3][:-1] + str(n % 10) for n in range(60))
+    found = recognised(ColumnLook("zz", "text", 900, 60, many))
+    assert found is not None
+    assert found.key == key
+
+
+def test_thai_numbers_have_their_check_digit():
+    """One of the ten last digits passes."""
+    assert [digit for digit in "0123456789" if CHECKS["thai"](f"123454567878{digit}")] == ["1"]
+
+
+def test_a_refusal_prints_names_of_any_script_as_they_are():
+    """``person = "Клиент"`` can be copied into the plan."""
+    plan = parse_plan({"roles": {"identifiers": ["Клиент"], "quasi_identifiers": ["a"]}})
+    with pytest.raises(PlanError, match='say person = "Клиент" in'):
+        refuse_repeating(plan, "Клиент", Occurrences(10, 5, 2))
