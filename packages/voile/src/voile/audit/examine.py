@@ -33,17 +33,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from math import isclose
 from pathlib import Path
-from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
-from voile.attack.protocol import Attack, Knowledge
+from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.audit.beside import JointCodes
 from voile.audit.counting import ROWS, RiskQuery, counted, some_people, unit_of
 from voile.audit.foreign import Foreign, Repetition, as_release, copy_notices, repetition
@@ -59,14 +58,15 @@ from voile.schema.names import named
 from voile.schema.persons import looks_like_an_id, told_of_published_id
 from voile.schema.roles import Roles
 from voile.study.evidence import Instruments
+from voile.study.evidence_run import EvidenceRun, ReleaseUnderTest, StageClock, parted
 from voile.study.original import fingerprint
 from voile.study.plans import json_value
-from voile.study.record import AttackDocument, MeasureDocument, Skipped
+from voile.study.record import Skipped
 from voile.study.single import versions
 from voile.table.looking import MACHINE_MADE, count_occurrences
 from voile.table.profile import Inspected
-from voile.utility.protocol import Comparison
-from voile_base.errors import RefusedError, VoileError
+from voile.utility.protocol import Comparison, Measurement
+from voile_base.errors import RefusedError
 from voile_base.randomness import Randomness
 from voile_base.values.value import plain
 from voile_base.version import VERSION
@@ -157,27 +157,27 @@ def audit(
     """
     inquiry = inquiry or Inquiry()
     instruments = Instruments.standard(inquiry.attacks)
-    clock = _Clock()
+    clock = StageClock()
     progress("reading")
     named = {"released": released, "original": original, "control": control, "plan": plan}
     places = {side: Path(place) for side, place in named.items() if place is not None}
     run = run_of(places, inquiry, seed)
     randomness = draws_of(run)
-    sides = read_sides(
-        places["released"], places["original"], places.get("control"), places.get("plan")
-    )
-    clock.lap("reading")
+    with clock.timed("reading"):
+        sides = read_sides(
+            places["released"], places["original"], places.get("control"), places.get("plan")
+        )
     progress("recognising columns")
-    found = _recognition(sides)
-    clock.lap("recognising")
-    court = _Court(sides, found.foreign, inquiry, randomness, progress)
-    risks, risks_skipped = _apart(court.risks())
-    court.judge_control(risks)
-    clock.lap("risks")
-    attacks, attacks_skipped = _apart(court.attack(attack) for attack in instruments.attacks)
-    clock.lap("attacks")
-    measured, utility_skipped = _apart(court.measure(measure) for measure in instruments.measures)
-    clock.lap("utility")
+    with clock.timed("recognising"):
+        found = _recognition(sides)
+    subject = _AuditedFile(sides, found.foreign, randomness)
+    with clock.timed("risks"):
+        risks, risks_skipped = parted(subject.risks(inquiry, progress))
+    subject.judge_control(risks)
+    absent = None if sides.control is None else sides.control.frame
+    knowledge = Knowledge(targets=inquiry.targets, absent=absent)
+    run_of_all = EvidenceRun(subject, progress, clock)
+    evidence = run_of_all.evidence(instruments.attacks, instruments.measures, knowledge)
     return AuditRecord(
         released=Path(released).name,
         digest=fingerprint(Path(released)),
@@ -188,18 +188,18 @@ def audit(
         unused=found.foreign.unused,
         risks=tuple(one.document() for one in risks),
         risks_skipped=risks_skipped,
-        attacks=attacks,
-        attacks_skipped=attacks_skipped,
-        utility=tuple(one for each in measured for one in each),
-        utility_skipped=utility_skipped,
-        notices=(*found.notices, *court.notices),
+        attacks=_documents(evidence.attacks),
+        attacks_skipped=evidence.attacks_skipped,
+        utility=_documents(evidence.utility),
+        utility_skipped=evidence.utility_skipped,
+        notices=(*found.notices, *subject.notices),
         unfit=found.unfit,
         versions=versions(),
-        seconds=clock.seconds,
+        seconds={stage: round(taken, 3) for stage, taken in clock.seconds.items()},
         protected=sides.original.protected,
         repeated=found.twice.rows,
         fewest=found.twice.fewest,
-        control_void=court.void,
+        control_void=subject.void,
         run=run,
     )
 
@@ -243,37 +243,19 @@ def _column(one: Recognised) -> ColumnDocument:
     )
 
 
-def _apart(found: Iterable[_Found | Skipped]) -> tuple[tuple[_Found, ...], tuple[Skipped, ...]]:
-    """What was found, and what made no sense."""
-    every = tuple(found)
-    made = tuple(one for one in every if not isinstance(one, Skipped))
-    return made, tuple(one for one in every if isinstance(one, Skipped))
+def _documents(found: Iterable[AttackOutcome | Measurement]) -> Any:
+    """Outcomes as the record has them."""
+    return tuple(json_value(one.document()) for one in found)
 
 
-class _Clock:
-    """Seconds of each stage."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = perf_counter()
-
-    def lap(self, stage: str) -> None:
-        """What passed since the last one belongs to this stage."""
-        now = perf_counter()
-        self.seconds[stage], self._last = round(now - self._last, 3), now
-
-
-@dataclass
-class _Court:
+class _AuditedFile(ReleaseUnderTest):
     """One file before adversaries and measures."""
 
-    sides: Sides
-    foreign: Foreign
-    inquiry: Inquiry
-    randomness: Randomness
-    progress: Progress
-    doubts: tuple[str, ...] = ()
-    """Why the comparison with the control is void, as far as the risks tell."""
+    def __init__(self, sides: Sides, foreign: Foreign, randomness: Randomness) -> None:
+        super().__init__(foreign.release, sides.original.frame, sides.plan, randomness)
+        self.sides, self.foreign, self.draws = sides, foreign, randomness
+        self.doubts: tuple[str, ...] = ()
+        """Why the comparison with the control is void, as far as the risks tell."""
 
     @property
     def void(self) -> bool:
@@ -315,55 +297,35 @@ class _Court:
             found.append(f"the three risks look at {ROWS:,} rows of each side, drawn at random")
         return found
 
-    def risks(self) -> Iterator[Risk | Skipped]:
+    def risks(self, inquiry: Inquiry, progress: Progress) -> Iterator[Risk | Skipped]:
         """The three risks of WP216 and those of other packages, or why one was not counted."""
-        self.progress("three risks")
-        groups = [some_people(people, self.randomness) for people in self._groups()]
+        progress("three risks")
+        groups = [some_people(people, self.draws) for people in self._groups()]
         sides = self.sides
         beside = JointCodes.of(self._looked_at(), groups, sides.plan, unit_of(sides.original))
-        asked = RiskQuery(sides.roles["sensitive"], self.inquiry.targets, self.inquiry.first)
-        yield from counted(beside, asked, self.randomness.within("risks"), self.progress)
+        asked = RiskQuery(sides.roles["sensitive"], inquiry.targets, inquiry.first)
+        yield from counted(beside, asked, self.draws.within("risks"), progress)
 
-    def attack(self, attack: Attack) -> AttackDocument | Skipped:
-        """What an adversary makes of the file, or why he was not asked."""
-        self.progress(f"attack: {attack.name}")
-        absent = None if self.sides.control is None else self.sides.control.frame
-        knowledge = Knowledge(targets=self.inquiry.targets, absent=absent)
-        release, original = self.foreign.release, self.sides.original
-        try:
-            told = attack.told(knowledge)
-            if attack.needs_absent and self.void:
-                return Skipped(attack.name, "people of the original stand in the control")
-            if attack.needs_absent and absent is None:
-                return Skipped(attack.name, "nobody is known who was not in the data: no control")
-            if reason := told.refusal(release, self.sides.plan):
-                return Skipped(attack.name, reason)
-            draws = self.randomness.within("attack", attack.name)
-            found = told.run(release, original.frame, self.sides.plan, draws)
-        except VoileError as error:
-            return Skipped(attack.name, str(error).rstrip("."))
-        document: Any = json_value(found.document())
-        return document  # type: ignore[no-any-return]
+    def attacked(self, attack: Attack) -> AttackOutcome | Skipped:
+        """What an adversary makes of the file, beside people of the control where he needs some."""
+        if attack.needs_absent and self.void:
+            return Skipped(attack.name, "people of the original stand in the control")
+        if attack.needs_absent and self.sides.control is None:
+            return Skipped(attack.name, "nobody is known who was not in the data: no control")
+        if reason := attack.refusal(self.release, self.plan):
+            return Skipped(attack.name, reason)
+        draws = self.draws.within("attack", attack.name)
+        return attack.run(self.release, self.original, self.plan, draws)
 
-    def measure(self, measure: Any) -> Sequence[MeasureDocument] | Skipped:
-        """What the file is good for, or why that was not measured."""
-        self.progress(f"utility: {measure.name}")
-        try:
-            if reason := measure.refusal(self._comparison):
-                return Skipped(measure.name, reason)
-            return [json_value(found.document()) for found in measure.measure(self._comparison)]
-        except VoileError as error:
-            return Skipped(measure.name, str(error).rstrip("."))
+    def comparison(self) -> Comparison:
+        """The same for all measures, which keep what they work out for it."""
+        return self._comparison
 
     @cached_property
     def _comparison(self) -> Comparison:
-        """The same for all measures, which keep what they work out for it."""
-        return Comparison(
-            PublishedRows.of(self.foreign.release),
-            self.sides.original,
-            self.randomness.within("utility"),
-            self.sides.control,
-        )
+        draws = self.draws.within("utility")
+        published = PublishedRows.of(self.release)
+        return Comparison(published, self.sides.original, draws, self.sides.control)
 
     def _groups(self) -> list[People]:
         control = self.sides.control
@@ -373,7 +335,7 @@ class _Court:
         """The file in no more rows than the three risks look at."""
         if self.foreign.release.rows <= ROWS:
             return self.foreign
-        draws = self.randomness.key("rows").stream(self.foreign.release.rows).argsort()[:ROWS]
+        draws = self.draws.key("rows").stream(self.foreign.release.rows).argsort()[:ROWS]
         chosen = pl.Series(draws.astype("int64")).sort()
         cut = [
             replace(one, columns=tuple(column.gather(chosen) for column in one.columns))

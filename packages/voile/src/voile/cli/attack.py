@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from voile.cli import attack_call, attack_shown, audit_table, trips
     from voile.release.release import Release
     from voile.study import single
+    from voile.study.record import Skipped
     from voile.tabular import auditing, recounting
 else:
     differencing = on_demand("voile.attack.differencing")
@@ -174,8 +175,8 @@ class _Report:
     tell: Callable[[], None] = lambda: None
     """Tells of the first attack."""
     outcomes: tuple[AttackOutcome, ...] = ()
-    skipped: tuple[tuple[str, str], ...] = ()
-    """Names of attacks that make no sense for the release, and why."""
+    skipped: tuple[Skipped, ...] = ()
+    """Attacks that make no sense for the release."""
     private: bool = True
 
     def show(self, *, as_json: bool) -> None:
@@ -184,7 +185,7 @@ class _Report:
         if as_json:
             several = {
                 "attacks": [outcome.document() for outcome in self.outcomes],
-                "skipped": [{"name": name, "reason": why} for name, why in self.skipped],
+                "skipped": [{"name": one.name, "reason": one.reason} for one in self.skipped],
             }
             only = self.outcomes or self.skipped
             print_json({**mark, **self.document, **(several if only else {})})
@@ -238,12 +239,11 @@ def _identify(call: attack_call.AttackCall, new: Release, stage: Callable[[str],
             "private original, with --against"
         )
         raise InputError(msg)
-    original = call.original
-    stage("looking for people")
     adversary = registry.attack_named(_FIRST, **_knowledge(call, _FIRST))
-    if reason := adversary.refusal(new, call.told):
-        return _Report(skipped=((_FIRST, reason),))
-    outcome = adversary.run(new, original, call.told, call.draws())
+    found = call.evidence(new, stage, strict=True).evidence([adversary])
+    if found.attacks_skipped:
+        return _Report(skipped=found.attacks_skipped)
+    (outcome,) = found.attacks
     return _Report(document=outcome.document(), tell=lambda: attack_shown.show_outcome(outcome))
 
 
@@ -254,30 +254,23 @@ def _with_others(
     if call.against is None:
         msg = "attacks are judged by the private original; give it, with --against"
         raise InputError(msg)
-    original, draws = call.original, call.draws()
     told = "differencing" if differencing.permutes_sensitive(new) else _FIRST
     names = call.attack or tuple(name for name in registry.attack_names() if name != told)
     if call.attack:
         used = frozenset[str]().union(*map(used_by, names))
         call.refuse_all_said(but=used, reason="no attack that is named has a use for it")
-    outcomes, skipped = list(report.outcomes), list(report.skipped)
-    for name in dict.fromkeys(names):
-        stage(name)
-        adversary = registry.attack_named(name, **_knowledge(call, name))
-        reason = adversary.refusal(new, call.told)
-        try:
-            if reason is None:
-                outcomes.append(adversary.run(new, original, call.told, draws))
-        except InputError as error:
-            if call.attack:
-                raise
-            reason = str(error).rstrip(".")
-        if reason is not None and call.attack:
-            msg = f"the attack {name!r} makes no sense here: {reason}"
-            raise InputError(msg)
-        if reason is not None:
-            skipped.append((name, reason))
-    return replace(report, outcomes=tuple(outcomes), skipped=tuple(skipped))
+    found = call.evidence(new, stage, strict=bool(call.attack)).evidence(
+        registry.attack_named(name, **_knowledge(call, name)) for name in dict.fromkeys(names)
+    )
+    if call.attack and found.attacks_skipped:
+        one = found.attacks_skipped[0]
+        msg = f"the attack {one.name!r} makes no sense here: {one.reason}"
+        raise InputError(msg)
+    return replace(
+        report,
+        outcomes=(*report.outcomes, *found.attacks),
+        skipped=(*report.skipped, *found.attacks_skipped),
+    )
 
 
 _FIRST = "identification"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from voile.publish.registry import read_plan
 from voile.release.recounting import read_recounted
 from voile.release.release import Release
 from voile.schema.plan import Plan
+from voile.study.evidence_run import EvidenceRun, ReleaseUnderTest
 from voile.table.opening import rows_in_memory
 from voile.table.places import Place
 from voile_base.errors import InputError
@@ -75,6 +76,13 @@ class AttackCall:
     def earlier(self) -> list[Release]:
         """The earlier releases, read once."""
         return [self.read(folder) for folder in self.previous]
+
+    def evidence(
+        self, new: Release, stage: Callable[[str], None], *, strict: bool = False
+    ) -> EvidenceRun:
+        """A run of evidence on a release, beside the private original."""
+        subject = ReleaseUnderTest(new, self.original, self.told, self.draws())
+        return EvidenceRun(subject, stage, strict=strict)
 
     def draws(self) -> Randomness | None:
         """What draws people and trips, anew from the seed each time; None without one."""

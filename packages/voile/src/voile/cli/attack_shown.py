@@ -11,6 +11,7 @@ from voile.attack.differencing import AttackResult, Narrowing, Victim
 from voile.attack.earlier_releases import VictimCounts
 from voile.attack.protocol import AttackOutcome, Estimate
 from voile.cli.reporting import believed_apart
+from voile.study.record import Skipped
 from voile_base.terminal import print_table
 
 if TYPE_CHECKING:  # maps and inference are loaded where trips are followed only
@@ -53,9 +54,7 @@ def show_outcome(outcome: AttackOutcome) -> None:
     _print_remarks(outcome)
 
 
-def show_side_by_side(
-    outcomes: Sequence[AttackOutcome], skipped: Sequence[tuple[str, str]]
-) -> None:
+def show_side_by_side(outcomes: Sequence[AttackOutcome], skipped: Sequence[Skipped]) -> None:
     """Several attacks in a table, and which make no sense for the release."""
     if outcomes:
         print_table(
@@ -83,8 +82,8 @@ def show_side_by_side(
         )
     for outcome in outcomes:
         _print_untried(outcome, f"{outcome.attack}: ")
-    for name, reason in skipped:
-        click.echo(f"Not run: {name}: {reason}")
+    for one in skipped:
+        click.echo(f"Not run: {one.name}: {one.reason}")
 
 
 def show_followed(outcomes: Sequence[TripsOutcome]) -> None:

@@ -18,10 +18,11 @@ from typing import Any
 
 from voile.attack.trajectory.adversaries import RoadEstimate
 from voile.attack.trajectory.knowing import TrackedTrip
-from voile.attack.trajectory.on_release import Limits, TripsOutcome, follow_trips
+from voile.attack.trajectory.on_release import Limits, TripsOutcome
 from voile.cli.trips import TripPicture, picture_of
 from voile.report.fleet_page import FollowedFleet, worst_first
-from voile.study.record import PRIVATE
+from voile.study.evidence_run import EvidenceRun, ReleaseUnderTest
+from voile.study.record import PRIVATE, Skipped
 from voile.study.rehearsal import Staged
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
@@ -57,18 +58,10 @@ class FollowedTrips:
         def watch(seen: TrackedTrip, made: Mapping[str, RoadEstimate]) -> None:
             pictures[seen.trip] = picture_of(seen, made, "")
 
-        try:
-            outcomes = follow_trips(
-                staged.release,
-                staged.original,
-                self.roads,
-                staged.plan.trajectory,
-                limits=Limits(trips=self.most),
-                randomness=randomness,
-                watch=watch,
-            )
-        except InputError as error:
-            self.found = FollowedFleet((), (), left_out=str(error).rstrip("."))
+        subject = ReleaseUnderTest(staged.release, staged.original, staged.plan, randomness)
+        outcomes = EvidenceRun(subject).follow(self.roads, Limits(trips=self.most), watch=watch)
+        if isinstance(outcomes, Skipped):
+            self.found = FollowedFleet((), (), left_out=outcomes.reason)
             return
         progress("drawing maps")
         trips = worst_first([picture.trip for picture in pictures.values()])

@@ -23,13 +23,14 @@ import numpy as np
 
 from voile.attack.trajectory.adversaries import RoadEstimate, share_right
 from voile.attack.trajectory.knowing import TrackedTrip, TripKnowledge, read_movement, read_places
-from voile.attack.trajectory.on_release import Limits, TripsOutcome, Watch, counted, follow_trips
+from voile.attack.trajectory.on_release import Limits, TripsOutcome, Watch, counted
 from voile.attack.trajectory.reports import WITHIN, put, stops_of
 from voile.cli.attack_call import AttackCall
 from voile.cli.attack_shown import PRIVATE, show_followed
 from voile.release.release import Release
 from voile.report.fleet_page import FleetTrip
 from voile.report.html import require_report
+from voile.study.record import Skipped
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError
 from voile_base.ondemand import on_demand
@@ -64,22 +65,15 @@ def follow(call: AttackCall, new: Release, stage: Callable[[str], None]) -> Call
         places=None if call.places is None else read_places(call.places),
         vehicle=call.vehicle,
     )
-    original, draws = call.original, call.draws()
+    run = call.evidence(new, stage, strict=True)
     stage("reading the map")
     roads = read_roads(call.roads, call.nodes)
     stage("following")
 
     def followed(watch: Watch | None) -> tuple[TripsOutcome, ...]:
-        return follow_trips(
-            new,
-            original,
-            roads,
-            call.told.trajectory if call.told else None,
-            limits=limits,
-            knowledge=knowledge,
-            randomness=draws,
-            watch=watch,
-        )
+        found = run.follow(roads, limits, knowledge, watch)
+        assert not isinstance(found, Skipped), "what somebody asks for is done, or an error"
+        return found
 
     outcomes = followed(None) if call.pictures is None else _drawn(call, roads, followed)
     if call.as_json:

@@ -8,22 +8,28 @@ carry their numbers: on the release itself, made once more with all rows and the
 shows the same, as a method without chance does; else on the rehearsal.  So risks in closed form are
 those of the release, of all rows.
 
-An attack or a measure that makes no sense for the release, or that fails with an error that a
-caller can act upon, is left out with its reason, and spoils nothing else.  Any other error is a
-fault of Voile and ends the study.
+How they are asked, and what becomes of those that make no sense, is that of ``evidence_run``.
 
 What puts a release to the test: the adversaries and the measures that a study asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from time import perf_counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
+from voile.study.evidence_run import (
+    EvidenceRun,
+    Findings,
+    ReleaseUnderTest,
+    StageClock,
+    clause,
+    parted,
+)
 from voile.study.record import RiskDocument, Skipped
 from voile.study.rehearsal import (
     Persons,
@@ -110,13 +116,9 @@ class EvidenceTerms:
 
 
 @dataclass(frozen=True, eq=False)
-class StudyEvidence:
+class StudyEvidence(Findings):
     """What was found about a release; private."""
 
-    attacks: tuple[AttackOutcome, ...]
-    attacks_skipped: tuple[Skipped, ...]
-    utility: tuple[Measurement, ...]
-    utility_skipped: tuple[Skipped, ...]
     distributions: Sequence[Any]
     held_out: int
     """Rows that the rehearsal left out; 0 where there was none."""
@@ -145,58 +147,57 @@ def gather(
     leaving one out changes nothing in another.  ``known`` is what adversaries have besides the
     release under study; nobody has it for a rehearsal.
     """
+    clock = StageClock()
+    subject = _RehearsedRelease(staged, terms, randomness, progress, clock)
+    run = EvidenceRun(subject, progress, clock)
     told = replace(known or Knowledge(), targets=terms.targets)
-    test = _Test(staged, terms, randomness, progress, told)
-    attacks = [test.attack(attack) for attack in instruments.attacks]
-    measured = [test.measure(measure) for measure in instruments.measures]
-    distributions, missing = test.distributions(instruments.distributions)
-    risks = test.risks(instruments.risks) if instruments.risks else ()
+    found = run.evidence(instruments.attacks, instruments.measures, told)
+    progress("comparing distributions")
+    compared = run.ask(
+        "utility", "distributions", lambda: subject.distributions(instruments.distributions)
+    )
+    count = instruments.risks
+    counted: Sequence[RiskDocument | Skipped] | Skipped = ()
+    if count is not None:
+        counted = run.ask("risks", _RISKS, lambda: subject.risks(count))
+    risks, risks_skipped = parted((counted,) if isinstance(counted, Skipped) else counted)
+    missing = (compared,) if isinstance(compared, Skipped) else ()
     return StudyEvidence(
-        attacks=tuple(found for found in attacks if isinstance(found, AttackOutcome)),
-        attacks_skipped=tuple(found for found in attacks if isinstance(found, Skipped)),
-        utility=_trips_first(
-            one for found in measured if not isinstance(found, Skipped) for one in found
-        ),
-        utility_skipped=(*(found for found in measured if isinstance(found, Skipped)), *missing),
-        distributions=distributions,
-        held_out=test.held_out,
+        attacks=found.attacks,
+        attacks_skipped=found.attacks_skipped,
+        utility=_trips_first(found.utility),
+        utility_skipped=(*found.utility_skipped, *missing),
+        distributions=() if isinstance(compared, Skipped) else compared,
+        held_out=subject.held_out,
         persons=staged.persons,
-        rehearsed=tuple(test.rehearsed),
-        seconds=test.seconds,
-        risks=tuple(found for found in risks if not isinstance(found, Skipped)),
-        risks_skipped=tuple(found for found in risks if isinstance(found, Skipped)),
+        rehearsed=tuple(subject.rehearsed),
+        seconds=clock.seconds,
+        risks=risks,
+        risks_skipped=risks_skipped,
     )
 
 
-@dataclass
-class _Test:
+class _RehearsedRelease(ReleaseUnderTest):
     """One release, and the rehearsal once somebody has asked for it."""
 
-    staged: Staged
-    terms: EvidenceTerms
-    randomness: Randomness
-    progress: Callable[[str], None]
-    known: Knowledge
-    rehearsed: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-    _rows: SplitRows | None = None
-    _rehearsal: Staged | VoileError | None = None
-    _numbered: Staged | None = None
-    _numbering_tried: bool = False
+    def __init__(
+        self,
+        staged: Staged,
+        terms: EvidenceTerms,
+        randomness: Randomness,
+        progress: Callable[[str], None],
+        clock: StageClock,
+    ) -> None:
+        super().__init__(staged.release, staged.original, staged.plan, randomness)
+        self.staged, self.terms, self.draws = staged, terms, randomness
+        self.progress, self.clock = progress, clock
+        self.rehearsed: list[str] = []
+        """Names of what looked at the rehearsal."""
 
-    def attack(self, attack: Attack) -> AttackOutcome | Skipped:
-        """What an adversary makes of the release, or why he was not asked."""
-        if not self.staged.release.rows:
+    def attacked(self, attack: Attack) -> AttackOutcome | Skipped:
+        """On the release itself where that can be judged, else on the rehearsal."""
+        if not self.release.rows:
             return Skipped(attack.name, _NO_ROWS)
-        attack = attack.told(self.known)
-        self.progress(f"attack: {attack.name}")
-        try:
-            with self._timed("attacks"):
-                return self._attacked(attack)
-        except VoileError as error:
-            return Skipped(attack.name, _clause(error))
-
-    def _attacked(self, attack: Attack) -> AttackOutcome | Skipped:
         if attack.needs_absent:
             attack = attack.told(Knowledge(absent=self.rows.held_out))
         if reason := attack.refusal(self.staged.release, self.staged.plan):
@@ -225,28 +226,20 @@ class _Test:
             return self._run(attack, self.staged)
 
     def _run(self, attack: Attack, staged: Staged) -> AttackOutcome:
-        on_rehearsal = staged is not self.staged and staged is not self._numbered
+        on_rehearsal = staged not in (self.staged, vars(self).get("numbered"))
         if staged is not self.staged:
             attack = attack.told(Knowledge(link=staged.link, earlier=()))
-        draws = self.randomness.within("attack", attack.name)
+        draws = self.draws.within("attack", attack.name)
         outcome = attack.run(staged.release, staged.original, staged.plan, draws)
         if on_rehearsal:
             self.rehearsed.append(attack.name)
         return outcome
 
-    def measure(self, measure: Measure) -> Sequence[Measurement] | Skipped:
-        """What the release is good for, or why that was not measured."""
-        if not self.staged.release.rows:
+    def measured(self, measure: Measure) -> Sequence[Measurement] | Skipped:
+        """On the release itself where that can be measured, else on the rehearsal."""
+        if not self.release.rows:
             return Skipped(measure.name, _NO_ROWS)
-        self.progress(f"utility: {measure.name}")
-        try:
-            with self._timed("utility"):
-                return self._measured(measure)
-        except VoileError as error:
-            return Skipped(measure.name, _clause(error))
-
-    def _measured(self, measure: Measure) -> Sequence[Measurement] | Skipped:
-        draws = self.randomness.within("utility")
+        draws = self.draws.within("utility")
         comparison = self.staged.comparison(draws)
         reason = measure.refusal(comparison)
         if reason is None:
@@ -266,41 +259,29 @@ class _Test:
 
     def distributions(
         self, compare: Callable[[Comparison], Sequence[Any]]
-    ) -> tuple[Sequence[Any], tuple[Skipped, ...]]:
+    ) -> Sequence[Any] | Skipped:
         """How the values of each published column are distributed, before and after."""
-        if not self.staged.release.rows:
-            return (), (Skipped("distributions", _NO_ROWS),)
-        self.progress("comparing distributions")
-        try:
-            with self._timed("utility"):
-                return compare(self.staged.comparison(self.randomness.within("utility"))), ()
-        except VoileError as error:
-            return (), (Skipped("distributions", _clause(error)),)
+        if not self.release.rows:
+            return Skipped("distributions", _NO_ROWS)
+        return compare(self.staged.comparison(self.draws.within("utility")))
 
-    def risks(self, count: CountRisks) -> Sequence[RiskDocument | Skipped]:
+    def risks(self, count: CountRisks) -> Sequence[RiskDocument | Skipped] | Skipped:
         """How often adversaries succeed against people of a rehearsal, and against the others."""
-        if not self.staged.release.rows:
-            return (Skipped(_RISKS, _NO_ROWS),)
+        if not self.release.rows:
+            return Skipped(_RISKS, _NO_ROWS)
         if self.rows.held_out is None:
-            return (Skipped(_RISKS, "no rows were held out"),)
-        try:
-            rehearsal = self.rehearsal
-            with self._timed("risks"):
-                draws = self.randomness.within("risks")
-                found = count(rehearsal, self.terms.targets, draws, self.progress)
-        except VoileError as error:
-            return (Skipped(_RISKS, _clause(error)),)
+            return Skipped(_RISKS, "no rows were held out")
+        draws = self.draws.within("risks")
+        found = count(self.rehearsal, self.terms.targets, draws, self.progress)
         self.rehearsed.append(_RISKS)
         return found
 
-    @property
+    @cached_property
     def rows(self) -> SplitRows:
         """The rows that go into the rehearsal, and those that do not."""
-        if self._rows is None:
-            draws = self.randomness.within("held out")
-            unit = self.staged.plan.roles.unit
-            self._rows = hold_rows_out(self.staged.original, self.terms.held_out, draws, unit)
-        return self._rows
+        unit = self.staged.plan.roles.unit
+        draws = self.draws.within("held out")
+        return hold_rows_out(self.original, self.terms.held_out, draws, unit)
 
     @property
     def held_out(self) -> int:
@@ -311,53 +292,36 @@ class _Test:
     @property
     def rehearsal(self) -> Staged:
         """The release made of the rows that were not held out; raises ``VoileError``."""
-        if self._rehearsal is None:
-            self.progress("rehearsing")
-            with self._timed("rehearsal"):
-                try:
-                    draws, staged = self.randomness.within("rehearsal"), self.staged
-                    self._rehearsal = rehearse(self.rows, staged.plan, draws, staged.engine)
-                    if not self._rehearsal.release.rows:
-                        self._rehearsal = InputError(_NO_ROWS)
-                except VoileError as error:
-                    self._rehearsal = error
         if isinstance(self._rehearsal, VoileError):
-            msg = f"{_NO_REHEARSAL}: {_clause(self._rehearsal)}"
+            msg = f"{_NO_REHEARSAL}: {clause(self._rehearsal)}"
             raise InputError(msg)
         return self._rehearsal
 
-    @property
+    @cached_property
+    def _rehearsal(self) -> Staged | VoileError:
+        """The same, or why there is none: tried once."""
+        self.progress("rehearsing")
+        with self.clock.timed("rehearsal"):
+            try:
+                draws, staged = self.draws.within("rehearsal"), self.staged
+                made = rehearse(self.rows, staged.plan, draws, staged.engine)
+            except VoileError as error:
+                return error
+        return made if made.release.rows else InputError(_NO_ROWS)
+
+    @cached_property
     def numbered(self) -> Staged | None:
         """The release made once more with numbers of rows; None where that shows other rows."""
-        if not self._numbering_tried:
-            self._numbering_tried = True
-            self.progress("numbering rows")
-            with self._timed("rehearsal"), suppress(VoileError):
-                draws, staged = self.randomness.within("numbered"), self.staged
-                made = rehearse(SplitRows(staged.original, None), staged.plan, draws, staged.engine)
-                assert made.link is not None
-                if fingerprint(made.release.without(made.link)) == fingerprint(staged.release):
-                    self._numbered = made
-        return self._numbered
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        """Add what passes to the seconds of a stage; a rehearsal counts for itself alone."""
-        before = sum(self.seconds.values())
-        started = perf_counter()
-        try:
-            yield
-        finally:
-            inner = sum(self.seconds.values()) - before
-            taken = perf_counter() - started - inner
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + taken
+        self.progress("numbering rows")
+        with self.clock.timed("rehearsal"), suppress(VoileError):
+            draws, staged = self.draws.within("numbered"), self.staged
+            made = rehearse(SplitRows(staged.original, None), staged.plan, draws, staged.engine)
+            assert made.link is not None
+            if fingerprint(made.release.without(made.link)) == fingerprint(staged.release):
+                return made
+        return None
 
 
 def _trips_first(measured: Iterable[Measurement]) -> tuple[Measurement, ...]:
     """Of trips, what they are off by says most; all else in the order in which it was measured."""
     return tuple(sorted(measured, key=lambda one: not one.measure.startswith("trip-")))
-
-
-def _clause(error: VoileError) -> str:
-    """The message of an error as a clause."""
-    return str(error).rstrip(".")
