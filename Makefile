@@ -73,7 +73,7 @@ docs: .venv/developer          ## write again what is generated in docs/
 	$(BIN)/python tools/make_architecture.py
 
 .venv/installed: pyproject.toml $(wildcard packages/*/pyproject.toml)
-	@$(call install,.venv,.)
+	@$(call install,.venv,.[full])
 
 .venv/developer: pyproject.toml $(wildcard packages/*/pyproject.toml)
 	@$(call install,.venv,.[test$(comma)check])

@@ -9,6 +9,10 @@ Two processes that keep a loop for other types at the same moment may give both 
 Numba then calls what stands there with numbers of another type: a sum of 6 came out as 3e-323.  So
 what is read is held against the types that were asked for.
 
+Numba is an extra, and 210 MB of it.  Where it is absent, work that may be done without is, whatever
+it takes (``pays``); a loop that nothing stands in for raises ``InputError`` with what to install.
+Its text is not run in Python instead: whole numbers of 64 bits would go on where they must wrap.
+
 Numba loads all of SciPy's linear algebra to learn whether there is a BLAS, which would be half
 as much again.  None of our loops multiplies matrices, so that it is not asked.
 """
@@ -20,10 +24,13 @@ import functools
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-__all__ = ["njit", "pays", "pays_by_now", "register_jitable", "uncompiled"]
+from voile_base.errors import InputError
+
+__all__ = ["compiles", "njit", "pays", "pays_by_now", "register_jitable", "uncompiled"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -77,8 +84,16 @@ def pays(rows: int, least: int) -> bool:
     return rows >= _WORTH_COMPILING and pays_by_now(rows, least)
 
 
+@functools.cache
+def compiles() -> bool:
+    """Whether Numba is installed."""
+    return find_spec("numba") is not None
+
+
 def pays_by_now(rows: int, least: int) -> bool:
     """The same for a loop that is called again and again, where few rows count as well."""
+    if not compiles():
+        return False
     if not _loaded.is_set():
         _done_without[0] += rows / least
     return _loaded.is_set() or _done_without[0] >= 1
@@ -104,6 +119,9 @@ else:
 
 
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    if not compiles():
+        msg = "this needs Numba, which is not installed: pip install 'voile[fast]'"
+        raise InputError(msg)
     import numba  # noqa: PLC0415 - loaded on demand, which is the point
 
     _load_without_linear_algebra()

@@ -163,13 +163,22 @@ def _said(error: BaseException, arguments: Sequence[str]) -> int:
     return _FAULT
 
 
+_EXTRAS = {
+    "dp_accounting": "'voile[dp]'",
+    "numba": "'voile[fast]'",
+    "scipy": "'voile[evidence]'",
+    "sqlglot": "'voile[query]'",
+}
+"""What brings a library that the distributions of commands do without."""
+
+
 def _missing(error: BaseException, arguments: Sequence[str]) -> str:
     """What to install where a library is absent, which the distribution of a command brings."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     command = next((one for one in arguments if one in _COMMANDS), None)
     if not name or name.startswith("voile") or command is None:
         return ""
-    package = _COMMANDS[command][0].partition(".")[0].replace("_", "-")
+    package = _EXTRAS.get(name) or _COMMANDS[command][0].partition(".")[0].replace("_", "-")
     return f"`voile {command}` needs {name}, which is not installed: pip install {package}"
 
 

@@ -61,6 +61,7 @@ from voile.table.places import Address
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Format
 from voile.table.published import PublishedTable
+from voile_base.compiled import compiles
 from voile_base.durable import sync
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
@@ -298,7 +299,8 @@ def _read(
     A table of which only the best rows matter is read when these are asked for.
     """
     is_file = isinstance(source, str | Path | Address)
-    get_ready = publisher.get_ready if _is_worth_it(source) else lambda: None
+    worth_it = compiles() and _is_worth_it(source)
+    get_ready = publisher.get_ready if worth_it else lambda: None
     if publisher.ranks:
         get_ready()
         scan = scan_table if is_file else scan_frame

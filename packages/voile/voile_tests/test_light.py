@@ -1,0 +1,75 @@
+"""What the base installation does, without the libraries that are extras."""
+
+import subprocess
+import sys
+
+import pytest
+
+EXTRAS = ("numba", "llvmlite", "scipy", "sqlglot", "dp_accounting")
+BEFORE = f"""
+import sys
+for name in {EXTRAS}:
+    sys.modules[name] = None
+"""
+FRAME = """
+import polars, random, voile
+dice = random.Random(3)
+frame = polars.DataFrame({"age": [dice.randint(0, 99) for _ in range(20_000)],
+                          "pay": [dice.randint(0, 99) for _ in range(20_000)]})
+"""
+
+
+def python(code, *arguments, cwd=None):
+    """A process that runs some code where the extras are absent."""
+    return subprocess.run(
+        [sys.executable, "-c", BEFORE + code, *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+COMMAND = "from voile_base.main import main; main()"
+
+
+def test_tables_are_published_without_extras():
+    """k-anonymity, (k,e)-anonymity and noise of 20,000 rows need no compiler and no SciPy."""
+    run = python(
+        FRAME
+        + """
+print(voile.k_anonymize(frame, quasi_identifiers=["age", "pay"], k=5, person="row").release.rows)
+print(voile.ke_anonymize(frame, quasi_identifiers=["age"], sensitive="pay", k=5, e=20,
+                         person="row").release.rows)
+print(voile.add_laplace_noise(frame, quasi_identifiers=["age"], epsilon=1, person="row",
+                              columns={"age": {"bounds": [0, 110]}}).release.rows)
+"""
+    )
+    assert run.stdout.split() == ["20000"] * 3, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "extra"),
+    [
+        (["attack", "release", "--against", "few.csv", "--plan", "few.toml"], "voile[evidence]"),
+        (["query", "release", "COUNT(*)"], "voile[query]"),
+        (["publish", "few.csv", "--plan", "ranked.toml", "--out", "ranked"], "voile[fast]"),
+    ],
+)
+def test_what_is_missing_is_named(call, extra, tmp_path):
+    """A command that needs an extra says which, exits with 2, and leaves nothing."""
+    rows = "\n".join(f"{10 + number % 7},{number % 5}" for number in range(60))
+    (tmp_path / "few.csv").write_text(f"age,sick\n{rows}\n")
+    roles = '[roles]\nperson = "row"\nquasi_identifiers = ["age"]\nsensitive = ["sick"]\n'
+    (tmp_path / "few.toml").write_text(roles + '[method]\nname = "generalization"\nk = 3\n')
+    (tmp_path / "ranked.toml").write_text(
+        '[roles]\nperson = "row"\nranking = ["age"]\n[method]\nname = "ranking"\nk = 3\ntop = 20\n'
+    )
+    made = python(COMMAND, "publish", "few.csv", "--plan", "few.toml", "--out", "release",
+                  cwd=tmp_path)  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    run = python(COMMAND, *call, cwd=tmp_path)
+    assert run.returncode == 2, run.stderr
+    assert f"pip install '{extra}'" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not (tmp_path / "ranked").exists()
