@@ -82,6 +82,10 @@ class TableError(InputError):
     """The table, its file, or one of its columns is wrong."""
 
 
+class EmptyTableError(TableError):
+    """The table has columns and no row."""
+
+
 class QueryError(InputError):
     """A query cannot be answered from a release."""
 

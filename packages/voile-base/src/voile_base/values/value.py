@@ -569,8 +569,12 @@ Several = Annotated[tuple[T, ...], Strict(False)]
 """A tuple that may be given as a list."""
 
 
+@dataclass(frozen=True)
 class InPlanFolder:
     """Marks a parameter of a method that names a file, which a plan in a file has beside it."""
+
+    words: tuple[str, ...] = ()
+    """Values that are no names of files."""
 
 
 File = Annotated[

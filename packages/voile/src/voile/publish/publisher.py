@@ -8,9 +8,10 @@ one release (its series, its budget) is asked of the publisher.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
@@ -135,6 +136,12 @@ class Publisher(Protocol):
     def get_ready(self) -> None:
         """Do what needs no table, such as loading compiled code, while the table is read."""
 
+    def following(self, earlier: Sequence[Path] | None) -> Publisher:
+        """Itself, as it follows the releases of its data set that are found, the newest first.
+
+        None: nothing accounts for them.
+        """
+
     def prepare(
         self,
         table: PrivateTable,
@@ -188,6 +195,11 @@ class SingleRelease:
 
     def get_ready(self) -> None:
         """Do what needs no table while a table is read."""
+
+    def following(self, earlier: Sequence[Path] | None) -> Self:
+        """Itself: what was published before is of no use, unless a method begins with it."""
+        del earlier
+        return self
 
     def prepare(
         self,

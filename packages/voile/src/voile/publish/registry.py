@@ -191,7 +191,7 @@ def completed(plan: Plan, folder: str | Path) -> Plan:
     types = _types(_class_of(plan.method.name), marks=True)
     given = {
         name: str(Path(folder) / value)
-        if isinstance(value, str) and _is_file(types.get(name))
+        if isinstance(value, str) and _is_file(types.get(name), value)
         else value
         for name, value in plan.method.parameters.items()
     }
@@ -203,10 +203,13 @@ def completed(plan: Plan, folder: str | Path) -> Plan:
     return replace(plan, method=replace(plan.method, parameters=given), trajectory=trajectory)
 
 
-def _is_file(kind: Any) -> bool:
+def _is_file(kind: Any, value: str) -> bool:
     marks = (*getattr(kind, "__metadata__", ()), *get_args(kind))
     return any(
-        isinstance(mark, InPlanFolder) or (mark is not kind and _is_file(mark)) for mark in marks
+        value not in mark.words
+        if isinstance(mark, InPlanFolder)
+        else mark is not kind and _is_file(mark, value)
+        for mark in marks
     )
 
 

@@ -272,6 +272,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
     transaction = ReleaseTransaction(plan, publisher, ledger, progress)
     transaction.refuse_place(stage.out)
     history = transaction.history(stage.out if randomness.publishable else None, known)
+    publisher = publisher.following(transaction.in_account)
     if plan.roles.unit is not None and not publisher.capabilities.persons:
         assert plan.method is not None
         raise uncounted(plan, f"the method {plan.method.name} counts rows")

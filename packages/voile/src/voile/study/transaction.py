@@ -70,6 +70,7 @@ class ReleaseTransaction:
         self._progress = progress
         self._history: History | None = None
         self._beside: list[ReleaseBeside] = []
+        self._of_data_set: list[Path] = []
         self._state: BudgetState | None = None
         self._price: Price | None = None
         self._charge: Charge | None = None
@@ -114,7 +115,7 @@ class ReleaseTransaction:
         place = None if out is None else Path(out)
         beside = list(releases_beside(place, [Path(one) for one in known]))
         if self._limit:
-            self._refuse_forgotten(beside, self._ledger, self._limit.data_set)
+            self._of_data_set = self._known_of(beside, self._ledger, self._limit.data_set)
         if not self._series:
             return None
         if place is not None and self._plan_folder is not None:
@@ -138,15 +139,28 @@ class ReleaseTransaction:
         found = {number[each.release_id]: each.folder for each in self._beside}
         return [folder for _, folder in sorted(found.items(), reverse=True)]
 
+    @property
+    def in_account(self) -> list[Path] | None:
+        """The folders of earlier releases of the data set that were found, the newest first.
+
+        None where the plan has no budget.
+        """
+        return self._of_data_set if self._limit and self._ledger else None
+
     @staticmethod
-    def _refuse_forgotten(beside: Sequence[ReleaseBeside], ledger: Ledger, data_set: str) -> None:
-        """Raise ``LedgerError`` for a release that spent the budget and is not in the account."""
+    def _known_of(beside: Sequence[ReleaseBeside], ledger: Ledger, data_set: str) -> list[Path]:
+        """The folders of releases that spent the budget, the newest first.
+
+        Raises ``LedgerError`` for one that is not in the account.
+        """
         mine = [found for found in beside if found.data_set == data_set]
         state = ledger.budget(data_set) if mine else None
-        ids = {entry.release_id for entry in state.entries} if state else ()
+        number = {entry.release_id: entry.number for entry in state.entries} if state else {}
         for found in mine:
-            if found.release_id not in ids:
+            if found.release_id not in number:
                 raise LedgerError(_uncharged(found, data_set, ledger))
+        mine.sort(key=lambda found: number[found.release_id], reverse=True)
+        return [found.folder for found in mine]
 
     def pay(self, price: Price) -> NDArray[np.int64] | None:
         """Enter what a release spends, before anything is drawn for it.

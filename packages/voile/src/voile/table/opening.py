@@ -50,9 +50,9 @@ from voile.table.places import Place, place_of
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Rows, Source
 from voile.table.published import PublishedTable
-from voile.table.reading import is_whole, list_columns, read_frame
+from voile.table.reading import empty_frame, is_whole, list_columns, read_frame
 from voile.table.value_types import first_offending_row, with_missing
-from voile_base.errors import TableError, nearest
+from voile_base.errors import EmptyTableError, TableError, nearest
 from voile_base.values.expressions import is_missing
 
 __all__ = [
@@ -172,16 +172,23 @@ def open_any_rows(
 ) -> PrivateTable:
     """A private table that is read and not bound: for methods that no row can refuse.
 
+    A table without a row is one like others, for that it has none is private, too.
+
     Raises ``TableError`` where the file cannot be read, ``PlanError`` where the plan names columns
     that the table does not have.
     """
     engine = engine_for(engine, source)
-    found = _scanned(engine, source, plan) if of_file else engine.of_native(source)
-    plan.bind(found.names)
-    rows = found.rows.select(list(plan.used)).read()
-    opened = TableSource(
-        engine, rows, plan, found.names, (), found.format, found.notes, found.convert
-    )
+    try:
+        found = _scanned(engine, source, plan) if of_file else engine.of_native(source)
+        written = found.format
+        plan.bind(found.names)
+        rows = found.rows.select(list(plan.used)).read()
+    except EmptyTableError:
+        empty = empty_frame(place_of(source))
+        found, written = engine.of_native(empty.frame), empty.written
+        plan.bind(found.names)
+        rows = found.rows.select(list(plan.used)).read()
+    opened = TableSource(engine, rows, plan, found.names, (), written, found.notes, found.convert)
     return PrivateTable(opened)
 
 

@@ -38,7 +38,7 @@ from voile.table.places import (
     unreadable,
 )
 from voile.table.value_types import kind_of_type, with_missing
-from voile_base.errors import TableError, refuse_out_of_memory
+from voile_base.errors import EmptyTableError, TableError, refuse_out_of_memory
 from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
@@ -141,9 +141,22 @@ def read_frame(
         parts = [_read_binary(file, source.encoding, wanted) for file in source.files]
         frame = pl.concat(parts)
         if wanted and frame.is_empty():
-            raise TableError(f"{path}: the table has columns and no row; it needs at least one row")
+            raise EmptyTableError(
+                f"{path}: the table has columns and no row; it needs at least one row"
+            )
         frame = frame.with_columns(with_missing(series, missing) for series in frame)
     return SourceFrame(frame, source.format, str(path), notes)
+
+
+def empty_frame(path: Place) -> SourceFrame:
+    """A table that was found to have no row, for those to whom that is no fault.
+
+    Raises ``EmptyTableError`` for a format that is read as a whole.
+    """
+    types = list_columns(path)
+    assert isinstance(path, Path)
+    columns = {name: kind or pl.String() for name, kind in types.items()}
+    return SourceFrame(pl.DataFrame(schema=columns), locate(path).format, str(path))
 
 
 def is_whole(path: Place) -> bool:

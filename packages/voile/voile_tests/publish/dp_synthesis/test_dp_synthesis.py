@@ -532,6 +532,65 @@ def _apart(one, other, columns):
     return float((joined["len"] - joined["len_other"]).abs().sum()) / 2
 
 
+def test_a_release_begins_with_the_last_one_of_its_data_set(tmp_path):
+    """Of those beside it that the ledger accounts for, made-up rows alone; the first with none."""
+    text = SURVEY + 'start = "last"\n[budget]\ndata_set = "survey"\nepsilon = 6\ndelta = 1e-5\n'
+    (tmp_path / "plan.toml").write_text(text)
+    (tmp_path / "other.toml").write_text(
+        SURVEY.replace("dp-synthesis", "dp-tables") + 'tables = [["sex"]]\n[budget]\n'
+        'data_set = "survey"\nepsilon = 6\ndelta = 1e-5\n'
+    )
+
+    def month(name, plan="plan.toml", **more):
+        given = {"ledger": tmp_path / "ledger.db", **more}
+        make_release(people(200), tmp_path / plan, tmp_path / name, **given)
+        return read_release(tmp_path / name)
+
+    first = month("march")
+    assert "start" not in first.method
+    second = month("april")
+    assert second.method["start"] == first.release_id
+    month("tables", "other.toml")
+    assert month("january").method["start"] == second.release_id
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert "start" not in month("elsewhere/may").method
+    assert month("elsewhere/june", known=[tmp_path]).method["start"] != second.release_id
+    with pytest.raises(PlanError, match=r"say \[budget\] and --ledger"):
+        make_release(people(200), plan_of(rho="1/2", start="last"), None, seed=1)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+def test_a_file_without_a_row_has_a_release_like_others(engine, file_format, tmp_path):
+    """That a table is empty is private: the same files, kinds and price as with rows."""
+    (tmp_path / "plan.toml").write_text(SURVEY)
+    documents = []
+    for rows in (0, 40):
+        source = tmp_path / f"rows-{rows}.{file_format}"
+        getattr(people(rows), f"write_{file_format}")(source)
+        out = tmp_path / f"out-{rows}"
+        made = make_release(source, tmp_path / "plan.toml", out, seed=1, engine=engine)
+        documents.append((sorted(it.name for it in out.iterdir()), made.release.table.kinds()))
+        assert recount(out).breaches == ()
+    assert documents[0] == documents[1]
+
+
+SURVEY = """
+[roles]
+quasi_identifiers = ["age", "sex"]
+[columns.age]
+bounds = [0, 99]
+edges = [0, 15, 30, 60]
+[columns.sex]
+values = ["F", "M"]
+[method]
+name = "dp-synthesis"
+epsilon = 1
+delta = 1e-6
+"""
+
+
 def test_what_a_release_cannot_begin_with_is_told_before_anything_is_paid(tmp_path):
     """A folder that is not there, a release of another kind, and one of other columns."""
     make_release(people(), plan_of(rho="1/2"), tmp_path / "three", seed=1)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +42,13 @@ from voile.table.domains import NoisyCells, TableCounts, count_tables
 from voile.table.private import PrivateTable
 from voile_base.errors import InputError, PlanError, nearest
 from voile_base.randomness import Randomness
-from voile_base.values.value import File, Number, Says, Several, checked
+from voile_base.values.value import InPlanFolder, Number, Says, Several, checked
 
 __all__ = ["DPSynthesis"]
 
 _NAME = "dp-synthesis"
 _MOST_PAIRS, _MOST_CELLS, _MOST_ROWS = 1_000, 2_000_000, 100_000_000
+_LAST = "last"
 _TIMES = re.compile(r"[1-9][0-9]{0,3}x")
 _PROPOSAL = MethodProposal(
     f"""\
@@ -137,8 +139,17 @@ class DPSynthesis(SingleRelease):
     """How many rows are made: as many as there seem to be, a number, or a multiple of the first."""
     zeros: Several[str] = ()
     """Public facts: combinations of values that no row has; see ``facts``."""
-    start: File | None = None
-    """The folder of an earlier release that the fit begins with, which costs nothing."""
+    start: (
+        Annotated[
+            str,
+            Field(min_length=1),
+            Says(f'the folder of an earlier release, or "{_LAST}"'),
+            InPlanFolder((_LAST,)),
+        ]
+        | None
+    ) = None
+    """An earlier release that the fit begins with, which costs nothing: its folder, or the last one
+    of the data set that is found."""
     confidence: Annotated[Number, Field(gt=0, lt=1)] | None = None
     """Of the intervals of answers from the noisy counts, where nobody asks for another."""
     together: (
@@ -161,6 +172,23 @@ class DPSynthesis(SingleRelease):
             raise PlanError(msg)
         self._budget  # noqa: B018 - it is checked
 
+    def following(self, earlier: Sequence[Path] | None) -> Self:
+        """Itself, beginning with the last of these that are made-up rows, where the plan says so.
+
+        Raises ``PlanError`` where nothing accounts for them.
+        """
+        if self.start != _LAST:
+            return self
+        if earlier is None:
+            msg = (
+                f'[method] start = "{_LAST}" is the last release of a data set, and nothing '
+                "accounts for one: say [budget] and --ledger, or name the folder of a release"
+            )
+            raise PlanError(msg)
+        made_up = (folder for folder in earlier if _is_made_up(read_release(folder)))
+        first = next(made_up, None)
+        return replace(self, start=None if first is None else str(first))
+
     def prepare(
         self,
         table: PrivateTable,
@@ -174,6 +202,8 @@ class DPSynthesis(SingleRelease):
         """
         refuse_ranking(table, _NAME)
         asked = self._asked(table.plan)
+        if self.start == _LAST:
+            self.following(None)
         earlier = None if self.start is None else _Earlier.of(self.start, table.plan, asked)
         price = Price(randomness.token("release"), asked.events)
         pay(price)
@@ -312,8 +342,7 @@ class _Earlier:
             release = read_release(folder)
         except InputError as error:
             raise plan.error(f"[method] start: {error}") from None
-        claims = release.guarantee.claims
-        if not any(isinstance(claim, SynthesizedPrivately) for claim in claims):
+        if not _is_made_up(release):
             msg = (
                 f"[method] start = {folder!r} is a release of another kind: synthetic rows begin "
                 "with synthetic rows, whose price is paid"
@@ -329,6 +358,10 @@ class _Earlier:
         sets = [share.columns for share in asked.shares]
         counts = count_tables(release.table, plan, asked.domain, sets).counts
         return cls(release.release_id, release.publishable, counts)
+
+
+def _is_made_up(release: Release) -> bool:
+    return any(isinstance(claim, SynthesizedPrivately) for claim in release.guarantee.claims)
 
 
 def _require_few(shares: Sequence[TableShare]) -> None:

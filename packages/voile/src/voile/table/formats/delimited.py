@@ -68,7 +68,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from voile.table.value_types import infer_decimal_comma, infer_type, with_missing
-from voile_base.errors import TableError, refuse_out_of_memory
+from voile_base.errors import EmptyTableError, TableError, refuse_out_of_memory
 from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
@@ -543,7 +543,7 @@ def _require_names(text: _Utf8Text, names: Sequence[str]) -> None:
 
 def _require_rows(text: _Utf8Text, layout: _FileLayout) -> None:
     if not any(block.strip(b"\r\n") for block in text.blocks(layout.header_size)):
-        raise TableError(
+        raise EmptyTableError(
             f"{text.name}: there is a header and no row after it; the table needs at least one row"
         )
 

@@ -12,7 +12,7 @@ import datetime
 
 import polars as pl
 
-from voile_base.errors import TableError
+from voile_base.errors import EmptyTableError, TableError
 
 __all__ = [
     "calendar_of_instants",
@@ -83,4 +83,6 @@ def refuse_nothing(where: object, names: tuple[str, ...], rows: int) -> None:
                 "column a name of its own"
             )
     if not rows:
-        raise TableError(f"{where}: the table has columns and no row; it needs at least one row")
+        raise EmptyTableError(
+            f"{where}: the table has columns and no row; it needs at least one row"
+        )
