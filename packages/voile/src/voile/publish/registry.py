@@ -43,6 +43,7 @@ METHODS: Registry[Publisher] = Registry(
         "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
         "ranking": "voile.publish.ranking.publisher:Ranking",
         "m-shuffle": "voile.publish.m_shuffle:MShuffle",
+        "microaggregation": "voile.publish.microaggregation:Microaggregation",
         "flows": "voile.publish.flows:Flows",
         "geo-indistinguishability": (
             "voile.publish.geo_indistinguishability:GeoIndistinguishability"
@@ -81,10 +82,7 @@ _OF_THE_FIELD = {
         'method "dp-generalization" promises it of rows, "clustered-laplace" of numbers, and '
         '"geo-indistinguishability" of positions'
     ),
-    "microaggregation": (
-        'method "generalization" with algorithm = "mondrian" makes groups of k rows by their '
-        "values, and shows ranges in the place of means"
-    ),
+    "microaggregation": 'method "microaggregation" does it: MDAV and others are its heuristics',
     "suppression": 'method "generalization" with suppression_limit leaves rows out',
     "mondrian": 'it is an algorithm of method "generalization": algorithm = "mondrian"',
     "laplace": 'method "clustered-laplace" adds such noise to numbers',

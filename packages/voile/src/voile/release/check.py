@@ -44,6 +44,7 @@ __all__ = [
     "check_against_history",
     "check_departures",
     "check_release",
+    "check_units_of_columns",
     "check_units_of_groups",
     "check_values_of_units",
     "column_breaches",
@@ -126,6 +127,17 @@ def check_units_of_groups(whose: PublishedUnits, group: str, least: int) -> None
     """
     if broken := int((whose.in_groups([group]) < least).sum()):
         msg = f"{broken} groups of the release have rows of fewer than {least} who are protected"
+        raise GuaranteeBrokenError(msg)
+
+
+def check_units_of_columns(whose: PublishedUnits, columns: Sequence[str], least: int) -> None:
+    """Count the persons or households that show each combination of some columns.
+
+    Raises ``GuaranteeBrokenError`` where one is shown by fewer than ``least``.  Cost: a count.
+    """
+    if broken := int((whose.in_groups(columns) < least).sum()):
+        names = ", ".join(map(repr, columns))
+        msg = f"{broken} combinations of {names} are of fewer than {least} who are protected"
         raise GuaranteeBrokenError(msg)
 
 
