@@ -15,6 +15,7 @@ from voile.publish.generalization import Generalization
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.m_shuffle import MShuffle
+from voile.publish.microaggregation import Microaggregation
 from voile.publish.ranking.publisher import Ranking
 from voile.schema.hierarchy.intervals import Intervals
 from voile.table.opening import open_frame
@@ -70,6 +71,7 @@ METHODS = {
         {"quasi_identifiers": ("age", "sex"), "sensitive": ("salary",)},
     ),
     "m-shuffle": (MShuffle(columns=("age",)), _PEOPLE_ROLES),
+    "microaggregation": (Microaggregation(k=5), _PEOPLE_ROLES),
     "ranking": (
         Ranking(k=4, top=40, search="mondrian"),
         {**_PEOPLE_ROLES, "ranking": ("math", "reading")},

@@ -77,6 +77,7 @@ PLANS = {
         '[roles]\nquasi_identifiers = ["age", "zip"]\nsensitive = ["paid"]\n',
         'clusters = 2\ncolumns = ["zip"]',
     ),
+    "microaggregation": ('[roles]\nquasi_identifiers = ["age", "zip"]\n', "k = 3"),
     "flows": (
         '[roles]\nvehicle = "van"\n',
         f"epsilon = 1\nzones = {ZONES}",
@@ -92,6 +93,7 @@ MAY_LOAD = {
     "clustered-laplace": set(),
     "ranking": {"numba"},
     "m-shuffle": {"numba"},
+    "microaggregation": {"numba"},
     "flows": {"scipy.sparse", "voile_geo.roads"},
     "geo-indistinguishability": {
         "numba",

@@ -171,15 +171,22 @@ class Typical(AsItReads):
         return "texts that stand for groups of rows stand for no set of values"
 
     @property
-    def size_refusal(self) -> str:
-        """As above."""
-        return self.set_refusal
+    def size_basis(self) -> str:
+        """See ``covered``."""
+        return "the share of rows whose own text is another one"
 
     def evidence(self, known: Known, cells: DistinctCells) -> _UsualText:
         """A cell fits the value that it reads like best, and any other one less."""
         others = max(len(known.vocabulary) - 1, 1)
         weight = min(self.differs / (1 - self.differs) / others, _MOST)
         return _UsualText(Labels.of([known.texts], cells.texts(cells.name)), float(np.log(weight)))
+
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
+        """A text stands for itself, and, in the share of rows that differ, for any."""
+        covered = disclosure_covering.labels_covered(
+            domain, cells, super().evidence(domain.known, cells), level=0
+        )
+        return replace(covered, size=np.maximum(covered.size, self.differs), level=None)
 
 
 @dataclass(frozen=True, eq=False)

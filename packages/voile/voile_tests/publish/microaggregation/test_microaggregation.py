@@ -26,8 +26,11 @@ from voile.publish.microaggregation.decision import (
     v_mdav,
 )
 from voile.release.check import check_release
+from voile.release.reading.rows import People
+from voile.release.reading.sightings import PublishedRows
 from voile.release.release import Publication, Release
 from voile.table.opening import published_rows
+from voile.utility.protocol import Comparison, measures
 from voile_base.errors import InfeasibleError, PlanError, TableError
 from voile_base.randomness import Randomness
 
@@ -252,6 +255,25 @@ def test_an_adversary_finds_fewer_people_the_larger_k_is():
         found.append(attack.run(release, frame, plan).success.value)
     assert found[0] > 5 * found[1]
     assert found[1] <= 1 / 20
+
+
+def test_every_measure_measures_it_or_says_why_not():
+    """Numbers and texts; what is lost of each column grows with k."""
+    frame = _people(300)
+    roles = {"quasi_identifiers": ("age", "town"), "sensitive": ("pay",), "person": "row"}
+    plan = voile.Plan(voile.Roles(**roles))
+    lost = []
+    for k in (3, 30):
+        release = _published(frame, roles, k=k).release
+        beside = Comparison(PublishedRows.of(release), People(frame, plan), Randomness.seeded(2))
+        found = {one.name: one for one in measures() if one.refusal(beside) is None}
+        for measure in found.values():
+            assert all(np.isfinite(each.value) for each in measure.measure(beside))
+        (penalty,) = found["normalized-certainty-penalty"].measure(beside)
+        lost.append(penalty.parts)
+        assert {one.refusal(beside) is None or len(one.refusal(beside)) > 9 for one in measures()}
+    for name in ("age", "town"):
+        assert 0 < lost[0][name] < lost[1][name] < 1
 
 
 @pytest.mark.parametrize(
