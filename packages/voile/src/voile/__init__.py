@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from voile.publish.geo_indistinguishability import GeoIndistinguishability
     from voile.publish.ke_anonymity import KEAnonymity
     from voile.publish.m_shuffle import MShuffle
-    from voile.publish.microaggregation import Microaggregation
     from voile.publish.ranking.publisher import Ranking
     from voile.publish.registry import read_plan
     from voile.query.answer import answer
@@ -78,7 +77,6 @@ _HOMES = {
     "IdentificationAttack": "voile.attack.identification",
     "KEAnonymity": "voile.publish.ke_anonymity",
     "MShuffle": "voile.publish.m_shuffle",
-    "Microaggregation": "voile.publish.microaggregation",
     "Method": "voile.schema.plan",
     "Plan": "voile.schema.plan",
     "Randomness": "voile_base.randomness",
@@ -122,7 +120,6 @@ __all__ = [
     "KEAnonymity",
     "MShuffle",
     "Method",
-    "Microaggregation",
     "Plan",
     "Randomness",
     "Ranking",

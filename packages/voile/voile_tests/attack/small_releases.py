@@ -14,6 +14,7 @@ from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.generalization import Generalization
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.ke_anonymity import KEAnonymity
+from voile.publish.local_suppression import LocalSuppression
 from voile.publish.m_shuffle import MShuffle
 from voile.publish.microaggregation import Microaggregation
 from voile.publish.ranking.publisher import Ranking
@@ -71,6 +72,7 @@ METHODS = {
         {"quasi_identifiers": ("age", "sex"), "sensitive": ("salary",)},
     ),
     "m-shuffle": (MShuffle(columns=("age",)), _PEOPLE_ROLES),
+    "local-suppression": (LocalSuppression(k=5), _PEOPLE_ROLES),
     "microaggregation": (Microaggregation(k=5), _PEOPLE_ROLES),
     "ranking": (
         Ranking(k=4, top=40, search="mondrian"),

@@ -77,6 +77,7 @@ PLANS = {
         '[roles]\nquasi_identifiers = ["age", "zip"]\nsensitive = ["paid"]\n',
         'clusters = 2\ncolumns = ["zip"]',
     ),
+    "local-suppression": ('[roles]\nquasi_identifiers = ["age", "zip"]\n', "k = 3"),
     "microaggregation": ('[roles]\nquasi_identifiers = ["age", "zip"]\n', "k = 3"),
     "flows": (
         '[roles]\nvehicle = "van"\n',
@@ -93,6 +94,7 @@ MAY_LOAD = {
     "clustered-laplace": set(),
     "ranking": {"numba"},
     "m-shuffle": {"numba"},
+    "local-suppression": set(),
     "microaggregation": {"numba"},
     "flows": {"scipy.sparse", "voile_geo.roads"},
     "geo-indistinguishability": {

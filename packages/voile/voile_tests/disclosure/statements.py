@@ -7,6 +7,7 @@ from decimal import Decimal
 from hypothesis import strategies as st
 
 from voile.disclosure.averaged import Averaged
+from voile.disclosure.blanked import Blanked
 from voile.disclosure.exact import Exact, Numbered, Withheld
 from voile.disclosure.foreign import Altered, Typical
 from voile.disclosure.interval import Generalized, Interval
@@ -73,6 +74,7 @@ CLUSTERS = st.builds(
 SHOWN = (
     st.builds(Exact)
     | st.builds(Altered, share=st.floats(0.001, 1))
+    | st.builds(Blanked)
     | st.builds(Averaged, scale=POSITIVE)
     | st.builds(Typical, differs=st.floats(0.001, 0.999))
     | st.builds(Permuted, within=st.none() | st.just("file"))

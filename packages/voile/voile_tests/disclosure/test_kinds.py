@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from voile.disclosure.averaged import Averaged
+from voile.disclosure.blanked import Blanked
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.exact import Exact, Numbered, Withheld
 from voile.disclosure.foreign import Altered, Typical
@@ -79,7 +80,7 @@ def test_kinds_say_what_their_cells_are_good_for():
     """Whether anything can be checked of them, whether they weigh, whether they may show less."""
     kinds = (Exact(), Generalized(level=1), Interval(level=1), NOISY, Permuted(), Numbered())
     kinds += (Withheld(), Label(), COUNTS, NORTH, METRES, Altered(share=0.5))
-    kinds += (Typical(differs=0.2), Averaged(scale=2.5))
+    kinds += (Typical(differs=0.2), Averaged(scale=2.5), Blanked())
     said = {one.kind: (one.promises, one.weighed, one.coarse) for one in kinds}
     assert said == {
         "exact": (False, True, False),
@@ -96,6 +97,7 @@ def test_kinds_say_what_their_cells_are_good_for():
         "altered": (False, True, False),
         "typical": (False, True, False),
         "averaged": (False, True, False),
+        "blanked": (False, True, True),
     }
     assert not Generalized(level=0).coarse
     assert Interval(level=0).coarse

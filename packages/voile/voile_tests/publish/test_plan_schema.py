@@ -34,6 +34,7 @@ METHODS = [
     'name = "dp-synthesis"\nrho = "1/64"\nrows = "10x"\ntogether = [["age", "sex"]]',
     'name = "dp-tables"\nepsilon = 1\ntables = [["age"], ["age", "sex"]]\nshow_from = 10',
     'name = "ranking"\nk = 3\ntop = 9\nby = { score = 2 }',
+    'name = "local-suppression"\nk = 3\nimportance = { age = 2.5 }\nlimits = { age = 9 }',
     'name = "microaggregation"\nk = 3\ncentre = "medoid"\nstrata = ["age"]',
     'name = "m-shuffle"\ncolumns = ["zip"]\nclusters = 2',
     'name = "geo-indistinguishability"\nlevels = [1, 2]\nradii = 400\nlevel_limits = 50',

@@ -77,6 +77,7 @@ METHODS = {
         _PAID, "ke-anonymity", "k = {k}", "e = 50", 'series = "pay"', 'record_key = "id"'
     ),
     "m-shuffle": _of(_PAID, "m-shuffle", "clusters = 3", 'columns = ["age", "work"]'),
+    "local-suppression": _of(_PAID, "local-suppression", "k = {k}"),
     "microaggregation": _of(_PAID, "microaggregation", "k = {k}"),
     "ranking": _of(_RANKED, "ranking", "k = {k}", "top = 60", "precision = 0.5"),
     "dp-generalization": _of(_SAMPLED, "dp-generalization", "k = {k}", "epsilon = 3"),

@@ -207,6 +207,7 @@ SHOWN: Registry[ShownColumn] = Registry(
         "noisy": "voile.disclosure.noisy:Noisy",
         "perturbed": "voile.disclosure.foreign:Perturbed",
         "permuted": "voile.disclosure.permuted:Permuted",
+        "blanked": "voile.disclosure.blanked:Blanked",
         "averaged": "voile.disclosure.averaged:Averaged",
         "altered": "voile.disclosure.foreign:Altered",
         "typical": "voile.disclosure.foreign:Typical",

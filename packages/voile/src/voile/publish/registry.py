@@ -43,6 +43,7 @@ METHODS: Registry[Publisher] = Registry(
         "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
         "ranking": "voile.publish.ranking.publisher:Ranking",
         "m-shuffle": "voile.publish.m_shuffle:MShuffle",
+        "local-suppression": "voile.publish.local_suppression:LocalSuppression",
         "microaggregation": "voile.publish.microaggregation:Microaggregation",
         "flows": "voile.publish.flows:Flows",
         "geo-indistinguishability": (
@@ -83,7 +84,10 @@ _OF_THE_FIELD = {
         '"geo-indistinguishability" of positions'
     ),
     "microaggregation": 'method "microaggregation" does it: MDAV and others are its heuristics',
-    "suppression": 'method "generalization" with suppression_limit leaves rows out',
+    "suppression": (
+        'method "local-suppression" blanks cells, and "generalization" with suppression_limit '
+        "leaves rows out"
+    ),
     "mondrian": 'it is an algorithm of method "generalization": algorithm = "mondrian"',
     "laplace": 'method "clustered-laplace" adds such noise to numbers',
     "noise": 'method "clustered-laplace" adds noise to numbers',

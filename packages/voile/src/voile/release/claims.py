@@ -492,6 +492,7 @@ CLAIMS: Registry[Claim] = Registry(
         "cell-suppression": "voile.tabular.claims:SuppressedCells",
         "cell-key": "voile.tabular.claims:PerturbedCounts",
         "permutation-within-clusters": "voile.release.claims:PermutationWithinClusters",
+        "local-suppression": "voile.release.microdata_claims:MatchedRows",
         "microaggregation": "voile.release.microdata_claims:MicroaggregatedRows",
         "geo-indistinguishability": "voile.release.claims:GeoIndistinguishabilityClaim",
         "geo-indistinguishability-within-zones": "voile.release.claims:WithinZones",

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.release.claims import Claim
 from voile.release.group_checks import Least, PublicRelease
 
-__all__ = ["MicroaggregatedRows"]
+__all__ = ["MatchedRows", "MicroaggregatedRows"]
 
 Columns = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -43,3 +45,47 @@ class MicroaggregatedRows(_OfPersons):
         if few := int((published.table.count(self.columns).rows < self.k).sum()):
             names = ", ".join(map(repr, self.columns))
             yield f"{few} combinations of {names} are shown by fewer than {self.k} rows"
+
+
+class MatchedRows(_OfPersons):
+    """What a row shows of some columns is matched by ``k`` rows, a missing value by anything."""
+
+    kind: Literal["local-suppression"] = "local-suppression"
+    columns: Columns
+    within: tuple[str, ...] = ()
+    """Columns whose missing values match nothing but each other."""
+
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
+        """Rows that fewer match, counted for each pair of combinations that may."""
+        counted = published.table.count([*self.columns, *self.within])
+        some = len(self.columns)
+        nulls = [values.null_count > 0 for values in counted.values[:some]]
+        blank = (counted.codes[:, :some] == 0) & np.array(nulls)
+        found = _matching(counted.codes, blank, counted.rows, self.k)
+        if few := int(counted.rows[found < self.k].sum()):
+            names = ", ".join(map(repr, self.columns))
+            yield f"{few} rows show what fewer than {self.k} rows match in {names}"
+
+
+def _matching(
+    codes: NDArray[np.int32], blank: NDArray[np.bool_], rows: NDArray[np.int64], enough: int
+) -> NDArray[np.int64]:
+    """How many rows match each of g combinations, shape (g,); counted no further than enough."""
+    patterns, which = np.unique(blank, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    found = np.zeros(len(rows), dtype=np.int64)
+    for mine in range(len(patterns)):
+        for other in range(len(patterns)):
+            asked = np.flatnonzero((which == mine) & (found < enough))
+            if not len(asked):
+                break
+            compared = np.ones(codes.shape[1], dtype=np.bool_)
+            compared[: blank.shape[1]] = ~(patterns[mine] | patterns[other])
+            there = np.flatnonzero(which == other)
+            both = codes[np.concatenate([asked, there])][:, compared]
+            label = np.zeros(len(both), dtype=np.int64)
+            if both.shape[1]:
+                label = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+            held = np.bincount(label[len(asked) :], rows[there], int(label.max()) + 1)
+            found[asked] += held[label[: len(asked)]].astype(np.int64)
+    return found

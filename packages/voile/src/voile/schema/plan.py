@@ -522,7 +522,8 @@ class MethodTable(Value):
     @classmethod
     def _belongs_elsewhere(cls, table: Any) -> Any:
         for key in ("nulls", "missing", "accept_questions"):
-            if isinstance(table, Mapping) and key in table:
+            of_method = isinstance(table, Mapping) and isinstance(table.get(key), str)
+            if isinstance(table, Mapping) and key in table and not (key == "missing" and of_method):
                 msg = f"{key} belongs at the top of the plan, above the first [table]"
                 raise ValueError(msg)
         return table

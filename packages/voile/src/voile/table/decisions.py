@@ -30,9 +30,11 @@ if TYPE_CHECKING:  # reading a release needs no mechanism
     from voile_geo.planar.pricing import TripPrice
 
 __all__ = [
+    "BlankedColumn",
     "BlockAssignment",
     "GroupColumn",
     "Grouping",
+    "NumberColumn",
     "PermutedColumn",
     "Perturbation",
     "RecodedColumn",
@@ -104,6 +106,35 @@ class RecodedColumn(GroupColumn):
             f"{name}.{which}": pa.concat_arrays([pa.array(missing, end.type), end])
             for which, end in zip(("low", "high"), ends, strict=True)
         }
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumn(GroupColumn):
+    """A column of which each group shows a number that need be no value of it."""
+
+    column: str
+    codes: NDArray[np.int32]
+    numbers: NDArray[np.float64]
+
+    def cells(self, own: Callable[[], pa.Array]) -> Mapping[str, pa.Array]:
+        """The numbers."""
+        del own
+        return {self.column: pa.array(self.numbers)}
+
+
+@dataclass(frozen=True, eq=False)
+class BlankedColumn(GroupColumn):
+    """A column of which each group shows its own value, or a missing one."""
+
+    what: ClassVar[str] = "blanked"
+    column: str
+    codes: NDArray[np.int32]
+    """0 for a blank, and the code of the own value, from 1."""
+
+    def cells(self, own: Callable[[], pa.Array]) -> Mapping[str, pa.Array]:
+        """A missing value, then the column's own."""
+        values = own()
+        return {self.column: pa.concat_arrays([pa.nulls(1, values.type), values])}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -39,7 +38,7 @@ from voile.release.payment import Pay, unaccounted
 from voile.release.release import Guarantee, Publication
 from voile.schema.persons import units_told
 from voile.schema.plan import ColumnPlan
-from voile.table.decisions import GroupColumn, Grouping, RecodedColumn, Treatment
+from voile.table.decisions import GroupColumn, Grouping, NumberColumn, RecodedColumn, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
@@ -55,20 +54,6 @@ _DIGITS = 4
 _HEURISTICS = {"mdav": mdav, "v-mdav": v_mdav, "univariate": best_of_column}
 
 Column = Annotated[str, Field(min_length=1)]
-
-
-@dataclass(frozen=True, eq=False)
-class _Centres(GroupColumn):
-    """A column of numbers of which each group shows the mean or the median."""
-
-    column: str
-    codes: NDArray[np.int32]
-    numbers: Floats
-
-    def cells(self, own: Callable[[], pa.Array]) -> Mapping[str, pa.Array]:
-        """The numbers."""
-        del own
-        return {self.column: pa.array(self.numbers)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,7 +305,7 @@ class Microaggregation(SingleRelease):
                 numbers = np.arange(number, dtype=np.int32)[groups]
                 scale = float(f"{np.average(apart, weights=rows):.2g}")
                 how = Averaged(scale=scale) if scale else Exact()
-                found.append((_Centres(name, numbers, centre), how))
+                found.append((NumberColumn(name, numbers, centre), how))
         return found
 
     def _method(self, columns: Sequence[str], groups: int) -> Mapping[str, Any]:

@@ -1,0 +1,61 @@
+"""A column of which some cells were blanked: each row shows its own value, or none.
+
+A missing value may stand for any; nobody can tell a blank from a value that was missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from voile.disclosure.evidence import DistinctCells, Domain, Known
+from voile.disclosure.exact import AsItReads
+from voile_base.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.disclosure import covering as disclosure_covering
+    from voile.disclosure import evidence as disclosure_evidence
+    from voile.disclosure.covering import Covered
+    from voile.disclosure.evidence import Evidence
+else:
+    disclosure_covering = on_demand("voile.disclosure.covering")
+    disclosure_evidence = on_demand("voile.disclosure.evidence")
+
+__all__ = ["Blanked"]
+
+
+class Blanked(AsItReads):
+    """Each row shows its own value, or a missing one in its place."""
+
+    kind: Literal["blanked"] = "blanked"
+
+    @property
+    def coarse(self) -> bool:
+        """A missing value may stand for any."""
+        return True
+
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
+        """A cell fits a value that reads the same, and a missing one fits all."""
+        return disclosure_evidence.Labels.of([known.texts], cells.texts(cells.name), {None})
+
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
+        """A cell stands for its value; a missing one for any, as far as it was blanked."""
+        covered = disclosure_covering.labels_covered(
+            domain, cells, super().evidence(domain.known, cells), level=0
+        )
+        blank = np.array([text is None for text in cells.texts(cells.name)], dtype=np.bool_)
+        own = int(domain.rows[0]) if domain.values.missing else 0
+        shown = int(cells.rows[blank].sum())
+        share = max(shown - own, 0) / shown if shown else 0.0
+        spread = covered.spread
+        if share:
+            spread = replace(
+                spread,
+                start=np.where(blank, 0, spread.start),
+                stop=np.where(blank, len(spread.order), spread.stop),
+            )
+        return replace(
+            covered, spread=spread, size=np.where(blank, share, covered.size), level=None
+        )
