@@ -40,7 +40,7 @@ __all__ = ["command", "main"]
 _COMMANDS = {
     "attack": ("voile.cli.attack", "run the adversaries on a release"),
     "audit": ("voile.cli.audit", "judge a released file of any origin"),
-    "audit-table": ("voile.cli.audit_table", "what a published table of anybody gives away"),
+    "audit-table": ("voile.cli.table", "what a published table of anybody gives away"),
     "check": ("voile.cli.check", "hold a release's evidence against a risk appetite"),
     "compare": ("voile.cli.compare", "study a grid of plans side by side"),
     "demo": ("voile.cli.demo", "publish an example table twice, query it, attack it"),

@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from voile.cli.attack import attack
-from voile.cli.audit_table import audit_table_command
+from voile.cli.table import audit_table_command
 from voile.schema.plan import parse_plan
 from voile.tabular.attacker import CellSystem, FeasibilityIntervals
 from voile.tabular.auditing import AuditRules, audit_recognised

@@ -18,7 +18,8 @@ from voile_base.terminal import as_json, nodes_option, print_json, progress
 if TYPE_CHECKING:
     from voile.attack import differencing, earlier_releases, registry
     from voile.attack.protocol import AttackOutcome
-    from voile.cli import attack_call, attack_shown, audit_table, trips
+    from voile.cli import attack_call, attack_shown, trips
+    from voile.cli import table as table_shown
     from voile.release.release import Release
     from voile.study import single
     from voile.study.record import Skipped
@@ -29,7 +30,7 @@ else:
     earlier_releases = on_demand("voile.attack.earlier_releases")
     trips = on_demand("voile.cli.trips")
     single = on_demand("voile.study.single")
-    audit_table = on_demand("voile.cli.audit_table")
+    table_shown = on_demand("voile.cli.table")
     auditing = on_demand("voile.tabular.auditing")
     recounting = on_demand("voile.tabular.recounting")
     attack_call = on_demand("voile.cli.attack_call")
@@ -146,7 +147,7 @@ def attack(**options: Any) -> None:
             call.refuse("previous", "against", "plan", "attack", "roads", "seed", reason=reason)
             stage("working out suppressed cells")
             audits = auditing.audit_released(tables, auditing.AuditRules())
-            audit_table.show_audits(audits, as_json=call.as_json, private=False)
+            table_shown.show_audits(audits, as_json=call.as_json, private=False)
             return
         new = call.read(call.release)
         if call.roads:

@@ -44,6 +44,7 @@ from numpy.typing import NDArray
 
 from voile.ledger import budget, records, trips
 from voile.ledger.budget import BudgetState, End, shown
+from voile.ledger.outputs import faults_of_outputs
 from voile.ledger.records import find_lost
 from voile.ledger.row_sets import RowFolder
 from voile.release.check import departure_breaches
@@ -252,6 +253,7 @@ def audit_ledger(connection: sqlite3.Connection, folder: RowFolder) -> list[Ledg
         for name in trips.fleet_names(connection):
             where = f"fleet {name!r}"
             findings += [LedgerFault(where, what) for what in _audit_fleet(connection, name)]
+        findings += [LedgerFault(where, what) for where, what in faults_of_outputs(connection)]
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_IOERR")):
             raise  # says nothing about what the file holds

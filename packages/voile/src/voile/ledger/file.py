@@ -147,6 +147,20 @@ _TABLES = (
         seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
         CHECK ((version IS NULL) <> (pool IS NULL))
     )""",
+    """CREATE TABLE output (
+        id INTEGER PRIMARY KEY,
+        data_set TEXT NOT NULL CHECK (typeof(data_set) = 'text'),
+        number INTEGER NOT NULL CHECK (typeof(number) = 'integer' AND number >= 1),
+        name TEXT NOT NULL CHECK (typeof(name) = 'text'),
+        created TEXT NOT NULL CHECK (typeof(created) = 'text'),
+        content BLOB NOT NULL CHECK (typeof(content) = 'blob'),
+        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
+        UNIQUE (data_set, number)
+    )""",
+    """CREATE TABLE output_head (
+        data_set TEXT PRIMARY KEY CHECK (typeof(data_set) = 'text'),
+        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob')
+    )""",
     # Begins the names of the folders of this ledger, wherever it is copied to.
     "CREATE TABLE row_folder (id TEXT NOT NULL CHECK (typeof(id) = 'text'))",
     "INSERT INTO row_folder SELECT lower(hex(randomblob(8)))",

@@ -23,7 +23,7 @@ budget is spent.  Keep the ledger as you keep the table.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection
@@ -33,6 +33,12 @@ from voile.ledger import trips as fleets
 from voile.ledger.audit import LedgerFault, audit_ledger, audit_release
 from voile.ledger.budget import BudgetState, Charge, End
 from voile.ledger.file import LedgerFile
+from voile.ledger.outputs import (
+    TableOutput,
+    append_outputs,
+    output_data_sets,
+    read_outputs,
+)
 from voile.ledger.records import LostVersion, SeriesSummary, VersionSummary, find_lost, read_lost
 from voile.ledger.row_sets import Stage
 from voile.ledger.trips import FleetCharge, FleetState
@@ -262,6 +268,47 @@ class Ledger:
         with self._file.reading() as connection:
             states = [self._fleet(connection, name) for name in fleets.fleet_names(connection)]
         return [state for state in states if state]
+
+    def outputs(self, data_set: str) -> list[TableOutput]:
+        """The tables that left a data set, oldest first; none where the file is missing.
+
+        Raises ``LedgerError`` as ``load`` does.
+        """
+        if not self._file.exists():
+            return []
+        broken: list[str] = []
+        with self._file.reading() as connection, self._vouching(f"data set {data_set!r}"):
+            found = read_outputs(connection, data_set, broken.append)
+            if broken:
+                raise ValueError("; ".join(broken))
+        return found
+
+    def output_data_sets(self) -> list[str]:
+        """The data sets that tables left, by name."""
+        with self._file.reading() as connection:
+            return output_data_sets(connection)
+
+    def remember(self, data_set: str, before: int, tables: Sequence[tuple[str, bytes]]) -> None:
+        """Append tables that are about to leave, by their names and contents.
+
+        ``before`` is how many had left when they were judged; raises ``LedgerError``, with the
+        ledger as it was, where there are others by now.
+        """
+        if not before:
+            self._file.create()
+        with self._file.writing() as connection, self._vouching(f"data set {data_set!r}"):
+            broken: list[str] = []
+            stored = len(read_outputs(connection, data_set, broken.append))
+            if broken:
+                raise ValueError("; ".join(broken))
+            if stored != before:
+                raise self._overtaken(f"data set {data_set!r}")
+            now = _now()
+            outputs = [
+                TableOutput(before + place, name, now, content)
+                for place, (name, content) in enumerate(tables, 1)
+            ]
+            append_outputs(connection, data_set, outputs)
 
     def verify(self) -> list[LedgerFault]:
         """Everything that is wrong with the ledger; an empty list means that it is sound.

@@ -5,6 +5,7 @@
     count       = "persons"                 # a column that holds counts; none: rows or persons
     sum         = ["turnover"]
     contributor = "company"
+    filter      = ["age < 65"]              # the rows that the table is of
 
     [protection]
     kind      = "suppression"
@@ -24,8 +25,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from voile.schema.conditions import Condition, parse_condition
 from voile.schema.roles import ColumnName
-from voile_base.errors import PlanError
+from voile_base.errors import InputError, PlanError
 from voile_base.values.value import Exact, Says, Several, checked
 
 __all__ = ["CellPattern", "CellPerturbation", "CellSuppression", "DimensionPlan", "TablePlan"]
@@ -63,8 +65,18 @@ class TablePlan:
     contributor: ColumnName | None = None
     """The column that tells apart who contributes to sums: companies, holdings; never published.
     None: persons or households where the plan names them, else rows."""
+    filter: Annotated[
+        Several[Annotated[str, Field(min_length=1)]],
+        Says('a list of conditions on columns: ["age < 65", "sex = F"]'),
+    ] = ()
+    """Conditions that all rows of the table meet; all tables of a plan have the same."""
 
     def __post_init__(self) -> None:
+        try:
+            _ = self.conditions
+        except InputError as error:
+            msg = f"filter: {error}"
+            raise PlanError(msg) from None
         taken = [*(name for levels in self.levels for name in levels), *self.sum]
         taken += [name for name in (self.count, self.contributor) if name is not None]
         twice = {name for name in taken if taken.count(name) > 1}
@@ -76,6 +88,11 @@ class TablePlan:
     def levels(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each dimension, from coarse to fine."""
         return tuple((one,) if isinstance(one, str) else tuple(one) for one in self.dimensions)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What its rows meet."""
+        return tuple(map(parse_condition, self.filter))
 
     @property
     def columns(self) -> tuple[str, ...]:

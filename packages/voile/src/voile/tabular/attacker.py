@@ -42,6 +42,7 @@ __all__ = [
     "SystemPart",
     "among_shown",
     "recomputable",
+    "recomputed",
 ]
 
 _SLACK = 1e-6
@@ -223,29 +224,54 @@ def among_shown(constraints: csr_matrix, shown: Mask) -> csr_matrix:
 
 
 def recomputable(system: CellSystem) -> Indices:
-    """The suppressed cells that follow from published ones by sums and differences alone.
-
-    Exact: a part is reduced by Gauss and Jordan in fractions.
-    """
+    """The suppressed cells that follow from published ones by sums and differences alone."""
     found: list[int] = []
     for part in system.parts():
-        reduced = _reduced(part.matrix)
+        reduced = _reduced(part.matrix, np.zeros(len(part.rows), dtype=np.int64))
         found += [int(part.cells[next(iter(row))]) for row in reduced if len(row) == 1]
     return np.array(sorted(found), dtype=np.int64)
 
 
-def _reduced(matrix: csr_matrix) -> list[dict[int, Fraction]]:
-    """The nonzero rows of the reduced row echelon form of a sparse matrix of whole numbers."""
+def recomputed(system: CellSystem) -> dict[int, Fraction]:
+    """The same cells with their values.
+
+    Exact: a part is reduced by Gauss and Jordan in fractions, its sums with it.  Raises
+    ``NoTableError`` where sums contradict each other.
+    """
+    found: dict[int, Fraction] = {}
+    for part in system.parts():
+        for row in _reduced(part.matrix, part.sums):
+            cells = [place for place in row if place != _SUM]
+            if not cells:
+                raise NoTableError
+            if len(cells) == 1:
+                found[int(part.cells[cells[0]])] = row.get(_SUM, Fraction(0))
+    return found
+
+
+_SUM = -1
+"""The column of sums; never a pivot."""
+
+
+def _reduced(matrix: csr_matrix, sums: Indices) -> list[dict[int, Fraction]]:
+    """The nonzero rows of the reduced row echelon form of a sparse matrix of whole numbers.
+
+    With the sums as a last column; a row of nothing but a sum is a contradiction.
+    """
     pivots: dict[int, dict[int, Fraction]] = {}
     for number in range(matrix.shape[0]):
         span = slice(matrix.indptr[number], matrix.indptr[number + 1])
         entries = zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
         row = {column: Fraction(entry) for column, entry in entries if entry}
+        if sums[number]:
+            row[_SUM] = Fraction(int(sums[number]))
         for pivot in [column for column in row if column in pivots]:
             _subtract(row, pivots[pivot], row[pivot])
         if not row:
             continue
-        pivot = min(row)
+        pivot = min((column for column in row if column != _SUM), default=_SUM)
+        if pivot == _SUM:
+            return [row]
         scale = row[pivot]
         row = {column: entry / scale for column, entry in row.items()}
         for other in pivots.values():

@@ -18,6 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.schema.conditions import Condition
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import EACH_ROW, Roles
@@ -116,13 +117,17 @@ def plan_of_rows(plan: Plan) -> Plan:
         msg = "[[tables]] name different contributors; tables of one plan have the same"
         raise plan.error(msg)
     (contributor,) = contributors or {None}
+    if len({table.filter for table in plan.tables}) > 1:
+        msg = "[[tables]] have different filters; tables of one plan are of the same rows"
+        raise plan.error(msg)
+    filtered = tuple(one.column for table in plan.tables for one in table.conditions)
     dimensions = _named(name for table in plan.tables for each in table.levels for name in each)
     measures = _named(
         name for t in plan.tables for name in (*((t.count,) if t.count else ()), *t.sum)
     )
     both = [name for name in dimensions if name in measures]
     units = {plan.roles.person, plan.roles.household, contributor, *plan.roles.identifiers}
-    telling = [name for name in dimensions if name in units]
+    telling = [name for name in (*dimensions, *filtered) if name in units]
     if both or telling:
         what = "also counted or summed" if both else "tells those who are protected apart"
         msg = f"[[tables]] dimension {(both or telling)[0]!r} {what}; leave it out of dimensions"
@@ -130,14 +135,14 @@ def plan_of_rows(plan: Plan) -> Plan:
     person = plan.roles.person if contributor is None else contributor
     counted = any(table.count for table in plan.tables)
     roles = Roles(
-        quasi_identifiers=dimensions,
+        quasi_identifiers=_named((*dimensions, *(n for n in filtered if n not in measures))),
         sensitive=measures,
         keep_unique=measures,
         identifiers=tuple(n for n in plan.roles.identifiers if n not in measures),
         person=EACH_ROW if person is None and counted else person,
         household=plan.roles.household if contributor is None else None,
     )
-    used = {*dimensions, *measures, *roles.named_units.values()}
+    used = {*dimensions, *measures, *filtered, *roles.named_units.values()}
     columns = {name: it for name, it in plan.columns.items() if name in used}
     return replace(plan, roles=roles, columns=columns, method=None, trajectory=None)
 
@@ -154,10 +159,13 @@ def count_cells(
     numbers = _named(
         n for each in tables for n in (*((each.count,) if each.count else ()), *each.sum)
     )
-    unit = table.plan.roles.unit
-    counted = table.count_combinations([*dimensions, *numbers, *([unit] if unit else [])])
+    unit, (conditions, *_) = table.plan.roles.unit, [each.conditions for each in tables]
+    asked = _named((*dimensions, *numbers, *(one.column for one in conditions)))
+    counted = table.count_combinations([*asked, *([unit] if unit else [])])
+    counted = _meeting(counted, conditions)
     if not len(counted.rows):
-        msg = "the table has no rows that could be counted"
+        of = " that meet its filter" if conditions else ""
+        msg = f"the table has no rows{of} that could be counted"
         raise TableError(msg)
     levels = _Levels(table.plan, counted, dimensions)
     layouts = tuple(levels.layout(place, each) for place, each in enumerate(tables))
@@ -173,6 +181,16 @@ def count_cells(
     units = entries.units(count, _counts(tables))
     keys = None if key is None else entries.keys(key, counted.values[-1].texts)
     return PrivateCells(system, entries.combinations, measures, units, shows, keys)
+
+
+def _meeting(counted: CombinationCounts, conditions: Sequence[Condition]) -> CombinationCounts:
+    """The combinations that meet all conditions."""
+    met = np.ones(len(counted.rows), dtype=np.bool_)
+    for one in conditions:
+        place = counted.columns.index(one.column)
+        holds = [one.holds(text) for text in counted.values[place].texts]
+        met &= np.array(holds, dtype=np.bool_)[counted.codes[:, place]]
+    return replace(counted, codes=counted.codes[met], rows=counted.rows[met])
 
 
 def _named(names: Iterable[str]) -> tuple[str, ...]:

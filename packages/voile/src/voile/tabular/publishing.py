@@ -37,6 +37,7 @@ from voile.tabular.claims import PerturbedCounts, SuppressedCells
 from voile.tabular.counting import COUNT, PrivateCells, count_cells, plan_of_rows
 from voile.tabular.primary import PrimaryCells, primary_cells
 from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document
+from voile.tabular.remembered import RememberedTable
 from voile.tabular.suppression import MOST_EXACT, SuppressionPattern, suppress
 from voile_base.durable import sync, write_text
 from voile_base.errors import InputError
@@ -49,6 +50,7 @@ __all__ = [
     "STATEMENT_OF_NOISE",
     "PerturbedTables",
     "ProtectedTables",
+    "TablesOutput",
     "make_tables",
     "perturb_tables",
     "protect_tables",
@@ -237,25 +239,36 @@ def _require_safe(cells: PrivateCells, primary: PrimaryCells, pattern: Suppressi
         raise GuaranteeBrokenError(msg)
 
 
+@dataclass(frozen=True)
+class TablesOutput:
+    """How tables leave."""
+
+    file_format: str = "csv"
+    render: Callable[[AnyTables], str | None] = lambda made: None
+    """Draws the page."""
+    leaving: Callable[[Sequence[RememberedTable]], None] = lambda tables: None
+    """Judges and remembers the tables before they are written."""
+
+
 def make_tables(
     source: Any,
     plan: Plan,
     out: str | Path | None,
+    output: TablesOutput | None = None,
     *,
-    file_format: str = "csv",
     engine: str = "auto",
-    render: Callable[[AnyTables], str | None] | None = None,
     progress: Progress = lambda stage: None,
 ) -> AnyTables:
     """Make the tables of a plan and write them to a new folder; ``out`` None writes nothing.
 
-    ``source`` is a file, an address or a data frame; ``render`` draws the page.  Raises a
-    ``VoileError``, and then nothing stands at ``out``.
+    ``source`` is a file, an address or a data frame.  Raises a ``VoileError``, and then nothing
+    stands at ``out``.
     """
+    output = output or TablesOutput()
     plan.refuse_open_questions()
     _require_tables(plan)
-    if file_format not in FORMATS_OF_TABLES:
-        msg = f"tables are written as {', '.join(FORMATS_OF_TABLES)}, not as {file_format}"
+    if output.file_format not in FORMATS_OF_TABLES:
+        msg = f"tables are written as {', '.join(FORMATS_OF_TABLES)}, not as {output.file_format}"
         raise InputError(msg)
     place = None if out is None else check_new_folder(out)
     is_file = isinstance(source, str | Path | Address)
@@ -265,11 +278,24 @@ def make_tables(
     table.refuse_telling_quasi_identifiers()
     perturbed = isinstance(plan.protection, CellPerturbation)
     made = (perturb_tables if perturbed else protect_tables)(table, plan, progress)
+    progress("judging them with earlier outputs")
+    output.leaving(_remembered(made, plan))
     if place is not None:
         progress("writing")
-        page = None if render is None else render(made)
-        _write(made, table.published_cells(made.columns), plan, place, file_format, page)
+        page = output.render(made)
+        cells = table.published_cells(made.columns)
+        _write(made, cells, plan, place, output.file_format, page)
     return made
+
+
+def _remembered(made: AnyTables, plan: Plan) -> tuple[RememberedTable, ...]:
+    """The tables as a memory of outputs keeps them; of noise, no exact number is known."""
+    suppressed = (
+        made.pattern.suppressed
+        if isinstance(made, ProtectedTables)
+        else np.ones(made.cells.system.cells, dtype=np.bool_)
+    )
+    return RememberedTable.of_cells(made.cells, suppressed, plan.tables[0].conditions)
 
 
 def _write(
