@@ -8,7 +8,18 @@ from tests.docs.pages import ROOT
 from voile_tests.installed import OTHERS
 
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-SHOWN = ("criterion", "method", "averages", "attack", "measure", "risk", "bars", "command")
+SHOWN = (
+    "criterion",
+    "method",
+    "averages",
+    "attack",
+    "measure",
+    "risk",
+    "bars",
+    "command",
+    "recogniser",
+    "form",
+)
 
 
 def test_the_sources_are_those_of_the_package():
@@ -24,7 +35,16 @@ def test_the_package_is_announced_as_shown():
     points = (OTHERS / "plain_others-1.0.dist-info" / "entry_points.txt").read_text("utf-8")
     made = _announced(r"\[(voile\.\w+)\]", r"([\w-]+) = ([\w.:]+)", points)
     assert sorted(shown) == sorted(made)
-    assert len(made) == 12
+    assert len(made) == 14
+
+
+def test_each_registry_of_voile_is_on_the_page():
+    """Whatever another package may add has its section, with an example that the tests install."""
+    sources = [path.read_text("utf-8") for path in ROOT.glob("packages/*/src/**/*.py")]
+    groups = {one for text in sources for one in re.findall(r'group="(voile\.\w+)"', text)}
+    shown = _announced(r'\[project\.entry-points\."([\w.]+)"\]', r'([\w-]+) = "([\w.:]+)"', PAGE)
+    assert groups <= {group for group, *_ in shown}
+    assert len(groups) >= 11
 
 
 def _announced(head: str, line: str, text: str) -> list[tuple[str, ...]]:

@@ -14,7 +14,9 @@ from voile.audit.risk import RISKS
 from voile.disclosure.shown import SHOWN
 from voile.models.criteria import CRITERIA
 from voile.publish.registry import METHODS
+from voile.recognisers.recognition import RECOGNISERS
 from voile.release.claims import CLAIMS
+from voile.release.recounting import FORMS
 from voile.table.engines import ENGINES
 from voile.table.formats.registry import FORMATS
 from voile.utility.protocol import MEASURES
@@ -46,5 +48,8 @@ def environment_with_others() -> Mapping[str, str]:
 
 def _forget() -> None:
     """Let registries look anew at what is installed."""
-    for registry in (ATTACKS, CLAIMS, CRITERIA, ENGINES, FORMATS, MEASURES, METHODS, RISKS, SHOWN):
+    for registry in (
+        *(ATTACKS, CLAIMS, CRITERIA, ENGINES, FORMATS, FORMS),
+        *(MEASURES, METHODS, RECOGNISERS, RISKS, SHOWN),
+    ):
         vars(registry).pop("installed", None)

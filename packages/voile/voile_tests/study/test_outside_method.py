@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from voile.release.manifest import manifest_of
 from voile_tests.installed import environment_with_others
 from voile_tests.release.listing import list_again
 
@@ -121,3 +122,40 @@ def test_a_file_format_and_a_command_of_another_package(desk):
     absent = run(desk, "columns", "out", others=False)
     assert absent.returncode == 2
     assert "No such command 'columns'" in absent.stderr
+
+
+def test_what_another_package_recognises_is_not_published(desk):
+    """Numbers of library cards tell who somebody is; without the package they are kept."""
+    rows = "".join(f"{20 + i % 30},{i + 1},LC-{i % 20:06}\n" for i in range(60))
+    (desk / "people.csv").write_text("age,pay,card\n" + rows)
+    plan = (PLAN % 5).replace("[method]", 'keep = ["card"]\n\n[method]')
+    (desk / "plan.toml").write_text(plan)
+    refused = run(desk, *PUBLISH)
+    assert refused.returncode == 2
+    assert "column 'card' holds numbers of library cards" in refused.stderr
+    assert "LC-" not in refused.stderr
+    assert run(desk, *PUBLISH, others=False).returncode != 0  # the method is the package's
+
+
+def test_a_form_of_release_of_another_package_is_recounted(desk):
+    """Its folder is read by the package; a count that was altered, or is negative, is told."""
+    folder = desk / "histogram"
+    folder.mkdir()
+    document = {
+        "format": 1,
+        "form": "histogram",
+        "guarantee": {"kind": "mixed", "statement": "s", "assumes": []},
+    }
+    for counts, status in (([3.5, 0.25], 0), ([3.5, -1], 4)):
+        text = "".join(f"{count}\n" for count in ("count", *counts))
+        (folder / "data.csv").write_text(text)
+        listed = manifest_of(folder, ["data.csv"])
+        (folder / "release.json").write_text(json.dumps({**document, "data": listed}))
+        done = run(desk, "recount", "histogram")
+        assert done.returncode == status, done.stderr
+    assert "its histogram has counts below 0" in done.stdout + done.stderr
+    (folder / "data.csv").write_text("count\n5\n7\n")
+    assert "this file was changed" in run(desk, "recount", "histogram").stderr
+    absent = run(desk, "recount", "histogram", others=False)
+    assert absent.returncode != 0
+    assert "there is no form of release 'histogram'" in absent.stderr
