@@ -8,10 +8,15 @@ first, without a look at what is installed; nobody can take one of them.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from voile_base.errors import InputError, VoileError, nearest
@@ -53,6 +58,8 @@ class Registry(Generic[T]):
         Raises ``InputError`` where two packages give one name, or one gives a name of ours.
         """
         found: dict[str, EntryPoint] = {}
+        if not _may_be_announced(self.group):
+            return found
         for point in sorted(metadata.entry_points(group=self.group), key=lambda each: each.name):
             there = found.get(point.name)
             if point.name in self.own or (there and there.value != point.value):
@@ -160,6 +167,32 @@ class Registry(Generic[T]):
         if self.typed and is_dataclass(made) and "checks_itself" not in vars(made):
             return cast("type[T]", self.typed(made))
         return cast("type[T]", made)
+
+
+def _may_be_announced(group: str) -> bool:
+    """Whether anything on the path may announce something of a group; True where that is unclear.
+
+    ``importlib.metadata`` knows, and is not loaded where there is nothing: it takes as much
+    processor time as all else that a command needs to say its help.
+    """
+    if any(hasattr(one, "find_distributions") for one in sys.meta_path if one is not PathFinder):
+        return True
+    head = f"[{group}]".encode()
+    for place in sys.path:
+        try:
+            names = os.listdir(place or ".")
+        except NotADirectoryError:
+            return True  # an archive
+        except OSError:
+            continue
+        if any(name.endswith(".egg") for name in names):
+            return True
+        for name in names:
+            if name.endswith((".dist-info", ".egg-info")):
+                with suppress(OSError):
+                    if head in Path(place, name, "entry_points.txt").read_bytes():
+                        return True
+    return False
 
 
 def _package(point: EntryPoint | None) -> str:
