@@ -17,10 +17,10 @@ from scipy import integrate
 from voile_geo.planar.costs import (
     LARGEST_REACH,
     LossDistribution,
+    _masses,
     composed_epsilon,
     gaussian_epsilon,
     log_moment,
-    masses,
 )
 
 PLANAR, LINE = LossDistribution("planar-laplace", 0.5), LossDistribution("laplace", 0.5)
@@ -57,7 +57,7 @@ def plane_delta(reach: float, epsilon: float) -> float:
 
 def grid_delta(law: LossDistribution, step: float, epsilon: float) -> float:
     """The same of the law on a grid."""
-    first, mass = masses(law, step)
+    first, mass = _masses(law, step)
     losses = (first + np.arange(len(mass))) * step
     return float(mass @ np.maximum(1 - np.exp(epsilon - losses), 0.0))
 
@@ -119,7 +119,7 @@ def test_a_law_and_its_moments_agree(noise: str, reach: float):
     law = LossDistribution(noise, reach)
     orders = np.array([-3.0, -1.0, -0.5, 0.0, 0.5, 4.0])
     assert log_moment(law, np.array([0.0, -1.0])) == pytest.approx([0, 0], abs=1e-12)
-    first, mass = masses(law, reach / 500)
+    first, mass = _masses(law, reach / 500)
     losses = (first + np.arange(len(mass))) * reach / 500
     found = [math.log(mass @ np.exp(order * losses)) for order in orders]
     assert found == pytest.approx(log_moment(law, orders), rel=1e-3, abs=1e-11)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from voile_geo.planar.costs import (
+    _gaussian_delta,
     angle_selection_cost,
-    gaussian_delta,
     gaussian_epsilon,
     independent_cost,
     squared_mu,
@@ -72,9 +72,9 @@ def test_epsilon_and_delta_of_gaussian_dp_are_inverse(mu: float) -> None:
     """The smallest epsilon at a delta gives that delta again, and less epsilon more."""
     for delta in (1e-9, 1e-5, 1e-2):
         epsilon = gaussian_epsilon(mu, delta)
-        assert gaussian_delta(epsilon, mu) <= delta
+        assert _gaussian_delta(epsilon, mu) <= delta
         if epsilon:
-            assert gaussian_delta(epsilon * 0.999, mu) > delta
+            assert _gaussian_delta(epsilon * 0.999, mu) > delta
 
 
 def test_delta_is_the_hockey_stick_of_two_normal_laws() -> None:
@@ -82,7 +82,7 @@ def test_delta_is_the_hockey_stick_of_two_normal_laws() -> None:
     x = np.linspace(-12, 14, 400_001)
     for mu, epsilon in ((1.0, 0.5), (2.0, 3.0)):
         excess = stats.norm(mu).pdf(x) - math.exp(epsilon) * stats.norm.pdf(x)
-        assert gaussian_delta(epsilon, mu) == pytest.approx(
+        assert _gaussian_delta(epsilon, mu) == pytest.approx(
             np.trapezoid(np.maximum(excess, 0), x), abs=1e-8
         )
 

@@ -13,7 +13,7 @@ from voile_base.errors import PlanError
 from voile_base.randomness import Key, Randomness
 from voile_geo.geodesy import cartesian, displace, east_north, separation
 from voile_geo.planar import field
-from voile_geo.planar.field import DAY, STILL, Trips, field_key
+from voile_geo.planar.field import DAY, STILL, Trips, _field_key
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, Live, perturb
 from voile_geo.planar.steps import gaussian_scale, normal_pair
 from voile_geo.planar.zones import Zones
@@ -40,13 +40,13 @@ def places(metres: np.ndarray = AROUND) -> tuple[np.ndarray, np.ndarray]:
 def covariance() -> np.ndarray:
     """Of the places around home, as the lines have it."""
     apart = AROUND[:, np.newaxis] - AROUND
-    flat = field.kernel(apart[..., 0].ravel(), apart[..., 1].ravel(), *HOME, LENGTH)
+    flat = field._kernel(apart[..., 0].ravel(), apart[..., 1].ravel(), *HOME, LENGTH)
     return flat.reshape(len(AROUND), len(AROUND))
 
 
 def fields(count: int) -> np.ndarray:
     """The field at the places around home under many keys, both axes; shape (2 count, places)."""
-    drawn = [field.field_at(*places(), LENGTH, key(f"{i}")) for i in range(count)]
+    drawn = [field._field_at(*places(), LENGTH, key(f"{i}")) for i in range(count)]
     return np.swapaxes(np.array(drawn), 1, 2).reshape(-1, len(AROUND))
 
 
@@ -99,7 +99,7 @@ def test_the_kernel_is_exponential_but_for_the_error_that_is_stated(latitude: fl
     for longitude in (0.0, 50.0, 116.4):
         for turn in np.arange(24) * math.pi / 24:
             step = far * math.cos(turn), far * math.sin(turn)
-            found = field.kernel(*step, latitude, longitude, LENGTH)
+            found = field._kernel(*step, latitude, longitude, LENGTH)
             error = np.abs(found - np.exp(-far / LENGTH))
             assert error[far <= LENGTH].max() < 0.005
             assert error.max() < 0.025
@@ -141,19 +141,19 @@ def test_a_place_has_one_value_in_any_order_and_in_any_table() -> None:
     """One by one, backwards and in one call: equal to the last bit; and other keys have others."""
     metres = np.random.default_rng(3).uniform(-9e3, 9e3, (150, 2))
     latitude, longitude = places(metres)
-    found = field.field_at(latitude, longitude, LENGTH, key())
-    back = field.field_at(latitude[::-1].copy(), longitude[::-1].copy(), LENGTH, key())
+    found = field._field_at(latitude, longitude, LENGTH, key())
+    back = field._field_at(latitude[::-1].copy(), longitude[::-1].copy(), LENGTH, key())
     assert np.array_equal(found, back[::-1])
-    one = field.field_at(latitude[70:71], longitude[70:71], LENGTH, key())
+    one = field._field_at(latitude[70:71], longitude[70:71], LENGTH, key())
     assert np.array_equal(found[70:71], one)
-    assert not np.isclose(found, field.field_at(latitude, longitude, LENGTH, key("other"))).any()
+    assert not np.isclose(found, field._field_at(latitude, longitude, LENGTH, key("other"))).any()
 
 
 def test_the_field_is_the_one_that_halving_each_line_by_itself_gives() -> None:
     """To the last bit, at places all over the earth: what a key publishes does not change."""
     latitude, longitude = np.array([39.9, -33.9, 89.9]), np.array([116.4, -179.99, 0.0])
-    found = field.field_at(latitude, longitude, 700.0, key())
-    along = cartesian(latitude, longitude) @ field.bands().T * (field.RESOLUTION / 700.0)
+    found = field._field_at(latitude, longitude, 700.0, key())
+    along = cartesian(latitude, longitude) @ field._bands().T * (field.RESOLUTION / 700.0)
     for place, nodes in enumerate(np.rint(along).astype(int).tolist()):
         for axis in range(2):
             total = 0.0
@@ -174,7 +174,7 @@ def test_a_key_has_the_field_that_it_had() -> None:
         (0.3709743221159357, -0.24274470241500687),
         (-1.5193453973721724, 1.4977477271160677),
     ]
-    found = field.field_at(latitude, longitude, 700.0, key())
+    found = field._field_at(latitude, longitude, 700.0, key())
     assert found == pytest.approx(np.array(formerly), abs=1e-9)
 
 
@@ -221,8 +221,8 @@ def test_vehicles_are_independent_and_keys_too() -> None:
     limit = 6 / math.sqrt(one.size)
     assert abs((one * other).mean()) < limit
     assert abs((one[1:] * one[:-1]).mean()) < limit
-    fields = [field_key(key(), vehicle, 3).secret for vehicle in range(4)]
-    assert len({*fields, field_key(key(), 0, 4).secret}) == 5
+    fields = [_field_key(key(), vehicle, 3).secret for vehicle in range(4)]
+    assert len({*fields, _field_key(key(), 0, 4).secret}) == 5
 
 
 def test_without_what_stays_noise_is_that_of_correlated_noise_while_trucks_drive() -> None:

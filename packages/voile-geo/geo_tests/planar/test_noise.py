@@ -23,7 +23,7 @@ from voile_geo.planar.noise import (
     noisy_distances,
     perturb,
 )
-from voile_geo.planar.steps import gaussian_scale, normal_quantile, turn_deviation, turn_within
+from voile_geo.planar.steps import _normal_quantile, gaussian_scale, turn_deviation, turn_within
 from voile_geo.planar.zones import Zones
 from voile_testing.statistics import FALSE_ALARM
 
@@ -180,10 +180,10 @@ def test_the_normal_quantile_is_that_of_scipy() -> None:
     """To 15 digits in the middle and 13 in the tails, for all that 53 bits can give."""
     tails = 2.0 ** -np.arange(1, 54, 0.37)
     probability = np.concatenate((np.linspace(0.001, 0.999, 999), tails, 1 - tails[:140]))
-    found = np.array([normal_quantile(float(one)) for one in probability])
+    found = np.array([_normal_quantile(float(one)) for one in probability])
     assert found == pytest.approx(stats.norm.ppf(probability), rel=1e-13, abs=1e-15)
-    assert normal_quantile(0.5) == 0
-    assert 8 < normal_quantile(1 - 2.0**-53) < 8.3
+    assert _normal_quantile(0.5) == 0
+    assert 8 < _normal_quantile(1 - 2.0**-53) < 8.3
 
 
 def test_a_turn_is_normal() -> None:

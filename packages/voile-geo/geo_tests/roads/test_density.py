@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile_geo.planar.zones import Zones
-from voile_geo.roads.nearest import MOST_CELLS, radii_of_roads, radius_of_roads, stretches
+from voile_geo.roads.nearest import MOST_CELLS, _radius_of_roads, radii_of_roads, stretches
 from voile_geo.roads.network import RoadNetwork
 from voile_testing.plugin import examples
 from voile_testing.towns import network_of, random_network
@@ -40,7 +40,7 @@ def test_the_radius_holds_so_many_roads_and_no_fewer(
     lines = merged(roads)
     low, high = roads.plane.min(0) - 500, roads.plane.max(0) + 500
     points = np.random.default_rng(seed).uniform(low, high, (10, 2))
-    found = radius_of_roads(roads, points, count, most, cell)
+    found = _radius_of_roads(roads, points, count, most, cell)
     assert stretches(roads).max() + 1 == len(lines)
     for point, radius in zip(points, found, strict=True):
         far = np.sort(shapely.distance(shapely.Point(point), lines))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from voile_base.errors import TableError
-from voile_geo.roads.reading import read_roads, speed_of
+from voile_geo.roads.reading import _speed_of, read_roads
 
 OSM = """<?xml version="1.0"?>
 <osm version="0.6">
@@ -157,7 +157,7 @@ def test_a_map_that_is_not_there_says_so(tmp_path: Path) -> None:
 )
 def test_speeds_are_read_as_signed(sign: str | None, kind: str | None, speed: float) -> None:
     """Numbers with their units; anything else leaves the usual speed of the class."""
-    assert speed_of(sign, kind) == pytest.approx(speed)
+    assert _speed_of(sign, kind) == pytest.approx(speed)
 
 
 @pytest.mark.parametrize(

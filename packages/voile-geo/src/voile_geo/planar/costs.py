@@ -51,7 +51,7 @@ and products of dominating pairs dominate compositions, adaptive ones too (Zhu, 
 "Optimal accounting of differential privacy via characteristic function", 2022).  Mirrored, P is Q:
 the order of neighbours does not matter.
 
-On a grid.  ``masses`` moves the mass between two points of a grid of losses onto the two, keeping
+On a grid.  ``_masses`` moves the mass between two points of a grid of losses onto the two, keeping
 that of P and that of Q.  The pair that results dominates (P, Q): its curve of delta over e^epsilon
 is the chord of a convex one ("connect the dots": Doroshenko, Ghazi, Kamath, Kumar and Manurangsi,
 2022).  Integrals are by Gauss and Legendre over arcs of at most pi / 16; the integrand is entire
@@ -68,7 +68,7 @@ beside them, the smallest epsilon for which an upper bound of
     delta(epsilon) = E (1 - e^(epsilon - S))+ ,   S the sum of all losses,
 
 is at most delta.  Gaussian noise, with the square of its mu, enters exactly: given the sum s of the
-other losses what is left is its own delta at epsilon - s (``costs.gaussian_delta``).
+other losses what is left is its own delta at epsilon - s (``costs._gaussian_delta``).
 
 Algorithm.  Each distribution is put on one grid of losses, in a way that only adds to delta.
 Masses are tilted, w_i ~ p_i e^(t l_i), with the t at which the moment bound (Rényi) is best, so
@@ -123,12 +123,10 @@ __all__ = [
     "angle_selection_cost",
     "composed_epsilon",
     "counted",
-    "gaussian_delta",
     "gaussian_deltas",
     "gaussian_epsilon",
     "independent_cost",
     "log_moment",
-    "masses",
     "most_shifted_squared_mu",
     "next_squared_mu",
     "squared_mu",
@@ -212,7 +210,7 @@ def next_squared_mu(
     return scaled * (1 + kept) / -math.expm1(-seconds / tau) if seconds else math.inf
 
 
-def gaussian_delta(epsilon: float, mu: float) -> float:
+def _gaussian_delta(epsilon: float, mu: float) -> float:
     """The smallest delta of a mu-Gaussian-DP mechanism at an epsilon (Dong, Roth and Su 2022)."""
     if mu == 0:
         return 0.0
@@ -221,7 +219,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
 
 
 def gaussian_deltas(epsilon: Floats, mu: Floats) -> Floats:
-    """``gaussian_delta`` for many epsilons, also below 0, and mu above 0; all of one shape."""
+    """``_gaussian_delta`` for many epsilons, also below 0, and mu above 0; all of one shape."""
     with np.errstate(invalid="ignore"):
         first = special.ndtr(-epsilon / mu + mu / 2)
         return np.asarray(first - np.exp(epsilon + special.log_ndtr(-epsilon / mu - mu / 2)))
@@ -231,11 +229,11 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     """The smallest epsilon of a mu-Gaussian-DP mechanism at a delta between 0 and 1."""
     if math.isinf(mu):
         return math.inf
-    if gaussian_delta(0.0, mu) <= delta:
+    if _gaussian_delta(0.0, mu) <= delta:
         return 0.0
     # Where the bound of a normal tail already is below delta.
     most = mu * (mu / 2 + math.sqrt(2 * math.log(1 / delta))) + 1
-    found = float(optimize.brentq(lambda e: gaussian_delta(e, mu) - delta, 0.0, most, xtol=1e-12))
+    found = float(optimize.brentq(lambda e: _gaussian_delta(e, mu) - delta, 0.0, most, xtol=1e-12))
     return found * (1 + 1e-9)
 
 
@@ -286,7 +284,7 @@ def _log_moment_on_a_line(reach: float, order: Floats) -> Floats:
     return np.asarray(np.logaddexp(ends, between))
 
 
-def masses(distribution: LossDistribution, step: float) -> _Masses:
+def _masses(distribution: LossDistribution, step: float) -> _Masses:
     """The distribution on a grid of losses ``step`` apart, pessimistically: what dominates it."""
     first = math.floor(-distribution.reach / step)
     last = max(math.ceil(distribution.reach / step), first + 1)
@@ -386,7 +384,7 @@ class _Composed:
         self._parts = [
             _Part((first + np.arange(len(mass), dtype=np.float64)) * self._step, mass, n)
             for (first, mass), n in (
-                (masses(distribution, self._step), n) for distribution, n in reports
+                (_masses(distribution, self._step), n) for distribution, n in reports
             )
         ]
 

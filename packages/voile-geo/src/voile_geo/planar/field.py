@@ -1,9 +1,10 @@
 """A Gaussian random field over the earth, drawn from a key: the same value at the same place.
 
 The distribution: two independent stationary Gaussian fields, noise to the east and to the north,
-with variance 1 and the covariance ``kernel`` of places r metres apart, which is e^(-r / length) but
-for an error that is known (``kernel``).  A value is a function of the key and the place alone: it
-can be asked for at any place, in any order, on any day and on any machine, and no history is kept.
+with variance 1 and the covariance ``_kernel`` of places r metres apart, which is e^(-r / length)
+but for an error that is known (``_kernel``).  A value is a function of the key and the place
+alone: it can be asked for at any place, in any order, on any day and on any machine, and no history
+is kept.
 
 How it is sampled: turning bands (Matheron 1973; Mantoglou and Wilson 1982).  The field is the sum
 of ``BANDS`` independent processes on lines through the earth's centre, each read where the place
@@ -58,7 +59,7 @@ What that gives away, exactly: when a truck stands (within ``STILL`` metres), an
 part, that a place is seen again.  Whoever knows the true position of one report knows the field
 there, but for the fresh part, for the rest of the period.
 
-Secrets: the key of a vehicle and a period (``field_key``) gives the field everywhere, and with it
+Secrets: the key of a vehicle and a period (``_field_key``) gives the field everywhere, and with it
 every position of the vehicle in the period to within the fresh part; the table's key gives all.
 
 Cost: that of ``field`` for each place at which trucks moved.
@@ -89,11 +90,7 @@ __all__ = [
     "FieldDistribution",
     "Positions",
     "Trips",
-    "bands",
-    "field_at",
-    "field_key",
     "fields_at",
-    "kernel",
     "move_with_field",
 ]
 
@@ -113,7 +110,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @lru_cache(maxsize=1)
-def bands() -> Floats:
+def _bands() -> Floats:
     """Unit vectors along the lines, shape (``BANDS``, 3): Fibonacci's lattice on a half-sphere."""
     place = np.arange(BANDS) + 0.5
     height, turn = place / BANDS, 2 * math.pi * _GOLDEN * place
@@ -121,7 +118,9 @@ def bands() -> Floats:
     return np.stack((radius * np.cos(turn), radius * np.sin(turn), height), axis=1)
 
 
-def kernel(east: Floats, north: Floats, latitude: float, longitude: float, length: float) -> Floats:
+def _kernel(
+    east: Floats, north: Floats, latitude: float, longitude: float, length: float
+) -> Floats:
     """The covariance of places some metres apart around a position, before rounding; shape (n,).
 
     It differs from e^(-r / length) by at most .005 within one length and by .025 further away.
@@ -132,11 +131,11 @@ def kernel(east: Floats, north: Floats, latitude: float, longitude: float, lengt
         [-math.sin(phi) * math.cos(turn), -math.sin(phi) * math.sin(turn), math.cos(phi)]
     )
     step = np.outer(east, to_east) + np.outer(north, to_north)
-    along = np.abs(step @ bands().T) / length
+    along = np.abs(step @ _bands().T) / length
     return np.asarray(((1 - along) * np.exp(-along)).mean(axis=1))
 
 
-def field_at(latitude: Floats, longitude: Floats, length: float, key: Key) -> Floats:
+def _field_at(latitude: Floats, longitude: Floats, length: float, key: Key) -> Floats:
     """The field of a key at n places in degrees: noise east and north, standardized; (n, 2)."""
     found: Floats = fields_at(latitude, longitude, length, [key])[0]
     return found
@@ -145,7 +144,7 @@ def field_at(latitude: Floats, longitude: Floats, length: float, key: Key) -> Fl
 def fields_at(latitude: Floats, longitude: Floats, length: float, keys: Sequence[Key]) -> Floats:
     """The fields of k keys at the same n places, shape (k, n, 2); they share the way to places."""
     found = np.empty((len(keys), len(latitude), _AXES))
-    along = cartesian(latitude, longitude) @ bands().T
+    along = cartesian(latitude, longitude) @ _bands().T
     nodes, asked = np.empty(BANDS, dtype=np.int64), np.empty((_BLOCKS, 2), dtype=np.uint64)
     for place in range(len(latitude)):
         _ask(along[place], RESOLUTION / length, nodes, asked)
@@ -339,7 +338,7 @@ DAY = 86_400.0
 Indices = NDArray[np.int64]
 
 
-def field_key(key: Key, vehicle: int, period: int) -> Key:
+def _field_key(key: Key, vehicle: int, period: int) -> Key:
     """The key of the field of a vehicle in a period."""
     return key.within("field", f"{vehicle:x}", f"{period}")
 
@@ -426,8 +425,8 @@ def _field_noise(
     found = np.zeros((len(at), 2))
     for part in np.split(order, np.flatnonzero(new) + 1) if len(order) else ():
         rows = moving[part]
-        of = field_key(key, int(vehicle[part[0]]), int(which[part[0]]))
-        found[rows] = field_at(trips.latitude[rows], trips.longitude[rows], length, of)
+        of = _field_key(key, int(vehicle[part[0]]), int(which[part[0]]))
+        found[rows] = _field_at(trips.latitude[rows], trips.longitude[rows], length, of)
     return found
 
 

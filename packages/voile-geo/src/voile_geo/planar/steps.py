@@ -89,7 +89,6 @@ __all__ = [
     "move_trips",
     "normal_pair",
     "normal_pairs",
-    "normal_quantile",
     "step",
     "turn_constant",
     "turn_deviation",
@@ -276,7 +275,7 @@ def _remember(kind: int, weights: Pair, drawn: Pair, memory: Memory) -> tuple[fl
         return east, north, (east, north)
     turns = drawn[1]
     if kind == ANGLES and not math.isnan(memory[0]):
-        turns = memory[0] + new * normal_quantile(min(turns + _MIDDLE, _LARGEST))
+        turns = memory[0] + new * _normal_quantile(min(turns + _MIDDLE, _LARGEST))
         turns -= math.floor(turns)
     sine, cosine = sine_cosine(turns)
     return drawn[0] * sine, drawn[0] * cosine, (turns, 0.0)
@@ -320,7 +319,7 @@ def normal_pairs(words, turns, work, pairs):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def normal_quantile(probability: float) -> float:
+def _normal_quantile(probability: float) -> float:
     """The value that a standard normal variable stays below with a probability within (0, 1)."""
     centred = probability - 0.5
     if abs(centred) <= _CENTRAL:

@@ -67,7 +67,6 @@ __all__ = [
     "chains_of",
     "distance_to_segment",
     "radii_of_roads",
-    "radius_of_roads",
     "stretches",
 ]
 
@@ -388,7 +387,7 @@ class RoadRadii:
     """Metres: about the height and width of a cell."""
 
 
-def radius_of_roads(
+def _radius_of_roads(
     roads: RoadNetwork, points: Floats, count: int, most: float = 20_000.0, cell: float = CELL
 ) -> Floats:
     """For points of the plane (n, 2), the radius in metres within which ``count`` roads lie.
@@ -414,7 +413,7 @@ def radii_of_roads(roads: RoadNetwork, count: int, bounds: tuple[float, float]) 
     ]
     latitude, longitude = (side.ravel() for side in np.meshgrid(*middles, indexing="ij"))
     points = roads.to_plane(latitude, longitude)
-    found = radius_of_roads(roads, points, count, bounds[1], cell)
+    found = _radius_of_roads(roads, points, count, bounds[1], cell)
     # To the centimetre, so that the last digits of a machine's arithmetic do not matter.
     cells = np.searchsorted(ladder, np.round(found, 2)).reshape(shape).astype(np.int16)
     return RoadRadii(tuple(ladder.tolist()), RadiusGrid(corner, step, cells), cell)

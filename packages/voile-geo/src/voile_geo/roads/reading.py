@@ -71,13 +71,11 @@ __all__ = [
     "ENDINGS",
     "GEOJSON",
     "OSM",
-    "NamedPlace",
     "NetworkBuilder",
     "RoadChain",
     "Ways",
     "read_places",
     "read_roads",
-    "speed_of",
 ]
 
 
@@ -130,7 +128,7 @@ def _said_ways(tags: Mapping[str, str]) -> Ways | None:
     return None if said is None else "both"
 
 
-def speed_of(sign: str | None, road_class: str | None) -> float:
+def _speed_of(sign: str | None, road_class: str | None) -> float:
     """Speed in km/h: as signed, where a sign can be read ("50", "30 mph"), else as usual."""
     for text in (sign or "").split(";"):
         if text.strip() == "walk":
@@ -172,7 +170,7 @@ class NetworkBuilder:
 
     def add(self, chain: RoadChain) -> None:
         """Add a road; positions that follow one another at one node are one."""
-        speed = speed_of(chain.speed, chain.road_class)
+        speed = _speed_of(chain.speed, chain.road_class)
         kind = -1
         if chain.road_class is not None:
             kind = self._classes.setdefault(chain.road_class, len(self._classes))
@@ -626,7 +624,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class NamedPlace:
+class _NamedPlace:
     """Where a place lies, and how large it is."""
 
     name: str
@@ -636,7 +634,7 @@ class NamedPlace:
     longitude: float
 
 
-def read_places(path: str | Path) -> list[NamedPlace]:
+def read_places(path: str | Path) -> list[_NamedPlace]:
     """The named places of a map, in the order of the file.
 
     Raises ``TableError`` where the file is no map, and ``InputError`` where a library is missing
@@ -644,7 +642,7 @@ def read_places(path: str | Path) -> list[NamedPlace]:
     """
     place = Path(path)
     name = place.name.lower()
-    found: Iterator[NamedPlace | None] = iter(())
+    found: Iterator[_NamedPlace | None] = iter(())
     if name.endswith(OSM):
         nodes = _osm_objects(place, "place", ways=False)
         found = (_place(dict(node.tags), node.lat, node.lon) for node in nodes)
@@ -653,6 +651,6 @@ def read_places(path: str | Path) -> list[NamedPlace]:
     return [one for one in found if one is not None]
 
 
-def _place(tags: Mapping[str, str], latitude: float, longitude: float) -> NamedPlace | None:
+def _place(tags: Mapping[str, str], latitude: float, longitude: float) -> _NamedPlace | None:
     kind, name = _KINDS.get(tags.get("place", "")), tags.get("name")
-    return NamedPlace(name, kind, latitude, longitude) if kind and name else None
+    return _NamedPlace(name, kind, latitude, longitude) if kind and name else None

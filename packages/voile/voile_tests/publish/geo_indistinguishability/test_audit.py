@@ -34,8 +34,8 @@ from voile.release.release import Publication
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import displace, east_north, separation
-from voile_geo.planar.costs import gaussian_delta
-from voile_geo.planar.field import kernel
+from voile_geo.planar.costs import _gaussian_delta
+from voile_geo.planar.field import _kernel
 from voile_geo.planar.steps import gaussian_scale, wrapped_density
 from voile_geo.planar.zones import Zones
 from voile_geo.roads.nearest import radii_of_roads
@@ -167,7 +167,7 @@ class TestCorrelatedGaussian:
         """For any trajectories within 100 m, a release claims at least the mu of these two."""
         made = drawn(GeoIndistinguishability(epsilon=0.005, tau=TAU), [0.0] * 4, 0)
         stated = made.release.guarantee.parameters["costliest_trip"]["epsilon"]
-        assert gaussian_delta(stated, self.mu()) < 1e-5
+        assert _gaussian_delta(stated, self.mu()) < 1e-5
 
     def test_epsilon_and_delta_hold(self):
         """The loss at an event, after the delta, stays below the epsilon of mu at that delta."""
@@ -180,8 +180,8 @@ class TestCorrelatedGaussian:
         mu = self.STEPS[0] / gaussian_scale(0.005)
         for cut in (-200.0, 0.0, 200.0):
             found = least_loss(two > cut, one > cut, delta)
-            assert gaussian_delta(max(found, 0.0), mu) >= 0
-            assert found <= 0 or gaussian_delta(found, mu) >= delta * 0.99
+            assert _gaussian_delta(max(found, 0.0), mu) >= 0
+            assert found <= 0 or _gaussian_delta(found, mu) >= delta * 0.99
 
 
 class TestGaussianField:
@@ -194,7 +194,7 @@ class TestGaussianField:
 
     def covariance(self) -> Array:
         """Of both reports' noise, in deviations."""
-        field = kernel(np.array([0.0, self.APART]), np.zeros(2), *PARIS, self.LENGTH)
+        field = _kernel(np.array([0.0, self.APART]), np.zeros(2), *PARIS, self.LENGTH)
         both = self.STAYS * field + (1 - self.STAYS) * np.exp(-np.array([0.0, GAP]) / TAU)
         return np.array([[both[0], both[1]], [both[1], both[0]]])
 
@@ -239,7 +239,7 @@ class TestGaussianField:
         """By the fresh part alone a release claims more than the mu of the same move by 100 m."""
         made = self.shown(0.005, 0.0, 0)
         stated = made.release.guarantee.parameters["costliest_trip"]["epsilon"]
-        assert gaussian_delta(stated, self.mu() * 100 / self.EAST) < 1e-5
+        assert _gaussian_delta(stated, self.mu() * 100 / self.EAST) < 1e-5
 
 
 class TestRemainingDistance:
