@@ -10,8 +10,8 @@ from pack_tests.demands import all_patterns, demand_of
 from voile_pack import Stop, require_valid
 from voile_pack.column_generation import corners, finish, mean_of, relax
 from voile_pack.instance import Packing
-from voile_pack.patterns import PART, Prices, choose_of_part, choose_patterns, tight_patterns
-from voile_pack.solve import dive_to_part
+from voile_pack.patterns import PART, Prices, _choose_patterns, _tight_patterns, choose_of_part
+from voile_pack.solve import _dive_to_part
 from voile_testing.plugin import examples
 
 pytest.importorskip("ortools")
@@ -25,10 +25,10 @@ def test_patterns_are_chosen_or_proved_to_be_too_few(weights, capacity):
     """Over all patterns: a packing at the optimum, and a proof for one bin less."""
     demand, optimum = demand_of(weights, capacity), fewest_bins(weights, capacity)
     table = all_patterns(demand)
-    verdict = choose_patterns(demand, table, optimum, 1_000, ENOUGH.start())
+    verdict = _choose_patterns(demand, table, optimum, 1_000, ENOUGH.start())
     assert verdict.patterns is not None
     require_valid(Packing(demand.bins_of(verdict.patterns)), demand.core())
-    below = choose_patterns(demand, table, optimum - 1, 1_000, ENOUGH.start())
+    below = _choose_patterns(demand, table, optimum - 1, 1_000, ENOUGH.start())
     assert below.patterns is None
     assert below.impossible
 
@@ -42,7 +42,7 @@ def test_no_choice_of_a_part_is_missed(weights, capacity, data):
     keep = data.draw(st.lists(st.booleans(), min_size=len(table), max_size=len(table)))
     table = table[np.array(keep, bool)][:14]
     bins = data.draw(st.integers(1, 4))
-    verdict = choose_patterns(demand, table, bins, 1_000, ENOUGH.start())
+    verdict = _choose_patterns(demand, table, bins, 1_000, ENOUGH.start())
     sums = {tuple(demand.counts)}  # of items that are still wanted
     for _ in range(bins):
         rest = {tuple(np.subtract(left, row)) for left in sums for row in table.tolist()}
@@ -54,7 +54,7 @@ def test_no_choice_of_a_part_is_missed(weights, capacity, data):
 def test_a_search_that_is_cut_off_claims_nothing():
     """Without a node neither a packing nor a proof."""
     demand = demand_of([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
-    verdict = choose_patterns(demand, all_patterns(demand), 5, 0, ENOUGH.start())
+    verdict = _choose_patterns(demand, all_patterns(demand), 5, 0, ENOUGH.start())
     assert verdict.patterns is None
     assert not verdict.impossible
 
@@ -63,7 +63,7 @@ def test_multipliers_beyond_64_bits_prove_nothing(monkeypatch):
     """Sums that could wrap around are no proof, even of what is true."""
     monkeypatch.setattr("voile_pack.patterns.UNIT", 2**59)
     demand = demand_of([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
-    verdict = choose_patterns(demand, all_patterns(demand), 4, 50, ENOUGH.start())
+    verdict = _choose_patterns(demand, all_patterns(demand), 4, 50, ENOUGH.start())
     assert verdict.patterns is None
     assert not verdict.impossible
 
@@ -128,19 +128,19 @@ def test_a_dive_to_a_part_packs_everything_or_gives_up(weights, capacity, word):
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     for bins in (optimum, optimum + 1):
-        patterns = dive_to_part(demand, relaxation, bins, ENOUGH.start(), word)
+        patterns = _dive_to_part(demand, relaxation, bins, ENOUGH.start(), word)
         if patterns is not None:
             packing = Packing(demand.bins_of(patterns))
             require_valid(packing, demand.core())
             assert packing.bins <= bins
-    assert dive_to_part(demand, relaxation, optimum - 1, ENOUGH.start(), word) is None
+    assert _dive_to_part(demand, relaxation, optimum - 1, ENOUGH.start(), word) is None
 
 
 def test_a_part_of_too_many_patterns_packs_triplets():
     """Of more patterns than are tried, those that miss least are enough."""
     demand = demand_of([w for i in range(20) for w in (251 + i, 340 + 2 * i, 409 - 3 * i)], 1005)
     prices = Prices(demand.weights, 1005)
-    assert tight_patterns(demand, prices, 20, PART)[0] is None
+    assert _tight_patterns(demand, prices, 20, PART)[0] is None
     patterns = choose_of_part(demand, prices, 20, ENOUGH.start())
     assert patterns is not None
     packing = Packing(demand.bins_of(patterns))

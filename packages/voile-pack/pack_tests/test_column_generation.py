@@ -9,10 +9,10 @@ from scipy.optimize import linprog
 from pack_tests.brute_force import best_value, fewest_bins
 from pack_tests.demands import all_patterns, demand_of
 from voile_pack import Stop, require_valid
-from voile_pack.column_generation import SCALE, best_pattern, relax
+from voile_pack.column_generation import SCALE, _best_pattern, relax
 from voile_pack.instance import Packing
 from voile_pack.patterns import Prices
-from voile_pack.solve import dive
+from voile_pack.solve import _dive
 from voile_testing.plugin import examples
 
 ENOUGH = Stop.by_work(60)
@@ -33,7 +33,7 @@ def test_the_knapsack_finds_the_best_pattern(weights, capacity, data):
     prices = np.array(data.draw(st.lists(st.integers(0, 2**40), min_size=m, max_size=m)))
     pattern = np.empty(m, np.int64)
     given_types = demand.weights, demand.counts, prices, capacity
-    value, upper, _ = best_pattern(*given_types, 1_000, 10**9, pattern)
+    value, upper, _ = _best_pattern(*given_types, 1_000, 10**9, pattern)
     best = best_value(*(array.tolist() for array in given_types[:3]), capacity)
     assert value == pattern @ prices <= best <= upper
     assert best - value <= 1_000
@@ -49,7 +49,7 @@ def test_a_knapsack_that_is_cut_off_still_bounds(weights, capacity, data, limit)
     prices = np.array(data.draw(st.lists(st.integers(0, 2**40), min_size=m, max_size=m)))
     pattern = np.empty(m, np.int64)
     given_types = demand.weights, demand.counts, prices, capacity
-    _, upper, branches = best_pattern(*given_types, 0, limit, pattern)
+    _, upper, branches = _best_pattern(*given_types, 0, limit, pattern)
     assert branches <= limit
     best = best_value(demand.weights.tolist(), demand.counts.tolist(), prices.tolist(), capacity)
     assert best <= upper
@@ -132,12 +132,12 @@ def test_a_dive_packs_everything_or_gives_up(weights, capacity):
     optimum = fewest_bins(weights, capacity)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
-    patterns = dive(demand, relaxation, optimum, ENOUGH.start(), 2_000)
+    patterns = _dive(demand, relaxation, optimum, ENOUGH.start(), 2_000)
     assert patterns is not None
     packing = Packing(demand.bins_of(patterns))
     require_valid(packing, demand.core())
     assert packing.bins <= optimum
-    assert dive(demand, relaxation, optimum - 1, ENOUGH.start(), 200) is None
+    assert _dive(demand, relaxation, optimum - 1, ENOUGH.start(), 200) is None
 
 
 @given(small, st.integers(20, 40))

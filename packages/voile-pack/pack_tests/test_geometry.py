@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_pack.geometry import BoxInstance, BoxOutcome, require_valid_boxes, solve_boxes
+from voile_pack.geometry import BoxInstance, _BoxOutcome, _require_valid_boxes, solve_boxes
 from voile_pack.instance import Packing, Stop
 from voile_testing.plugin import examples
 
@@ -23,8 +23,10 @@ def boxes(sizes, box=(4, 4, 4), turns="any", weights=None, capacity=1) -> BoxIns
     return BoxInstance(np.array(sizes), np.array(box), weights, capacity, turns)
 
 
-def standing(sizes, corners, bin_of) -> BoxOutcome:
-    return BoxOutcome(Packing(np.array(bin_of)), 1, "", "", 0.0, np.array(corners), np.array(sizes))
+def standing(sizes, corners, bin_of) -> _BoxOutcome:
+    return _BoxOutcome(
+        Packing(np.array(bin_of)), 1, "", "", 0.0, np.array(corners), np.array(sizes)
+    )
 
 
 def fit_in_one(sizes, box, turns) -> bool:
@@ -70,7 +72,7 @@ def test_every_packing_is_checked(sizes):
     for turns in ("any", "upright", "none"):
         case = boxes(sizes, (30, 40, 50), turns, np.arange(len(sizes)), 100)
         outcome = solve_boxes(case, Stop.by_work(0))
-        require_valid_boxes(outcome, case)
+        _require_valid_boxes(outcome, case)
         assert 1 <= outcome.lower_bound <= outcome.bins
 
 
@@ -92,19 +94,19 @@ GOOD = standing([(2, 4, 4), (2, 4, 4)], [(0, 0, 0), (2, 0, 0)], [0, 0])
 def test_bad_packings_are_rejected(change, words):
     """Overlaps, walls, changed sizes and empty bins are seen by the check."""
     case = boxes([(2, 4, 4), (2, 4, 4)])
-    require_valid_boxes(GOOD, case)
+    _require_valid_boxes(GOOD, case)
     with pytest.raises(AssertionError, match=words):
-        require_valid_boxes(replace(GOOD, **change), case)
+        _require_valid_boxes(replace(GOOD, **change), case)
 
 
 def test_turns_that_are_not_allowed_are_rejected():
     """A box on its side is refused where boxes stay upright, and so is a heavy bin."""
     lying = standing([(4, 2, 4)], [(0, 0, 0)], [0])
-    require_valid_boxes(lying, boxes([(2, 4, 4)]))
+    _require_valid_boxes(lying, boxes([(2, 4, 4)]))
     with pytest.raises(AssertionError, match="turned"):
-        require_valid_boxes(lying, boxes([(2, 4, 4)], turns="upright"))
+        _require_valid_boxes(lying, boxes([(2, 4, 4)], turns="upright"))
     with pytest.raises(AssertionError, match="overfilled"):
-        require_valid_boxes(GOOD, boxes([(2, 4, 4)] * 2, weights=[1, 1], capacity=1))
+        _require_valid_boxes(GOOD, boxes([(2, 4, 4)] * 2, weights=[1, 1], capacity=1))
 
 
 def test_turning_saves_bins():

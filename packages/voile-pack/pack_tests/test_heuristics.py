@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pack_tests.brute_force import fewest_bins
 from voile_pack import Instance, Packing, Stop, require_valid
-from voile_pack.heuristics import best_fit_decreasing, decreasing, first_fit_decreasing
+from voile_pack.heuristics import _best_fit_decreasing, decreasing, first_fit_decreasing
 from voile_pack.local_search import search
 
 ENOUGH = Stop.by_work(60)
@@ -43,7 +43,7 @@ def test_best_fit_puts_an_item_where_least_room_is_left(weights, capacity):
     """The multiset of loads is the same as by definition, whichever of equal bins is taken."""
     items = _descending(weights)
     expected = _by_definition(items, capacity, lambda f, rooms: min(f, key=rooms.__getitem__))
-    found = best_fit_decreasing(items, capacity)
+    found = _best_fit_decreasing(items, capacity)
     loads = [np.bincount(b, items, 1).tolist() for b in (found, np.array(expected, np.int64))]
     assert sorted(loads[0]) == sorted(loads[1])
 

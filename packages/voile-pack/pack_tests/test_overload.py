@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from voile_base.errors import InputError
 from voile_pack.distributions import (
     Distributions,
-    NoisyCluster,
     NoisyValues,
     PublishedNoise,
+    _NoisyCluster,
     distributions_given,
 )
-from voile_pack.robust import overload_bound, overload_bounds
+from voile_pack.robust import _overload_bound, _overload_bounds
 from voile_testing.plugin import examples
 
 SAMPLE = 200_000
@@ -80,7 +80,7 @@ def test_bounds_hold_and_are_tight(case):
     for aim in (0.5, 0.1, 0.01):
         capacity = float(np.quantile(sums, 1 - aim))
         share = float((sums > capacity).mean())
-        bound = overload_bound(laws, capacity)
+        bound = _overload_bound(laws, capacity)
         assert share - spread_of(share, SAMPLE) <= bound <= share + spread_of(share, SAMPLE) + 1e-4
 
 
@@ -89,7 +89,7 @@ def test_a_wrong_scale_would_be_seen():
     drawn = draw(CASES["many noisy"], SAMPLE, np.random.default_rng(1)).sum(axis=1)
     capacity = float(np.quantile(drawn, 0.95))
     wrong = noisy(np.linspace(10, 400, 40), 60.0 * 0.7)
-    assert overload_bound(wrong, capacity) < 0.05 - spread_of(0.05, SAMPLE)
+    assert _overload_bound(wrong, capacity) < 0.05 - spread_of(0.05, SAMPLE)
 
 
 @pytest.mark.parametrize("count", [2, 3, 7, 20])
@@ -100,7 +100,7 @@ def test_uniform_sums_are_exact(count):
         below = sum(
             (-1) ** k * comb(count, k) * (capacity - k) ** count for k in range(floor(capacity) + 1)
         ) / factorial(count)
-        bound = overload_bound(laws, float(capacity))
+        bound = _overload_bound(laws, float(capacity))
         slack = 5e-4 if count == 2 else 1e-5
         assert 1 - below - 1e-9 <= bound <= 1 - below + slack
 
@@ -108,11 +108,11 @@ def test_uniform_sums_are_exact(count):
 def test_certain_cases():
     """Numbers known exactly, limits out of reach, and no numbers at all."""
     exact = Distributions.exact(np.array([3.0, 4.0]))
-    assert (overload_bound(exact, 7.0), overload_bound(exact, 6.5)) == (0.0, 1.0)
-    assert overload_bound(Distributions.uniform(np.zeros(3), np.ones(3)), 3.0) == 0.0
-    assert overload_bound(Distributions.uniform(np.ones(3), np.ones(3) + 1), 2.5) == 1.0
-    assert overload_bound(exact[np.array([], np.int64)], 1.0) == 0.0
-    assert list(overload_bounds(exact, np.array([0, 1]), 3.5)) == [0.0, 1.0]
+    assert (_overload_bound(exact, 7.0), _overload_bound(exact, 6.5)) == (0.0, 1.0)
+    assert _overload_bound(Distributions.uniform(np.zeros(3), np.ones(3)), 3.0) == 0.0
+    assert _overload_bound(Distributions.uniform(np.ones(3), np.ones(3) + 1), 2.5) == 1.0
+    assert _overload_bound(exact[np.array([], np.int64)], 1.0) == 0.0
+    assert list(_overload_bounds(exact, np.array([0, 1]), 3.5)) == [0.0, 1.0]
 
 
 def test_noise_on_a_grid_is_covered():
@@ -133,7 +133,7 @@ def test_noise_on_a_grid_is_covered():
     )
     for capacity in (3000.0, 3050.0, 3100.0, 3150.0):
         share = float((sums > capacity).mean())
-        assert overload_bound(laws, capacity) >= share - spread_of(share, SAMPLE)
+        assert _overload_bound(laws, capacity) >= share - spread_of(share, SAMPLE)
 
 
 @given(
@@ -175,9 +175,9 @@ def test_bad_laws_are_refused():
 
 CLUSTERS = PublishedNoise(
     clusters=(
-        NoisyCluster(20.0, 24.0, 0.5, 0.6, 0.2, (0.0, 30.0)),
-        NoisyCluster(40.0, 48.0, 0.3, 0.6, 0.2, (30.0, 90.0)),
-        NoisyCluster(90.0, 108.0, 0.2, 0.6, 0.2, (90.0, 200.0)),
+        _NoisyCluster(20.0, 24.0, 0.5, 0.6, 0.2, (0.0, 30.0)),
+        _NoisyCluster(40.0, 48.0, 0.3, 0.6, 0.2, (30.0, 90.0)),
+        _NoisyCluster(90.0, 108.0, 0.2, 0.6, 0.2, (90.0, 200.0)),
     ),
     step=0.0,
 )
@@ -217,7 +217,7 @@ def test_posterior_laws_are_calibrated():
 def test_posterior_of_an_impossible_value():
     """Values whose true ones cannot fit into a bin are refused, by number."""
     shown = NoisyValues(np.array([150.0]), np.array([42.0]), np.array([200.0]))
-    only = PublishedNoise((NoisyCluster(90.0, 108.0, 1.0, 1.0, 0.0, (90.0, 200.0)),), 0.0)
+    only = PublishedNoise((_NoisyCluster(90.0, 108.0, 1.0, 1.0, 0.0, (90.0, 200.0)),), 0.0)
     assert distributions_given(shown, only, 100.0).limits[1][0] == 100.0
     with pytest.raises(InputError, match="1 published values come from true ones beyond"):
         distributions_given(shown, only, 80.0)

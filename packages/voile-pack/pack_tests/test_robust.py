@@ -12,7 +12,7 @@ from voile_base.errors import InputError
 from voile_pack.distributions import Distributions
 from voile_pack.instance import Stop
 from voile_pack.parcels import Limit, ParcelMeasure, Use, plan
-from voile_pack.robust import overload_bound, overload_bounds, solve_robust
+from voile_pack.robust import _overload_bound, _overload_bounds, solve_robust
 
 
 def noisy(values, scale, most=1000.0) -> Distributions:
@@ -85,7 +85,7 @@ def test_robust_with_weight_and_volume():
     weights = noisy(generator.uniform(0, 60, 50), 5.0, 100.0)
     volumes = Distributions.uniform(np.zeros(50), generator.uniform(1, 20, 50))
     outcome = solve_robust([weights, volumes], [200.0, 80.0], 0.05, Stop.by_work(0.1))
-    both = overload_bounds(weights, outcome.packing.bin_of, 200.0) + overload_bounds(
+    both = _overload_bounds(weights, outcome.packing.bin_of, 200.0) + _overload_bounds(
         volumes, outcome.packing.bin_of, 80.0
     )
     assert (both <= 0.05).all()
@@ -112,7 +112,7 @@ def test_robust_lower_bound_is_below_every_packing_that_keeps_the_promise():
         keeping = [
             len(groups)
             for groups in partitions(list(range(6)))
-            if all(overload_bound(laws[np.array(g)], 90.0) <= 0.1 for g in groups)
+            if all(_overload_bound(laws[np.array(g)], 90.0) <= 0.1 for g in groups)
         ]
         assert outcome.lower_bound <= min(keeping) <= outcome.bins
 

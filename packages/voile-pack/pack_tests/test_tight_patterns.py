@@ -14,7 +14,7 @@ from pack_tests.demands import demand_of
 from voile_pack import Stop, require_valid
 from voile_pack.column_generation import relax
 from voile_pack.instance import Packing
-from voile_pack.patterns import LONG, SHORT, Prices, decide, tight_patterns
+from voile_pack.patterns import LONG, SHORT, Prices, _tight_patterns, decide
 from voile_testing.plugin import examples
 
 ENOUGH = Stop.by_work(60)
@@ -29,7 +29,7 @@ def test_the_patterns_are_those_that_miss_no_more_than_all_bins_may(weights, cap
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     prices, bins = relaxation.prices, relaxation.bound + more
-    table, _ = tight_patterns(demand, prices, bins, LONG)
+    table, _ = _tight_patterns(demand, prices, bins, LONG)
     assert table is not None
     missing = bins * prices.pattern_at_most - int(prices.prices @ demand.counts)
     expected = {
@@ -101,7 +101,7 @@ def test_without_the_constraint_solver_nothing_is_proved(monkeypatch: pytest.Mon
     demand = demand_of(weights, 10)
     prices = Prices(np.ones_like(demand.weights), 5)
     assert fewest_bins(weights, 10) == 5
-    table, _ = tight_patterns(demand, prices, 4, LONG)
+    table, _ = _tight_patterns(demand, prices, 4, LONG)
     assert table is not None
     assert len(table)
     verdict = decide(demand, [prices], 4, LONG, ENOUGH.start())

@@ -11,12 +11,12 @@ from voile_base.errors import InputError
 from voile_pack.instance import Packing, Stop
 from voile_pack.vector import (
     VectorInstance,
+    _require_valid_vectors,
     coarse_bound,
     pack_quickly,
-    require_valid_vectors,
     solve_vectors,
 )
-from voile_pack.vector_columns import ItemTypes, generate_columns, profitable_patterns
+from voile_pack.vector_columns import ItemTypes, _profitable_patterns, generate_columns
 from voile_testing.plugin import examples
 
 
@@ -58,7 +58,7 @@ def test_small_instances_are_solved(case):
     outcome = solve_vectors(instance(sizes, capacities), Stop.by_work(20))
     assert outcome.bins == fewest_bins(sizes, capacities)
     assert outcome.proved
-    require_valid_vectors(outcome.packing, instance(sizes, capacities))
+    _require_valid_vectors(outcome.packing, instance(sizes, capacities))
 
 
 @given(small)
@@ -106,13 +106,13 @@ def test_the_most_profitable_content_is_found(types):
     grids = np.indices(tuple(copies + 1)).reshape(len(types), -1).T
     fitting = grids[(grids @ sizes <= capacities).all(axis=1)]
     most = int((fitting @ profits).max())
-    found = profitable_patterns(sizes, copies, capacities, profits, 100_000)
+    found = _profitable_patterns(sizes, copies, capacities, profits, 100_000)
     assert found.profit == found.bound == most
     if most:
         assert found.copies[-1] @ profits == most
         assert (found.copies @ sizes <= capacities).all()
         assert (found.copies <= copies).all()
-    assert profitable_patterns(sizes, copies, capacities, profits, 1).bound >= most
+    assert _profitable_patterns(sizes, copies, capacities, profits, 1).bound >= most
 
 
 def test_coarse_bound_is_a_bound():
@@ -127,8 +127,8 @@ def test_checks_are_independent():
     """A packing that exceeds one of two capacities is rejected."""
     case = instance([(5, 1), (5, 10)])
     with pytest.raises(AssertionError, match="overfilled"):
-        require_valid_vectors(Packing(np.array([0, 0])), case)
-    require_valid_vectors(Packing(np.array([0, 1])), case)
+        _require_valid_vectors(Packing(np.array([0, 0])), case)
+    _require_valid_vectors(Packing(np.array([0, 1])), case)
 
 
 def test_or_tools_alone():

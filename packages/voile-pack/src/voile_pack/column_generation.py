@@ -96,7 +96,6 @@ __all__ = [
     "TOLERANCE",
     "WORK_OF_A_BRANCH",
     "Master",
-    "best_pattern",
     "corners",
     "finish",
     "mean_of",
@@ -180,7 +179,7 @@ WORK_OF_A_BRANCH = 20
 
 
 @njit(cache=True)
-def best_pattern(
+def _best_pattern(
     weights: NDArray[np.int64],
     counts: NDArray[np.int64],
     prices: NDArray[np.int64],
@@ -346,7 +345,7 @@ def _find_pattern(master: _Master, capacity: int, pattern: NDArray[np.int64]) ->
             price = smoothing * master.centre[i] + (1 - smoothing) * duals[i]
             prices[i] = int(min(max(price, 0.0), 1.0) * SCALE)
             total += prices[i] * master.counts[i]
-        _, upper, branches = best_pattern(
+        _, upper, branches = _best_pattern(
             master.weights, master.counts, prices, capacity, TOLERANCE, limit, pattern
         )
         master.work[0] += branches * WORK_OF_A_BRANCH
@@ -481,7 +480,7 @@ def _exact_prices(demand: Demand, duals: NDArray[np.float64], deadline: Deadline
     prices = (np.clip(duals, 0.0, 1.0) * SCALE).astype(np.int64)
     pattern = np.zeros(len(prices), np.int64)
     kinds = demand.weights, demand.counts, prices
-    _, upper, branches = best_pattern(*kinds, demand.capacity, EXACT, BRANCHES_AT_LAST, pattern)
+    _, upper, branches = _best_pattern(*kinds, demand.capacity, EXACT, BRANCHES_AT_LAST, pattern)
     deadline.spend(branches * WORK_OF_A_BRANCH)
     return Prices(prices, int(upper))
 
@@ -571,7 +570,7 @@ def _improving(
     upper, seen = 0, 0
     for row in range(len(table)):
         pattern = np.zeros(len(kinds), np.int64)
-        _, at_most, branches = best_pattern(
+        _, at_most, branches = _best_pattern(
             weights[kinds], counts[kinds], prices[kinds], capacity, TOLERANCE, limit, pattern
         )
         seen += branches

@@ -56,14 +56,7 @@ from numpy.typing import NDArray
 from voile.disclosure.noise import Cluster, StatedNoise
 from voile_base.errors import InputError
 
-__all__ = [
-    "Distributions",
-    "Floats",
-    "NoisyCluster",
-    "NoisyValues",
-    "PublishedNoise",
-    "distributions_given",
-]
+__all__ = ["Distributions", "Floats", "NoisyValues", "PublishedNoise", "distributions_given"]
 
 
 Floats = NDArray[np.float64]
@@ -299,7 +292,7 @@ def _integral(slope: NDArray[np.complex128], length: Floats) -> NDArray[np.compl
 
 
 @dataclass(frozen=True)
-class NoisyCluster:
+class _NoisyCluster:
     """The noise of one cluster, and where its values lie."""
 
     scale: float
@@ -319,7 +312,7 @@ class NoisyCluster:
 class PublishedNoise:
     """The Laplace noise of a published column, as its release tells."""
 
-    clusters: tuple[NoisyCluster, ...]
+    clusters: tuple[_NoisyCluster, ...]
     step: float
     """The grid on which noise was drawn."""
 
@@ -329,9 +322,9 @@ class PublishedNoise:
         return cls(tuple(map(_cluster, shown.clusters)), shown.step)
 
 
-def _cluster(stated: Cluster) -> NoisyCluster:
+def _cluster(stated: Cluster) -> _NoisyCluster:
     known = stated.low is not None and stated.high is not None
-    return NoisyCluster(
+    return _NoisyCluster(
         scale=stated.scale,
         half_width=stated.half_width,
         share=stated.share,
@@ -412,8 +405,8 @@ class _Piece:
 
 def _pieces(
     values: NoisyValues,
-    clusters: Sequence[NoisyCluster],
-    drawn: NoisyCluster,
+    clusters: Sequence[_NoisyCluster],
+    drawn: _NoisyCluster,
     possible: NDArray[np.bool_],
     capacity: float,
 ) -> list[_Piece]:
@@ -441,7 +434,7 @@ def _pieces(
 
 def _own_piece(
     values: NoisyValues,
-    drawn: NoisyCluster,
+    drawn: _NoisyCluster,
     limits: tuple[float, float],
     possible: NDArray[np.bool_],
 ) -> _Piece:
@@ -459,7 +452,7 @@ def _own_piece(
 
 def _moved_piece(
     values: NoisyValues,
-    drawn: NoisyCluster,
+    drawn: _NoisyCluster,
     border: float,
     limits: tuple[float, float],
     possible: NDArray[np.bool_],

@@ -11,7 +11,7 @@ Departure: the extreme points of Crainic, Perboli and Tadei (2008) keep a few co
 all maximal spaces, and compare each box that is tried with all that stand.  On 32,949 real parcels
 in bins of some 2,000 they took fifty times as long and a bin more, so they were given up.
 
-What is claimed: ``require_valid_boxes`` has compared every pair of boxes of every bin, by other
+What is claimed: ``_require_valid_boxes`` has compared every pair of boxes of every bin, by other
 code than that which placed them; and no packing has fewer bins than the lower bound, which is
 that of volumes alone, of weights alone, or of boxes so wide in two axes that they can only stand
 in a row along the third.  The bound does not see most of the geometry: a gap is likely.
@@ -65,15 +65,7 @@ from voile_pack.instance import (
 )
 from voile_pack.vector import coarse_bound
 
-__all__ = [
-    "RULES",
-    "BoxInstance",
-    "BoxOutcome",
-    "Turns",
-    "fitting_turns",
-    "require_valid_boxes",
-    "solve_boxes",
-]
+__all__ = ["RULES", "BoxInstance", "Turns", "fitting_turns", "solve_boxes"]
 
 
 RULES = 3
@@ -351,7 +343,7 @@ def _refuse(wrong: Any, what: str, cure: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class BoxOutcome(PackingResult):
+class _BoxOutcome(PackingResult):
     """A packing that says where each box stands and how it is turned."""
 
     corners: Integers = field(default_factory=lambda: np.empty((0, 3), np.int64))
@@ -360,7 +352,7 @@ class BoxOutcome(PackingResult):
     """Shape (n, 3): height, width and length as the box stands."""
 
 
-def require_valid_boxes(outcome: BoxOutcome, instance: BoxInstance) -> None:
+def _require_valid_boxes(outcome: _BoxOutcome, instance: BoxInstance) -> None:
     """Raise ``AssertionError``, a fault of Voile, unless the boxes really stand like that.
 
     Shares no code with the solver: weights by plain sums; sides, walls and all pairs of boxes of
@@ -384,14 +376,14 @@ def solve_boxes(
     instance: BoxInstance,
     stop: Stop | None = None,
     progress: Progress = ignore,
-) -> BoxOutcome:
+) -> _BoxOutcome:
     """Pack the boxes into as few bins as the time allows, and bound what is possible."""
     search = _Search(instance, (stop or Stop()).start(), progress)
     if len(instance):
         search.construct()
         search.improve()
     outcome = search.outcome()
-    require_valid_boxes(outcome, instance)
+    _require_valid_boxes(outcome, instance)
     return outcome
 
 
@@ -419,7 +411,7 @@ class _Search:
         self._found_by = "bounds"
         self.lower_bound, self._bound_by = _lower_bound(instance)
 
-    def outcome(self) -> BoxOutcome:
+    def outcome(self) -> _BoxOutcome:
         """What is known now."""
         boxes = len(self._instance)
         bin_of = np.full(boxes, -1, np.int64)
@@ -427,7 +419,7 @@ class _Search:
         for number, content in enumerate(self._bins):
             bin_of[content.items] = number
             corners[content.items], placed[content.items] = content.corners, content.placed
-        return BoxOutcome(
+        return _BoxOutcome(
             packing=Packing(bin_of),
             lower_bound=self.lower_bound,
             found_by=self._found_by,

@@ -64,14 +64,7 @@ from numpy.typing import NDArray
 from voile_base.compiled import njit
 from voile_pack.instance import Instance, Packing
 
-__all__ = [
-    "Reduced",
-    "best_fit_decreasing",
-    "decreasing",
-    "first_fit_decreasing",
-    "lower_bound",
-    "reduce",
-]
+__all__ = ["Reduced", "decreasing", "first_fit_decreasing", "lower_bound", "reduce"]
 
 
 STEPS = 100
@@ -146,7 +139,7 @@ def decreasing(weights: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
     first = first_fit_decreasing(weights, capacity)
     if len(weights) ** 2 > BEST_FIT_WORK:
         return first
-    best = best_fit_decreasing(weights, capacity)
+    best = _best_fit_decreasing(weights, capacity)
     return best if best.max(initial=-1) <= first.max(initial=-1) else first
 
 
@@ -172,7 +165,7 @@ def first_fit_decreasing(weights: NDArray[np.int64], capacity: int) -> NDArray[n
 
 
 @njit(cache=True)
-def best_fit_decreasing(weights: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
+def _best_fit_decreasing(weights: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
     """The bin (n,) of each item; ``weights`` (n,) are descending."""
     n = len(weights)
     bin_of = np.empty(n, np.int64)

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from voile_base.errors import InputError
 from voile_pack.instance import OPERATIONS, Deadline, Instance
 
-__all__ = ["PlainModelAnswer", "constraint_solver", "is_installed", "pack", "solved"]
+__all__ = ["constraint_solver", "is_installed", "pack", "solved"]
 
 
-class PlainModelAnswer(NamedTuple):
+class _PlainModelAnswer(NamedTuple):
     """What the plain model gave: the bin (n,) of each item, or None, and a bound."""
 
     bin_of: NDArray[np.int64] | None
@@ -76,7 +76,7 @@ def solved(model: Any, deadline: Deadline, linearization: int = 1) -> tuple[Any,
     return solver, status
 
 
-def pack(core: Instance, bins: int, deadline: Deadline) -> PlainModelAnswer:
+def pack(core: Instance, bins: int, deadline: Deadline) -> _PlainModelAnswer:
     """Pack ``core`` into at most ``bins`` bins by the plain model."""
     cp_model = constraint_solver()
     model = cp_model.CpModel()
@@ -94,7 +94,7 @@ def pack(core: Instance, bins: int, deadline: Deadline) -> PlainModelAnswer:
     solver, status = solved(model, deadline)
     bound = max(0, int(np.ceil(solver.best_objective_bound - 1e-6)))
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return PlainModelAnswer(None, bound)
+        return _PlainModelAnswer(None, bound)
     chosen = [next(b for b in range(bins) if solver.boolean_value(row[b])) for row in inside]
     _, bin_of = np.unique(np.array(chosen, np.int64), return_inverse=True)
-    return PlainModelAnswer(bin_of.astype(np.int64), bound)
+    return _PlainModelAnswer(bin_of.astype(np.int64), bound)

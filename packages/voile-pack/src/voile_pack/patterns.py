@@ -68,13 +68,10 @@ __all__ = [
     "Demand",
     "Effort",
     "Pattern",
-    "PatternVerdict",
     "Prices",
     "Relaxation",
     "choose_of_part",
-    "choose_patterns",
     "decide",
-    "tight_patterns",
 ]
 
 
@@ -183,14 +180,14 @@ WORK_OF_AN_ENTRY = 20
 
 
 @dataclass(frozen=True, eq=False)
-class PatternVerdict:
+class _PatternVerdict:
     """Patterns that pack all items; or none, and whether it is proved that there are none."""
 
     patterns: list[Pattern] | None
     impossible: bool
 
 
-UNKNOWN = PatternVerdict(None, impossible=False)
+UNKNOWN = _PatternVerdict(None, impossible=False)
 
 
 class _Branch(NamedTuple):
@@ -201,9 +198,9 @@ class _Branch(NamedTuple):
     at_least: bool
 
 
-def choose_patterns(
+def _choose_patterns(
     demand: Demand, table: NDArray[np.int64], bins: int, nodes: int, deadline: Deadline
-) -> PatternVerdict:
+) -> _PatternVerdict:
     """Choose ``bins`` patterns of ``table`` (p, m), within so many nodes; needs OR-Tools."""
     rows = _Rows(demand, table, bins)
     open_branches: list[tuple[_Branch, ...]] = [()]
@@ -219,11 +216,11 @@ def choose_patterns(
         row = rows.to_branch_on(uses)
         if row is None:
             patterns = _checked(demand, table, bins, uses)
-            return UNKNOWN if patterns is None else PatternVerdict(patterns, impossible=False)
+            return UNKNOWN if patterns is None else _PatternVerdict(patterns, impossible=False)
         below = int(np.floor(uses @ rows.sets[row] + WHOLE))
         open_branches.append((*branches, _Branch(row, below, at_least=False)))
         open_branches.append((*branches, _Branch(row, below + 1, at_least=True)))
-    return PatternVerdict(None, impossible=not open_branches)
+    return _PatternVerdict(None, impossible=not open_branches)
 
 
 def _checked(
@@ -423,13 +420,13 @@ def choose_of_part(
 
 def decide(
     demand: Demand, filters: Sequence[Prices], bins: int, effort: Effort, deadline: Deadline
-) -> PatternVerdict:
+) -> _PatternVerdict:
     """Whether ``demand`` fits into ``bins`` bins.
 
     ``filters`` are prices of its types: the first ones enumerate, and what passes them must pass
     all others.
     """
-    table, branches = tight_patterns(demand, filters[0], bins, effort)
+    table, branches = _tight_patterns(demand, filters[0], bins, effort)
     deadline.spend(branches * WORK_OF_A_BRANCH)
     if table is None or deadline.passed():
         return UNKNOWN
@@ -437,17 +434,17 @@ def decide(
         at_least = prices.pattern_at_most - prices.missing(demand, bins)
         table = table[table @ prices.prices >= at_least]
     if not len(table):
-        return PatternVerdict(None, impossible=True)
+        return _PatternVerdict(None, impossible=True)
     within = deadline.within(SHARE_TO_FIND) if effort.proves else deadline
     patterns = _find(demand, table, bins, effort.nodes, within)
     if patterns is not None:
-        return PatternVerdict(patterns, impossible=False)
+        return _PatternVerdict(patterns, impossible=False)
     if not effort.proves or not is_installed() or deadline.passed():
         return UNKNOWN
     verdict = _prove(demand, table, bins, deadline.within(SHARE_TO_PROVE))
     if verdict.patterns is not None or verdict.impossible:
         return verdict
-    return choose_patterns(demand, table, bins, effort.nodes, deadline.within(0.5))
+    return _choose_patterns(demand, table, bins, effort.nodes, deadline.within(0.5))
 
 
 def _find(
@@ -476,7 +473,7 @@ def _find(
 
 def _prove(
     demand: Demand, table: NDArray[np.int64], bins: int, deadline: Deadline
-) -> PatternVerdict:
+) -> _PatternVerdict:
     """Ask CP-SAT for patterns that hold every item once, or for a proof that there are none."""
     cp_model = constraint_solver()
     model = cp_model.CpModel()
@@ -488,11 +485,11 @@ def _prove(
     solver, status = solved(model, deadline, linearization=2)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         times = [solver.value(use) for use in uses]
-        return PatternVerdict(list(np.repeat(table, times, axis=0)), impossible=False)
-    return PatternVerdict(None, impossible=status == cp_model.INFEASIBLE)
+        return _PatternVerdict(list(np.repeat(table, times, axis=0)), impossible=False)
+    return _PatternVerdict(None, impossible=status == cp_model.INFEASIBLE)
 
 
-def tight_patterns(
+def _tight_patterns(
     demand: Demand, prices: Prices, bins: int, effort: Effort
 ) -> tuple[NDArray[np.int64] | None, int]:
     """All patterns (p, m) that a packing into ``bins`` bins can use; None beyond the effort.

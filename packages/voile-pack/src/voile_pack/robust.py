@@ -87,13 +87,7 @@ from voile_pack.instance import (
 )
 from voile_pack.vector import VectorInstance, coarse_bound, pack_quickly, solve_vectors
 
-__all__ = [
-    "RobustOutcome",
-    "overload_bound",
-    "overload_bounds",
-    "require_probability",
-    "solve_robust",
-]
+__all__ = ["RobustOutcome", "require_probability", "solve_robust"]
 
 
 _TOLERANCE = 1e-6
@@ -102,18 +96,18 @@ _MOST_ARGUMENTS = 4096
 _BLOCK = 64
 
 
-def overload_bounds(
+def _overload_bounds(
     distributions: Distributions, bin_of: NDArray[np.int64], capacity: float
 ) -> NDArray[np.float64]:
-    """For each bin of a packing, ``overload_bound`` of what it holds; (bins,).
+    """For each bin of a packing, ``_overload_bound`` of what it holds; (bins,).
 
     ``bin_of`` (n,) numbers the bins from 0.
     """
     groups = Packing(bin_of).items()
-    return np.array([overload_bound(distributions[group], capacity) for group in groups])
+    return np.array([_overload_bound(distributions[group], capacity) for group in groups])
 
 
-def overload_bound(
+def _overload_bound(
     distributions: Distributions, capacity: float, tolerance: float = _TOLERANCE
 ) -> float:
     """An upper bound on the probability that the numbers sum up to more than ``capacity``."""
@@ -306,14 +300,14 @@ class _Problem:
         """A bound on the probability that each bin is overloaded in any measure, (bins,)."""
         pairs = zip(self.distributions, self.capacities, strict=True)
         return np.minimum(
-            sum(overload_bounds(distribution, bin_of, c) for distribution, c in pairs), 1.0
+            sum(_overload_bounds(distribution, bin_of, c) for distribution, c in pairs), 1.0
         )
 
     def holds(self, items: NDArray[np.int64]) -> bool:
         """Whether a bin with these items keeps the promise."""
         pairs = zip(self.distributions, self.capacities, strict=True)
         return (
-            sum(overload_bound(distribution[items], c) for distribution, c in pairs)
+            sum(_overload_bound(distribution[items], c) for distribution, c in pairs)
             <= self.probability
         )
 

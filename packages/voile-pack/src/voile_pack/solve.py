@@ -35,7 +35,7 @@ Source: the residual greedy rounding of Wäscher and Gau (1996), "Heuristics for
 one-dimensional cutting stock problem"; diving with columns generated anew as in Sadykov et al.
 (2019), "Primal heuristics for branch and price".
 
-``dive_to_part`` does so down to a rest of ``1 - FIXED`` of the bins, and gives the rest to an
+``_dive_to_part`` does so down to a rest of ``1 - FIXED`` of the bins, and gives the rest to an
 integer programme over a part of its patterns: those with the smallest reduced costs.  It pays where
 all patterns are too many because there are many packings.
 
@@ -88,7 +88,7 @@ from voile_pack.patterns import (
     decide,
 )
 
-__all__ = ["SOLVERS", "Solver", "dive", "dive_to_part", "solve"]
+__all__ = ["SOLVERS", "Solver", "solve"]
 
 
 SHARE = 0.25
@@ -101,7 +101,7 @@ SHARE_OF_PART = 0.2
 """Of what is left of the limit, for the integer programme."""
 
 
-def dive(
+def _dive(
     demand: Demand,
     relaxation: Relaxation,
     bins: int,
@@ -132,7 +132,7 @@ def dive(
         relaxation = following
 
 
-def dive_to_part(
+def _dive_to_part(
     demand: Demand, relaxation: Relaxation, bins: int, deadline: Deadline, word: int
 ) -> list[Pattern] | None:
     """Patterns that pack ``demand`` into ``bins`` bins, or None; needs OR-Tools.
@@ -393,7 +393,7 @@ def _round(work: _Work, relaxation: Relaxation | None, number: int) -> None:
     for target in dict.fromkeys((work.bound, work.bins - 1)):
         if relaxation is None or work.done or target < work.bound:
             continue
-        patterns = dive(work.demand, relaxation, target, work.deadline, steps, number)
+        patterns = _dive(work.demand, relaxation, target, work.deadline, steps, number)
         if patterns is not None:
             work.found(work.demand.bins_of(patterns), "diving")
 
@@ -403,7 +403,7 @@ def _parts(work: _Work, relaxation: Relaxation, number: int) -> None:
     for word in range(PARTS * number, PARTS * (number + 1)):
         if work.done:
             return
-        patterns = dive_to_part(work.demand, relaxation, work.bound, work.deadline, word)
+        patterns = _dive_to_part(work.demand, relaxation, work.bound, work.deadline, word)
         if patterns is not None:
             work.found(work.demand.bins_of(patterns), "diving to a part")
 

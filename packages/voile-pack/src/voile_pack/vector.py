@@ -64,14 +64,7 @@ from voile_pack.or_tools import constraint_solver, is_installed, solved
 from voile_pack.solve import Solver, solve
 from voile_pack.vector_columns import ItemTypes, generate_columns, pack_with_columns
 
-__all__ = [
-    "VectorInstance",
-    "coarse_bound",
-    "pack_quickly",
-    "repack",
-    "require_valid_vectors",
-    "solve_vectors",
-]
+__all__ = ["VectorInstance", "coarse_bound", "pack_quickly", "solve_vectors"]
 
 
 _CHOSEN_BINS = 4
@@ -236,7 +229,7 @@ def _disturbed(out, bulk, words):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def repack(
+def _repack(
     sizes: NDArray[np.int64],
     capacities: NDArray[np.int64],
     bin_of: NDArray[np.int64],
@@ -330,7 +323,7 @@ class VectorInstance:
         return (self.dimension(k) for k in range(len(self.capacities)))
 
 
-def require_valid_vectors(packing: Packing, instance: VectorInstance) -> None:
+def _require_valid_vectors(packing: Packing, instance: VectorInstance) -> None:
     """Raise ``AssertionError``, a fault of Voile, unless every capacity holds in every bin."""
     for dimension in instance.dimensions():
         require_valid(packing, dimension)
@@ -422,7 +415,7 @@ class _Search:
 
     def checked(self) -> PackingResult:
         """What was found, checked, with what it took."""
-        require_valid_vectors(self.outcome.packing, self.instance)
+        _require_valid_vectors(self.outcome.packing, self.instance)
         return replace(self.outcome, seconds=self.deadline.elapsed(), work=self.deadline.work)
 
     def improve(self, rounds: int) -> None:
@@ -435,7 +428,7 @@ class _Search:
             drawn = self._words.stream(64 * _SLICE, first=64 * _SLICE * self._slices)
             words = (drawn >> np.uint64(1)).astype(np.int64).reshape(_SLICE, 64)
             self._slices += 1
-            bin_of = repack(sizes, capacities, bin_of, words, self.outcome.lower_bound)
+            bin_of = _repack(sizes, capacities, bin_of, words, self.outcome.lower_bound)
             self.deadline.spend(_SLICE * _WORK_OF_AN_ITEM * sizes.size)
             self._better("repacking", bin_of)
 

@@ -32,13 +32,7 @@ from voile_pack.column_generation import Master
 from voile_pack.instance import Deadline
 from voile_pack.or_tools import constraint_solver, solved
 
-__all__ = [
-    "BinContents",
-    "ItemTypes",
-    "generate_columns",
-    "pack_with_columns",
-    "profitable_patterns",
-]
+__all__ = ["ItemTypes", "generate_columns", "pack_with_columns"]
 
 _UNIT = 10_000_000
 _NODES = 200_000
@@ -82,7 +76,7 @@ class ItemTypes:
 
 
 @dataclass(frozen=True, eq=False)
-class BinContents:
+class _BinContents:
     """Contents of bins, (p, t), and a lower bound on the number of bins."""
 
     contents: NDArray[np.int64]
@@ -91,7 +85,7 @@ class BinContents:
 
 def generate_columns(
     types: ItemTypes, start: NDArray[np.int64], enough: int, deadline: Deadline
-) -> BinContents:
+) -> _BinContents:
     """Generate contents until the bound reaches ``enough``, none is missing, or the limit strikes.
 
     ``start`` (p, t) are contents that hold all items, such as those of a packing.
@@ -103,18 +97,18 @@ def generate_columns(
         if duals is None:
             break
         profits = np.floor(duals * _UNIT).astype(np.int64)
-        found = profitable_patterns(types.sizes, types.copies, types.capacities, profits, _NODES)
+        found = _profitable_patterns(types.sizes, types.copies, types.capacities, profits, _NODES)
         deadline.spend(found.nodes * len(types.capacities) * _WORK_OF_A_NODE)
         total = sum(int(p) * int(c) for p, c in zip(profits, types.copies, strict=True))
         lower_bound = max(lower_bound, -(-total // max(found.bound, 1)))
         if found.profit <= _UNIT:
             break
         master.add(found.copies)
-    return BinContents(np.array(master.columns), lower_bound)
+    return _BinContents(np.array(master.columns), lower_bound)
 
 
 def pack_with_columns(
-    types: ItemTypes, columns: BinContents, bins: int, deadline: Deadline
+    types: ItemTypes, columns: _BinContents, bins: int, deadline: Deadline
 ) -> NDArray[np.int64] | None:
     """The fewest contents that hold all items, as the bin of each; None if not below ``bins``."""
     cp_model = constraint_solver()
@@ -148,7 +142,7 @@ class _Patterns(NamedTuple):
     """How many were seen."""
 
 
-def profitable_patterns(
+def _profitable_patterns(
     sizes: NDArray[np.int64],
     copies: NDArray[np.int64],
     capacities: NDArray[np.int64],
