@@ -28,7 +28,7 @@ from studio_tests.test_repeated import table
 from voile_studio.guard import Guard
 from voile_studio.jobs import Jobs
 from voile_studio.project import Start
-from voile_studio.server import application, screens
+from voile_studio.server import _screens, application
 
 FEW = settings(
     max_examples=12,
@@ -37,7 +37,7 @@ FEW = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-SCHEMA = schemathesis.openapi.from_dict(screens(Start(Path())).openapi())
+SCHEMA = schemathesis.openapi.from_dict(_screens(Start(Path())).openapi())
 OPERATIONS = [found.ok() for found in SCHEMA.get_all_operations()]
 NASTY = (
     "", "-", "--help", "..", "../../etc/passwd", "%00", "\0", "<script>", "'; --", "1e999", "-1",

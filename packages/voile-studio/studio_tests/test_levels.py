@@ -10,12 +10,17 @@ from hypothesis import given
 
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile_base.errors import InputError
-from voile_studio.screens.column import EditedLevels, LevelGroup, levels_of_paths, levels_of_values
+from voile_studio.screens.column import (
+    _EditedLevels,
+    _LevelGroup,
+    _levels_of_paths,
+    _levels_of_values,
+)
 
 VALUES = ("red", "blue", "green", "grey", "black")
 
 
-def nested(levels: EditedLevels) -> bool:
+def nested(levels: _EditedLevels) -> bool:
     """Whether each group lies in one group of the next level."""
     for level in range(levels.height):
         above: dict[str, str] = {}
@@ -27,7 +32,7 @@ def nested(levels: EditedLevels) -> bool:
 
 def test_merging_values_makes_a_group():
     """Which the tree shows with its rows."""
-    levels = levels_of_values(dict.fromkeys(VALUES, 2)).merged(0, ["grey", "black"], "dull")
+    levels = _levels_of_values(dict.fromkeys(VALUES, 2)).merged(0, ["grey", "black"], "dull")
     assert levels.height == 2
     (dull,) = [group for group in levels.tree() if group.name == "dull"]
     assert (dull.level, dull.rows) == (1, 4)
@@ -36,14 +41,14 @@ def test_merging_values_makes_a_group():
 
 def test_merging_and_splitting_is_as_before():
     """For groups too."""
-    levels = levels_of_values(dict.fromkeys(VALUES, 1)).merged(0, ["grey", "black"], "dull")
+    levels = _levels_of_values(dict.fromkeys(VALUES, 1)).merged(0, ["grey", "black"], "dull")
     larger = levels.widened().merged(2, ["red", "blue"], "bright")
     assert {path[2] for path in larger.split(2, "bright").paths} == {"red", "blue", "green", "dull"}
 
 
 def test_a_group_is_renamed_where_it_stands():
     """Values keep their names."""
-    levels = levels_of_values(dict.fromkeys(VALUES, 1)).merged(0, ["red", "blue"], "x")
+    levels = _levels_of_values(dict.fromkeys(VALUES, 1)).merged(0, ["red", "blue"], "x")
     assert levels.renamed(1, "x", "y").tree()[0].name == "y"
     with pytest.raises(InputError, match="values keep their names"):
         levels.renamed(0, "red", "rouge")
@@ -51,7 +56,7 @@ def test_a_group_is_renamed_where_it_stands():
 
 def test_order_is_changed_among_neighbours():
     """Not across groups."""
-    levels = levels_of_values(dict.fromkeys(VALUES, 1))
+    levels = _levels_of_values(dict.fromkeys(VALUES, 1))
     assert [path[0] for path in levels.moved(0, "blue", -1).paths][:2] == ["blue", "red"]
     grouped = levels.merged(0, ["red", "blue"], "x")
     assert grouped.moved(0, "blue", 1) is grouped
@@ -61,19 +66,19 @@ def test_order_is_changed_among_neighbours():
 def test_a_group_needs_a_name(called: str):
     """That is not that of everything."""
     with pytest.raises(InputError, match="name"):
-        levels_of_values(dict.fromkeys(VALUES, 1)).merged(0, ["red", "blue"], called)
+        _levels_of_values(dict.fromkeys(VALUES, 1)).merged(0, ["red", "blue"], called)
 
 
 def test_a_name_is_taken_once_in_a_level():
     """Else two groups would become one without a word."""
-    levels = levels_of_values(dict.fromkeys(VALUES, 1)).merged(0, ["red", "blue"], "x")
+    levels = _levels_of_values(dict.fromkeys(VALUES, 1)).merged(0, ["red", "blue"], "x")
     with pytest.raises(InputError, match="already"):
         levels.merged(0, ["grey", "black"], "green")
 
 
 def test_a_file_that_lacks_values_gets_them():
     """Each alone below everything."""
-    levels = levels_of_paths([("red", "bright", "*")], {"red": 1, "ash": 4})
+    levels = _levels_of_paths([("red", "bright", "*")], {"red": 1, "ash": 4})
     assert levels.paths == (("red", "bright", "*"), ("ash", "ash", "*"))
 
 
@@ -88,7 +93,7 @@ edit = st.tuples(
 @given(st.lists(edit, max_size=8))
 def test_any_edits_leave_a_hierarchy_that_a_plan_takes(edits: list[tuple[str, Any, Any, str]]):
     """All values, nested levels, everything on top."""
-    levels = levels_of_values(dict.fromkeys(VALUES, 1))
+    levels = _levels_of_values(dict.fromkeys(VALUES, 1))
     for deed, level, picked, called in edits:
         names = list(dict.fromkeys(path[min(level, levels.height)] for path in levels.paths))
         chosen = [names[each % len(names)] for each in picked]
@@ -115,7 +120,7 @@ def test_any_edits_leave_a_hierarchy_that_a_plan_takes(edits: list[tuple[str, An
     assert _leaves(levels.tree()) == [path[0] for path in levels.paths]
 
 
-def _leaves(groups: tuple[LevelGroup, ...]) -> list[str]:
+def _leaves(groups: tuple[_LevelGroup, ...]) -> list[str]:
     return [
         leaf
         for group in groups

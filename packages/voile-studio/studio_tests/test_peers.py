@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from studio_tests.browsing import studio
-from voile_studio.guard import owner_of, stranger
+from voile_studio.guard import _owner_of, _stranger
 
 NOBODY = 65534
 CALL = """
@@ -43,8 +43,8 @@ def connection() -> Iterator[tuple[tuple[str, int], tuple[str, int]]]:
 def test_our_own_connection_is_ours():
     """By the table that the system keeps."""
     with connection() as (client, server):
-        assert owner_of(client, server) == os.geteuid()
-        assert not stranger(client, server)
+        assert _owner_of(client, server) == os.geteuid()
+        assert not _stranger(client, server)
 
 
 @linux
@@ -57,9 +57,9 @@ def test_another_user_is_a_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for fields in mine:
         fields[7] = str(NOBODY)
     table.write_text("\n".join(" ".join(fields) for fields in [["head"] * 8, *mine]))
-    assert owner_of(client, server, table) == NOBODY
-    monkeypatch.setattr(owner_of, "__defaults__", (table,))
-    assert stranger(client, server)
+    assert _owner_of(client, server, table) == NOBODY
+    monkeypatch.setattr(_owner_of, "__defaults__", (table,))
+    assert _stranger(client, server)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_another_user_is_a_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_who_cannot_be_known_is_no_stranger(client: object, server: object):
     """Tokens and cookies hold there as before."""
-    assert not stranger(client, server)  # type: ignore[arg-type]
+    assert not _stranger(client, server)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from voile.study.record import Distribution
-from voile_studio.spreads import pair_of, ruler_of, size_classes
+from voile_studio.spreads import _ruler_of, pair_of, size_classes
 from voile_studio.words import method_cards, most_error, numbers_of, odds_told
 
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -43,7 +43,7 @@ def test_bars_stand_beside_each_other_and_none_is_too_high(before: list[float]):
 )
 def test_levels_are_told_in_words(declared: dict[str, object], steps: list[str]):
     """From the value itself to everything; those of a file have no names."""
-    assert ruler_of(declared) == steps
+    assert _ruler_of(declared) == steps
 
 
 def test_sizes_of_groups_are_shares_of_the_rows():

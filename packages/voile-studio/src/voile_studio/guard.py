@@ -30,22 +30,22 @@ from urllib.parse import parse_qs, quote
 from voile_base.operating_system import TCP_SOCKETS, user
 from voile_base.randomness import Randomness
 
-__all__ = ["HEADERS", "REPORT_POLICY", "Guard", "owner_of", "stranger"]
+__all__ = ["HEADERS", "REPORT_POLICY", "Guard"]
 
 
 _LOOPBACK = "127."
 _SUPERUSER = 0
 
 
-def stranger(client: tuple[str, int] | None, server: tuple[str, int] | None) -> bool:
+def _stranger(client: tuple[str, int] | None, server: tuple[str, int] | None) -> bool:
     """Whether a connection on this machine is known to be of another user."""
     if client is None or server is None or not client[0].startswith(_LOOPBACK):
         return False
-    owner = owner_of(client, server)
+    owner = _owner_of(client, server)
     return owner is not None and owner not in {_SUPERUSER, user()}
 
 
-def owner_of(
+def _owner_of(
     client: tuple[str, int], server: tuple[str, int], table: Path = TCP_SOCKETS
 ) -> int | None:
     """The user id of the client's socket; None where the system does not say."""
@@ -137,7 +137,7 @@ class Guard:
         if scope["type"] != "http":
             return
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if stranger(_end(scope, "client"), _end(scope, "server")):
+        if _stranger(_end(scope, "client"), _end(scope, "server")):
             await _refuse(send, 403, "Studio is for the user who started it, and for nobody else.")
         elif headers.get(b"host", "") not in self._hosts:
             await _refuse(send, 421, "This is not the address that Studio listens on.")

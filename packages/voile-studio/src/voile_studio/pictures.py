@@ -14,7 +14,7 @@ from voile.report.grid import risk_title
 from voile.report.words import spoken
 from voile.study.record import StudyComparison
 
-__all__ = ["Bars", "FrontierPicture", "Spot", "bars_of", "few", "risk_and_loss"]
+__all__ = ["Bars", "bars_of", "few", "risk_and_loss"]
 
 _FEW, _MOST = 12, 20
 _WIDTH, _HEIGHT = 640.0, 360.0
@@ -22,7 +22,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 16.0, 16.0, 48.0
 
 
 @dataclass(frozen=True)
-class PictureBar:
+class _PictureBar:
     """One bar: heights and places are shares of the picture."""
 
     label: str
@@ -36,13 +36,13 @@ class PictureBar:
 class Bars:
     """How a column is spread."""
 
-    bars: tuple[PictureBar, ...]
+    bars: tuple[_PictureBar, ...]
     binned: bool
     others: int
 
 
 @dataclass(frozen=True)
-class Spot:
+class _Spot:
     """One study in the picture."""
 
     index: int
@@ -59,7 +59,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class AxisTick:
+class _AxisTick:
     """A mark of an axis."""
 
     at: float
@@ -67,16 +67,16 @@ class AxisTick:
 
 
 @dataclass(frozen=True)
-class FrontierPicture:
+class _FrontierPicture:
     """Risk (upwards) against loss (to the right); both are better where they are smaller."""
 
     width: float
     height: float
     left: float
     bottom: float
-    spots: tuple[Spot, ...]
-    across: tuple[AxisTick, ...]
-    upwards: tuple[AxisTick, ...]
+    spots: tuple[_Spot, ...]
+    across: tuple[_AxisTick, ...]
+    upwards: tuple[_AxisTick, ...]
     risk: str
     loss: str
 
@@ -89,7 +89,7 @@ def bars_of(document: Mapping[str, Any] | None) -> Bars | None:
     most = max(bar["rows"] for bar in said) or 1
     step = 100 / len(said)
     bars = tuple(
-        PictureBar(
+        _PictureBar(
             str(bar["value"]), int(bar["rows"]), i * step, step * 0.86, 100 * bar["rows"] / most
         )
         for i, bar in enumerate(said)
@@ -131,7 +131,7 @@ def _as_number(text: str) -> tuple[float, str]:
         return 0.0, text  # a time, whose text is in its order
 
 
-def risk_and_loss(comparison: StudyComparison) -> FrontierPicture | None:
+def risk_and_loss(comparison: StudyComparison) -> _FrontierPicture | None:
     """The picture of a comparison; None where no study has both a risk and a loss."""
     placed = [
         (index, point.name, point.risk, point.loss)
@@ -143,7 +143,7 @@ def risk_and_loss(comparison: StudyComparison) -> FrontierPicture | None:
     risks = _scale([risk for *_, risk, _ in placed])
     losses = _scale([loss for *_, loss in placed])
     spots = tuple(
-        Spot(
+        _Spot(
             index,
             name,
             _across(loss, losses),
@@ -153,14 +153,14 @@ def risk_and_loss(comparison: StudyComparison) -> FrontierPicture | None:
         )
         for index, name, risk, loss in placed
     )
-    return FrontierPicture(
+    return _FrontierPicture(
         _WIDTH,
         _HEIGHT,
         _LEFT,
         _HEIGHT - _BOTTOM,
         spots,
-        tuple(AxisTick(_across(value, losses), f"{value:.3g}") for value in _ticks(losses)),
-        tuple(AxisTick(_upwards(value, risks), f"{100 * value:.3g} %") for value in _ticks(risks)),
+        tuple(_AxisTick(_across(value, losses), f"{value:.3g}") for value in _ticks(losses)),
+        tuple(_AxisTick(_upwards(value, risks), f"{100 * value:.3g} %") for value in _ticks(risks)),
         risk_title(comparison),
         spoken(comparison.loss).lower() if comparison.loss else "loss",
     )

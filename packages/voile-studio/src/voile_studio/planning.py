@@ -30,7 +30,6 @@ __all__ = [
     "KINDS",
     "ROLES",
     "ColumnLine",
-    "PlanProblem",
     "column_lines",
     "file_named",
     "file_of_plan",
@@ -66,7 +65,7 @@ _ASKS_FOR_PERSONS = "are the rows of one value a person's?"
 
 
 @dataclass(frozen=True)
-class PlanProblem:
+class _PlanProblem:
     """What is wrong with a plan."""
 
     message: str
@@ -92,7 +91,7 @@ class ColumnLine:
 
 def problem_of(
     path: Path, columns: Sequence[str], start: Start | None = None
-) -> PlanProblem | None:
+) -> _PlanProblem | None:
     """What would keep the plan from being used on a table of these columns; None: nothing.
 
     With a start folder, files that the plan names must stand in it.
@@ -106,7 +105,7 @@ def problem_of(
         publisher_for(plan)
     except VoileError as error:
         message = str(error).removeprefix(f"{path}: ")
-        return PlanProblem(message, _line_of(path, message))
+        return _PlanProblem(message, _line_of(path, message))
     return None
 
 

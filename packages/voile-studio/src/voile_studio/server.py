@@ -12,7 +12,7 @@ from voile_studio.project import Start
 from voile_studio.screens import column, data, evidence, pages, plan, release, trying
 from voile_studio.screens.pages import Pages, static_file
 
-__all__ = ["application", "screens"]
+__all__ = ["application"]
 
 _SCREENS = (
     data.routes,
@@ -31,10 +31,10 @@ _SCREENS = (
 
 def application(start: Start, hosts: frozenset[str]) -> Guard:
     """Studio for one folder; ``hosts`` are the addresses that it is called by."""
-    return Guard(screens(start), hosts)
+    return Guard(_screens(start), hosts)
 
 
-def screens(start: Start) -> FastAPI:
+def _screens(start: Start) -> FastAPI:
     """The addresses of all screens, for whoever has passed the guard."""
     app = FastAPI(title="Voile Studio", docs_url=None, redoc_url=None, openapi_url=None)
     shared = Pages(start)

@@ -8,22 +8,14 @@ from typing import Any
 
 from voile.study.record import Distribution, StudyRecord
 
-__all__ = [
-    "ColumnChange",
-    "SizeClass",
-    "SpreadPair",
-    "pair_of",
-    "ruler_of",
-    "shown_columns",
-    "size_classes",
-]
+__all__ = ["pair_of", "shown_columns", "size_classes"]
 
 _GAP = 0.14
 """The share of a place in the picture that stays empty."""
 
 
 @dataclass(frozen=True)
-class Twin:
+class _Twin:
     """A value or bin with two bars; places and heights are shares of 100."""
 
     label: str
@@ -38,18 +30,18 @@ class Twin:
 
 
 @dataclass(frozen=True)
-class SpreadPair:
+class _SpreadPair:
     """How a column was spread among the rows, and how it is."""
 
     column: str
     role: str
-    twins: tuple[Twin, ...]
+    twins: tuple[_Twin, ...]
     moved: float
     """Half the sum of the differences: the share of the rows that would have to change."""
 
 
 @dataclass(frozen=True)
-class ColumnChange:
+class _ColumnChange:
     """How a release shows a column."""
 
     column: str
@@ -63,7 +55,7 @@ class ColumnChange:
 
 
 @dataclass(frozen=True)
-class SizeClass:
+class _SizeClass:
     """Groups of some sizes, before and after; shares are of the rows."""
 
     told: str
@@ -72,13 +64,13 @@ class SizeClass:
     after: tuple[int, float] | None
 
 
-def pair_of(distribution: Distribution) -> SpreadPair:
+def pair_of(distribution: Distribution) -> _SpreadPair:
     """The bars of one column."""
     before, after = distribution.before, distribution.after
     most = max((*before, *after), default=0) or 1
     step = 100 / max(1, len(before))
     twins = tuple(
-        Twin(
+        _Twin(
             label,
             was,
             now,
@@ -92,12 +84,12 @@ def pair_of(distribution: Distribution) -> SpreadPair:
         )
     )
     moved = sum(abs(was - now) for was, now in zip(before, after, strict=True)) / 2
-    return SpreadPair(distribution.column, distribution.role, twins, moved)
+    return _SpreadPair(distribution.column, distribution.role, twins, moved)
 
 
 def shown_columns(
     record: StudyRecord, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> list[ColumnChange]:
+) -> list[_ColumnChange]:
     """How a release shows each column; ``before`` and ``after`` are what looks at both found."""
     was = {column["name"]: int(column["distinct"]) for column in before.get("columns", [])}
     now = {column["name"]: int(column["distinct"]) for column in after.get("columns", [])}
@@ -107,19 +99,19 @@ def shown_columns(
         level = said.get("level")
         steps: tuple[tuple[str, bool], ...] = ()
         if isinstance(level, int):
-            ruler = ruler_of(declared.get(name, {}))
+            ruler = _ruler_of(declared.get(name, {}))
             steps = tuple((step, index == level) for index, step in enumerate(ruler))
         published = now.get(name, now.get(f"{name}.low"))
         told = "" if level is None else "differs from group to group"
         if isinstance(level, int):
             told = f"level {level}"
         found.append(
-            ColumnChange(name, str(said.get("kind", "")), steps, told, (was.get(name), published))
+            _ColumnChange(name, str(said.get("kind", "")), steps, told, (was.get(name), published))
         )
     return found
 
 
-def ruler_of(declared: Mapping[str, Any]) -> list[str]:
+def _ruler_of(declared: Mapping[str, Any]) -> list[str]:
     """The levels of a column in words, as its table of a plan declares them.
 
     Empty for a hierarchy that stands elsewhere, whose levels have no names.
@@ -139,12 +131,12 @@ def ruler_of(declared: Mapping[str, Any]) -> list[str]:
 
 def size_classes(
     before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
-) -> list[SizeClass]:
+) -> list[_SizeClass]:
     """Groups by their size, of the table and of a release, as ``voile inspect`` counts them."""
     all_before, all_after = _rows(before), _rows(after)
     later = {one["least"]: one for one in after}
     return [
-        SizeClass(
+        _SizeClass(
             _told(one["least"], one["most"]),
             (int(one["groups"]), one["rows"] / all_before),
             (int(then["groups"]), then["rows"] / all_after)

@@ -29,7 +29,7 @@ from voile_studio.screens.pages import Pages
 from voile_studio.screens.plan import column_of
 from voile_studio.words import numbers_of
 
-__all__ = ["EditedLevels", "LevelGroup", "levels_of_paths", "levels_of_values", "routes"]
+__all__ = ["routes"]
 
 
 EVERYTHING = "*"
@@ -37,7 +37,7 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True)
-class LevelGroup:
+class _LevelGroup:
     """A group of a level, and what is in it."""
 
     level: int
@@ -45,12 +45,12 @@ class LevelGroup:
     """Its name among those of the level."""
     rows: int
     """Rows of the table in it."""
-    groups: tuple[LevelGroup, ...] = ()
+    groups: tuple[_LevelGroup, ...] = ()
     """Of the level below; empty for a value."""
 
 
 @dataclass(frozen=True)
-class EditedLevels:
+class _EditedLevels:
     """A hierarchy of v values in n levels above them, the last of which is everything."""
 
     paths: tuple[tuple[str, ...], ...]
@@ -63,11 +63,11 @@ class EditedLevels:
         """Levels above the values."""
         return len(self.paths[0]) - 1
 
-    def tree(self) -> tuple[LevelGroup, ...]:
+    def tree(self) -> tuple[_LevelGroup, ...]:
         """The groups below everything."""
         return tuple(self._below(self.paths, self.height - 1))
 
-    def merged(self, level: int, names: Sequence[str], called: str) -> EditedLevels:
+    def merged(self, level: int, names: Sequence[str], called: str) -> _EditedLevels:
         """With groups of a level as one, which lies where the first of them did.
 
         Of values (level 0) the groups that hold them at level 1 are changed: the values named get
@@ -86,7 +86,7 @@ class EditedLevels:
             lambda path: (*path[:level], called, *above) if path[level] in set(names) else path
         )
 
-    def split(self, level: int, name: str) -> EditedLevels:
+    def split(self, level: int, name: str) -> _EditedLevels:
         """With the groups or values of the level below in the place of a group."""
         if not 1 <= level < self.height:
             msg = "only a group between the values and everything can be split"
@@ -104,7 +104,7 @@ class EditedLevels:
             )
         )
 
-    def renamed(self, level: int, name: str, called: str) -> EditedLevels:
+    def renamed(self, level: int, name: str, called: str) -> _EditedLevels:
         """With another name for a group; values keep theirs."""
         called = _name(called)
         if not 1 <= level < self.height:
@@ -117,18 +117,18 @@ class EditedLevels:
             )
         )
 
-    def widened(self) -> EditedLevels:
+    def widened(self) -> _EditedLevels:
         """With one level more, below everything, in which each group stands alone."""
         return self._with(lambda path: (*path[:-1], path[-2], path[-1]))
 
-    def narrowed(self, level: int) -> EditedLevels:
+    def narrowed(self, level: int) -> _EditedLevels:
         """Without a level between the values and everything."""
         if not 1 <= level < self.height:
             msg = "values and everything stay; choose a level between them"
             raise InputError(msg)
         return self._with(lambda path: (*path[:level], *path[level + 1 :]))
 
-    def moved(self, level: int, name: str, steps: int) -> EditedLevels:
+    def moved(self, level: int, name: str, steps: int) -> _EditedLevels:
         """With a group or value one place up (-1) or down (1) among its neighbours."""
         groups = list(dict.fromkeys(path[level : level + 2] for path in self.paths))
         at = next((i for i, group in enumerate(groups) if group[0] == name), None)
@@ -138,7 +138,7 @@ class EditedLevels:
             return self
         groups[at], groups[at + steps] = groups[at + steps], groups[at]
         rank = {group[0]: place for place, group in enumerate(groups)}
-        return EditedLevels(
+        return _EditedLevels(
             tuple(sorted(self.paths, key=lambda path: rank[path[level]])), self.rows
         )
 
@@ -148,7 +148,7 @@ class EditedLevels:
         csv.writer(out, delimiter=";", lineterminator="\n").writerows(self.paths)
         return out.getvalue()
 
-    def _gathered(self, names: Sequence[str], called: str) -> EditedLevels:
+    def _gathered(self, names: Sequence[str], called: str) -> _EditedLevels:
         chosen = [path for path in self.paths if path[0] in set(names)]
         if not chosen:
             msg = "choose values to put in a group"
@@ -167,7 +167,7 @@ class EditedLevels:
             msg = f"a group of that level is called {called!r} already; choose another name"
             raise InputError(msg)
 
-    def _with(self, change: object) -> EditedLevels:
+    def _with(self, change: object) -> _EditedLevels:
         assert callable(change)
         paths = [change(path) for path in self.paths]
         first: dict[tuple[str, ...], int] = {}
@@ -178,25 +178,25 @@ class EditedLevels:
         ranked = sorted(
             paths, key=lambda path: [first[path[level:]] for level in reversed(range(len(path)))]
         )
-        return EditedLevels(tuple(ranked), self.rows)
+        return _EditedLevels(tuple(ranked), self.rows)
 
-    def _below(self, paths: Sequence[tuple[str, ...]], level: int) -> Iterator[LevelGroup]:
+    def _below(self, paths: Sequence[tuple[str, ...]], level: int) -> Iterator[_LevelGroup]:
         for name in dict.fromkeys(path[level] for path in paths):
             inside = [path for path in paths if path[level] == name]
             rows = sum(self.rows.get(path[0], 0) for path in inside)
             groups = tuple(self._below(inside, level - 1)) if level else ()
-            yield LevelGroup(level, name, rows, groups)
+            yield _LevelGroup(level, name, rows, groups)
 
 
-def levels_of_values(rows: Mapping[str, int]) -> EditedLevels:
+def _levels_of_values(rows: Mapping[str, int]) -> _EditedLevels:
     """A hierarchy of values and everything, in the order given; raises ``InputError`` for none."""
     if not rows:
         msg = "the column has no values that can be grouped"
         raise InputError(msg)
-    return EditedLevels(tuple((value, EVERYTHING) for value in rows), dict(rows))
+    return _EditedLevels(tuple((value, EVERYTHING) for value in rows), dict(rows))
 
 
-def levels_of_paths(paths: Sequence[Sequence[str]], rows: Mapping[str, int]) -> EditedLevels:
+def _levels_of_paths(paths: Sequence[Sequence[str]], rows: Mapping[str, int]) -> _EditedLevels:
     """The hierarchy of a file's lines; values of the table that it lacks stand alone in it."""
     found = [tuple(path) for path in paths]
     if any(path[-1] != EVERYTHING for path in found):
@@ -204,7 +204,7 @@ def levels_of_paths(paths: Sequence[Sequence[str]], rows: Mapping[str, int]) -> 
     there = {path[0] for path in found}
     lacking = [value for value in rows if value not in there]
     found += [(value,) * (len(found[0]) - 1) + (EVERYTHING,) for value in lacking]
-    return EditedLevels(tuple(found), dict(rows))
+    return _EditedLevels(tuple(found), dict(rows))
 
 
 def _name(called: str) -> str:
@@ -278,7 +278,7 @@ def _edit(project: Project, line: ColumnLine, said: Mapping[str, Sequence[str]])
         return
     values = values_of(project, line.name)
     if deed == "begin":
-        levels = levels_of_values(values)
+        levels = _levels_of_values(values)
     else:
         standing = _levels(project, line, values)
         if standing is None:
@@ -322,7 +322,7 @@ def _steps(deed: str, said: Mapping[str, Sequence[str]]) -> tuple[str, Any]:
     return (deed, {"widths": numbers}) if deed == "intervals" else (deed, numbers)
 
 
-def _edited(levels: EditedLevels, deed: str, said: Mapping[str, Sequence[str]]) -> EditedLevels:
+def _edited(levels: _EditedLevels, deed: str, said: Mapping[str, Sequence[str]]) -> _EditedLevels:
     """The hierarchy after one edit; groups are named "LEVEL:NAME"."""
     chosen = [group.partition(":") for group in said.get("group", ())]
     if deed == "widen":
@@ -335,7 +335,7 @@ def _edited(levels: EditedLevels, deed: str, said: Mapping[str, Sequence[str]]) 
         raise InputError(msg)
     level, names = _number(chosen[0][0]), [name for _, _, name in chosen]
     called, first = _one(said, "called"), names[0]
-    edits: dict[str, Callable[[], EditedLevels]] = {
+    edits: dict[str, Callable[[], _EditedLevels]] = {
         "merge": lambda: levels.merged(level, names, called),
         "split": lambda: levels.split(level, first),
         "rename": lambda: levels.renamed(level, first, called),
@@ -349,7 +349,7 @@ def _edited(levels: EditedLevels, deed: str, said: Mapping[str, Sequence[str]]) 
     return edits[deed]()
 
 
-def _levels(project: Project, line: ColumnLine, values: Mapping[str, int]) -> EditedLevels | None:
+def _levels(project: Project, line: ColumnLine, values: Mapping[str, int]) -> _EditedLevels | None:
     """The groups of a column that the plan names in a file; None where it names none."""
     found = file_named(project.plan_text, line.name)
     if found is None:
@@ -363,7 +363,7 @@ def _levels(project: Project, line: ColumnLine, values: Mapping[str, int]) -> Ed
     longest = max(len(line.fields) for line in lines)
     # A branch that ends early stands for itself up to everything.
     paths = [(*one.fields, *[one.fields[-1]] * (longest - len(one.fields))) for one in lines]
-    return levels_of_paths(paths, values)
+    return _levels_of_paths(paths, values)
 
 
 def _page(project: Project, index: int, refusal: str | None) -> dict[str, Any]:
