@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from share_tests.chain.fake_chain import CONTRACT, FakeChain, FakeSigner
 from voile_share.chain import ChainError, TransactionTerms
-from voile_share.chain.delivery import Delivered, Delivery, Look, Outgoing
+from voile_share.chain.delivery import Delivery, Look, Outgoing, _Delivered
 
 
 def looking(chain: FakeChain, wanted: Sequence[Outgoing]) -> Callable[[], Look]:
@@ -18,7 +18,7 @@ def looking(chain: FakeChain, wanted: Sequence[Outgoing]) -> Callable[[], Look]:
     return lambda: Look.at(wanted, chain.done())
 
 
-def deliver(by: Delivery, chain: FakeChain, wanted: Sequence[Outgoing]) -> Delivered:
+def deliver(by: Delivery, chain: FakeChain, wanted: Sequence[Outgoing]) -> _Delivered:
     """All of it."""
     return by.deliver(looking(chain, wanted), [one.key for one in wanted])
 

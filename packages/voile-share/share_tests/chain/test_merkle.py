@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_share.chain.anchor_log import Inclusion, leaf_of, path_of, root_of, verify_inclusion
+from voile_share.chain.anchor_log import Inclusion, _path_of, leaf_of, root_of, verify_inclusion
 
 RECORDS = [b"record %d" % number for number in range(70)]
 sizes = st.integers(1, len(RECORDS))
@@ -28,7 +28,7 @@ def by_the_book(leaves: Sequence[bytes]) -> bytes:
 def included(index: int, size: int) -> tuple[Inclusion, bytes]:
     """The proof of a record among so many, and their root."""
     leaves = [leaf_of(record) for record in RECORDS[:size]]
-    return Inclusion(7, index, size, path_of(leaves, index)), root_of(leaves)
+    return Inclusion(7, index, size, _path_of(leaves, index)), root_of(leaves)
 
 
 def test_roots_are_those_of_the_standard() -> None:

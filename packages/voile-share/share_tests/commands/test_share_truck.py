@@ -18,7 +18,7 @@ from share_tests.ingest.messages import as_nmea
 from share_tests.scene import Scene
 from share_tests.service.server import serving
 from voile_share import protocol
-from voile_share.commands.truck import Lines
+from voile_share.commands.truck import _Lines
 from voile_share.ingest import Fix
 from voile_share.ingest.nmea import checksum
 from voile_share.parties import Parties, PlatformClient
@@ -277,7 +277,7 @@ def test_a_budget_that_is_spent_is_told_once(folder, away):
 def test_lines_are_read_however_they_come():
     """Pieces are put together, the last line needs no end, and no line is held that is too long."""
     reading, writing = os.pipe()
-    lines, read = Lines(reading), []
+    lines, read = _Lines(reading), []
     try:
         assert lines.some(0) == []
         for piece in (b"on", b"e\ntwo\nth", b"ree\n", b"x" * 60_000, b"y" * 60_000 + b"\nlast"):

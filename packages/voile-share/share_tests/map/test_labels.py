@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_share.map import MapLabel, Streets, compact_map
-from voile_share.map.document import labels_of
+from voile_share.map.document import _labels_of
 
 METRE = 1 / 111_320
 """Of latitude, in degrees."""
@@ -39,7 +39,7 @@ def test_a_name_stands_along_a_nearly_straight_piece_of_its_street(
     line = walked(seed, steps, bend)
     ends = np.stack((np.arange(steps - 1), np.arange(1, steps)), axis=1)
     zeros = np.zeros(steps - 1, dtype=np.int64)
-    names, labels = labels_of(line, ends, zeros + 3, zeros, ("Long Lane",))
+    names, labels = _labels_of(line, ends, zeros + 3, zeros, ("Long Lane",))
     assert names == (["Long Lane"] if labels else [])
     assert len(labels) <= max(1, round(50 * steps / 700))
     for rank, name, start, end in labels:
@@ -56,7 +56,9 @@ def test_streets_that_cross_keep_their_names_and_the_better_rank() -> None:
     plane = np.array([[-300.0, 0], [0, 0], [300, 0], [0, -300], [0, 300], [600, 0]])
     ends = np.array([[0, 1], [1, 2], [1, 3], [1, 4], [2, 5]])
     rank = np.array([4, 1, 2, 2, 0])
-    names, labels = labels_of(plane, ends, rank, np.array([1, 1, 0, 0, -1]), ("North", "East", "?"))
+    names, labels = _labels_of(
+        plane, ends, rank, np.array([1, 1, 0, 0, -1]), ("North", "East", "?")
+    )
     assert names == ["North", "East"]
     assert [label[:2] for label in labels] == [(1, 1), (2, 0)]
     for _, name, start, end in labels:

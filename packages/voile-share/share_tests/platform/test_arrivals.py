@@ -15,10 +15,10 @@ from voile_share.platform import AccessError, Vault
 from voile_share.platform.arrivals import (
     Learning,
     Trail,
+    _with_drive,
     drive_document,
     past_of,
     shown_at,
-    with_drive,
 )
 from voile_share.platform.core import PlatformCore
 from voile_share.platform.settings import Settings
@@ -296,7 +296,7 @@ def test_what_is_kept_is_bounded_by_tours():
                 for each in range(99, -1, -1)
             ]
             drive = drive_document(shown, DAY * day + at * 600.0, b"T")
-            drives = with_drive(drives, drive)
+            drives = _with_drive(drives, drive)
     tours = {one.tour for one in past_of(drives, 999 * DAY)}
     assert (len(tours), len(drives)) == (120, 120 * 20)
     assert all(len(one["shown"]) <= 12 for one in drives)
@@ -305,7 +305,7 @@ def test_what_is_kept_is_bounded_by_tours():
     assert first[0] == 0
     assert max(after - before for before, after in pairwise(first)) <= 4 * 600
     late = drive_document([SharedPosition(DAY * 470.0, 900.0)], DAY * 470.0 + 60, b"T")
-    assert with_drive(drives, late)[0]["arrived"] >= DAY * 104
+    assert _with_drive(drives, late)[0]["arrived"] >= DAY * 104
 
 
 def test_a_day_of_a_large_fleet_is_not_all_that_is_kept():
@@ -318,7 +318,7 @@ def test_a_day_of_a_large_fleet_is_not_all_that_is_kept():
                 document = drive_document(
                     [SharedPosition(arrived - 60.0, 900.0)], arrived, b"%d" % van
                 )
-                drives = with_drive(drives, document)
+                drives = _with_drive(drives, document)
     past = past_of(drives, 9 * DAY)
     tours = [one.tour for one in past]
     assert len(set(tours)) == 36

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_share.platform import BusyError
-from voile_share.platform.publishing import FairQueue
+from voile_share.platform.publishing import _FairQueue
 
 
 class Turned:
@@ -18,8 +18,8 @@ class Turned:
         return self.now
 
 
-def queue(most: int = 1_000) -> FairQueue[str]:
-    return FairQueue(patience=0.25, most=most, clock=Turned())
+def queue(most: int = 1_000) -> _FairQueue[str]:
+    return _FairQueue(patience=0.25, most=most, clock=Turned())
 
 
 def test_one_piece_of_each_company_is_taken_in_turn():
@@ -73,7 +73,7 @@ def test_a_full_queue_of_one_company_refuses_no_other():
 def test_what_would_wait_too_long_is_refused_at_once():
     """A queue whose head has waited for the patience takes no more; another company's does."""
     clock = Turned()
-    waiting: FairQueue[str] = FairQueue(patience=0.25, most=1_000, clock=clock)
+    waiting: _FairQueue[str] = _FairQueue(patience=0.25, most=1_000, clock=clock)
     waiting.put("loud", "first")
     clock.now += 0.3
     with pytest.raises(BusyError):

@@ -12,10 +12,10 @@ import pytest
 from share_tests.scene import DAY, NOON, Parties, Scene
 from voile_base.randomness import Key
 from voile_geo.geodesy import displaced, metres_between
-from voile_geo.planar.field import field_at
+from voile_geo.planar.field import _field_at
 from voile_share import protocol
 from voile_share.platform import Settings, SlotOutcome
-from voile_share.platform.trucks import FleetKeys, fleet_context
+from voile_share.platform.trucks import _FleetKeys, fleet_context
 from voile_share.platform.writing import stream_context
 from voile_share.store import Company
 
@@ -51,7 +51,7 @@ def taken_off(state: dict, fleet: Key, place) -> tuple[float, float]:
     law = (150.0, settings.stays, settings.lengths[0], settings.period_days, settings.tau)
     words = [f"{float(number)!r}" for number in (*law, settings.shared)]
     own, common = (
-        field_at(
+        _field_at(
             np.array([place[0]]), np.array([place[1]]), 700.0, key.within("level", "0", *words)
         )
         for key in (Key(bytes.fromhex(state["field"]["key"])), fleet)
@@ -147,10 +147,10 @@ def test_of_processes_that_draw_at_once_the_first_key_counts(scene):
     """Each has that of the store; nobody has one that others do not have."""
     company = scene.company()
     core = scene.platform._trucks._core
-    several = [FleetKeys(core) for _ in range(8)]
+    several = [_FleetKeys(core) for _ in range(8)]
     barrier, found = threading.Barrier(len(several)), []
 
-    def draw(keys: FleetKeys) -> None:
+    def draw(keys: _FleetKeys) -> None:
         barrier.wait()
         found.append(keys.of(company.company, NOON).secret)
 

@@ -13,7 +13,7 @@ from scipy import stats
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import displaced, metres_between
 from voile_geo.planar.costs import gaussian_epsilon, squared_mu
-from voile_geo.planar.field import DAY, Trips, field_key
+from voile_geo.planar.field import DAY, Trips, _field_key
 from voile_geo.planar.live_field import LiveField
 from voile_geo.planar.noise import GaussianField, perturb
 from voile_geo.planar.zones import Zones
@@ -60,7 +60,7 @@ def test_a_stream_shows_what_a_table_does():
     table = perturb(noise, trips, key(), key("fields"))
     law = key("fields").within("law", *(f"{number!r}" for number in (0.005, *numbers)))
     period = int(NOON // (28 * DAY))
-    fields = field_key(law, 9, period), field_key(law.within("fleet"), 3, period)
+    fields = _field_key(law, 9, period), _field_key(law.within("fleet"), 3, period)
     live = LiveField(noise, 5)
     for i, place in enumerate(zip(latitude, longitude, strict=True)):
         live = LiveField(noise, 5, state=json.loads(json.dumps(live.state)))

@@ -21,13 +21,13 @@ from voile_share.protocol import (
     Submission,
     TruckCard,
 )
-from voile_share.protocol.establishment import Challenge, Completion, Response
+from voile_share.protocol.establishment import _Challenge, _Completion, _Response
 from voile_share.protocol.suite import POSITION_BYTES, Position
 
 DECODERS = {
-    "challenge": Challenge,
-    "response": Response,
-    "completion": Completion,
+    "challenge": _Challenge,
+    "response": _Response,
+    "completion": _Completion,
     "submission": Submission,
     "sealed": SealedSubmission,
     "report": Report,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from share_tests.service.server import LAVISH, serving
-from voile_share.service.connections import Connections, within_files
+from voile_share.service.connections import _Connections, within_files
 from voile_share.service.options import Options
 from voile_testing.processes import PATIENCE, wait_until
 
@@ -34,7 +34,7 @@ class Kept:
 
 def test_silent_connections_of_one_address_go_first():
     """At the limit the longest idle connection goes, of the address that holds most of them."""
-    places = Connections(100)
+    places = _Connections(100)
     quiet = [Kept("192.0.2.1") for _ in range(3)]
     silent = [Kept("198.51.100.7") for _ in range(1_100)]
     for one in quiet:
@@ -49,7 +49,7 @@ def test_silent_connections_of_one_address_go_first():
 
 def test_a_connection_that_is_used_is_not_the_next_to_go():
     """Of one address the one goes by which nothing has come for longest."""
-    places = Connections(2)
+    places = _Connections(2)
     first, second, third = (Kept("192.0.2.1") for _ in range(3))
     places.open(first.host, first)
     places.open(second.host, second)
@@ -60,7 +60,7 @@ def test_a_connection_that_is_used_is_not_the_next_to_go():
 
 def test_answers_are_not_cut_off_for_new_connections():
     """Where a request is answered on each, a new connection is refused, and then let in."""
-    places = Connections(2)
+    places = _Connections(2)
     busy = [Kept("192.0.2.1", busy=True) for _ in range(2)]
     for one in busy:
         assert places.open(one.host, one)
@@ -74,7 +74,7 @@ def test_answers_are_not_cut_off_for_new_connections():
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.booleans()), max_size=60))
 def test_never_more_are_open_than_may_be(comes):
     """Whoever comes, uses and goes: those that are open and were not let go are few enough."""
-    places, inside = Connections(5), []
+    places, inside = _Connections(5), []
     for host, busy, leaves in comes:
         if leaves and inside:
             gone = inside.pop(0)

@@ -23,7 +23,7 @@ from voile_base.errors import InputError, PlanError
 from voile_share import protocol
 from voile_share.arrival import ArrivalTable, Past
 from voile_share.protocol.wire import from_base64url, to_base64url
-from voile_share.service.hooks import UnreachedError, check_target, post
+from voile_share.service.hooks import _check_target, _UnreachedError, post
 from voile_share.service.options import HookOptions, Options
 from voile_testing.processes import wait_until
 
@@ -277,7 +277,7 @@ PRIVATE = (
 def test_what_stands_behind_the_service_is_not_called(target):
     """Private networks by any spelling, other schemes, users and fragments are refused."""
     with pytest.raises(InputError):
-        check_target("web", target, HookOptions())
+        _check_target("web", target, HookOptions())
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f.1", "nowhere.invalid"])
@@ -285,7 +285,7 @@ def test_a_name_that_leads_to_a_private_network_is_not_called(host, receiver):
     """What a name stands for counts, when it is called, whatever was said before."""
     import asyncio  # noqa: PLC0415
 
-    with pytest.raises(UnreachedError, match=r"private|not known"):
+    with pytest.raises(_UnreachedError, match=r"private|not known"):
         asyncio.run(
             post(f"http://{host}:{receiver.port}/", "secret", "id", b"{}", 0, HookOptions())
         )
@@ -296,7 +296,7 @@ def test_an_address_that_cannot_be_called_keeps_nobody_else_from_being_told(
     tmp_path, receiver, monkeypatch
 ):
     """A hook kept by an earlier Voile may be of an unfit address: its company alone waits."""
-    monkeypatch.setattr("voile_share.service.hooks.check_target", lambda *_: None)
+    monkeypatch.setattr("voile_share.service.hooks._check_target", lambda *_: None)
     with serving(tmp_path, hooks=OPEN) as service, service.client() as http:
         for address in ("https://127.0.0.1/\x01", "http://[", receiver.address):
             company = service.company(http, address[-5:].replace("\x01", ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from voile_base.errors import InputError
-from voile_share.service.hooks import check_target, is_public
+from voile_share.service.hooks import _check_target, _is_public
 from voile_share.service.options import HookOptions
 
 PUBLIC = (
@@ -32,19 +32,19 @@ OTHERS = (
 @pytest.mark.parametrize("address", PUBLIC)
 def test_addresses_of_the_public_network_are_public(address):
     """Of IPv4 and IPv6, and those of IPv4 by a well-known prefix."""
-    assert is_public(address)
+    assert _is_public(address)
 
 
 @pytest.mark.parametrize("address", OTHERS)
 def test_all_others_are_not(address):
     """Private, special, multicast and translated ones, with a zone, and what is no address."""
-    assert not is_public(address)
+    assert not _is_public(address)
 
 
 @pytest.mark.parametrize("address", [one for one in OTHERS if ":" in one and "[" not in one])
 def test_no_hook_is_taken_with_one_of_them(address):
     """Already when it is named, before anything is looked up; unless the operator allows it."""
     with pytest.raises(InputError):
-        check_target("web", f"https://[{address}]/told", HookOptions())
+        _check_target("web", f"https://[{address}]/told", HookOptions())
     if "%" not in address:
-        check_target("web", f"https://[{address}]/told", HookOptions(private_networks=True))
+        _check_target("web", f"https://[{address}]/told", HookOptions(private_networks=True))

@@ -159,7 +159,7 @@ class Files:
 class Schemas:
     """Stores in PostgreSQL, each in a schema of its own, which is made again for each kill."""
 
-    connection = postgres.PostgresConnection
+    connection = postgres._PostgresConnection
 
     def __init__(self, url: str) -> None:
         import psycopg  # noqa: PLC0415 - an extra

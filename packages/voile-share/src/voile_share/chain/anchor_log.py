@@ -60,7 +60,7 @@ from voile_share.chain.interface import (
 from voile_share.store.log import ChainedEntry
 from voile_share.store.protocols import Appended, Entry, ReportLog
 
-__all__ = ["AnchorLog", "Inclusion", "leaf_of", "path_of", "root_of", "verify_inclusion"]
+__all__ = ["AnchorLog", "Inclusion", "leaf_of", "root_of", "verify_inclusion"]
 
 
 _HASH_BYTES = 32
@@ -80,7 +80,7 @@ def root_of(leaves: Sequence[bytes]) -> bytes:
     return level[0]
 
 
-def path_of(leaves: Sequence[bytes], index: int) -> tuple[bytes, ...]:
+def _path_of(leaves: Sequence[bytes], index: int) -> tuple[bytes, ...]:
     """What stands beside a leaf on its way to the root, from below."""
     level, path = list(leaves), []
     while len(level) > 1:
@@ -435,7 +435,7 @@ class _Anchors(ChainJournal):
         row, number, place = found[0]
         rows = self.rows("SELECT leaf FROM leaves WHERE root = ? ORDER BY place", row)
         leaves = [bytes(leaf) for (leaf,) in rows]
-        return Inclusion(number, place, len(leaves), path_of(leaves, place))
+        return Inclusion(number, place, len(leaves), _path_of(leaves, place))
 
     def _root_of(self, leaf: _Leaf) -> bytes | None:
         found = self.rows(

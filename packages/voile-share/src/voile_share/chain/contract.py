@@ -17,7 +17,7 @@ from typing import Any
 from voile_base.errors import InputError
 from voile_share.chain.interface import Chain, Event, address_of, needed
 
-__all__ = ["Anchored", "Contract", "Deployment", "Registration", "Sent", "compiled"]
+__all__ = ["Anchored", "Contract", "Deployment", "Registration", "Sent"]
 
 _NOBODY = bytes(20)
 _PUBLISHED = "Published(bytes16,uint32,bytes)"
@@ -82,7 +82,7 @@ class Anchored:
 
 
 @cache
-def compiled() -> dict[str, Any]:
+def _compiled() -> dict[str, Any]:
     """``reports.json``: ``compiler``, ``flags``, ``abi``, ``bytecode`` (``0x`` and hexadecimal)."""
     text = files(__package__).joinpath("reports.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
@@ -100,7 +100,7 @@ class Contract:
     @staticmethod
     def creation() -> bytes:
         """Data of the transaction that makes the contract."""
-        return bytes.fromhex(compiled()["bytecode"].removeprefix("0x"))
+        return bytes.fromhex(_compiled()["bytecode"].removeprefix("0x"))
 
     @staticmethod
     def publish(message: bytes) -> bytes:

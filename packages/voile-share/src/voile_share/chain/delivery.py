@@ -34,7 +34,7 @@ from voile_share.chain.interface import (
     transaction,
 )
 
-__all__ = ["Delivered", "Delivery", "Look", "Outgoing"]
+__all__ = ["Delivery", "Look", "Outgoing"]
 
 _FIRST_PAUSE = 0.01
 _PAUSES = 10
@@ -81,7 +81,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Delivered:
+class _Delivered:
     """What became of what was to be sent."""
 
     refused: Mapping[bytes, str]
@@ -112,7 +112,7 @@ class Delivery:
         gas = self._chain.estimate(address_of(account), self._to, data)
         return Outgoing(key, account, data, gas + gas // 4)
 
-    def deliver(self, look: Callable[[], Look], awaited: Collection[bytes]) -> Delivered:
+    def deliver(self, look: Callable[[], Look], awaited: Collection[bytes]) -> _Delivered:
         """Send what is not on the chain, and wait for those of some keys.
 
         ``look`` looks at the chain, whenever there may be something new.  Raises ``ChainError``
@@ -128,7 +128,7 @@ class Delivery:
                 if head != seen or self._clock() - looked > _PAUSES * self._terms.poll:
                     seen, looked = head, self._clock()
                     if run.step(look, awaited):
-                        return Delivered(run.refused, frozenset(run.unfunded))
+                        return _Delivered(run.refused, frozenset(run.unfunded))
                     continue
             except ChainError as error:
                 run.trouble = str(error)

@@ -45,7 +45,7 @@ else:
     share_truck = on_demand("voile_share.truck")
     truck_own = on_demand("voile_share.truck.own")
 
-__all__ = ["Lines", "truck_command"]
+__all__ = ["truck_command"]
 
 _TOKEN = "VOILE_TRUCK_TOKEN"  # noqa: S105 - the name of a variable
 _SETTINGS = "truck.toml"
@@ -198,7 +198,7 @@ def run_command(folder: Path, platform: str, every: float) -> None:
 
 def _run(truck: OwnTruck, forwarding: Forwarding, every: float) -> None:
     """Until the input ends and all reports are with the platform."""
-    talk, heard, lines = _Talk(truck, forwarding, every), _Heard(truck), Lines(sys.stdin.fileno())
+    talk, heard, lines = _Talk(truck, forwarding, every), _Heard(truck), _Lines(sys.stdin.fileno())
     talk.begin()
     while not lines.ended:
         for line in lines.some(talk.rest):
@@ -339,7 +339,7 @@ def _key(text: str) -> bytes:
         raise InputError(msg) from None
 
 
-class Lines:
+class _Lines:
     """The lines of a descriptor; of what is too long to be one, only the beginning."""
 
     def __init__(self, descriptor: int) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 else:
     service = on_demand("voile_share.service")
 
-__all__ = ["Demonstration", "OpenedPage", "Pace", "Spent"]
+__all__ = ["Demonstration", "Pace", "Spent"]
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
@@ -73,7 +73,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class OpenedPage:
+class _OpenedPage:
     """What one party opens."""
 
     truck: str
@@ -147,7 +147,7 @@ class Demonstration:
         self._end = Event()
         self._stack = ExitStack()
         self._threads: list[Thread] = []
-        self.addresses: list[OpenedPage] = []
+        self.addresses: list[_OpenedPage] = []
         """What the parties open; two for each truck."""
         self.troubles: list[str] = []
         """Why trucks stopped on their way."""
@@ -258,7 +258,7 @@ class Demonstration:
             # Two days, for a demonstration that lasts over midnight (UTC).
             opened = PlatformClient(company, made["link"])
             link = parties.submit(opened, parcel, today, days=2, card=card)
-            self.addresses.append(OpenedPage(name, party, made["address"] + link.fragment()))
+            self.addresses.append(_OpenedPage(name, party, made["address"] + link.fragment()))
 
     def _drive(self, truck: _Truck, drive: Drive) -> None:
         """A report in every half of a slot, until the parcel is delivered and some more."""

@@ -40,7 +40,7 @@ from voile_share.ingest.fixes import (
     text_of,
 )
 
-__all__ = ["decode_osmand", "is_osmand", "read_fields"]
+__all__ = ["decode_osmand", "is_osmand"]
 
 _POSITION = frozenset({"lat", "lon", "location"})
 _DEVICE = frozenset({"id", "deviceid"})
@@ -55,7 +55,7 @@ def decode_osmand(query: str, body: bytes, arrival: Arrival) -> Decoded:
 
     Raises ``IngestError``.
     """
-    fields = read_fields(query, body, arrival.rules)
+    fields = _read_fields(query, body, arrival.rules)
     return decoded(Format.OSMAND, [fields], lambda one: _fix(one, arrival), arrival)
 
 
@@ -65,7 +65,7 @@ def is_osmand(query: str, rules: Rules) -> bool:
     return any(name in _TELLING for name, _ in read_form(query, rules))
 
 
-def read_fields(query: str, body: bytes, rules: Rules) -> MessageFields:
+def _read_fields(query: str, body: bytes, rules: Rules) -> MessageFields:
     """The fields of this protocol in a query and a form; each stands there once."""
     check_size(query, rules)
     check_size(body, rules)

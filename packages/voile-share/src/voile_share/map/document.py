@@ -78,7 +78,6 @@ __all__ = [
     "Streets",
     "compact_map",
     "joined",
-    "labels_of",
     "rank_of",
     "read_map",
 ]
@@ -194,7 +193,7 @@ class MapLabel:
     longitude: float
 
 
-def labels_of(
+def _labels_of(
     plane: Floats, ends: Integers, rank: Integers, name: Integers, names: Sequence[str]
 ) -> tuple[list[str], list[tuple[int, int, Floats, Floats]]]:
     """The names that are written, and for each label its rank, its name, and from where to where.
@@ -355,7 +354,7 @@ def _labels(
         return {}
     scale = math.cosh(float(np.median(plane[:, 1])) / _EARTH)
     about = streets.rank[edges], streets.name_of[edges], streets.names
-    names, labels = labels_of(plane / scale, ends, *about)
+    names, labels = _labels_of(plane / scale, ends, *about)
     if not labels:
         return {}
     pieces = np.array([label[2:] for label in labels]).reshape(-1, 2) * scale

@@ -61,7 +61,6 @@ __all__ = [
     "past_of",
     "shown_at",
     "since",
-    "with_drive",
 ]
 
 
@@ -118,7 +117,7 @@ def _has_ended(drives: Drives, after: float, until: float) -> bool:
     return any(after < end <= until for end in ends)
 
 
-def with_drive(drives: Drives, drive: dict[str, Any]) -> Drives:
+def _with_drive(drives: Drives, drive: dict[str, Any]) -> Drives:
     """With one more, within what is kept; the same where it is not."""
     arrived, tours = drive["arrived"], _tours(since(drives, drive["arrived"] - _OLDEST_SECONDS))
     mine = [tour for tour in tours if _is_of(tour, drive)]
@@ -276,7 +275,7 @@ class Learning:
             return
 
         def change(held: dict[str, Any]) -> dict[str, Any]:
-            drives = with_drive(held["drives"], drive)
+            drives = _with_drive(held["drives"], drive)
             if drives is held["drives"]:
                 return held
             return _fitted({**held, "drives": drives}, arrived)

@@ -65,7 +65,7 @@ from voile_share.platform.writing import Draft, SlotOutcome, Writer, Written
 from voile_share.protocol import Position, Reason, RejectedError, Report, TruckCard
 from voile_share.store import Appended, Entry, StoreError, Truck
 
-__all__ = ["FairQueue", "Publishing"]
+__all__ = ["Publishing"]
 
 
 T = TypeVar("T")
@@ -133,7 +133,7 @@ _MOST_WAITING = 2_000
 _PATIENCE_SECONDS = 0.5
 
 
-class FairQueue(Generic[T]):
+class _FairQueue(Generic[T]):
     """Threads may share it; ``T`` is a piece of work."""
 
     def __init__(
@@ -279,8 +279,8 @@ class Publishing(Submitting):
         self._writers = Writers(Writer(core.vault, core.settings), writing_lines)
         self._committer = Committer(core.log, committed, _COMMITS_APART * gather)
         self._owed = _Owed()
-        self._queue: FairQueue[_Piece] = FairQueue(weigh=_weight)
-        self._files: FairQueue[Message] = FairQueue(math.inf, _MOST_FILES)
+        self._queue: _FairQueue[_Piece] = _FairQueue(weigh=_weight)
+        self._files: _FairQueue[Message] = _FairQueue(math.inf, _MOST_FILES)
         self._threads = [
             Thread(target=self._run, args=(queue, *rest), name=name, daemon=True)
             for name, queue, *rest in (
@@ -390,7 +390,7 @@ class Publishing(Submitting):
 
     def _run(
         self,
-        queue: FairQueue[_Any],
+        queue: _FairQueue[_Any],
         work: Callable[[Sequence[_Any]], None],
         most: int,
         gather: float,

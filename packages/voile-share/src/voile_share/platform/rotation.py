@@ -28,7 +28,7 @@ from voile_share.platform.vault import Vault, read_keys, replace_keys
 from voile_share.platform.writing import stream_context
 from voile_share.store import SealedColumn
 
-__all__ = ["SEALED", "Sealed", "begin", "factor_context", "finish", "hook_context", "reseal"]
+__all__ = ["SEALED", "begin", "factor_context", "finish", "hook_context", "reseal"]
 
 T = TypeVar("T")
 Key = Sequence[object]
@@ -47,7 +47,7 @@ def hook_context(hook: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class Sealed:
+class _Sealed:
     """A column whose values the vault has sealed."""
 
     column: SealedColumn
@@ -55,21 +55,21 @@ class Sealed:
     """Of the keys of a row."""
 
 
-SEALED: tuple[Sealed, ...] = (
-    Sealed(SealedColumn("trucks", ("truck",), "secrets"), secrets_context),
-    Sealed(SealedColumn("parcels", ("truck", "parcel"), "destination"), destination_context),
-    Sealed(SealedColumn("states", ("truck",), "state"), stream_context),
-    Sealed(SealedColumn("users", ("name",), "factor"), factor_context),
-    Sealed(SealedColumn("hooks", ("hook",), "target"), hook_context),
-    Sealed(SealedColumn("hooks", ("hook",), "secret"), hook_context),
-    Sealed(SealedColumn("links", ("hash",), "label"), label_context),
-    Sealed(SealedColumn("arrivals", ("company",), "secret"), past_context),
-    Sealed(SealedColumn("fleet_keys", ("company", "ends"), "sealed"), fleet_context),
+SEALED: tuple[_Sealed, ...] = (
+    _Sealed(SealedColumn("trucks", ("truck",), "secrets"), secrets_context),
+    _Sealed(SealedColumn("parcels", ("truck", "parcel"), "destination"), destination_context),
+    _Sealed(SealedColumn("states", ("truck",), "state"), stream_context),
+    _Sealed(SealedColumn("users", ("name",), "factor"), factor_context),
+    _Sealed(SealedColumn("hooks", ("hook",), "target"), hook_context),
+    _Sealed(SealedColumn("hooks", ("hook",), "secret"), hook_context),
+    _Sealed(SealedColumn("links", ("hash",), "label"), label_context),
+    _Sealed(SealedColumn("arrivals", ("company",), "secret"), past_context),
+    _Sealed(SealedColumn("fleet_keys", ("company", "ends"), "sealed"), fleet_context),
 )
 """All there are: who seals another column adds it here."""
 
 
-class Upkeep(Protocol):
+class _Upkeep(Protocol):
     """What of a store is needed."""
 
     def sealed(self, column: SealedColumn) -> Iterator[tuple[tuple[object, ...], bytes]]:
@@ -93,7 +93,7 @@ def begin(path: Path) -> bool:
     return True
 
 
-def reseal(store: Upkeep, vault: Vault) -> int:
+def reseal(store: _Upkeep, vault: Vault) -> int:
     """Seal anew what another key than the first one has sealed; how many values.
 
     Raises ``InputError`` where something opens by none.
@@ -101,7 +101,7 @@ def reseal(store: Upkeep, vault: Vault) -> int:
     return sum(_resealed(store, vault, one) for one in SEALED)
 
 
-def _resealed(store: Upkeep, vault: Vault, sealed: Sealed) -> int:
+def _resealed(store: _Upkeep, vault: Vault, sealed: _Sealed) -> int:
     def changed() -> Iterator[tuple[tuple[object, ...], bytes, bytes]]:
         for key, value in store.sealed(sealed.column):
             after = vault.resealed(sealed.context(*key), value)
@@ -111,7 +111,7 @@ def _resealed(store: Upkeep, vault: Vault, sealed: Sealed) -> int:
     return sum(store.replace_sealed(sealed.column, some) for some in _batches(changed()))
 
 
-def finish(store: Upkeep, vault: Vault, path: Path) -> int:
+def finish(store: _Upkeep, vault: Vault, path: Path) -> int:
     """Take the old key away; how many values were sealed anew before.
 
     Raises ``InputError`` where there is none, and where somebody goes on sealing by it.

@@ -55,7 +55,6 @@ from voile_share.store import Appended, Mail, Parcel, Truck
 __all__ = [
     "REMEDIES",
     "THROWN_AWAY",
-    "FleetKeys",
     "Held",
     "Storing",
     "Trouble",
@@ -71,7 +70,7 @@ def fleet_context(company: str, ends: float) -> bytes:
     return f"shared noise of {company} until {ends!r}".encode()
 
 
-class FleetKeys:
+class _FleetKeys:
     """The keys of all companies; threads may share it."""
 
     def __init__(self, core: PlatformCore) -> None:
@@ -156,7 +155,7 @@ class Trucks:
 
     def __init__(self, core: PlatformCore) -> None:
         self._core = core
-        self._fleets = FleetKeys(core)
+        self._fleets = _FleetKeys(core)
         self._held: dict[bytes, Held] = {}
 
     def of(self, truck: bytes) -> Held:
@@ -198,7 +197,7 @@ class Trucks:
 class Held:
     """What is in memory of one truck."""
 
-    def __init__(self, core: PlatformCore, fleets: FleetKeys) -> None:
+    def __init__(self, core: PlatformCore, fleets: _FleetKeys) -> None:
         self._core = core
         self._fleets = fleets
         self.lock = Lock()
@@ -251,7 +250,7 @@ class Held:
 class UnderWay:
     """A truck, its streams and its parcels.  Callers hold its lock."""
 
-    def __init__(self, core: PlatformCore, fleets: FleetKeys, truck: Truck) -> None:
+    def __init__(self, core: PlatformCore, fleets: _FleetKeys, truck: Truck) -> None:
         self._core, self._fleets = core, fleets
         self._truck, self._company = truck.truck, truck.company
         secrets = unsealed_secrets(core, truck)

@@ -40,13 +40,13 @@ from voile_geo.planar.noise import GaussianField, Live, LocationNoise
 from voile_share.positions.levels import Levels, PlaceKey, PrintedNoise
 from voile_share.protocol import Position, day_of
 
-__all__ = ["BudgetSpentError", "Moving", "PositionStream", "spent_on", "without_time"]
+__all__ = ["BudgetSpentError", "PositionStream", "spent_on", "without_time"]
 
 
 _Place = tuple[float, float]
 
 
-class Moving(Protocol):
+class _Moving(Protocol):
     """What a stream asks of a mechanism."""
 
     def rekey(self, key: Key) -> None:
@@ -80,7 +80,7 @@ class Moving(Protocol):
         """
 
 
-def _moving_of(levels: Levels, key: Key, held: Mapping[str, Any]) -> Moving:
+def _moving_of(levels: Levels, key: Key, held: Mapping[str, Any]) -> _Moving:
     """How positions are moved by a mechanism, going on from a state."""
     if levels.as_printed is not None:
         return _AsPrinted(levels.as_printed, key, held)
@@ -99,18 +99,18 @@ class _ByTime:
         ]
 
     def rekey(self, key: Key) -> None:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         for live in self._lives:
             live.rekey(key)
 
     @property
     def state(self) -> dict[str, Any]:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         return {"levels": [live.state for live in self._lives]}
 
     @property
     def kept(self) -> dict[str, Any]:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         return {}
 
     def _number(self, slot: int) -> int:
@@ -127,17 +127,17 @@ class _AsPrinted(_ByTime):
     def squared_mu(
         self, place: _Place, time: float, before: float | None, distance: float
     ) -> float:
-        """See ``Moving``; unbounded, for nothing is promised."""
+        """See ``_Moving``; unbounded, for nothing is promised."""
         return math.inf
 
     def epsilons(self, place: _Place) -> Sequence[float]:
-        """See ``Moving``; by the zone of the true position."""
+        """See ``_Moving``; by the zone of the true position."""
         return [live.epsilon(*place) for live in self._lives]
 
     def report(
         self, place: _Place, time: float, slot: int, fleet: Key | None = None
     ) -> Sequence[_Place]:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         number = self._number(slot)
         return [live.report(*place, time, number=number) for live in self._lives]
 
@@ -152,18 +152,18 @@ class _Anew(_ByTime):
     def squared_mu(
         self, place: _Place, time: float, before: float | None, distance: float
     ) -> float:
-        """See ``Moving``; for neighbours that differ anyhow."""
+        """See ``_Moving``; for neighbours that differ anyhow."""
         seconds = None if before is None else time - before
         return next_squared_mu(self._levels.epsilons[0], seconds, distance, self._levels.tau)
 
     def epsilons(self, place: _Place) -> Sequence[float]:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         return self._levels.epsilons
 
     def report(
         self, place: _Place, time: float, slot: int, fleet: Key | None = None
     ) -> Sequence[_Place]:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         number = self._number(slot)
         shown = []
         for live in self._lives:
@@ -197,23 +197,23 @@ class _PlaceNoise:
         ]
 
     def rekey(self, key: Key) -> None:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         self._fresh = key
 
     @property
     def state(self) -> dict[str, Any]:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         return {"levels": [live.state for live in self._lives], **self.kept}
 
     @property
     def kept(self) -> dict[str, Any]:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         return {} if self._place_key is None else self._place_key.written()
 
     def squared_mu(
         self, place: _Place, time: float, before: float | None, distance: float
     ) -> float:
-        """See ``Moving``; for paths that are moved as a whole.  A truck that stands costs nothing.
+        """See ``_Moving``; for paths that are moved as a whole.  A truck that stands costs nothing.
 
         By the fresh part alone: what stays has the same distribution after the move.
         """
@@ -227,13 +227,13 @@ class _PlaceNoise:
         )
 
     def epsilons(self, place: _Place) -> Sequence[float]:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         return self._levels.epsilons
 
     def report(
         self, place: _Place, time: float, slot: int, fleet: Key | None = None
     ) -> Sequence[_Place]:
-        """See ``Moving``."""
+        """See ``_Moving``."""
         days = self._levels.period_days
         if self._place_key is None or not self._place_key.serves(time, days):
             self._place_key = PlaceKey.draw(self._fresh, time, days)
@@ -306,7 +306,7 @@ class PositionStream:
         held: Mapping[str, Any] = json.loads(state) if state else {}
         self._levels = levels
         self._distance, self._delta, self._budget = distance, delta, budget
-        self._moving: Moving = _moving_of(levels, key, held)
+        self._moving: _Moving = _moving_of(levels, key, held)
         self._time: float | None = held.get("time")
         self._day: int = held.get("day", -1)
         self._spent: float = held.get("spent", 0.0)

@@ -19,7 +19,7 @@ E_K authenticates suite, step and both names with every message, so that none ca
 moved to another step, pair or suite.  ID_B travels as its SHA-256, which makes sizes fixed.
 
 Each machine is a value with one method for the one message it awaits, and gives its successor:
-``Receiver`` -> ``Established``; ``Sender`` -> ``AwaitingCompletion`` -> ``Established``.
+``Receiver`` -> ``Established``; ``Sender`` -> ``_AwaitingCompletion`` -> ``Established``.
 Use fresh randomness for each run: ``randomness.within("run", ...)`` with a name never used before.
 """
 
@@ -45,16 +45,7 @@ from voile_share.protocol.wire import (
     opened,
 )
 
-__all__ = [
-    "AwaitingCompletion",
-    "Challenge",
-    "Completion",
-    "Established",
-    "Pair",
-    "Receiver",
-    "Response",
-    "Sender",
-]
+__all__ = ["Established", "Pair", "Receiver", "Sender"]
 
 _NONCE, _MATERIAL, _NAME = 16, 32, 32
 _RESPONSE_BYTES = 2 * _NONCE + _NAME + _MATERIAL
@@ -100,7 +91,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Challenge:
+class _Challenge:
     """Message 1."""
 
     suite: Suite
@@ -136,7 +127,7 @@ class _Protected:
 
 
 @dataclass(frozen=True)
-class Response(_Protected):
+class _Response(_Protected):
     """Message 2."""
 
     def encode(self) -> bytes:
@@ -150,7 +141,7 @@ class Response(_Protected):
 
 
 @dataclass(frozen=True)
-class Completion(_Protected):
+class _Completion(_Protected):
     """Message 3."""
 
     def encode(self) -> bytes:
@@ -184,14 +175,14 @@ class Receiver:
     def begin(cls, pair: Pair, randomness: Randomness) -> Self:
         """Draw N_B."""
         nonce = drawn(randomness, _NONCE, "receiver's nonce")
-        return cls(pair, Challenge(pair.suite, nonce).encode(), randomness)
+        return cls(pair, _Challenge(pair.suite, nonce).encode(), randomness)
 
     def receive(self, message: bytes) -> Established:
         """Judge message 2, derive the keys and write message 3; raises ``RejectedError``."""
-        response = Response.decode(message)
+        response = _Response.decode(message)
         self.pair.check_suite(response.suite)
         plaintext = self.pair.unprotect(Kind.RESPONSE, response.box)
-        own = Challenge.decode(self.challenge).nonce
+        own = _Challenge.decode(self.challenge).nonce
         theirs, ours, name, material = _cut(plaintext, _NONCE, _NONCE, _NAME, _MATERIAL)
         _check_nonce(ours, own)
         if not hmac.compare_digest(name, _named(self.pair.receiver)):
@@ -201,7 +192,7 @@ class Receiver:
         mine = drawn(self.randomness, _MATERIAL, "receiver's material", run)
         box = self.pair.protect(Kind.COMPLETION, own + theirs + mine, self.randomness)
         keys = _keys(self.pair, theirs, own, material, mine)
-        return Established(keys, Completion(self.pair.suite, box).encode())
+        return Established(keys, _Completion(self.pair.suite, box).encode())
 
 
 @dataclass(frozen=True)
@@ -211,21 +202,21 @@ class Sender:
     pair: Pair
     randomness: Randomness = field(repr=False)
 
-    def receive(self, message: bytes) -> AwaitingCompletion:
+    def receive(self, message: bytes) -> _AwaitingCompletion:
         """Answer message 1 by message 2; raises ``RejectedError``."""
-        challenge = Challenge.decode(message)
+        challenge = _Challenge.decode(message)
         self.pair.check_suite(challenge.suite)
         run = challenge.nonce.hex()
         nonce = drawn(self.randomness, _NONCE, "sender's nonce", run)
         material = drawn(self.randomness, _MATERIAL, "sender's material", run)
         plaintext = nonce + challenge.nonce + _named(self.pair.receiver) + material
         box = self.pair.protect(Kind.RESPONSE, plaintext, self.randomness)
-        response = Response(self.pair.suite, box).encode()
-        return AwaitingCompletion(self.pair, response, nonce, challenge.nonce, material)
+        response = _Response(self.pair.suite, box).encode()
+        return _AwaitingCompletion(self.pair, response, nonce, challenge.nonce, material)
 
 
 @dataclass(frozen=True)
-class AwaitingCompletion:
+class _AwaitingCompletion:
     """Alice, who has sent her response."""
 
     pair: Pair
@@ -237,7 +228,7 @@ class AwaitingCompletion:
 
     def receive(self, message: bytes) -> Established:
         """Judge message 3 and derive the keys; raises ``RejectedError``."""
-        completion = Completion.decode(message)
+        completion = _Completion.decode(message)
         self.pair.check_suite(completion.suite)
         plaintext = self.pair.unprotect(Kind.COMPLETION, completion.box)
         theirs, ours, material = _cut(plaintext, _NONCE, _NONCE, _MATERIAL)

@@ -45,7 +45,7 @@ from voile_share.service.on_chain import KEY as CHAIN_KEY
 from voile_share.store import SQLiteStore, StoreError
 from voile_share.store.postgres import file_to_postgres, postgres_to_file
 
-__all__ = ["RECOVERY", "Backup", "new_recovery_key", "restore", "write_backup"]
+__all__ = ["RECOVERY", "new_recovery_key", "restore", "write_backup"]
 
 RECOVERY = "recovery.pub"
 _MANIFEST, _SEALED = "manifest.json", "sealed"
@@ -55,7 +55,7 @@ _MOST_SEALED = 1 << 20
 
 
 @dataclass(frozen=True)
-class Backup:
+class _Backup:
     """What a backup says of itself."""
 
     made: float
@@ -78,7 +78,7 @@ def new_recovery_key(folder: Path, path: Path) -> None:
     write_text(public, bytes(PrivateKey(secret).public_key).hex() + "\n", private=True)
 
 
-def write_backup(folder: Path, configuration: Configuration, path: Path) -> Backup:
+def write_backup(folder: Path, configuration: Configuration, path: Path) -> _Backup:
     """Write a backup to a new file, which its owner alone may read.
 
     Raises ``InputError`` where it cannot be made, and ``StoreError`` where the store or the disk
@@ -94,7 +94,7 @@ def write_backup(folder: Path, configuration: Configuration, path: Path) -> Back
         members = dict(_members(folder, configuration, scratch))
         (scratch / _SEALED).write_bytes(box.encrypt(_secrets(folder, configuration, keys)))
         members[_SEALED] = scratch / _SEALED
-        backup = Backup(made, VERSION, {name: _digest(one) for name, one in members.items()})
+        backup = _Backup(made, VERSION, {name: _digest(one) for name, one in members.items()})
         document = {"format": _FORMAT, "voile": VERSION, "made": made, "sha256": backup.digests}
         with tarfile.open(unfinished, "w") as archive:
             _add(archive, _MANIFEST, json.dumps(document, indent=1).encode())
@@ -103,7 +103,7 @@ def write_backup(folder: Path, configuration: Configuration, path: Path) -> Back
     return backup
 
 
-def restore(path: Path, folder: Path, key: Path, database: str | None = None) -> Backup:
+def restore(path: Path, folder: Path, key: Path, database: str | None = None) -> _Backup:
     """Make a folder of a backup, and fill ``database``, where the store was in PostgreSQL.
 
     ``database`` takes the place of the address in share.toml.  The caller looks whether it is
@@ -243,7 +243,7 @@ def _explained(path: Path) -> Iterator[None]:
         raise InputError(msg) from None
 
 
-def _manifest(path: Path, archive: tarfile.TarFile) -> Backup:
+def _manifest(path: Path, archive: tarfile.TarFile) -> _Backup:
     problem = f"{path}: this is no backup of a service"
     first = archive.next()
     if first is None or first.name != _MANIFEST or first.size > _MOST_MANIFEST:
@@ -259,7 +259,7 @@ def _manifest(path: Path, archive: tarfile.TarFile) -> Backup:
     if not known or not {STORE, _SEALED} <= digests.keys() <= allowed:
         msg = f"{path}: the backup is of a form that this Voile does not know; update Voile"
         raise InputError(msg)
-    return Backup(made, voile, digests)
+    return _Backup(made, voile, digests)
 
 
 def _take(path: Path, archive: tarfile.TarFile, name: str, digest: str, folder: Path) -> None:

@@ -81,7 +81,7 @@ async def add_truck(
     summary="Retire a truck",
     responses=documented(*_TRUCK),
 )
-async def retire_truck(request: Request, token: CompanyToken, truck: TruckPath) -> None:
+async def _retire_truck(request: Request, token: CompanyToken, truck: TruckPath) -> None:
     """Its links, its devices and its token are refused from now on; its records stay."""
     number = bytes.fromhex(truck)
     await as_company(request, token, lambda p, company: p.retire_truck(company, number))
@@ -147,7 +147,7 @@ async def devices(request: Request, token: CompanyToken, truck: TruckPath) -> mo
     summary="Revoke a tracker",
     responses=documented(*_TRUCK, "device-unknown"),
 )
-async def revoke_device(
+async def _revoke_device(
     request: Request, token: CompanyToken, truck: TruckPath, device: DevicePath
 ) -> None:
     """All its tokens are refused from now on."""
@@ -162,7 +162,7 @@ async def revoke_device(
     summary="Put a parcel on a truck",
     responses=documented(*_TRUCK, "parcel-carried", "parcel-unfit", "key-unfit", "place-unfit"),
 )
-async def add_parcel(
+async def _add_parcel(
     request: Request,
     token: CompanyToken,
     truck: TruckPath,
@@ -215,7 +215,7 @@ async def parcels(request: Request, token: CompanyToken, truck: TruckPath) -> mo
     summary="Deliver a parcel, or take it off",
     responses=documented(*_TRUCK, "parcel-unknown"),
 )
-async def end_parcel(
+async def _end_parcel(
     request: Request,
     token: CompanyToken,
     truck: TruckPath,
@@ -279,7 +279,7 @@ async def arrivals(request: Request, token: CompanyToken) -> models.ArrivalsKnow
     summary="Give the company's links a table that it has fitted itself",
     responses=documented(*COMPANY_TOKEN_REASONS, "arrivals-unfit"),
 )
-async def publish_arrivals(request: Request, token: CompanyToken, table: dict[str, Any]) -> None:
+async def _publish_arrivals(request: Request, token: CompanyToken, table: dict[str, Any]) -> None:
     """As `voile share carrier arrivals` makes it, where trucks hold their keys."""
 
     def publish(platform: Platform, company: Company) -> None:

@@ -50,14 +50,7 @@ from voile_base.operating_system import let_open_files
 from voile_share.service.options import Options, Rate
 from voile_share.service.problems import document_of
 
-__all__ = [
-    "Connections",
-    "Meter",
-    "ServedConnection",
-    "bounded_protocol",
-    "network_of",
-    "within_files",
-]
+__all__ = ["Meter", "bounded_protocol", "network_of", "within_files"]
 
 
 _MOST_KEYS = 50_000
@@ -105,7 +98,7 @@ _LEAST_CONNECTIONS = 16
 _SHARE_OF_FEEDS = 0.75
 
 
-class ServedConnection(Protocol):
+class _ServedConnection(Protocol):
     """A connection, as far as it is chosen here."""
 
     def is_idle(self) -> bool:
@@ -115,15 +108,15 @@ class ServedConnection(Protocol):
         """Close it."""
 
 
-class Connections:
+class _Connections:
     """Those that are open; of one event loop."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._count = 0
-        self._of: dict[bytes, OrderedDict[Hashable, ServedConnection]] = {}
+        self._of: dict[bytes, OrderedDict[Hashable, _ServedConnection]] = {}
 
-    def open(self, host: str | None, connection: ServedConnection) -> bool:
+    def open(self, host: str | None, connection: _ServedConnection) -> bool:
         """Count a connection; False where there is no room for it."""
         if self._count >= self._most and not self._make_room():
             return False
@@ -131,13 +124,13 @@ class Connections:
         self._count += 1
         return True
 
-    def used(self, host: str | None, connection: ServedConnection) -> None:
+    def used(self, host: str | None, connection: _ServedConnection) -> None:
         """Something has come by it: it is the last of its address to go."""
         those = self._of.get(network_of(host))
         if those is not None and id(connection) in those:
             those.move_to_end(id(connection))
 
-    def closed(self, host: str | None, connection: ServedConnection) -> None:
+    def closed(self, host: str | None, connection: _ServedConnection) -> None:
         """It counts no more; a second time changes nothing."""
         network = network_of(host)
         those = self._of.get(network, OrderedDict())
@@ -196,7 +189,7 @@ def bounded_protocol(
     options: Options, parser: type[asyncio.Protocol] = AutoHTTPProtocol
 ) -> type[asyncio.Protocol]:
     """The protocol to give to uvicorn as ``http``; ``parser`` is one of uvicorn's protocols."""
-    shared = {"chosen": options, "places": Connections(options.most_connections)}
+    shared = {"chosen": options, "places": _Connections(options.most_connections)}
     return type("Bounded", (_Bounds, parser), shared)
 
 
@@ -204,7 +197,7 @@ class _Bounds(_Protocol):
     """What a connection has beside its parser; two fields are set by ``bounded_protocol``."""
 
     chosen: Options
-    places: Connections
+    places: _Connections
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)

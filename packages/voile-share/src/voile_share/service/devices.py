@@ -33,7 +33,7 @@ from voile_share.platform.trucks import THROWN_AWAY
 from voile_share.service.context import context_of
 from voile_share.service.problems import ProblemError, documented, problem_of, response_of
 
-__all__ = ["Bodies", "Trackers", "describe", "most_bytes"]
+__all__ = ["Bodies", "Trackers", "describe"]
 
 
 _PATH = "/ingest"
@@ -239,7 +239,7 @@ _SLOWEST = 8 * 1024
 """Bytes a second that a body must come with, after the patience."""
 
 
-def most_bytes(path: str, content_type: str) -> int:
+def _most_bytes(path: str, content_type: str) -> int:
     """The limit of a request's body."""
     if path == "/ingest" or path.startswith("/ingest/"):
         kind = content_type.partition(";")[0].strip().lower()
@@ -273,7 +273,7 @@ class Bodies:
         self,
         app: ASGIApp,
         most_waiting: int,
-        limit: Callable[[str, str], int] = most_bytes,
+        limit: Callable[[str, str], int] = _most_bytes,
         patience: float = _PATIENCE,
     ) -> None:
         """``most_waiting``: bytes held at a time; ``patience`` in seconds."""

@@ -28,7 +28,7 @@ from voile_share.service.feed import FeedResponse, Feeds
 from voile_share.service.problems import ProblemError, documented, outcome_problem
 from voile_share.store import Appended, Company, TrackingLink, Truck
 
-__all__ = ["LINK", "LinkToken", "links_router", "octets", "readers_router", "router"]
+__all__ = ["LINK", "LinkToken", "links_router", "readers_router", "router"]
 
 
 LINK = Token("link", "The number of a tracking link: what stands before the dot.")
@@ -51,7 +51,7 @@ _OCTETS = "application/octet-stream"
 router = APIRouter(prefix="/api/v1")
 
 
-def octets(what: str) -> dict[str, object]:
+def _octets(what: str) -> dict[str, object]:
     """The description of a body that is one message."""
     schema = {"type": "string", "format": "binary"}
     content = {_OCTETS: {"schema": schema}}
@@ -93,7 +93,7 @@ async def card(request: Request, token: LinkToken) -> models.Card:
     summary="Submit the keys of a parcel, sealed for the truck",
     response_class=Response,
     responses=documented(*_LINK, *_FORMS, "type-unfit", "truck-retired", "mail-box-full"),
-    openapi_extra=octets("One `SealedSubmission`, 284 bytes."),
+    openapi_extra=_octets("One `SealedSubmission`, 284 bytes."),
 )
 async def submit(request: Request, token: LinkToken) -> Response:
     """Both parties submit the same; what the truck cannot use is refused where it can be seen."""
@@ -117,7 +117,7 @@ async def submit(request: Request, token: LinkToken) -> Response:
             *("slot-unfit", "slot-taken", "not-in-the-chain"),
         ),
     },
-    openapi_extra=octets("One signed `Report` of suite voile."),
+    openapi_extra=_octets("One signed `Report` of suite voile."),
 )
 async def publish(request: Request, response: Response, token: TruckToken) -> models.Published:
     """It is durable when this is answered. The same report again is no error."""
@@ -313,7 +313,7 @@ async def move_link(request: Request, token: CompanyToken, asked: models.LinkToM
     summary="Hand a truck what a parcel's parties have signed for their carrier",
     response_class=Response,
     responses=documented(*_TRUCK, *_FORMS, "type-unfit", "mail-box-full"),
-    openapi_extra=octets("One `SealedSubmission`, 284 bytes."),
+    openapi_extra=_octets("One `SealedSubmission`, 284 bytes."),
 )
 async def hand_over(request: Request, token: CompanyToken, truck: TruckPath) -> Response:
     """Sealed for the truck; as `POST /mail` of parties who have signed for this truck."""

@@ -57,17 +57,7 @@ if TYPE_CHECKING:
     from voile_share.service.problems import Notices
     from voile_share.store import Company, WaitingMessage
 
-__all__ = [
-    "LetterMeters",
-    "UnreachedError",
-    "check_target",
-    "deliver",
-    "is_public",
-    "mail",
-    "post",
-    "router",
-    "signature",
-]
+__all__ = ["LetterMeters", "deliver", "mail", "post", "router", "signature"]
 
 
 _GLOBAL_6 = IPv6Network("2000::/3")
@@ -84,7 +74,7 @@ _SPECIAL_4 = (IPv4Network("192.88.99.0/24"), IPv4Network("0.0.0.0/8"), IPv4Netwo
 _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
-def is_public(text: str) -> bool:
+def _is_public(text: str) -> bool:
     """Whether an address, as digits, is one of the public network; False for what is none."""
     try:
         address = ip_address(text)
@@ -114,7 +104,7 @@ _SECONDS = 10.0
 _MOST_ADDRESS = 500
 
 
-class UnreachedError(Exception):
+class _UnreachedError(Exception):
     """It was not taken; holds nothing of the address."""
 
 
@@ -124,7 +114,7 @@ def signature(secret: str, at: int, body: bytes) -> str:
     return f"t={at},v1={signed}"
 
 
-def check_target(kind: str, target: str, options: HookOptions) -> None:
+def _check_target(kind: str, target: str, options: HookOptions) -> None:
     """Raise ``InputError`` for an address that cannot be one; it is not looked up."""
     if kind == "mail":
         if not options.mail_host:
@@ -148,7 +138,7 @@ def check_target(kind: str, target: str, options: HookOptions) -> None:
     if (
         not options.private_networks
         and _is_literal(parts.hostname or "")
-        and not is_public(parts.hostname or "")
+        and not _is_public(parts.hostname or "")
     ):
         msg = "addresses of private networks are not called"
         raise InputError(msg)
@@ -157,7 +147,7 @@ def check_target(kind: str, target: str, options: HookOptions) -> None:
 async def post(
     target: str, secret: str, identity: str, body: bytes, at: int, options: HookOptions
 ) -> None:
-    """Send a signed request; raises ``UnreachedError`` where it was not answered by 2xx."""
+    """Send a signed request; raises ``_UnreachedError`` where it was not answered by 2xx."""
     parts = urlsplit(target)
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -181,22 +171,22 @@ async def post(
         ):
             status = answer.status_code
     except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, ValueError):
-        raise UnreachedError("no answer") from None
+        raise _UnreachedError("no answer") from None
     if not 200 <= status < 300:
-        raise UnreachedError(f"status {status}")
+        raise _UnreachedError(f"status {status}")
 
 
 async def _public(host: str, port: int, options: HookOptions) -> str:
-    """An address that a name stands for; raises ``UnreachedError`` where one is private."""
+    """An address that a name stands for; raises ``_UnreachedError`` where one is private."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(_SECONDS):
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError, UnicodeError):
-        raise UnreachedError("the name is not known") from None
+        raise _UnreachedError("the name is not known") from None
     places = [str(one[4][0]) for one in found]
-    if not options.private_networks and not all(map(is_public, places)):
-        raise UnreachedError("the name stands for an address of a private network")
+    if not options.private_networks and not all(map(_is_public, places)):
+        raise _UnreachedError("the name stands for an address of a private network")
     return places[0]
 
 
@@ -210,7 +200,7 @@ def _is_literal(host: str) -> bool:
 
 
 def mail(target: str, subject: str, text: str, options: HookOptions) -> None:
-    """Hand a mail to the server; raises ``UnreachedError``."""
+    """Hand a mail to the server; raises ``_UnreachedError``."""
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = options.mail_sender, target, subject
     message.set_content(text)
@@ -229,7 +219,7 @@ def mail(target: str, subject: str, text: str, options: HookOptions) -> None:
                 server.login(options.mail_user, options.password() or "")
             server.send_message(message)
     except (smtplib.SMTPException, OSError, ValueError):
-        raise UnreachedError("the mail server did not take it") from None
+        raise _UnreachedError("the mail server did not take it") from None
 
 
 _TOKEN = COMPANY_TOKEN_REASONS
@@ -284,7 +274,7 @@ async def add_hook(request: Request, token: CompanyToken, wanted: models.NewHook
 
     def work(platform: Platform, company: Company) -> tuple[str, str]:
         try:
-            check_target(wanted.kind, wanted.address, options)
+            _check_target(wanted.kind, wanted.address, options)
             if wanted.kind == "mail":
                 _count_letter(request, company.company, wanted.address)
             hook = platform.telling.add_hook(company, wanted.kind, wanted.address)
@@ -293,7 +283,7 @@ async def add_hook(request: Request, token: CompanyToken, wanted: models.NewHook
         if wanted.kind == "mail":
             try:
                 mail(wanted.address, _CONFIRM, _CONFIRM_TEXT.format(code=hook[1]), options)
-            except UnreachedError:
+            except _UnreachedError:
                 platform.telling.end_hook(company, hook[0])
                 raise AccessError("hook-unfit", "the mail server did not take the code") from None
         return hook
@@ -358,7 +348,7 @@ async def hooks(request: Request, token: CompanyToken) -> models.HookList:
     summary="Be told no more",
     responses=documented(*_TOKEN, "hook-unknown"),
 )
-async def end_hook(
+async def _end_hook(
     request: Request,
     token: CompanyToken,
     hook: HookPath,
@@ -413,7 +403,7 @@ async def _trouble(
     """Tell it; why that did not succeed, or None."""
     try:
         await _reach(context, options, waiting)
-    except (UnreachedError, InputError) as error:
+    except (_UnreachedError, InputError) as error:
         return str(error)
     except VoileError:
         raise

@@ -72,7 +72,7 @@ else:
     mqtt_properties = on_demand("paho.mqtt.properties")
     mqtt_subscribeoptions = on_demand("paho.mqtt.subscribeoptions")
 
-__all__ = ["Broker", "BrokerError", "subscribe"]
+__all__ = ["Broker", "subscribe"]
 
 
 _MOST_HOURS = 7 * 24
@@ -215,7 +215,7 @@ _QUALITY = 1
 _HOUR = 3_600
 
 
-class BrokerError(VoileError):
+class _BrokerError(VoileError):
     """The broker cannot be reached or has gone; one may try again."""
 
 
@@ -241,7 +241,7 @@ class _BrokerConnection:
         self._client = self._made()
 
     async def open(self) -> None:
-        """Connect and subscribe; raises ``BrokerError``."""
+        """Connect and subscribe; raises ``_BrokerError``."""
         connecting = asyncio.ensure_future(asyncio.to_thread(self._connect))
         try:
             await asyncio.shield(connecting)
@@ -262,7 +262,7 @@ class _BrokerConnection:
             raise self._error("it does not answer")
 
     async def lost(self) -> None:
-        """Keep the connection alive until it is lost; raises ``BrokerError`` then."""
+        """Keep the connection alive until it is lost; raises ``_BrokerError`` then."""
         while not self._ended.done():
             await asyncio.wait({self._ended}, timeout=_KEEPALIVE / 4)
             self._client.loop_misc()
@@ -408,8 +408,8 @@ class _BrokerConnection:
         if not self._ended.done():
             self._ended.set_result(error)
 
-    def _error(self, why: str) -> BrokerError:
-        return BrokerError(f"the MQTT broker {self._broker.name}: {why}")
+    def _error(self, why: str) -> _BrokerError:
+        return _BrokerError(f"the MQTT broker {self._broker.name}: {why}")
 
 
 def _reason(error: Exception) -> str:
@@ -444,7 +444,7 @@ async def subscribe(context: ServiceContext, notices: Notices, broker: Broker) -
         intake = _Intake(context, notices, broker, meter)
         try:
             await intake.run()
-        except (BrokerError, InputError) as error:
+        except (_BrokerError, InputError) as error:
             notices.say(f"{error}; trying again")
         except Exception as error:
             notices.fault(error)
@@ -477,7 +477,7 @@ class _Intake:
         )
 
     async def run(self) -> None:
-        """Until the connection is lost; raises ``BrokerError``."""
+        """Until the connection is lost; raises ``_BrokerError``."""
         try:
             await self._connection.open()
             self.was_open = True

@@ -64,15 +64,7 @@ from voile_share.store.upkeep import SQLUpkeep
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = [
-    "Mark",
-    "PostgresConnection",
-    "PostgresStore",
-    "explained",
-    "file_to_postgres",
-    "library",
-    "postgres_to_file",
-]
+__all__ = ["Mark", "PostgresStore", "file_to_postgres", "postgres_to_file"]
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -114,7 +106,7 @@ class _DatabaseAddress:
     @classmethod
     def of(cls, url: str) -> Self:
         """That of a text; raises ``InputError``, which does not quote it."""
-        psycopg = library()
+        psycopg = _library()
         try:
             parts = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.Error:  # it quotes the address
@@ -122,22 +114,22 @@ class _DatabaseAddress:
             raise InputError(msg) from None
         return cls(parts)
 
-    def connect(self) -> PostgresConnection:
+    def connect(self) -> _PostgresConnection:
         """A new connection."""
-        raw = library().connect(**self._parts, autocommit=True)
+        raw = _library().connect(**self._parts, autocommit=True)
         try:
             raw.execute(_SETTINGS)
         except BaseException:
             raw.close()
             raise
-        return PostgresConnection(raw)
+        return _PostgresConnection(raw)
 
 
 Mark = tuple[str, int]
 """A connection's row in ``voile_commits``, and what a transaction writes there."""
 
 
-class PostgresConnection:
+class _PostgresConnection:
     """``Connection`` to PostgreSQL; used by one thread at a time."""
 
     def __init__(self, raw: psycopg.Connection[Row]) -> None:
@@ -155,7 +147,7 @@ class PostgresConnection:
     def idle(self) -> bool:
         """Whether it is good for another transaction."""
         status = self._raw.info.transaction_status
-        return bool(status == library().pq.TransactionStatus.IDLE)
+        return bool(status == _library().pq.TransactionStatus.IDLE)
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         """See ``sql.Connection``."""
@@ -210,16 +202,16 @@ def _translated(statement: str) -> bytes:
 
 
 @contextmanager
-def explained(where: str) -> Iterator[None]:
+def _explained(where: str) -> Iterator[None]:
     """Turn what psycopg raises into an error that says what to do, and quotes no value."""
     try:
         yield
-    except library().Error as error:
+    except _library().Error as error:
         raise _explanation(where, error) from None
 
 
 def _explanation(where: str, error: psycopg.Error) -> Exception:
-    psycopg = library()
+    psycopg = _library()
     code = error.sqlstate or ""
     if isinstance(error, psycopg.errors.ForeignKeyViolation):
         return ConflictError("what this refers to, a company or a truck, is not there")
@@ -235,7 +227,7 @@ def _explanation(where: str, error: psycopg.Error) -> Exception:
 
 
 @cache
-def library() -> Any:
+def _library() -> Any:
     """Psycopg 3; raises ``InputError`` where it is absent."""
     try:
         import psycopg  # noqa: PLC0415 - an extra
@@ -317,19 +309,19 @@ class _Engine:
         self._patience = patience
         self._free = BoundedSemaphore(connections)
         self._guard = Lock()
-        self._idle: list[PostgresConnection] = []
+        self._idle: list[_PostgresConnection] = []
         self._closed = False
 
     def read(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
-        def query(connection: PostgresConnection) -> list[Row]:
+        def query(connection: _PostgresConnection) -> list[Row]:
             return connection.rows(statement, values)
 
-        with explained(self.where), self._connected(query) as (_, rows):
+        with _explained(self.where), self._connected(query) as (_, rows):
             return rows
 
-    def write(self, work: Callable[[PostgresConnection], T]) -> T:
-        psycopg = library()
-        with explained(self.where):
+    def write(self, work: Callable[[_PostgresConnection], T]) -> T:
+        psycopg = _library()
+        with _explained(self.where):
             for _ in range(_ATTEMPTS - 1):
                 with suppress(psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
                     return self._once(work)
@@ -357,20 +349,20 @@ class _Engine:
         format_ = -1
         while format_ < FORMAT:
             with (
-                explained(self.where),
-                self._connected(PostgresConnection.begin_unmarked) as (connection, _),
+                _explained(self.where),
+                self._connected(_PostgresConnection.begin_unmarked) as (connection, _),
             ):
                 with _undoing(connection):
                     format_ = _migrate(connection, self.where)
                 connection.change("COMMIT")
 
-    def _once(self, work: Callable[[PostgresConnection], T]) -> T:
-        with self._connected(PostgresConnection.begin) as (connection, mark):
+    def _once(self, work: Callable[[_PostgresConnection], T]) -> T:
+        with self._connected(_PostgresConnection.begin) as (connection, mark):
             with _undoing(connection):
                 result = work(connection)
             try:
                 connection.change("COMMIT")
-            except library().OperationalError:
+            except _library().OperationalError:
                 if not connection.lost or not self._was_committed(mark):
                     raise
         return result
@@ -379,7 +371,7 @@ class _Engine:
         """What became of a transaction whose connection was lost in its commit."""
         until = time.monotonic() + self._patience
         while time.monotonic() < until:
-            with suppress(library().Error), closing(self._address.connect()) as connection:
+            with suppress(_library().Error), closing(self._address.connect()) as connection:
                 return connection.has_committed(mark)
             time.sleep(_PAUSE)
         msg = (
@@ -390,8 +382,8 @@ class _Engine:
 
     @contextmanager
     def _connected(
-        self, begin: Callable[[PostgresConnection], T]
-    ) -> Iterator[tuple[PostgresConnection, T]]:
+        self, begin: Callable[[_PostgresConnection], T]
+    ) -> Iterator[tuple[_PostgresConnection, T]]:
         """A connection, and what ``begin`` gave on it.
 
         An idle connection on which that shows that it was lost is replaced; so ``begin`` must be
@@ -404,7 +396,7 @@ class _Engine:
             finally:
                 self._put_back(connection)
 
-    def _begun(self, begin: Callable[[PostgresConnection], T]) -> tuple[PostgresConnection, T]:
+    def _begun(self, begin: Callable[[_PostgresConnection], T]) -> tuple[_PostgresConnection, T]:
         while True:
             idle = self._take()
             connection = idle or self._address.connect()
@@ -416,14 +408,14 @@ class _Engine:
                 if not replaced:
                     raise
 
-    def _take(self) -> PostgresConnection | None:
+    def _take(self) -> _PostgresConnection | None:
         with self._guard:
             if self._closed:
                 msg = f"{self.where}: the store was closed; open it again"
                 raise StoreError(msg)
             return self._idle.pop() if self._idle else None
 
-    def _put_back(self, connection: PostgresConnection) -> None:
+    def _put_back(self, connection: _PostgresConnection) -> None:
         with self._guard:
             if connection.idle and not self._closed:
                 self._idle.append(connection)
@@ -432,17 +424,17 @@ class _Engine:
 
 
 @contextmanager
-def _undoing(connection: PostgresConnection) -> Iterator[None]:
+def _undoing(connection: _PostgresConnection) -> Iterator[None]:
     """Roll back where something is raised."""
     try:
         yield
     except BaseException:
-        with suppress(library().Error):
+        with suppress(_library().Error):
             connection.change("ROLLBACK")
         raise
 
 
-def _migrate(connection: PostgresConnection, where: str) -> int:
+def _migrate(connection: _PostgresConnection, where: str) -> int:
     """One step to the present format, alone; the format that is reached."""
     connection.rows("SELECT pg_advisory_xact_lock(?)", (_MIGRATING,))
     ((absent,),) = connection.rows("SELECT to_regclass('voile_store') IS NULL")
@@ -478,7 +470,7 @@ def postgres_to_file(url: str, path: Path) -> None:
     try:
         with closing(sqlite3.connect(path)) as copy:
             copy.execute("PRAGMA journal_mode = DELETE")
-            with explained(address.shown), closing(address.connect()) as source:
+            with _explained(address.shown), closing(address.connect()) as source:
                 source.change("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 for table in TABLES:
                     columns = _columns(copy, table)
@@ -502,7 +494,7 @@ def file_to_postgres(path: Path, url: str) -> None:
     address = _DatabaseAddress.of(url)
     with (
         closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as source,
-        explained(address.shown),
+        _explained(address.shown),
         closing(address.connect()) as database,
     ):
         database.change("BEGIN")
