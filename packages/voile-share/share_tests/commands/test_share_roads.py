@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from voile_base.errors import InputError, TableError
-from voile_share.commands.roads import roads_command
+from voile_share.commands.roads import _roads_command
 from voile_testing.plugin import ROOT
 
 LINE = {
@@ -52,7 +52,7 @@ def city(tmp_path: Path) -> Path:
 
 def run(*arguments: object) -> None:
     """Run the command; errors are raised."""
-    roads_command.main([str(one) for one in arguments], standalone_mode=False)
+    _roads_command.main([str(one) for one in arguments], standalone_mode=False)
 
 
 def layers(path: Path) -> list[str]:

@@ -36,14 +36,14 @@ else:
     service_folder = on_demand("voile_share.service.folder")
     truck_own = on_demand("voile_share.truck.own")
 
-__all__ = ["arrivals", "carrier_command"]
+__all__: list[str] = []
 
 
-@click.command(short_help="what a company's past tours teach, and how well that held")
+@click.command("arrivals", short_help="what a company's past tours teach, and how well that held")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("company_number", metavar="COMPANY")
 @json_option
-def arrivals(folder: Path, company_number: str, *, as_json: bool) -> None:
+def _arrivals(folder: Path, company_number: str, *, as_json: bool) -> None:
     """Show from how many tours arrivals of COMPANY are told, and how often they held.
 
     Each tour is left out in turn and forecast from all the others, nominally for 9 of 10 arrivals.
@@ -97,7 +97,7 @@ _STAGES = {
 
 
 @click.group("carrier", short_help="Say on which truck a parcel is, in which depot, or delivered.")
-def carrier_command() -> None:
+def _carrier_command() -> None:
     """Say where parcels are that go by several trucks.
 
     A carrier lives in a FOLDER of the company's own machine, which `init` makes. Its key stands in
@@ -106,11 +106,11 @@ def carrier_command() -> None:
     """
 
 
-@carrier_command.command("init", short_help="set a carrier up in a new folder")
+@_carrier_command.command("init", short_help="set a carrier up in a new folder")
 @_FOLDER
 @click.option("--platform", required=True, metavar="ADDRESS", help="https://HOST of the service.")
 @json_option
-def init_command(folder: Path, platform: str, *, as_json: bool) -> None:
+def _init_command(folder: Path, platform: str, *, as_json: bool) -> None:
     """Draw the carrier's key into FOLDER, and print its public half, which parties consign to.
 
     The company's token is read from standard input, since other users see the arguments of
@@ -127,10 +127,10 @@ def init_command(folder: Path, platform: str, *, as_json: bool) -> None:
         say(f"{folder}: whoever holds it can vouch for trucks; keep it from the platform")
 
 
-@carrier_command.command("show", short_help="print the carrier's public key again")
+@_carrier_command.command("show", short_help="print the carrier's public key again")
 @_FOLDER
 @json_option
-def show_command(folder: Path, *, as_json: bool) -> None:
+def _show_command(folder: Path, *, as_json: bool) -> None:
     """Print the public key of the carrier of FOLDER, as `init` did."""
     with _opened(folder) as carrier:
         _show_key(carrier.carrier.verifying, as_json=as_json)
@@ -148,7 +148,7 @@ def _show_key(key: bytes, *, as_json: bool) -> None:
         click.echo(protocol_wire.to_base64url(key))
 
 
-@carrier_command.command("pin", short_help="believe a truck's card, as the company has it")
+@_carrier_command.command("pin", short_help="believe a truck's card, as the company has it")
 @_FOLDER
 @click.argument("card")
 @click.option(
@@ -156,7 +156,7 @@ def _show_key(key: bytes, *, as_json: bool) -> None:
     is_flag=True,
     help="The platform holds the truck's keys: CARD is that of POST /api/v1/trucks.",
 )
-def pin_command(folder: Path, card: str, *, keys_at_platform: bool) -> None:
+def _pin_command(folder: Path, card: str, *, keys_at_platform: bool) -> None:
     """Believe CARD, which `voile share truck init` printed, of a truck that holds its keys.
 
     The carrier vouches for pinned trucks alone, and refuses a platform that shows another card of
@@ -168,14 +168,14 @@ def pin_command(folder: Path, card: str, *, keys_at_platform: bool) -> None:
     say(f"truck {decoded.truck.hex()}: pinned")
 
 
-@carrier_command.command("take", short_help="take a parcel on, and open its links")
+@_carrier_command.command("take", short_help="take a parcel on, and open its links")
 @_FOLDER
 @click.argument("consignment", type=click.File("r"))
 @click.option("--hours", type=click.FloatRange(1, 744), default=336, show_default=True)
 @click.option("--label", default="", help="How operators find its links.")
 @click.option("--destination", metavar="LAT,LON", help="Shown to its readers; sealed elsewhere.")
 @json_option
-def take_command(
+def _take_command(
     folder: Path, consignment: TextIO, hours: float, label: str,
     destination: str | None, *, as_json: bool,
 ) -> None:  # fmt: skip
@@ -196,7 +196,7 @@ def take_command(
                 click.echo(f"{role.name.lower():<8} {address}")
 
 
-@carrier_command.command("load", short_help="say that a parcel is on a truck now")
+@_carrier_command.command("load", short_help="say that a parcel is on a truck now")
 @_FOLDER
 @_PARCEL
 @click.option("--truck", required=True, metavar="NUMBER", help="Hexadecimal, as the API calls it.")
@@ -206,7 +206,7 @@ def take_command(
     is_flag=True,
     help="Pin the card that the platform shows, which could be its own: then it can forge.",
 )
-def load_command(
+def _load_command(
     folder: Path, parcel: str, truck: str, stops: int | None, *, trust_platform: bool
 ) -> None:
     """Say that PARCEL is on the truck now, on whichever it was before.
@@ -226,35 +226,35 @@ def load_command(
     say("its readers see this truck now")
 
 
-@carrier_command.command("depot", short_help="say that a parcel is in a depot")
+@_carrier_command.command("depot", short_help="say that a parcel is in a depot")
 @_FOLDER
 @_PARCEL
 @click.option("--name", default="", help="What its readers are told; without it no name.")
-def depot_command(folder: Path, parcel: str, name: str) -> None:
+def _depot_command(folder: Path, parcel: str, name: str) -> None:
     """Say that PARCEL is in a depot, off every truck."""
     _unload(folder, parcel, "DEPOT", name)
 
 
-@carrier_command.command("deliver", short_help="say that a parcel was delivered")
+@_carrier_command.command("deliver", short_help="say that a parcel was delivered")
 @_FOLDER
 @_PARCEL
-def deliver_command(folder: Path, parcel: str) -> None:
+def _deliver_command(folder: Path, parcel: str) -> None:
     """Say that PARCEL was delivered now; times of arrival are learnt from that."""
     _unload(folder, parcel, "DELIVERED")
 
 
-@carrier_command.command("return", short_help="say that a parcel goes back to its sender")
+@_carrier_command.command("return", short_help="say that a parcel goes back to its sender")
 @_FOLDER
 @_PARCEL
-def return_command(folder: Path, parcel: str) -> None:
+def _return_command(folder: Path, parcel: str) -> None:
     """Say that PARCEL goes back to its sender, or is there."""
     _unload(folder, parcel, "RETURNED")
 
 
-@carrier_command.command("await", short_help="say that a parcel is not loaded yet")
+@_carrier_command.command("await", short_help="say that a parcel is not loaded yet")
 @_FOLDER
 @_PARCEL
-def await_command(folder: Path, parcel: str) -> None:
+def _await_command(folder: Path, parcel: str) -> None:
     """Say that PARCEL is on no truck yet, such as after a mistake."""
     _unload(folder, parcel, "AWAITED")
 
@@ -265,11 +265,11 @@ def _unload(folder: Path, parcel: str, stage: str, name: str = "") -> None:
     say(f"its readers are told: {_STAGES[stage.lower()]}")
 
 
-@carrier_command.command("list", short_help="show parcels, and where they are")
+@_carrier_command.command("list", short_help="show parcels, and where they are")
 @_FOLDER
 @click.option("--search", default="", help="Of those whose number or label holds these words.")
 @json_option
-def list_command(folder: Path, search: str, *, as_json: bool) -> None:
+def _list_command(folder: Path, search: str, *, as_json: bool) -> None:
     """Show the parcels of the carrier of FOLDER: where each is, and the ids of its links."""
     with _opened(folder) as carrier:
         rows = [
@@ -292,12 +292,12 @@ def list_command(folder: Path, search: str, *, as_json: bool) -> None:
     print_table(names, [[row[name] for name in names] for row in found])
 
 
-@carrier_command.command("arrivals", short_help="fit times of arrival at home, and publish them")
+@_carrier_command.command("arrivals", short_help="fit times of arrival at home, and publish them")
 @_FOLDER
 @click.argument("histories", nargs=-1, type=click.File("r"))
 @click.option("--forget", is_flag=True, help="Forget all at the platform, instead.")
 @json_option
-def arrivals_command(
+def _arrivals_command(
     folder: Path, histories: tuple[TextIO, ...], *, forget: bool, as_json: bool
 ) -> None:
     """Fit when parcels arrive to HISTORIES, and give the table to the carrier's links.

@@ -19,7 +19,7 @@ from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, say, telling_what_is_done
 
-__all__ = ["chain_group", "verify_command"]
+__all__: list[str] = []
 
 
 if TYPE_CHECKING:
@@ -41,17 +41,17 @@ _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
 
 
 @click.group("chain", short_help="Keep reports on a chain instead of the store.")
-def chain_group() -> None:
+def _chain_group() -> None:
     """Keep the reports of the service of FOLDER on an Ethereum chain.
 
     First `account`, whose address needs money for gas; then `deploy` and `certify`; then serve.
     """
 
 
-@chain_group.command(short_help="make the operator's account")
+@_chain_group.command("account", short_help="make the operator's account")
 @_FOLDER
 @json_option
-def account(folder: Path, *, as_json: bool) -> None:
+def _account(folder: Path, *, as_json: bool) -> None:
     """Print the address of the operator's account; make it where there is none.
 
     Its key is in chain.key. It registers trucks, fills their accounts, and anchors.
@@ -67,11 +67,11 @@ def account(folder: Path, *, as_json: bool) -> None:
             click.echo(address)
 
 
-@chain_group.command(short_help="make the contract")
+@_chain_group.command("deploy", short_help="make the contract")
 @_FOLDER
 @click.option("--url", help="The node [default: of [chain] in share.toml].")
 @json_option
-def deploy(folder: Path, url: str | None, *, as_json: bool) -> None:
+def _deploy(folder: Path, url: str | None, *, as_json: bool) -> None:
     """Make the contract, and write into share.toml where it is.
 
     The operator's account is its owner. Of a contract that others have made, write chain, contract
@@ -114,12 +114,12 @@ def deploy(folder: Path, url: str | None, *, as_json: bool) -> None:
             )
 
 
-@chain_group.command(short_help="let a company register trucks")
+@_chain_group.command("certify", short_help="let a company register trucks")
 @_FOLDER
 @click.argument("address", required=False)
 @click.option("--withdraw", is_flag=True, help="Take that back: its trucks are silent, too.")
 @json_option
-def certify(folder: Path, address: str | None, *, withdraw: bool, as_json: bool) -> None:
+def _certify(folder: Path, address: str | None, *, withdraw: bool, as_json: bool) -> None:
     """Let the company of ADDRESS register trucks; without it the operator's own account.
 
     Only the owner of the contract may do so.
@@ -137,10 +137,10 @@ def certify(folder: Path, address: str | None, *, withdraw: bool, as_json: bool)
             say(f"0x{company.hex()}: {'not certified any more' if withdraw else 'certified'}")
 
 
-@chain_group.command(short_help="show the contract, accounts and trucks")
+@_chain_group.command("show", short_help="show the contract, accounts and trucks")
 @_FOLDER
 @json_option
-def show(folder: Path, *, as_json: bool) -> None:
+def _show(folder: Path, *, as_json: bool) -> None:
     """Show contract and accounts, which trucks are registered, how far was read and what waits.
 
     The service may run at the same time.
@@ -169,7 +169,7 @@ def show(folder: Path, *, as_json: bool) -> None:
     help="In which the contract was made: nothing is looked for before.",
 )
 @json_option
-def verify_command(card: str, url: str, contract: str, block: int, *, as_json: bool) -> None:
+def _verify_command(card: str, url: str, contract: str, block: int, *, as_json: bool) -> None:
     """Check the records of the truck of CARD, from the chain alone.
 
     CARD is the truck's card in base64url, as the company and every link give it. Checked is that

@@ -30,7 +30,7 @@ else:
     ingest = on_demand("voile_share.ingest")
     share_map = on_demand("voile_share.map")
 
-__all__ = ["demo_command"]
+__all__: list[str] = []
 
 _LOOK_SECONDS = 1.0
 _ANY_AGE = 1e10
@@ -72,7 +72,7 @@ _ANY_AGE = 1e10
 )
 @click.option("--open", "opens", is_flag=True, help="Open the first link in a browser.")
 @json_option
-def demo_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _demo_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     trucks: int,
     traces: tuple[Path, ...],
     roads: Path | None,

@@ -34,18 +34,18 @@ else:
     operator_users = on_demand("voile_share.service.operator.users")
     store = on_demand("voile_share.store")
 
-__all__ = ["link_group", "user"]
+__all__: list[str] = []
 
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
 
 
-@click.group(short_help="who may sign in to the operator's page")
-def user() -> None:
+@click.group("user", short_help="who may sign in to the operator's page")
+def _user() -> None:
     """Say who may sign in to the operator's page, at /operator of the service."""
 
 
-@user.command(short_help="let somebody in")
+@_user.command("add", short_help="let somebody in")
 @_FOLDER
 @click.argument("name")
 @click.option(
@@ -56,7 +56,7 @@ def user() -> None:
 )
 @click.option("--company", "company_number", metavar="COMPANY", help="The number of the company.")
 @json_option
-def add(folder: Path, name: str, role: str, company_number: str | None, *, as_json: bool) -> None:
+def _add(folder: Path, name: str, role: str, company_number: str | None, *, as_json: bool) -> None:
     """Let NAME in, and print a password and a second factor, which are shown this once.
 
     The second factor is an address (otpauth:) for an app that makes codes.
@@ -66,10 +66,10 @@ def add(folder: Path, name: str, role: str, company_number: str | None, *, as_js
     _show(admitted, as_json=as_json)
 
 
-@user.command("list", short_help="show who may sign in")
+@_user.command("list", short_help="show who may sign in")
 @_FOLDER
 @json_option
-def list_users(folder: Path, *, as_json: bool) -> None:
+def _list_users(folder: Path, *, as_json: bool) -> None:
     """Show names, roles and companies; never passwords."""
     with _users(folder) as (users, _):
         everybody = users.all()
@@ -100,21 +100,21 @@ def _day(seconds: float | None) -> str | None:
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
-@user.command(short_help="let somebody in no more")
+@_user.command("disable", short_help="let somebody in no more")
 @_FOLDER
 @click.argument("name")
-def disable(folder: Path, name: str) -> None:
+def _disable(folder: Path, name: str) -> None:
     """Let NAME in no more, and end all sessions; `reset` lets them in again."""
     with _users(folder) as (users, who):
         users.disable(name, who)
     say(f"{name}: disabled")
 
 
-@user.command(short_help="give another password and second factor")
+@_user.command("reset", short_help="give another password and second factor")
 @_FOLDER
 @click.argument("name")
 @json_option
-def reset(folder: Path, name: str, *, as_json: bool) -> None:
+def _reset(folder: Path, name: str, *, as_json: bool) -> None:
     """Give NAME another password and second factor, and end all sessions.
 
     Who was disabled is let in again.
@@ -152,19 +152,19 @@ _COMPANY = click.option(
 
 
 @click.group("link", short_help="List, search and revoke the links of companies.")
-def link_group() -> None:
+def _link_group() -> None:
     """Find out whose link it is that a customer asks about, and close links.
 
     What opens a report is in none of this: neither the number of a link nor its keys are kept.
     """
 
 
-@link_group.command("list", short_help="list links, or search them by label")
+@_link_group.command("list", short_help="list links, or search them by label")
 @_FOLDER
 @_COMPANY
 @click.option("--search", default="", metavar="WORDS", help="Only those whose label holds WORDS.")
 @json_option
-def list_command(folder: Path, number: str | None, search: str, *, as_json: bool) -> None:
+def _list_command(folder: Path, number: str | None, search: str, *, as_json: bool) -> None:
     """Show the links of the service of FOLDER that have not expired, revoked ones too."""
     with _platform(folder) as platform:
         rows = [
@@ -179,10 +179,10 @@ def list_command(folder: Path, number: str | None, search: str, *, as_json: bool
     print_table(names, [[_shown(name, row) for name in names] for row in rows])
 
 
-@link_group.command("revoke", short_help="close a link by its id")
+@_link_group.command("revoke", short_help="close a link by its id")
 @_FOLDER
 @click.argument("identity", metavar="ID")
-def revoke_command(folder: Path, identity: str) -> None:
+def _revoke_command(folder: Path, identity: str) -> None:
     """Close the link of an ID as `list` shows it; feeds by it end within seconds.
 
     It stands in the log that `voile share audit` shows.

@@ -32,7 +32,7 @@ else:
     protocol_primitives = on_demand("voile_share.protocol.primitives")
     protocol_wire = on_demand("voile_share.protocol.wire")
 
-__all__ = ["party_command"]
+__all__: list[str] = []
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 _FIRST = date(1970, 1, 1)
@@ -46,7 +46,7 @@ _ADVICE = {
 
 
 @click.group("party", short_help="Hold the keys of a parcel's parties, and make their links.")
-def party_command() -> None:
+def _party_command() -> None:
     """Act for the sender and the receiver of a parcel, as a shop or a carrier does.
 
     `init` draws their keys into a FILE, `link` makes an address that shows the parcel. Whoever
@@ -56,10 +56,10 @@ def party_command() -> None:
     """
 
 
-@party_command.command("init", short_help="draw the keys of a sender and a receiver")
+@_party_command.command("init", short_help="draw the keys of a sender and a receiver")
 @_FILE
 @json_option
-def init_command(file: Path, *, as_json: bool) -> None:
+def _init_command(file: Path, *, as_json: bool) -> None:
     """Draw the keys of a sender and a receiver into FILE, which must not be there yet.
 
     Prints the two public keys that the company puts on the waybill; with --json as the body of PUT
@@ -73,15 +73,15 @@ def init_command(file: Path, *, as_json: bool) -> None:
         say(f"{file}: whoever holds it can read the reports about its parcels")
 
 
-@party_command.command("show", short_help="print the public keys again")
+@_party_command.command("show", short_help="print the public keys again")
 @_FILE
 @json_option
-def show_command(file: Path, *, as_json: bool) -> None:
+def _show_command(file: Path, *, as_json: bool) -> None:
     """Print the two public keys of FILE again, as `init` did."""
     _show_signers(_parties(file), as_json=as_json)
 
 
-@party_command.command("link", short_help="make an address that shows a parcel")
+@_party_command.command("link", short_help="make an address that shows a parcel")
 @_FILE
 @click.option("--parcel", required=True, metavar="NUMBER", help="As the company calls it.")
 @click.argument("address")
@@ -110,7 +110,7 @@ def show_command(file: Path, *, as_json: bool) -> None:
     help="Take the card that the platform shows, which could be its own: then it can forge.",
 )
 @json_option
-def link_command(  # noqa: PLR0913 - one for each option
+def _link_command(  # noqa: PLR0913 - one for each option
     file: Path,
     parcel: str,
     address: str,
@@ -155,7 +155,7 @@ def link_command(  # noqa: PLR0913 - one for each option
         say("has it reads these reports")
 
 
-@party_command.command("consign", short_help="sign a parcel for all trucks of a carrier")
+@_party_command.command("consign", short_help="sign a parcel for all trucks of a carrier")
 @_FILE
 @click.option("--parcel", required=True, metavar="NUMBER", help="As the carrier calls it.")
 @click.option("--carrier", required=True, metavar="KEY", help="As the carrier has published it.")
@@ -166,7 +166,7 @@ def link_command(  # noqa: PLR0913 - one for each option
     show_default=True,
     help="For how many days from today, by UTC.",
 )
-def consign_command(file: Path, parcel: str, carrier: str, days: int) -> None:
+def _consign_command(file: Path, parcel: str, carrier: str, days: int) -> None:
     """Print what the carrier needs to carry a parcel by any of its trucks, as JSON.
 
     Sender and receiver read by keys of their own. What is printed opens nothing; give it to the
@@ -179,7 +179,7 @@ def consign_command(file: Path, parcel: str, carrier: str, days: int) -> None:
     print_json(consigned.document())
 
 
-@party_command.command("open", short_help="make the address that follows a parcel")
+@_party_command.command("open", short_help="make the address that follows a parcel")
 @_FILE
 @click.option("--parcel", required=True, metavar="NUMBER", help="As it was consigned.")
 @click.option("--carrier", required=True, metavar="KEY", help="As it was consigned.")
@@ -193,7 +193,7 @@ def consign_command(file: Path, parcel: str, carrier: str, days: int) -> None:
 )
 @click.option("--days", type=click.IntRange(1, 31), default=14, show_default=True)
 @click.argument("address")
-def open_command(
+def _open_command(
     file: Path,
     parcel: str,
     carrier: str,

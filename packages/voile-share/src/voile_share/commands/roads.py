@@ -26,7 +26,7 @@ else:
     roads_reading = on_demand("voile_geo.roads.reading")
     share_map = on_demand("voile_share.map")
 
-__all__ = ["roads_command"]
+__all__: list[str] = []
 
 _LARGE = 1_500_000
 """Bytes, packed: some 10 s over a slow mobile network."""
@@ -63,7 +63,7 @@ _LARGE = 1_500_000
     help="Whose map it is, as the page says it [default: OpenStreetMap's contributors].",
 )
 @json_option
-def roads_command(
+def _roads_command(
     source: Path,
     out: Path,
     nodes: Path | None,

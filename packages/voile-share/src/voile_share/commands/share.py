@@ -28,7 +28,7 @@ else:
     service_folder = on_demand("voile_share.service.folder")
     service_serving = on_demand("voile_share.service.serving")
 
-__all__ = ["share"]
+__all__: list[str] = []
 
 _ELSEWHERE = {
     "arrivals": ("carrier", "what a company's past tours teach, and how well that held"),
@@ -73,15 +73,15 @@ class _Commands(click.Group):
             formatter.write_dl(sorted({**here, **elsewhere}.items()))
 
 
-@click.group(cls=_Commands)
-def share() -> None:
+@click.group("share", cls=_Commands)
+def _share() -> None:
     """Show the parties of a parcel where it is, and nobody else.
 
     A service lives in a FOLDER, which `init` makes. It is private: whoever has it reads positions.
     """
 
 
-@share.command(short_help="set a service up in a new folder")
+@_share.command("init", short_help="set a service up in a new folder")
 @_FOLDER
 @click.option(
     "--address",
@@ -91,7 +91,7 @@ def share() -> None:
     "the service listens.",
 )
 @json_option
-def init(folder: Path, address: str, *, as_json: bool) -> None:
+def _init(folder: Path, address: str, *, as_json: bool) -> None:
     """Set a service up in FOLDER: share.toml, vault.key and share.db.
 
     An address of https is that of a proxy, which passes requests on to port 8080 of this machine
@@ -106,11 +106,11 @@ def init(folder: Path, address: str, *, as_json: bool) -> None:
             print_json({"folder": str(folder), "address": address})
 
 
-@share.command(short_help="open a company, and print its token")
+@_share.command("company", short_help="open a company, and print its token")
 @_FOLDER
 @click.argument("name")
 @json_option
-def company(folder: Path, name: str, *, as_json: bool) -> None:
+def _company(folder: Path, name: str, *, as_json: bool) -> None:
     """Open a company named NAME and print its token, which is shown this once.
 
     No two open companies have one name: for a lost token see `token`.
@@ -142,7 +142,7 @@ def _show_company(opened: Company, token: str, done: str, *, as_json: bool) -> N
             say(f"company {opened.company}: this token is not shown again")
 
 
-@share.command("token", short_help="replace a company's token")
+@_share.command("token", short_help="replace a company's token")
 @_FOLDER
 @_COMPANY
 @click.option(
@@ -153,7 +153,7 @@ def _show_company(opened: Company, token: str, done: str, *, as_json: bool) -> N
     help="For how long the old tokens still open, so that programs can change over [default: 0].",
 )
 @json_option
-def token_command(folder: Path, company_number: str, overlap: float, *, as_json: bool) -> None:
+def _token_command(folder: Path, company_number: str, overlap: float, *, as_json: bool) -> None:
     """Print a new token of COMPANY, named by its number; its old ones are refused from now on.
 
     Trucks, trackers and links stay as they are.
@@ -163,10 +163,10 @@ def token_command(folder: Path, company_number: str, overlap: float, *, as_json:
     _show_company(renewed, token, "the token was replaced", as_json=as_json)
 
 
-@share.command("list", short_help="show companies and auditors")
+@_share.command("list", short_help="show companies and auditors")
 @_FOLDER
 @json_option
-def list_command(folder: Path, *, as_json: bool) -> None:
+def _list_command(folder: Path, *, as_json: bool) -> None:
     """Show who is let in: companies with their numbers, and auditors. Tokens are never shown.
 
     Trucks are those that are not retired, tokens those that are neither revoked nor expired.
@@ -215,22 +215,22 @@ def _day(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
-@share.command(short_help="close a company with all that is its")
+@_share.command("close", short_help="close a company with all that is its")
 @_FOLDER
 @_COMPANY
-def close(folder: Path, company_number: str) -> None:
+def _close(folder: Path, company_number: str) -> None:
     """Close COMPANY, named by its number: its tokens, devices and links are refused from now on."""
     with _platform(folder) as platform:
         platform.close_company(company_number)
     say(f"company {company_number}: closed")
 
 
-@share.command(short_help="admit an auditor, and print the token")
+@_share.command("auditor", short_help="admit an auditor, and print the token")
 @_FOLDER
 @click.argument("name")
 @click.option("--revoke", is_flag=True, help="Refuse all tokens of NAME from now on, instead.")
 @json_option
-def auditor(folder: Path, name: str, *, revoke: bool, as_json: bool) -> None:
+def _auditor(folder: Path, name: str, *, revoke: bool, as_json: bool) -> None:
     """Admit an auditor named NAME and print the token, which is shown this once.
 
     It opens the signed records of all trucks: who published when, no location and no party.
@@ -253,10 +253,10 @@ def auditor(folder: Path, name: str, *, revoke: bool, as_json: bool) -> None:
             say("this token is not shown again")
 
 
-@share.command(short_help="forget what a company's past drives have taught")
+@_share.command("forget", short_help="forget what a company's past drives have taught")
 @_FOLDER
 @_COMPANY
-def forget(folder: Path, company_number: str) -> None:
+def _forget(folder: Path, company_number: str) -> None:
     """Forget the past drives of COMPANY, from which arrivals are learnt: all of it, and the table.
 
     Its key is deleted with it, so that copies of the store are all that is left.
@@ -271,7 +271,7 @@ def forget(folder: Path, company_number: str) -> None:
     say(f"company {company_number}: {'forgotten' if had else 'there was nothing to forget'}")
 
 
-@share.command(short_help="run the service")
+@_share.command("serve", short_help="run the service")
 @_FOLDER
 @click.option("--host", help="Where to listen [default: of share.toml, else 127.0.0.1].")
 @click.option(
@@ -294,7 +294,7 @@ def forget(folder: Path, company_number: str) -> None:
     help="What is written to standard error: sentences, or one JSON object a line.",
 )
 @json_option
-def serve(
+def _serve(
     folder: Path, host: str | None, port: int | None, workers: int, log: str, *, as_json: bool
 ) -> None:
     """Run the service of FOLDER until it is interrupted."""
@@ -310,8 +310,8 @@ def serve(
     tell("stopped")
 
 
-@share.command(short_help="print the OpenAPI description")
-def openapi() -> None:
+@_share.command("openapi", short_help="print the OpenAPI description")
+def _openapi() -> None:
     """Print the OpenAPI description of the service, as JSON."""
     print_json(service_app.description())
 

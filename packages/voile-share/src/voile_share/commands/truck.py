@@ -45,7 +45,7 @@ else:
     share_truck = on_demand("voile_share.truck")
     truck_own = on_demand("voile_share.truck.own")
 
-__all__ = ["truck_command"]
+__all__: list[str] = []
 
 _TOKEN = "VOILE_TRUCK_TOKEN"  # noqa: S105 - the name of a variable
 _SETTINGS = "truck.toml"
@@ -64,7 +64,7 @@ _LONGEST = 4_096
 
 
 @click.group("truck", short_help="Perturb, encrypt and publish on the truck itself.")
-def truck_command() -> None:
+def _truck_command() -> None:
     """Run a truck whose keys stay on a device of its own: the platform sees ciphertext alone.
 
     A truck lives in a FOLDER, which `init` makes. What it publishes follows truck.toml there, whose
@@ -72,10 +72,10 @@ def truck_command() -> None:
     """
 
 
-@truck_command.command("init", short_help="draw a truck's keys in a new folder")
+@_truck_command.command("init", short_help="draw a truck's keys in a new folder")
 @_FOLDER
 @json_option
-def init_command(folder: Path, *, as_json: bool) -> None:
+def _init_command(folder: Path, *, as_json: bool) -> None:
     """Draw the keys of a truck, and print its card: what its company registers it by."""
     with closing(share_truck.OwnTruck.create(folder)) as truck:
         card = protocol_wire.to_base64url(truck.card)
@@ -87,7 +87,7 @@ def init_command(folder: Path, *, as_json: bool) -> None:
     say(f"  {_TOKEN}=TOKEN voile share truck run {folder} --platform https://...")
 
 
-@truck_command.command("load", short_help="take a parcel on board")
+@_truck_command.command("load", short_help="take a parcel on board")
 @_FOLDER
 @_PARCEL
 @click.option("--sender", required=True, help="The key by which its sender signs (base64url).")
@@ -101,7 +101,7 @@ def init_command(folder: Path, *, as_json: bool) -> None:
     help="Where it goes, in degrees. Without it parties see the far position alone.",
 )
 @click.option("--carrier", metavar="KEY", help="For whose trucks its parties have signed.")
-def load_command(
+def _load_command(
     folder: Path,
     parcel: str,
     sender: str,
@@ -116,20 +116,20 @@ def load_command(
     say(f"{folder}: one parcel more is on board.")
 
 
-@truck_command.command("unload", short_help="deliver a parcel")
+@_truck_command.command("unload", short_help="deliver a parcel")
 @_FOLDER
 @_PARCEL
 @click.option("--delivered", is_flag=True, help="Now, at its destination: arrivals are learnt.")
-def unload_command(folder: Path, parcel: str, *, delivered: bool) -> None:
+def _unload_command(folder: Path, parcel: str, *, delivered: bool) -> None:
     """Deliver PARCEL: its keys are forgotten, and no later report is about it."""
     with _truck(folder) as truck:
         truck.unload(parcel.encode(), delivered=delivered)
     say(f"{folder}: one parcel less is on board.")
 
 
-@truck_command.command("set-back", short_help="take back reports made with a clock ahead")
+@_truck_command.command("set-back", short_help="take back reports made with a clock ahead")
 @_FOLDER
-def set_back_command(folder: Path) -> None:
+def _set_back_command(folder: Path) -> None:
     """Drop the reports of FOLDER that are later than this device's clock, so that it goes on.
 
     Set the clock first: what is later by it is dropped. Where the platform holds such reports, too,
@@ -140,10 +140,10 @@ def set_back_command(folder: Path) -> None:
     say(f"{folder}: {taken} reports of times that have not come were taken back")
 
 
-@truck_command.command("history", short_help="print what was learnt of arrivals")
+@_truck_command.command("history", short_help="print what was learnt of arrivals")
 @_FOLDER
 @click.option("--forget", is_flag=True, help="Forget it instead.")
-def history_command(folder: Path, *, forget: bool) -> None:
+def _history_command(folder: Path, *, forget: bool) -> None:
     """Print the distances that were shown and how long each drive still took, as JSON.
 
     For `voile share carrier arrivals`, at the company. It holds no place and no parcel.
@@ -156,7 +156,7 @@ def history_command(folder: Path, *, forget: bool) -> None:
         print_json({"drives": truck.past_drives()})
 
 
-@truck_command.command("run", short_help="publish the positions of a receiver")
+@_truck_command.command("run", short_help="publish the positions of a receiver")
 @_FOLDER
 @click.option("--platform", required=True, metavar="URL", help="Such as https://share.example.org.")
 @click.option(
@@ -166,7 +166,7 @@ def history_command(folder: Path, *, forget: bool) -> None:
     show_default=True,
     help="Seconds between two looks for submissions.",
 )
-def run_command(folder: Path, platform: str, every: float) -> None:
+def _run_command(folder: Path, platform: str, every: float) -> None:
     """Publish positions that come as lines of NMEA 0183 on standard input.
 
     For example from gpsd: gpspipe -r | voile share truck run FOLDER --platform URL. The truck's

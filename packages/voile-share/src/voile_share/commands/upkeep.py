@@ -40,10 +40,10 @@ else:
     service_folder = on_demand("voile_share.service.folder")
     operator_users = on_demand("voile_share.service.operator.users")
 
-__all__ = ["audit", "backup", "restore", "retention", "rotate_keys", "set_back", "upgrade"]
+__all__: list[str] = []
 
 
-@click.command(short_help="write a service to one file, while it runs")
+@click.command("backup", short_help="write a service to one file, while it runs")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option(
@@ -54,7 +54,7 @@ __all__ = ["audit", "backup", "restore", "retention", "rotate_keys", "set_back",
     "elsewhere. Once for a folder.",
 )
 @json_option
-def backup(folder: Path, file: Path | None, new_key: Path | None, *, as_json: bool) -> None:
+def _backup(folder: Path, file: Path | None, new_key: Path | None, *, as_json: bool) -> None:
     """Write the service of FOLDER to a new FILE, while it runs.
 
     The store is that of one instant, of SQLite or PostgreSQL. share.toml, keys and passwords are
@@ -78,7 +78,7 @@ def backup(folder: Path, file: Path | None, new_key: Path | None, *, as_json: bo
             print_json({"file": str(file), "bytes": size, "made": made.made})
 
 
-@click.command(short_help="make a folder of a backup")
+@click.command("restore", short_help="make a folder of a backup")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
@@ -95,7 +95,7 @@ def backup(folder: Path, file: Path | None, new_key: Path | None, *, as_json: bo
     "that share.toml names, or SQLite.",
 )
 @json_option
-def restore(file: Path, folder: Path, key: Path, database: str | None, *, as_json: bool) -> None:
+def _restore(file: Path, folder: Path, key: Path, database: str | None, *, as_json: bool) -> None:
     """Make a new FOLDER of the backup in FILE, and look whether it is sound.
 
     What was taken after the backup was made is not in it: trucks whose keys the platform holds
@@ -122,7 +122,7 @@ def restore(file: Path, folder: Path, key: Path, database: str | None, *, as_jso
     help="Take the old key away: when every machine has the new file, and a new backup is made.",
 )
 @json_option
-def rotate_keys(folder: Path, *, finish: bool, as_json: bool) -> None:
+def _rotate_keys(folder: Path, *, finish: bool, as_json: bool) -> None:
     """Draw a new key into vault.key, and seal by it all that the store of FOLDER holds sealed.
 
     Services may run: the new key seals, the new and the old one open, until --finish takes the old
@@ -145,11 +145,11 @@ def rotate_keys(folder: Path, *, finish: bool, as_json: bool) -> None:
             print_json({"sealed": sealed, "finished": finish})
 
 
-@click.command(short_help="lead a store to the format of this Voile")
+@click.command("upgrade", short_help="lead a store to the format of this Voile")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--check", "only_check", is_flag=True, help="Say the formats, and change nothing.")
 @json_option
-def upgrade(folder: Path, *, only_check: bool, as_json: bool) -> None:
+def _upgrade(folder: Path, *, only_check: bool, as_json: bool) -> None:
     """Lead the store of FOLDER to the format of this Voile.
 
     Stop the service first, and make a backup: an older Voile refuses the store afterwards. Each
@@ -172,10 +172,10 @@ def upgrade(folder: Path, *, only_check: bool, as_json: bool) -> None:
             print_json({"before": before, "format": present})
 
 
-@click.command(short_help="show what people did, and whether the log was changed")
+@click.command("audit", short_help="show what people did, and whether the log was changed")
 @click.argument("folder", type=click.Path(path_type=Path))
 @json_option
-def audit(folder: Path, *, as_json: bool) -> None:
+def _audit(folder: Path, *, as_json: bool) -> None:
     """Show the audit log of FOLDER, and look whether an entry was changed or taken out.
 
     Keep the last digest elsewhere: with it, a log that was written anew is found, too.
@@ -215,13 +215,13 @@ def audit(folder: Path, *, as_json: bool) -> None:
         say(f"{len(done)} entries follow one another; the last digest is {done[-1].digest.hex()}")
 
 
-@click.command(short_help="for how many days a company's data are kept")
+@click.command("retention", short_help="for how many days a company's data are kept")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("company_number", metavar="[COMPANY]", required=False)
 @click.option("--days", type=click.IntRange(1, 3_660), help="From 1 to 3660.")
 @click.option("--default", "default", is_flag=True, help="As keep_days of share.toml says, again.")
 @json_option
-def retention(
+def _retention(
     folder: Path, company_number: str | None, days: int | None, *, default: bool, as_json: bool
 ) -> None:
     """Say for how many DAYS reports, submissions, ended parcels and links of COMPANY are kept.
@@ -256,7 +256,7 @@ def retention(
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("truck")
 @json_option
-def set_back(folder: Path, truck: str, *, as_json: bool) -> None:
+def _set_back(folder: Path, truck: str, *, as_json: bool) -> None:
     """Drop the reports of TRUCK, by its number, that are later than the clock of this machine.
 
     A report that was made while a clock was ahead silences its truck until that time. Look at the

@@ -198,7 +198,7 @@ async def _fault(request: Request, error: Exception) -> Response:
 
 
 def _name(route: APIRoute) -> str:
-    return route.name
+    return route.name.removeprefix("_")
 
 
 def _fields() -> frozenset[str]:

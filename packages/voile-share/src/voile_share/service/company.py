@@ -65,7 +65,7 @@ async def as_company(request: Request, token: str, work: Callable[[Platform, Com
     response_model_exclude_none=True,
     responses=documented(*_TOKEN, "card-unfit", "card-taken", "own-keys"),
 )
-async def add_truck(
+async def _add_truck(
     request: Request, token: CompanyToken, asked: models.NewTruck
 ) -> models.OpenedTruck:
     """With a card the truck publishes by itself, and the platform sees ciphertext alone."""
@@ -92,7 +92,7 @@ async def _retire_truck(request: Request, token: CompanyToken, truck: TruckPath)
     summary="What a truck's reports cost today",
     responses=documented(*_TRUCK, "own-keys"),
 )
-async def spending(request: Request, token: CompanyToken, truck: TruckPath) -> models.Spending:
+async def _spending(request: Request, token: CompanyToken, truck: TruckPath) -> models.Spending:
     """Whoever sees all reports of the day tells two trajectories apart by no more than that."""
     number, terms = bytes.fromhex(truck), context_of(request).platform.settings
     spent = await as_company(request, token, lambda p, company: p.spent(company, number))
@@ -107,7 +107,7 @@ async def spending(request: Request, token: CompanyToken, truck: TruckPath) -> m
     summary="Admit a tracker",
     responses=documented(*_TRUCK, "own-keys", "device-unfit", "days-out-of-range"),
 )
-async def add_device(
+async def _add_device(
     request: Request, token: CompanyToken, truck: TruckPath, asked: models.NewDevice
 ) -> models.OpenedDevice:
     """The token lets it send positions of this truck, and nothing else."""
@@ -124,7 +124,7 @@ async def add_device(
 @router.get(
     "/trucks/{truck}/devices", summary="List a truck's trackers", responses=documented(*_TRUCK)
 )
-async def devices(request: Request, token: CompanyToken, truck: TruckPath) -> models.DeviceList:
+async def _devices(request: Request, token: CompanyToken, truck: TruckPath) -> models.DeviceList:
     """Those that are revoked or expired, too."""
     number = bytes.fromhex(truck)
     kept = await as_company(request, token, lambda p, company: p.devices(company, number))
@@ -191,7 +191,7 @@ async def _add_parcel(
     summary="List what a truck carries",
     responses=documented(*_TRUCK),
 )
-async def parcels(request: Request, token: CompanyToken, truck: TruckPath) -> models.ParcelList:
+async def _parcels(request: Request, token: CompanyToken, truck: TruckPath) -> models.ParcelList:
     """Destinations are kept sealed, and are not told."""
     number = bytes.fromhex(truck)
     kept = await as_company(request, token, lambda p, company: p.parcels(company, number))
@@ -259,7 +259,7 @@ def _octets(parcel: str) -> bytes:
     summary="What past drives have taught",
     responses=documented(*COMPANY_TOKEN_REASONS),
 )
-async def arrivals(request: Request, token: CompanyToken) -> models.ArrivalsKnown:
+async def _arrivals(request: Request, token: CompanyToken) -> models.ArrivalsKnown:
     """Distances and times to arrival of drives that are over; no place is kept."""
 
     def read(platform: Platform, company: Company) -> models.ArrivalsKnown:
@@ -295,6 +295,6 @@ async def _publish_arrivals(request: Request, token: CompanyToken, table: dict[s
     summary="Forget what past drives have taught",
     responses=documented(*COMPANY_TOKEN_REASONS),
 )
-async def forget_arrivals(request: Request, token: CompanyToken) -> None:
+async def _forget_arrivals(request: Request, token: CompanyToken) -> None:
     """The drives, the key that they were sealed by, and the table."""
     await as_company(request, token, lambda p, company: p.forget_arrivals(company))

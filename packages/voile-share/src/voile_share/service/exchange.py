@@ -72,7 +72,7 @@ async def _message_of(request: Request) -> bytes:
     summary="The card of a link's truck",
     responses=documented(*_LINK, "truck-unknown"),
 )
-async def card(request: Request, token: LinkToken) -> models.Card:
+async def _card(request: Request, token: LinkToken) -> models.Card:
     """Whom a submission is sealed for, and whose signature reports have."""
     context = context_of(request)
     platform = context.platform
@@ -95,7 +95,7 @@ async def card(request: Request, token: LinkToken) -> models.Card:
     responses=documented(*_LINK, *_FORMS, "type-unfit", "truck-retired", "mail-box-full"),
     openapi_extra=_octets("One `SealedSubmission`, 284 bytes."),
 )
-async def submit(request: Request, token: LinkToken) -> Response:
+async def _submit(request: Request, token: LinkToken) -> Response:
     """Both parties submit the same; what the truck cannot use is refused where it can be seen."""
     message, context = await _message_of(request), context_of(request)
     platform = context.platform
@@ -119,7 +119,7 @@ async def submit(request: Request, token: LinkToken) -> Response:
     },
     openapi_extra=_octets("One signed `Report` of suite voile."),
 )
-async def publish(request: Request, response: Response, token: TruckToken) -> models.Published:
+async def _publish(request: Request, response: Response, token: TruckToken) -> models.Published:
     """It is durable when this is answered. The same report again is no error."""
     message, context = await _message_of(request), context_of(request)
     platform = context.platform
@@ -139,7 +139,7 @@ async def publish(request: Request, response: Response, token: TruckToken) -> mo
     summary="The slot of the last report",
     responses=documented(*_TOKEN),
 )
-async def last_report(request: Request, token: TruckToken) -> models.LastReport:
+async def _last_report(request: Request, token: TruckToken) -> models.LastReport:
     """What a truck has kept of later slots is missing here: it goes on with that."""
     context = context_of(request)
     platform = context.platform
@@ -155,7 +155,7 @@ async def last_report(request: Request, token: TruckToken) -> models.LastReport:
     summary="Fetch what parties have submitted",
     responses=documented(*_TOKEN),
 )
-async def mail(request: Request, token: TruckToken, after: Number = 0) -> models.MailBox:
+async def _mail(request: Request, token: TruckToken, after: Number = 0) -> models.MailBox:
     """At most 1,000 at once."""
     context = context_of(request)
     platform = context.platform
@@ -174,7 +174,7 @@ async def mail(request: Request, token: TruckToken, after: Number = 0) -> models
     summary="List trucks",
     responses=documented(*_TOKEN, "company-closed"),
 )
-async def trucks(request: Request, token: _EITHER) -> models.TruckList:
+async def _trucks(request: Request, token: _EITHER) -> models.TruckList:
     """A company's own; with the token of an auditor those of all companies."""
     context = context_of(request)
     found = await context.ask(request, "company", token, lambda: _visible(context.platform, token))
@@ -196,7 +196,7 @@ async def trucks(request: Request, token: _EITHER) -> models.TruckList:
     summary="The signed, chained records of a truck",
     responses=documented(*_TOKEN, "truck-unknown"),
 )
-async def records(
+async def _records(
     request: Request,
     token: AuditorToken,
     truck: TruckPath,
@@ -235,7 +235,7 @@ links_router = APIRouter(prefix="/api/v1", tags=["company"])
     summary="Open a link to a truck's reports",
     responses=documented(*_TRUCK, *_WANTED),
 )
-async def add_link(
+async def _add_link(
     request: Request, token: CompanyToken, truck: TruckPath, asked: models.LinkWanted
 ) -> models.Link:
     """It opens no report: the keys do that, which parties put behind the dot themselves."""
@@ -248,7 +248,7 @@ async def add_link(
     summary="Open a link to a parcel, which follows it from truck to truck",
     responses=documented(*COMPANY_TOKEN_REASONS, *_WANTED),
 )
-async def add_parcel_link(
+async def _add_parcel_link(
     request: Request, token: CompanyToken, asked: models.LinkWanted
 ) -> models.Link:
     """It shows nothing before the company has moved it. One for each reader of a parcel."""
@@ -268,7 +268,7 @@ async def _added(
 @links_router.get(
     "/trucks/{truck}/links", summary="List a truck's links", responses=documented(*_TRUCK)
 )
-async def links(request: Request, token: CompanyToken, truck: TruckPath) -> models.LinkList:
+async def _links(request: Request, token: CompanyToken, truck: TruckPath) -> models.LinkList:
     """Those that have not expired, revoked ones too; by its id a link can be closed."""
     number = bytes.fromhex(truck)
 
@@ -283,7 +283,7 @@ async def links(request: Request, token: CompanyToken, truck: TruckPath) -> mode
     summary="List and search a company's links",
     responses=documented(*COMPANY_TOKEN_REASONS),
 )
-async def all_links(
+async def _all_links(
     request: Request,
     token: CompanyToken,
     search: Annotated[str, Query(max_length=200, description="Words of the label.")] = "",
@@ -300,7 +300,7 @@ async def all_links(
     summary="Say where a parcel's link leads now",
     responses=documented(*_TRUCK, *_FORMS, "not-found"),
 )
-async def move_link(request: Request, token: CompanyToken, asked: models.LinkToMove) -> None:
+async def _move_link(request: Request, token: CompanyToken, asked: models.LinkToMove) -> None:
     """To a truck of the company, or to none; its reader is told what the notice says."""
     truck = None if asked.truck is None else bytes.fromhex(asked.truck)
     notice = models.decoded(asked.notice)
@@ -315,7 +315,7 @@ async def move_link(request: Request, token: CompanyToken, asked: models.LinkToM
     responses=documented(*_TRUCK, *_FORMS, "type-unfit", "mail-box-full"),
     openapi_extra=_octets("One `SealedSubmission`, 284 bytes."),
 )
-async def hand_over(request: Request, token: CompanyToken, truck: TruckPath) -> Response:
+async def _hand_over(request: Request, token: CompanyToken, truck: TruckPath) -> Response:
     """Sealed for the truck; as `POST /mail` of parties who have signed for this truck."""
     message, number = await _message_of(request), bytes.fromhex(truck)
     await as_company(
@@ -331,7 +331,7 @@ async def hand_over(request: Request, token: CompanyToken, truck: TruckPath) -> 
     summary="Close a link",
     responses=documented(*COMPANY_TOKEN_REASONS, "not-found"),
 )
-async def revoke_link(request: Request, token: CompanyToken, asked: models.LinkToRevoke) -> None:
+async def _revoke_link(request: Request, token: CompanyToken, asked: models.LinkToRevoke) -> None:
     """Named by its number, or by its id. Feeds that were opened by it end within seconds."""
     await as_company(request, token, lambda p, company: _revoke(p, company, asked))
 
@@ -406,7 +406,7 @@ readers_router = APIRouter(prefix="/api/v1", tags=["readers"])
         **documented(*_LINK, "too-many-feeds"),
     },
 )
-async def feed(
+async def _feed(
     request: Request,
     token: LinkToken,
     last_event_id: Annotated[
@@ -478,7 +478,7 @@ async def slot(
         **documented(*_LINK, "not-found"),
     },
 )
-async def proof(
+async def _proof(
     request: Request,
     token: LinkToken,
     slot: Annotated[int, Path(ge=0, lt=2**32, description="Its first second since 1970.")],

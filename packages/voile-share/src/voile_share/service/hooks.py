@@ -265,7 +265,7 @@ router = APIRouter(prefix="/api/v1", tags=["company"])
     summary="Be told when parcels arrive and are delivered",
     responses=documented(*_TOKEN, "hook-unfit"),
 )
-async def add_hook(request: Request, token: CompanyToken, wanted: models.NewHook) -> models.Hook:
+async def _add_hook(request: Request, token: CompanyToken, wanted: models.NewHook) -> models.Hook:
     """By a signed request, or by mail; ten at most. The secret is shown this once.
 
     An address of mail is sent a code, and told of nothing until the company names it.
@@ -310,7 +310,7 @@ def _count_letter(request: Request, company: str, address: str) -> None:
     summary="Name the code that an address of mail was sent",
     responses=documented(*_TOKEN, "hook-unknown"),
 )
-async def confirm_hook(
+async def _confirm_hook(
     request: Request, token: CompanyToken, hook: HookPath, given: models.HookCode
 ) -> None:
     """From then on the address is told. A wrong code is answered like an unknown hook."""
@@ -323,7 +323,7 @@ async def confirm_hook(
 
 
 @router.get("/hooks", summary="List hooks", responses=documented(*_TOKEN))
-async def hooks(request: Request, token: CompanyToken) -> models.HookList:
+async def _hooks(request: Request, token: CompanyToken) -> models.HookList:
     """Without addresses and secrets."""
 
     def read(platform: Platform, company: Company) -> list[models.KnownHook]:

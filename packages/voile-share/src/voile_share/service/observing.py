@@ -142,7 +142,7 @@ class Measures:
 
 
 @router.get("/metrics", include_in_schema=False)
-async def metrics(request: Request) -> Response:
+async def _metrics(request: Request) -> Response:
     """For the holder of the token; without one there is no such page."""
     measures: Measures | None = request.app.state.measures
     if measures is None:

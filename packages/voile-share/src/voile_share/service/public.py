@@ -56,7 +56,7 @@ class ReasonMeaning(BaseModel):
 
 
 @router.get("/healthz", summary="Whether the service lives")
-async def healthz() -> Health:
+async def _healthz() -> Health:
     """Looks at nothing else: the store is not asked."""
     return Health()
 
@@ -66,7 +66,7 @@ async def healthz() -> Health:
     summary="Whether the service keeps up, and can store",
     responses=documented("busy", "store-unavailable"),
 )
-async def readyz(request: Request) -> Readiness:
+async def _readyz(request: Request) -> Readiness:
     """That nothing has waited for a second, and that the store takes what is written.
 
     That is tried at most every ten seconds, and each time while reports fail.
@@ -118,7 +118,7 @@ class Writing:
     summary="What a reason means",
     responses=documented("not-found"),
 )
-async def meaning(
+async def _meaning(
     reason: Annotated[str, Path(max_length=40, examples=["link-expired"])],
 ) -> ReasonMeaning:
     """The types of problems are addresses of this kind."""
@@ -142,7 +142,7 @@ async def meaning(
         **documented("not-found"),
     },
 )
-async def roads(request: Request) -> Response:
+async def _roads(request: Request) -> Response:
     """With ETag, and packed by gzip for those who take it."""
     found: MapFile | None = request.app.state.roads
     if found is None:
@@ -162,7 +162,7 @@ async def roads(request: Request) -> Response:
         **_UNCHANGED,
     },
 )
-async def page(request: Request) -> Response:
+async def _page(request: Request) -> Response:
     """What follows # in its address, the link and its keys, stays in the browser."""
     return _file(request, page_files()[PAGE_PATH])
 

@@ -269,19 +269,19 @@ AnOperator = Annotated[_Visitor, Depends(_operator)]
 
 
 @router.get("")
-async def home(request: Request) -> Response:
+async def _home(request: Request) -> Response:
     """Where people begin."""
     return _to("/operator/fleet")
 
 
 @router.get("/login")
-async def login(request: Request) -> Response:
+async def _login(request: Request) -> Response:
     """The form."""
     return _page("login.html", None, wrong="")
 
 
 @router.post("/login")
-async def enter(request: Request) -> Response:
+async def _enter(request: Request) -> Response:
     """Sign in."""
     gate, form = _pages(request).gate, await request.form()
     name, password, code = (str(form.get(one, "")) for one in ("name", "password", "code"))
@@ -294,7 +294,7 @@ async def enter(request: Request) -> Response:
 
 
 @router.post("/logout")
-async def leave(request: Request) -> Response:
+async def _leave(request: Request) -> Response:
     """Sign out."""
     gate, answer = _pages(request).gate, _to(_LOGIN)
     visitor = await gate.visitor(request)
@@ -306,7 +306,7 @@ async def leave(request: Request) -> Response:
 
 
 @router.get("/fleet")
-async def fleet(request: Request, visitor: AVisitor, after: int = 0) -> Response:
+async def _fleet(request: Request, visitor: AVisitor, after: int = 0) -> Response:
     """Trucks on the map and in a table."""
     pages = _pages(request)
     after = min(max(after, 0), 2**53)
@@ -344,7 +344,7 @@ async def links(request: Request, visitor: AVisitor, search: str = "") -> Respon
 
 
 @router.post("/links/{link}/revoke")
-async def revoke(request: Request, visitor: AVisitor, link: str) -> Response:
+async def _revoke(request: Request, visitor: AVisitor, link: str) -> Response:
     """Close a link; back to the truck that the form names, or to the links."""
     pages = _pages(request)
     form = await request.form()
@@ -373,7 +373,7 @@ async def parcels(request: Request, visitor: AVisitor, search: str = "") -> Resp
 
 
 @router.get("/companies")
-async def companies(request: Request, visitor: AnOperator) -> Response:
+async def _companies(request: Request, visitor: AnOperator) -> Response:
     """Companies and people, for operators."""
     pages = _pages(request)
     platform = pages.context.platform
@@ -384,7 +384,7 @@ async def companies(request: Request, visitor: AnOperator) -> Response:
 
 
 @router.get("/load")
-async def load(request: Request, visitor: AnOperator) -> Response:
+async def _load(request: Request, visitor: AnOperator) -> Response:
     """What waits, and what went wrong, for operators."""
     pages = _pages(request)
     context = pages.context
@@ -400,7 +400,7 @@ async def load(request: Request, visitor: AnOperator) -> Response:
 
 
 @router.get("/audit")
-async def audit(request: Request, visitor: AnOperator, before: int = 2**53) -> Response:
+async def _audit(request: Request, visitor: AnOperator, before: int = 2**53) -> Response:
     """Who did what, for operators."""
     pages = _pages(request)
     before = min(max(before, 1), 2**53)
@@ -409,7 +409,7 @@ async def audit(request: Request, visitor: AnOperator, before: int = 2**53) -> R
 
 
 @router.get("/static/{name}")
-async def static(request: Request, name: str) -> Response:
+async def _static(request: Request, name: str) -> Response:
     """The style and the script."""
     if name not in _STATIC:
         raise ProblemError("not-found")
