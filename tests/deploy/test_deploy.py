@@ -14,7 +14,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from voile_share.commands.share import share
+from voile_share.commands.share import _share
 from voile_share.service.folder import Configuration
 from voile_testing.plugin import ROOT
 
@@ -28,7 +28,7 @@ def options_of(command: list[str]) -> set[str]:
 
 
 def shown_options(name: str) -> str:
-    return CliRunner().invoke(share, [name, "--help"]).output
+    return CliRunner().invoke(_share, [name, "--help"]).output
 
 
 def test_every_option_that_is_passed_is_one_of_the_command():

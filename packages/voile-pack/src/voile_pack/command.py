@@ -40,7 +40,7 @@ else:
     release_release = on_demand("voile.release.release")
     table_opening = on_demand("voile.table.opening")
 
-__all__ = ["pack_command"]
+__all__: list[str] = []
 
 _TABLES = (".csv", ".parquet")
 
@@ -194,7 +194,7 @@ class _Input:
 @click.option("--picture", type=click.Path(), help="A picture of the bins: a new .png or .svg.")
 @engine_option
 @json_option
-def pack_command(  # noqa: PLR0913 - one parameter for each option
+def _pack_command(  # noqa: PLR0913 - one parameter for each option
     *,
     source: Place,
     capacity: Decimal | None,

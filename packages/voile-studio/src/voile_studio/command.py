@@ -32,7 +32,7 @@ else:
     voile_studio_project = on_demand("voile_studio.project")
     voile_studio_server = on_demand("voile_studio.server")
 
-__all__ = ["studio_command"]
+__all__: list[str] = []
 
 _HERE = "127.0.0.1"
 _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - which are refused
@@ -58,7 +58,7 @@ _OPENING = """<!doctype html><html lang="en"><title>Voile Studio</title>
     help="The port to listen on [default: a free one].",
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, which works once.")
-def studio_command(
+def _studio_command(
     file: Path | None, folder: Path | None, host: str, port: int, *, no_browser: bool
 ) -> None:
     """Open Studio, a local web application, for the table FILE or to choose one.

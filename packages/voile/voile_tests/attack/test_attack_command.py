@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from voile.cli.attack import attack
+from voile.cli.attack import _attack
 from voile.release.folder import write_release
 from voile_base.errors import InputError
 
@@ -22,7 +22,7 @@ def folders(publish, tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(attack, list(map(str, arguments)), catch_exceptions=False)
+    return CliRunner().invoke(_attack, list(map(str, arguments)), catch_exceptions=False)
 
 
 def test_exposed_people_come_first_and_then_why(folders):

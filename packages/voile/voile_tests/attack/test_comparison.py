@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import voile
 from voile.attack.comparison import ComparisonAttack
 from voile.attack.protocol import AttackOutcome
-from voile.cli.attack import attack
+from voile.cli.attack import _attack
 from voile.ledger import Ledger
 from voile.publish.registry import publisher_of
 from voile.release.release import Release
@@ -128,10 +128,10 @@ def test_it_runs_from_the_command_line(tmp_path: Path) -> None:
         *("--against", str(tmp_path / "new.csv"), "--before", str(tmp_path / "old.csv")),
         *("--attack", "comparison"),
     ]
-    done = CliRunner().invoke(attack, call)
+    done = CliRunner().invoke(_attack, call)
     assert done.exit_code == 0, done.output
     assert "The release alone gives away" in done.output
-    without = CliRunner().invoke(attack, [call[0], *call[3:5], *call[7:]])
+    without = CliRunner().invoke(_attack, [call[0], *call[3:5], *call[7:]])
     assert "no earlier one was named" in str(without.exception)
 
 

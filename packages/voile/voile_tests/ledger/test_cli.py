@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from click.testing import CliRunner
 
-from voile.cli.ledger import ledger as command
+from voile.cli.ledger import _ledger as command
 from voile.ledger import Ledger
 from voile_base.errors import LedgerError
 from voile_tests.release.listing import write_listed

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.cli.ledger import ledger as command
+from voile.cli.ledger import _ledger as command
 from voile.ledger import FleetCharge, FleetState, Ledger, TripSums
 from voile_base.errors import LedgerError, RefusedError
 from voile_geo.planar.costs import LossDistribution, composed_epsilon, gaussian_epsilon

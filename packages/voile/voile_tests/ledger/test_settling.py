@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from voile.cli.ledger import ledger as command
+from voile.cli.ledger import _ledger as command
 from voile.ledger import Ledger
 from voile.release.history import History
 from voile_base.errors import LedgerError

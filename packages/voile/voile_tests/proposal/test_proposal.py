@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from voile.cli.plan import plan_command
+from voile.cli.plan import _plan_command
 from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
@@ -281,5 +281,5 @@ def test_a_proposal_for_other_methods_is_refused(tmp_path):
     """Those that can be proposed are named."""
     file = tmp_path / "survey.csv"
     file.write_text(SURVEY, encoding="utf-8")
-    found = CliRunner().invoke(plan_command, [f"{file}", "--out", "x.toml", "--method", "flows"])
+    found = CliRunner().invoke(_plan_command, [f"{file}", "--out", "x.toml", "--method", "flows"])
     assert "one of dp-synthesis, dp-tables" in str(found.exception)

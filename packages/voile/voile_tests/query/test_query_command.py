@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from voile.cli.query import query
+from voile.cli.query import _query
 from voile.release.folder import write_release
 from voile.table.opening import published_rows
 from voile_base.errors import QueryError, TableError
@@ -30,7 +30,7 @@ def folder(request, tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(query, arguments, catch_exceptions=True)
+    return CliRunner().invoke(_query, arguments, catch_exceptions=True)
 
 
 def test_people_see_bounds_estimate_and_rows(folder):

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import voile
-from voile.cli.query import query
+from voile.cli.query import _query
 from voile.dp.discrete_gaussian import DiscreteGaussian
 from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.dp.marginals import NoisyMarginals, NoisyTable
@@ -265,10 +265,10 @@ def test_what_cannot_be_asked(precise):
 def test_the_command_says_which_interval_it_is(precise):
     """And that errors computed from synthetic rows are too small; JSON has the same."""
     asked = [f"{precise[1]}", "COUNT(*)", "--where", "age < 30", "--confidence", "0.99"]
-    shown = CliRunner().invoke(query, asked, catch_exceptions=False)
+    shown = CliRunner().invoke(_query, asked, catch_exceptions=False)
     assert "99 % confidence interval over the noise" in shown.stdout
     assert "computed from the synthetic rows are too small" in shown.stdout
-    document = json.loads(CliRunner().invoke(query, [*asked, "--json"]).stdout)
+    document = json.loads(CliRunner().invoke(_query, [*asked, "--json"]).stdout)
     assert document["confidence"] == 0.99
     assert document["lower"] <= document["estimate"] <= document["upper"]
 

@@ -36,11 +36,11 @@ else:
     attack_call = on_demand("voile.cli.attack_call")
     attack_shown = on_demand("voile.cli.attack_shown")
 
-__all__ = ["attack"]
+__all__: list[str] = []
 
 
 @click.command(
-    cls=TakesSeveral, several="--previous", short_help="Run the adversaries on a release."
+    "attack", cls=TakesSeveral, several="--previous", short_help="Run the adversaries on a release."
 )
 @click.argument("release", metavar="NEW", type=click.Path(path_type=Path))
 @click.option(
@@ -119,7 +119,7 @@ __all__ = ["attack"]
 @engine_option
 @click.option("--seed", type=int, help="Draw the same people every time; for experiments.")
 @as_json
-def attack(**options: Any) -> None:
+def _attack(**options: Any) -> None:
     """Find the people whom the release in NEW gives away.
 
     If NEW permutes sensitive values within groups, (k,e)-anonymity, the first adversary has the
@@ -291,4 +291,4 @@ def _knowledge(call: attack_call.AttackCall, name: str) -> dict[str, Any]:
 
 
 # Behind the options of all releases, in the order of attacks; --seed and --json stay last.
-attack.params[-2:-2] = options_of_attacks().values()
+_attack.params[-2:-2] = options_of_attacks().values()

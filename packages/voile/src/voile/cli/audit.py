@@ -52,7 +52,7 @@ else:
     documents = on_demand("voile.study.documents")
     study_record = on_demand("voile.study.record")
 
-__all__ = ["audit_command"]
+__all__: list[str] = []
 
 _MMAP_THRESHOLD, _LARGE = -3, 1 << 20
 """The option of the GNU C library that says from which size on memory is asked for by itself."""
@@ -96,7 +96,7 @@ _MMAP_THRESHOLD, _LARGE = -3, 1 << 20
     "follow from the files, so that running again gives the same figures.",
 )
 @as_json
-def audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     released: Path,
     original: Path,
     control: Path | None,

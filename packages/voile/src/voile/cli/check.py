@@ -42,7 +42,7 @@ else:
     verifying = on_demand("voile.signing.verifying")
     study_record = on_demand("voile.study.record")
 
-__all__ = ["check_command"]
+__all__: list[str] = []
 
 
 def _moved(side: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -72,7 +72,7 @@ def _moved(side: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 @_moved("control")
 @_moved("plan")
 @as_json
-def check_command(  # noqa: PLR0913 - one parameter for each option
+def _check_command(  # noqa: PLR0913 - one parameter for each option
     folder: Path | None,
     policy: str | None,
     template: str | None,

@@ -32,7 +32,7 @@ else:
     grid = on_demand("voile.study.grid")
     record = on_demand("voile.study.record")
 
-__all__ = ["compare_command"]
+__all__: list[str] = []
 
 
 @click.command("compare", short_help="Study a grid of plans side by side.")
@@ -68,7 +68,7 @@ __all__ = ["compare_command"]
 )
 @engine_option
 @as_json
-def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     source: str,
     plans: tuple[str, ...],
     out: str,

@@ -17,7 +17,7 @@ import click
 
 from voile_base.errors import InputError
 
-__all__ = ["demo"]
+__all__: list[str] = []
 
 _SERIES = "--plan plan.toml --ledger demo/payroll.ledger"
 _STEPS = (
@@ -54,13 +54,13 @@ _STEPS = (
 _SHOWN = 7
 
 
-@click.command(short_help="Publish example tables, attack them, query them.")
+@click.command("demo", short_help="Publish example tables, attack them, query them.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     help="Keep the tables, the plans, the ledger and the releases in this new folder.",
 )
-def demo(out: Path | None) -> None:
+def _demo(out: Path | None) -> None:
     """Study a hospital's stays, then publish, query and attack two months of a payroll."""
     if out is None:
         with tempfile.TemporaryDirectory(prefix="voile-demo-") as folder:

@@ -34,7 +34,7 @@ else:
     html = on_demand("voile.report.html")
     verifying = on_demand("voile.signing.verifying")
 
-__all__ = ["dossier_command"]
+__all__: list[str] = []
 
 _PUBLIC = 0o644
 
@@ -49,7 +49,7 @@ _PUBLIC = 0o644
     "private original. It is drawn of a verdict that has passed.",
 )
 @ledger_option
-def dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) -> None:
+def _dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) -> None:
     """Draw the dossier of what `voile check` has judged in DIR: one HTML file, laid out for A4.
 
     It says what is published, and to whom; what the promise assumes, each assumption with who has

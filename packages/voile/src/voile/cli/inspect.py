@@ -44,7 +44,7 @@ else:
     schema_roles = on_demand("voile.schema.roles")
     table_profile = on_demand("voile.table.profile")
 
-__all__ = ["inspect_command"]
+__all__: list[str] = []
 
 _FEW_VALUES = 100
 _MASK = "•••"
@@ -79,7 +79,7 @@ _SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 )
 @engine_option
 @as_json
-def inspect_command(  # noqa: PLR0913 - one parameter for each option
+def _inspect_command(  # noqa: PLR0913 - one parameter for each option
     *,
     source: str,
     plan: str | None,

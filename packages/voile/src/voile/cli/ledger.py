@@ -25,7 +25,7 @@ else:
     voile_ledger = on_demand("voile.ledger")
     ledger_shown = on_demand("voile.cli.ledger_shown")
 
-__all__ = ["ledger"]
+__all__: list[str] = []
 
 _path_option = click.option(
     "--ledger",
@@ -42,17 +42,17 @@ def _common_options(command: Callable[..., None]) -> Callable[..., None]:
     return _path_option(json_option(command))
 
 
-@click.group()
-def ledger() -> None:
+@click.group("ledger")
+def _ledger() -> None:
     """Show, verify or settle the ledger, which remembers releases and what they spent.
 
     It is private.
     """
 
 
-@ledger.command()
+@_ledger.command("show")
 @_common_options
-def show(path: Path, *, as_json: bool) -> None:
+def _show(path: Path, *, as_json: bool) -> None:
     """Show every series, every data set with its budget and pool, and every fleet."""
     opened = voile_ledger.Ledger(path)
     summaries, data_sets, fleets = opened.series(), opened.data_sets(), opened.fleets()
@@ -75,10 +75,10 @@ def show(path: Path, *, as_json: bool) -> None:
         click.echo(f"{path}: no release has been committed to this ledger", err=True)
 
 
-@ledger.command()
+@_ledger.command("verify")
 @click.argument("releases", nargs=-1, type=click.Path(path_type=Path), metavar="[RELEASE_DIR]...")
 @_common_options
-def verify(path: Path, releases: tuple[Path, ...], *, as_json: bool) -> None:
+def _verify(path: Path, releases: tuple[Path, ...], *, as_json: bool) -> None:
     """Check that the ledger is sound, and that it knows the releases in the folders named.
 
     Name the folders of all releases that exist: only they show that a ledger was replaced by an
@@ -106,7 +106,7 @@ def verify(path: Path, releases: tuple[Path, ...], *, as_json: bool) -> None:
     )
 
 
-@ledger.command()
+@_ledger.command("settle")
 @click.argument("name")
 @click.option(
     "--release",
@@ -127,7 +127,7 @@ def verify(path: Path, releases: tuple[Path, ...], *, as_json: bool) -> None:
     help="What NAME is, where a series and a data set have it.",
 )
 @_path_option
-def settle(path: Path, name: str, folder: Path | None, of: str | None, *, lost: bool) -> None:
+def _settle(path: Path, name: str, folder: Path | None, of: str | None, *, lost: bool) -> None:
     """Say what became of the newest release of NAME, whose publisher was stopped before its end.
 
     NAME is a series, or a data set whose newest release took rows up from its pool. Say --lost only

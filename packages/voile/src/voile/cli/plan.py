@@ -33,7 +33,7 @@ else:
     schema_plan = on_demand("voile.schema.plan")
     profile = on_demand("voile.table.profile")
 
-__all__ = ["plan_command"]
+__all__: list[str] = []
 
 _REASONS = 3
 """Columns of which it is said why nothing is proposed for them."""
@@ -50,7 +50,7 @@ _REASONS = 3
 @click.option("--check", "plan", type=click.Path(), help="Say what of this plan fits badly.")
 @engine_option
 @as_json
-def plan_command(
+def _plan_command(
     source: str,
     out: Path | None,
     method: str | None,

@@ -26,7 +26,7 @@ else:
     numbers = on_demand("voile.schema.numbers")
     run = on_demand("voile.study.run")
 
-__all__ = ["publish_command"]
+__all__: list[str] = []
 
 
 @click.command("publish", short_help="Make one release.")
@@ -54,7 +54,7 @@ __all__ = ["publish_command"]
 )
 @engine_option
 @as_json
-def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     source: str,
     plan: str,
     out: str,

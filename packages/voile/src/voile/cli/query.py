@@ -20,10 +20,10 @@ else:
     answering = on_demand("voile.query")
     release_release = on_demand("voile.release.release")
 
-__all__ = ["query"]
+__all__: list[str] = []
 
 
-@click.command()
+@click.command("query")
 @click.argument("release", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("aggregate")
 @click.option("--where", metavar="PREDICATE", help="SQL predicate over the published columns.")
@@ -34,7 +34,7 @@ __all__ = ["query"]
 )
 @engine_option
 @json_option
-def query(
+def _query(
     release: Path,
     aggregate: str,
     where: str | None,

@@ -25,7 +25,7 @@ else:
     record = on_demand("voile.study.record")
     opening = on_demand("voile.table.opening")
 
-__all__ = ["recount_command"]
+__all__: list[str] = []
 
 
 @click.command("recount", short_help="Recount hashes and every claim of a release.")
@@ -39,7 +39,7 @@ __all__ = ["recount_command"]
 )
 @engine_option
 @json_option
-def recount_command(folder: Path, against: Place | None, engine: str, *, as_json: bool) -> None:
+def _recount_command(folder: Path, against: Place | None, engine: str, *, as_json: bool) -> None:
     """Recount the release in DIR from its folder alone. Exit status 0, or 4 where it is refused.
 
     The files are compared with the hashes of release.json. Each claim is counted again on the

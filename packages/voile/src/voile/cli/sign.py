@@ -29,7 +29,7 @@ else:
     stated = on_demand("voile.policy.stated")
     verifying = on_demand("voile.signing.verifying")
 
-__all__ = ["key_command", "sign_command", "verify_command"]
+__all__: list[str] = []
 
 
 @click.command("sign", short_help="Sign a release, its evidence, a policy and its verdict.")
@@ -44,7 +44,7 @@ __all__ = ["key_command", "sign_command", "verify_command"]
     metavar="ROLE",
     help='As whom: a role, such as "data protection officer", and better no name.',
 )
-def sign_command(folder: Path, key: Path, role: str) -> None:
+def _sign_command(folder: Path, key: Path, role: str) -> None:
     """Sign what stands in DIR, which `voile check` has passed.
 
     Signed are all published files by their hashes, the record, the verdict and what humans have
@@ -69,7 +69,7 @@ _PUBLIC = 0o644
 @click.command("key", short_help="Make the key of a signer, or show its public part.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--show", is_flag=True, help="Make nothing: print the public key of FILE.")
-def key_command(file: Path, show: bool) -> None:
+def _key_command(file: Path, show: bool) -> None:
     """Make a private key for `voile sign` in the new file FILE, for its owner alone.
 
     The public key is printed, and written to FILE.pub: it is what a policy names for a signer, and
@@ -106,7 +106,7 @@ def key_command(file: Path, show: bool) -> None:
     "that it names.",
 )
 @as_json
-def verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_json: bool) -> None:
+def _verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_json: bool) -> None:
     """Tell whether anything in DIR was changed since it was signed. Exit status 0, or 4 if so.
 
     It is 4 as well where somebody has not signed whom the signed policy asks to.

@@ -54,7 +54,7 @@ else:
     single = on_demand("voile.study.single")
     attack_shown = on_demand("voile.cli.attack_shown")
 
-__all__ = ["study_command"]
+__all__: list[str] = []
 
 
 @click.command("study", short_help="Make one release, put it to the test, report on both.")
@@ -97,7 +97,7 @@ __all__ = ["study_command"]
 @known_option
 @engine_option
 @as_json
-def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     source: str,
     plan: str,
     out: str,

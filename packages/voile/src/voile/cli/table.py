@@ -84,7 +84,7 @@ _data_set_option = click.option(
 @_data_set_option
 @engine_option
 @json_option
-def table_command(  # noqa: PLR0913 - one parameter for each option
+def _table_command(  # noqa: PLR0913 - one parameter for each option
     source: Place,
     plan: str,
     out: str,

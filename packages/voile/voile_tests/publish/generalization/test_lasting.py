@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import voile
-from voile.cli.ledger import ledger as ledger_command
+from voile.cli.ledger import _ledger as ledger_command
 from voile.ledger import Ledger
 from voile.publish.generalization.lasting import enough_rows, stayers_to_withhold
 from voile.release.check import departure_breaches
