@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.attack.sensitive_values import SkewnessAttack, ordered_distance, tree_distance, variation
+from voile.attack.sensitive_values import (
+    SkewnessAttack,
+    _ordered_distance,
+    _tree_distance,
+    variation,
+)
 from voile.models.criteria import Groups, SensitiveCells
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
 from voile.publish.generalization import Generalization
@@ -77,10 +82,10 @@ def test_distances_are_those_of_the_model(drawn):
     below = codes[:-1] if len(np.unique(codes[-1])) == 1 else codes
     for model, found in (
         (EqualCloseness(1, "ill"), variation(posterior, prior)),
-        (OrderedCloseness(1, "ill"), ordered_distance(posterior, prior)),
+        (OrderedCloseness(1, "ill"), _ordered_distance(posterior, prior)),
         (
             HierarchicalCloseness(1, "ill", hierarchy),
-            tree_distance(posterior, prior, np.array(below)),
+            _tree_distance(posterior, prior, np.array(below)),
         ),
     ):
         np.testing.assert_allclose(found, model.distances(groups), atol=1e-12)

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from voile.attack.registry import ATTACKS, attack_named
-from voile.attack.trajectory.on_release import noise_of
+from voile.attack.trajectory.on_release import _noise_of
 from voile.disclosure.noisy import Noisy
 from voile.publish.registry import read_plan
 from voile.query import answer
@@ -98,7 +98,7 @@ def _trip_noise(release: Release) -> Any:
     if "latitude" not in release.roles:
         return None
     moved = release.disclosure.columns["latitude"]
-    noise = noise_of(moved, read_roads(FOLDER / "town.csv"))
+    noise = _noise_of(moved, read_roads(FOLDER / "town.csv"))
     zones = noise.zones
     return {
         "law": noise.name,

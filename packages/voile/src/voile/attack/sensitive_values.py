@@ -103,14 +103,7 @@ from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile_base.errors import InputError
 
-__all__ = [
-    "BackgroundKnowledgeAttack",
-    "HomogeneityAttack",
-    "SkewnessAttack",
-    "ordered_distance",
-    "tree_distance",
-    "variation",
-]
+__all__ = ["BackgroundKnowledgeAttack", "HomogeneityAttack", "SkewnessAttack", "variation"]
 
 
 @dataclass(frozen=True)
@@ -206,9 +199,9 @@ class SkewnessAttack(AttributeAttack):
         success = given_to(bets.astype(np.float64), beliefs.right).clip(max=1.0)
         remarks = {"equal": variation(posterior, prior)}
         if beliefs.wanted.is_numeric:
-            remarks["ordered"] = ordered_distance(posterior, prior)
+            remarks["ordered"] = _ordered_distance(posterior, prior)
         if (levels := beliefs.wanted.tree) is not None:
-            remarks["hierarchical"] = tree_distance(posterior, prior, levels)
+            remarks["hierarchical"] = _tree_distance(posterior, prior, levels)
         return Judged(
             success=success,
             probability=np.where(success > 0, own, 0.0),
@@ -240,14 +233,14 @@ def variation(posterior: Floats, prior: Floats) -> Floats:
     return distances
 
 
-def ordered_distance(posterior: Floats, prior: Floats) -> Floats:
+def _ordered_distance(posterior: Floats, prior: Floats) -> Floats:
     """Earth mover's distance where the v values are in order, shape (t,), between 0 and 1."""
     surplus = np.cumsum(posterior - prior, axis=1)
     distances: Floats = np.abs(surplus).sum(axis=1) / max(len(prior) - 1, 1)
     return distances
 
 
-def tree_distance(posterior: Floats, prior: Floats, levels: NDArray[np.int64]) -> Floats:
+def _tree_distance(posterior: Floats, prior: Floats, levels: NDArray[np.int64]) -> Floats:
     """Earth mover's distance on a tree, shape (t,): the mean of the variations at its levels.
 
     ``levels`` is (h, v): the node above each value at each level below the root, leaves first.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from voile.attack.trajectory.fleets import convoys, follow_convoys
+from voile.attack.trajectory.fleets import _convoys, follow_convoys
 from voile.attack.trajectory.knowing import TripKnowledge
 from voile.attack.trajectory.on_release import follow_trips
 from voile.attack.trajectory.reports import Sighted
@@ -75,7 +75,7 @@ def left_of(noise: LocationNoise) -> float:
 def test_vans_of_a_route_are_found_and_routes_kept_apart() -> None:
     """Ten of each of four routes, in groups that hold no van of another route."""
     for shared in (0.0, 0.75):
-        groups = convoys(sighted(field(shared)), field(shared))
+        groups = _convoys(sighted(field(shared)), field(shared))
         assert sorted(i for group in groups for i in group) == list(range(4 * VANS))
         for group in groups:
             assert len({i // VANS for i in group}) == 1
@@ -91,11 +91,11 @@ def test_near_routes_are_told_apart_by_many_vans() -> None:
     for seed in range(5):
         for metres, expected in ((240.0, [VANS, VANS]), (100.0, [2 * VANS])):
             near = [road, road + np.array([0.0, metres])]
-            groups = convoys(sighted(field(0.0), seed, near), field(0.0))
+            groups = _convoys(sighted(field(0.0), seed, near), field(0.0))
             assert [len(group) for group in groups] == expected
             if len(groups) > 1:
                 assert all(len({i // VANS for i in group}) == 1 for group in groups)
-        alone = convoys(sighted(field(0.0), seed, [road]), field(0.0))
+        alone = _convoys(sighted(field(0.0), seed, [road]), field(0.0))
         assert [len(group) for group in alone] == [VANS]
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
-from voile.attack.trajectory.knowing import TrackedTrip, Tried, attempts, doubts, strongest_of
+from voile.attack.trajectory.knowing import TrackedTrip, _Tried, attempts, doubts, strongest_of
 from voile.attack.trajectory.on_release import Limits, TripsOutcome, follow_trips
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile_base.randomness import Randomness
@@ -168,9 +168,9 @@ def test_ways_are_chosen_by_the_other_half_of_the_trips() -> None:
         road = np.array([0] * right + [9] * (4 - right))
         return RoadEstimate(track, road, 1.0)
 
-    def tried_of(one: int, other: int) -> Tried:
+    def tried_of(one: int, other: int) -> _Tried:
         found = {"every 10 s": finding(one), "every 30 s": finding(other)}
-        return Tried(found, dict.fromkeys(found, 4), 4)
+        return _Tried(found, dict.fromkeys(found, 4), 4)
 
     tried = [tried_of(4 if i % 2 == 0 else 0, 2) for i in range(8)]
     best = strongest_of(seen, tried)

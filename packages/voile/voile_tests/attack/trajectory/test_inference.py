@@ -22,7 +22,7 @@ from voile.attack.trajectory.distributions import (
     ReceiverError,
     Remembering,
     Turning,
-    exponentials,
+    _exponentials,
     most_of_pairs,
     pair_factor,
     pair_of,
@@ -305,10 +305,10 @@ def test_powers_of_e_are_those_of_the_library() -> None:
     """Within 1e-13 from -700 to 700, and 0 for what is less than can be written."""
     powers = np.concatenate((np.linspace(-700, 700, 5_001), np.linspace(-1e-9, 1e-9, 11)))
     found = powers.copy()
-    exponentials(found, np.empty(len(found), dtype=np.int64), len(found))
+    _exponentials(found, np.empty(len(found), dtype=np.int64), len(found))
     assert found == pytest.approx(np.exp(powers), rel=1e-13)
     faint = np.array([-709.5, -1e9, -np.inf])
-    exponentials(faint, np.empty(3, dtype=np.int64), 3)
+    _exponentials(faint, np.empty(3, dtype=np.int64), 3)
     assert not faint.any()
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import voile
-from voile.attack.trajectory.on_release import Limits, follow_trips, noise_of
+from voile.attack.trajectory.on_release import Limits, _noise_of, follow_trips
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField, PlanarLaplace
@@ -71,7 +71,7 @@ TRIPS = trips()
 def test_every_adversary_follows_every_mechanism(parameters, kind):
     """All trips are followed; the noise is read from the release; errors are about its size."""
     release = release_of(TRIPS, **parameters)
-    assert isinstance(noise_of(release.disclosure.columns["latitude"]), kind)
+    assert isinstance(_noise_of(release.disclosure.columns["latitude"]), kind)
     found = follow_trips(release, TRIPS, ROADS, randomness=Randomness.seeded(1))
     names = ["none", "median", "smoother", "map-matching", "informed"]
     assert [one.adversary for one in found] == names
@@ -283,7 +283,7 @@ def test_where_directions_start_is_read_from_the_release():
     angles = {"mechanism": "angle-selection", "epsilon": 0.02, "epsilon_angle": 5}
     for given, start in (({}, "uniform"), ({"start": "zero"}, "zero")):
         moved = release_of(TRIPS, **angles, **given).disclosure.columns["latitude"]
-        noise = noise_of(moved)
+        noise = _noise_of(moved)
         assert isinstance(noise, AngleSelection)
         assert noise.start == start
 
@@ -302,11 +302,11 @@ def test_zones_of_a_map_are_found_anew(tmp_path):
     release = release_of(TRIPS, levels=2.0, roads=str(path), roads_within=3)
     assert read_roads(path).digest == ROADS.digest
     moved = release.disclosure.columns["latitude"]
-    zones = noise_of(moved, ROADS).zones
+    zones = _noise_of(moved, ROADS).zones
     assert zones.grid is not None
     assert len(np.unique(zones.grid.cells)) > 3
     found = follow_trips(release, TRIPS, ROADS, randomness=Randomness.seeded(1))
     assert (found[-1].adversary, found[-1].trips) == ("informed", 6)
     for other in (random_network(22, size=20), None):
         with pytest.raises(InputError, match=r"by the roads of the map town\.csv"):
-            noise_of(moved, other)
+            _noise_of(moved, other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voile.attack.trajectory.on_release import IMPOSSIBLE, OWN, SIGNED, fastest_of, own_speed
+from voile.attack.trajectory.on_release import IMPOSSIBLE, OWN, SIGNED, _own_speed, fastest_of
 from voile_geo.roads.nearest import NearbyRoads
 from voile_geo.roads.network import RoadNetwork
 from voile_geo.roads.reading import NetworkBuilder, RoadChain
@@ -22,11 +22,11 @@ def straight(speed: float, reports: int = 6, gap: float = 30.0) -> tuple[np.ndar
 def test_own_speed_is_the_highest_that_is_kept() -> None:
     """A truck that speeds up is as fast as it ends; two reports have a speed, and one has none."""
     time, track = straight(20.0)
-    assert own_speed(time, track) == pytest.approx(20)
+    assert _own_speed(time, track) == pytest.approx(20)
     track[4:, 0] += np.array([300.0, 600.0])
-    assert own_speed(time, track) == pytest.approx(30)
-    assert own_speed(time[:2], track[:2]) == pytest.approx(20)
-    assert own_speed(time[:1], track[:1]) == 0
+    assert _own_speed(time, track) == pytest.approx(30)
+    assert _own_speed(time[:2], track[:2]) == pytest.approx(20)
+    assert _own_speed(time[:1], track[:1]) == 0
 
 
 def test_what_a_receiver_got_wrong_is_no_speed() -> None:
@@ -35,11 +35,11 @@ def test_what_a_receiver_got_wrong_is_no_speed() -> None:
     for wrong in ([3_000.0, 0.0], [1_000.0, 0.0], [0.0, 1_000.0], [-800.0, 900.0]):
         aside = track.copy()
         aside[3] += wrong
-        assert own_speed(time, aside) == pytest.approx(20)
+        assert _own_speed(time, aside) == pytest.approx(20)
     there_and_back = track.copy()
     there_and_back[[2, 3]] += 300_000
-    assert own_speed(time, there_and_back) == pytest.approx(20)
-    assert own_speed(np.repeat(time, 2), np.repeat(track, 2, axis=0)) == pytest.approx(20)
+    assert _own_speed(time, there_and_back) == pytest.approx(20)
+    assert _own_speed(np.repeat(time, 2), np.repeat(track, 2, axis=0)) == pytest.approx(20)
 
 
 def two_roads() -> RoadNetwork:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.attack.trajectory.on_release import noise_of
+from voile.attack.trajectory.on_release import _noise_of
 from voile.disclosure.moved import Moved, StatedGaussianField
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.registry import completed, publisher_for
@@ -71,7 +71,7 @@ def test_a_release_is_sound_and_says_its_law(tmp_path: Path) -> None:
         share=0.7, length=800, period_days=14, tau=60, shared=0.75, still_metres=STILL
     )
     assert set(moved.law.discloses) == {"standing", "returns", "noise-at-known-places"}
-    noise = noise_of(moved)
+    noise = _noise_of(moved)
     assert (noise.share, noise.length, noise.period, noise.tau) == (0.7, 800, 14, 60)
     for said in ("random field over places", "14 days", "stands", "was before", "NOT promised"):
         assert said in release.guarantee.statement

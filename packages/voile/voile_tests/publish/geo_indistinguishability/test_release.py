@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.attack.trajectory.on_release import noise_of
+from voile.attack.trajectory.on_release import _noise_of
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.parameters import GRID
 from voile.release.check import GuaranteeBrokenError, check_release
@@ -300,7 +300,7 @@ def test_radii_by_roads(mechanism, tmp_path):
     assert method["radius_bounds"] == [200, 800]
     roads = read_roads(tmp_path / "town.csv")
     assert method["decision"]["map"]["digest"] == roads.digest
-    zones = noise_of(release.disclosure.columns["latitude"], roads).zones
+    zones = _noise_of(release.disclosure.columns["latitude"], roads).zones
     price = {"correlated-gaussian": {"tau": 120.0}, "planar-laplace": {}}.get(
         mechanism, {"deviation": turn_deviation(31.38, 1e-5)}
     )

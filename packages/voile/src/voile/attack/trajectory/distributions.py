@@ -57,11 +57,9 @@ __all__ = [
     "ReceiverError",
     "Remembering",
     "Turning",
-    "exponentials",
     "most_of_pairs",
     "pair_factor",
     "pair_of",
-    "square",
     "times_pair_factors",
 ]
 
@@ -73,7 +71,7 @@ _C7, _C8, _C9, _C10, _C11 = (1 / math.factorial(n) for n in range(7, 12))
 
 
 @njit(cache=True, nogil=True)
-def exponentials(values, room, count):  # type: ignore[no-untyped-def]
+def _exponentials(values, room, count):  # type: ignore[no-untyped-def]
     """Put e^x in the place of each x among the first ``count`` of values (k,), at most 700.
 
     ``room`` (k,) of int64 is to work in.
@@ -178,7 +176,7 @@ def times_pair_factors(pair, i, noise, room, count, product):  # type: ignore[no
             powers[k] = -precision * (x * x + y * y)
     else:
         _staying(before[i], memory, precision, noise, room, count, product)
-    exponentials(powers, room[1], count)
+    _exponentials(powers, room[1], count)
     for k in range(count):
         product[k] *= powers[k]
 
@@ -190,7 +188,7 @@ def _staying(before, memory, precision, noise, room, count, product):  # type: i
     for k in range(count):
         x, y = noise[4, k] - before[4], noise[5, k] - before[5]
         powers[k] = -precision * math.sqrt(x * x + y * y)
-    exponentials(powers, room[1], count)
+    _exponentials(powers, room[1], count)
     for k in range(count):
         common = memory + before[3] * noise[3, k] * powers[k]
         kept = common / before[2]
@@ -213,8 +211,8 @@ def most_of_pairs(before: Factors, now: Factors, former: Indices) -> Floats:
     if now.kind == REMEMBERING:
         expected = now.memory * before.noise[former]
         centre = (expected.min(axis=0) + expected.max(axis=0)) / 2
-        around = float(np.sqrt(square(expected - centre).max()))
-        off = np.maximum(0.0, np.sqrt(square(now.noise - centre)) - around)
+        around = float(np.sqrt(_square(expected - centre).max()))
+        off = np.maximum(0.0, np.sqrt(_square(now.noise - centre)) - around)
         return np.asarray(now.density * np.exp(-now.precision * off * off))
     if now.kind == STAYING:
         return now.density * _most_staying(before.noise[former], now)
@@ -225,17 +223,17 @@ def _most_staying(before: Floats, now: Factors) -> Floats:
     """By the farthest noise before, the nearest piece before, and what is least sure there."""
     apart = np.maximum(before[:, 4:].min(axis=0) - now.noise[:, 4:], 0.0)
     apart = np.maximum(apart, now.noise[:, 4:] - before[:, 4:].max(axis=0))
-    alike = np.exp(-np.sqrt(square(apart)) * now.precision)
+    alike = np.exp(-np.sqrt(_square(apart)) * now.precision)
     least, variance = before[:, 2].min(), now.noise[:, 2]
     common = now.memory + before[:, 3].max() * now.noise[:, 3] * alike
-    kept = common / least * np.sqrt(square(before[:, :2]).max())
-    off = np.maximum(0.0, np.sqrt(square(now.noise[:, :2])) - kept)
+    kept = common / least * np.sqrt(_square(before[:, :2]).max())
+    off = np.maximum(0.0, np.sqrt(_square(now.noise[:, :2])) - kept)
     # Whatever is known, a piece is some metres long.
     sure = np.maximum(variance - common * common / least, 1.0)
     return np.asarray(np.exp(-0.5 * off * off / variance) / sure)
 
 
-def square(vectors: Floats) -> Floats:
+def _square(vectors: Floats) -> Floats:
     """Squared lengths of s vectors; written out, which is five times as fast as a sum of pairs."""
     east, north = vectors.T
     return np.asarray(east * east + north * north)
@@ -412,7 +410,7 @@ class Remembering:
     def factors(self, report: int, among: Indices | None = None) -> Factors:
         """The distribution of a report, given the one before."""
         noise = self.shown[report] - _some(self.middle, among)
-        deviations = square(noise) / self.scale[report] ** 2
+        deviations = _square(noise) / self.scale[report] ** 2
         if not report:
             which, density = _relative(-0.5 * deviations)
             return Factors(*_at(among, which, density), noise=noise[which])
@@ -459,7 +457,7 @@ class FieldBelief:
         noise = self.shown[report] - middle - _some(self.mean, among)
         # Above 0 even where all is known and nothing fresh.
         variance = own * own + (self.fresh[report] + self.blur**2 + 1.0)
-        deviations = square(noise) / variance
+        deviations = _square(noise) / variance
         if report:
             which = _possible(deviations, among)
             density = np.ones(len(which))

@@ -73,7 +73,6 @@ __all__ = [
     "ROUNDS",
     "SHARED",
     "Day",
-    "convoys",
     "follow_convoys",
     "follow_days",
 ]
@@ -329,7 +328,7 @@ def follow_convoys(
     ``vehicles`` says which trips are of one vehicle: their noise has more in common.
     """
     found: list[RoadEstimate | None] = [None] * len(trips)
-    for members in convoys(trips, noise):
+    for members in _convoys(trips, noise):
         if len(members) == 1:
             continue
         longest = max(members, key=lambda i: len(trips[i].time))
@@ -344,7 +343,7 @@ def follow_convoys(
     ]
 
 
-def convoys(trips: Sequence[Sighted], noise: LocationNoise) -> list[list[int]]:
+def _convoys(trips: Sequence[Sighted], noise: LocationNoise) -> list[list[int]]:
     """Trips by route and timing, each in one group."""
     single = _Groups.of_each([_each_slot(one) for one in trips], _own(noise))
     members = single.joined()

@@ -75,7 +75,6 @@ __all__ = [
     "USELESS",
     "Strongest",
     "TrackedTrip",
-    "Tried",
     "TripKnowledge",
     "attempts",
     "doubts",
@@ -249,7 +248,7 @@ _ODOMETER = "by the way driven"
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
+class _Tried:
     """What he finds of a trip in each way."""
 
     findings: Mapping[str, RoadEstimate]
@@ -260,7 +259,7 @@ class Tried:
     """How many reports tell something: not those at which a truck stands, or is held."""
 
 
-def attempts(adversary: RoadAdversary, sighted: Sighted, noise: LocationNoise) -> Tried:
+def attempts(adversary: RoadAdversary, sighted: Sighted, noise: LocationNoise) -> _Tried:
     """What he finds of a trip in each way."""
     stays = isinstance(noise, GaussianField)
     # What is drawn afresh for each report tells something with each, however near it is.
@@ -280,7 +279,7 @@ def attempts(adversary: RoadAdversary, sighted: Sighted, noise: LocationNoise) -
     found[_ODOMETER] = found[first] if by_way is None else _lighter(by_way)
     # By the way every step of the odometer counts.
     followed[_ODOMETER] = followed[first] if by_way is None else informative
-    return Tried(found, followed, informative)
+    return _Tried(found, followed, informative)
 
 
 def _lighter(finding: RoadEstimate) -> RoadEstimate:
@@ -310,7 +309,7 @@ class Strongest:
         )
 
 
-def strongest_of(seen: Sequence[TrackedTrip], tried: Sequence[Tried]) -> Strongest:
+def strongest_of(seen: Sequence[TrackedTrip], tried: Sequence[_Tried]) -> Strongest:
     """The strongest way for each trip, chosen by the roads that it finds of other trips."""
     names = list(tried[0].findings)
     right = np.array(
@@ -344,7 +343,7 @@ def _outdone(names: Sequence[str], right: Floats) -> Iterator[str]:
 
 
 def _left_out(
-    seen: Sequence[TrackedTrip], tried: Sequence[Tried], ways: Sequence[str]
+    seen: Sequence[TrackedTrip], tried: Sequence[_Tried], ways: Sequence[str]
 ) -> Iterator[str]:
     """Where most reports that tell something were not weighed."""
     left = sum(

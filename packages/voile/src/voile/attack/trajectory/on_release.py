@@ -101,8 +101,6 @@ __all__ = [
     "counted",
     "fastest_of",
     "follow_trips",
-    "noise_of",
-    "own_speed",
 ]
 
 
@@ -232,7 +230,7 @@ IMPOSSIBLE = 70.0
 """m/s."""
 
 
-def own_speed(time: Floats, track: Floats) -> float:
+def _own_speed(time: Floats, track: Floats) -> float:
     """The highest speed of an exact track (n, 2) in metres at times (n,) in seconds; m/s."""
     once = _speeds(time, track, 1)
     if len(time) > 2:
@@ -257,7 +255,7 @@ def fastest_of(
     """The limit in m/s for trips, each its times (n,) and its exact track (n, 2); private."""
     tracks = np.concatenate([track for _, track in trips])
     signed = float(roads.speed[np.unique(nearby.nearest_in_plane(tracks).edge)].max()) / 3.6
-    own = max(own_speed(time, track) for time, track in trips)
+    own = max(_own_speed(time, track) for time, track in trips)
     return min(max(usual, SIGNED * signed, OWN * own), IMPOSSIBLE)
 
 
@@ -359,7 +357,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     randomness = randomness or Randomness.secure()
     followed = limits.trips, limits.reports
     chosen = _selected(release, original, named, roads, followed, randomness)
-    noise = noise_of(moved, roads)
+    noise = _noise_of(moved, roads)
     zones = _zones(noise, moved.destination)
     knowledge = knowledge or TripKnowledge()
     vehicle_of: Mapping[str, str] = {}
@@ -393,7 +391,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     return tuple(replace(outcome, notes=notes) for outcome in outcomes)
 
 
-def noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
+def _noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
     """The noise that a release states of its positions, as everybody can read it.
 
     Raises ``InputError`` where radii were chosen by the roads of a map, and this is another one.
