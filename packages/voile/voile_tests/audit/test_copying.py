@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from voile.audit.beside import JointCodes
-from voile.audit.copying import Agreement, Copying, NearestRows, excess_of
+from voile.audit.copying import Copying, _Agreement, _excess_of, _NearestRows
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_PEOPLE
@@ -109,13 +109,13 @@ def test_the_closest_row_is_that_of_the_definition() -> None:
             near = draws.uniform(0.02, 1, (4, 5))
             cells.append(draws.integers(0, 5, 12))
             values.append(draws.integers(0, 4, 7))
-            columns.append(Agreement.of(near, np.bincount(cells[-1], minlength=5)))
+            columns.append(_Agreement.of(near, np.bincount(cells[-1], minlength=5)))
         owners = draws.integers(0, 3, 7), draws.integers(0, 3, 12)
         worth = sum(
             c.worth[v][:, g].astype(np.float64)
             for c, v, g in zip(columns, values, cells, strict=True)
         )
-        nearest = NearestRows(tuple(columns))
+        nearest = _NearestRows(tuple(columns))
         found = nearest.closest(values, cells)
         np.testing.assert_allclose(found, worth.max(axis=1), rtol=1e-5)
         own = owners[0][:, np.newaxis] == owners[1]
@@ -125,7 +125,7 @@ def test_the_closest_row_is_that_of_the_definition() -> None:
 
 def test_agreement_is_worth_the_share_of_rows_that_are_as_near() -> None:
     """A value of one row in ten is worth log 10, one that is not there nothing."""
-    worth = Agreement.of(np.eye(2), np.array([1, 9])).worth
+    worth = _Agreement.of(np.eye(2), np.array([1, 9])).worth
     np.testing.assert_allclose(worth, [[np.log(10), 0], [0, np.log(10 / 9)]], atol=1e-6)
 
 
@@ -133,8 +133,8 @@ def test_one_person_far_beyond_the_control_is_told_and_a_little_beyond_is_not() 
     """Scores of 1,000 people of each side, of a normal distribution."""
     draws = np.random.default_rng(1)
     own, other = draws.normal(size=1000), draws.normal(size=1000)
-    assert not excess_of({"any": (own, other)})[1]
+    assert not _excess_of({"any": (own, other)})[1]
     own[0] = 12
-    excess, sure = excess_of({"any": (own, other)})
+    excess, sure = _excess_of({"any": (own, other)})
     assert sure
     assert excess.at_least == 1

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.audit.sides import shared_people
+from voile.audit.sides import _shared_people
 from voile_testing.plugin import ROOT
 from voile_tests.audit.tables import people
 
@@ -42,7 +42,7 @@ def _changed(own: pl.DataFrame) -> dict[str, pl.DataFrame]:
 def test_the_same_people_are_seen_whatever_was_changed(change: str, ids: tuple[str, ...]) -> None:
     """Ids issued anew, or a column or two that were moved, hide nobody; half of them are enough."""
     own = _with_ids(people(3_000, 1), 0)
-    found = shared_people(own, _changed(own)[change], ids)
+    found = _shared_people(own, _changed(own)[change], ids)
     assert found is not None
     assert "give a control of people who were not in the data" in found
 
@@ -57,14 +57,14 @@ def test_other_people_of_the_same_town_are_no_doubt() -> None:
         both = _with_ids(people(1_500, 100 + seed), 0)
         few = both.select("sex", "town", "education", pl.col("age") // 5)
         for frame in (both, few):
-            wrong += shared_people(frame[:1_000], frame[1_000:], ()) is not None
+            wrong += _shared_people(frame[:1_000], frame[1_000:], ()) is not None
     assert wrong <= 2
 
 
 def test_few_different_values_still_tell_the_same_file() -> None:
     """A table whose rows are seldom alone is told from itself by those that are."""
     own = people(2_000, 3).select("sex", "town", "education", "age")
-    assert shared_people(own, own.sample(fraction=1, shuffle=True, seed=1), ()) is not None
+    assert _shared_people(own, own.sample(fraction=1, shuffle=True, seed=1), ()) is not None
 
 
 @pytest.mark.skipif(not CENSUS.is_dir(), reason="the shared census data are not here")
@@ -74,13 +74,13 @@ def test_people_of_a_survey_are_told_from_each_other_and_from_themselves() -> No
     own = pl.read_csv(CENSUS / "nist-acs-ma2019.csv", **read)
     year = pl.read_csv(CENSUS / "nist-acs-ma2018.csv", **read)
     year = year.select([year[c].cast(own[c].dtype, strict=False) for c in own.columns])
-    assert shared_people(own, year, ()) is None
+    assert _shared_people(own, year, ()) is None
     for seed in range(20):
         rows = np.random.default_rng(seed).permutation(own.height)
         mixed, half = own[rows], own.height // 2
-        assert shared_people(mixed[:half], mixed[half:], ()) is None, seed
+        assert _shared_people(mixed[:half], mixed[half:], ()) is None, seed
         few = mixed.select("SEX", "MSP", "RAC1P", "PUMA", "EDU")
-        assert shared_people(few[:half], few[half:], ()) is None, seed
+        assert _shared_people(few[:half], few[half:], ()) is None, seed
     for moved in (own.with_columns(pl.col("AGEP") + 1), own.with_columns(pl.col("PUMA") + "x")):
-        assert shared_people(own, moved, ()) is not None
-    assert shared_people(own, pl.concat([own[::4], year[:1_900]]), ()) is not None
+        assert _shared_people(own, moved, ()) is not None
+    assert _shared_people(own, pl.concat([own[::4], year[:1_900]]), ()) is not None

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.audit.positions import columns_in_order, order_notices
+from voile.audit.positions import _columns_in_order, order_notices
 from voile.audit.recognition import recognise
 from voile.release.reading.rows import People
 from voile_tests.audit.tables import marginals, people
@@ -16,7 +16,7 @@ DRAWN = marginals(ORIGINAL, 3)
 
 
 def _in_order(released: pl.DataFrame, original: pl.DataFrame = ORIGINAL) -> list[str]:
-    return columns_in_order(recognise(released, People(original)), People(original))
+    return _columns_in_order(recognise(released, People(original)), People(original))
 
 
 def test_one_column_in_order_is_told() -> None:

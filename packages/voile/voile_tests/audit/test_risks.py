@@ -16,8 +16,8 @@ from voile.audit.foreign import as_release
 from voile.audit.inference import inference
 from voile.audit.linkability import linkability
 from voile.audit.recognition import recognise
-from voile.audit.risk import Question, Risk, excess_over, share_of
-from voile.audit.singling_out import _Tried, singling_out
+from voile.audit.risk import Question, Risk, _excess_over, share_of
+from voile.audit.singling_out import _singling_out, _Tried
 from voile.release.reading.rows import People
 from voile_base.randomness import Randomness
 from voile_tests.audit.tables import marginals, people
@@ -75,7 +75,7 @@ def test_persons_are_drawn_alike_however_many_rows_they_have() -> None:
 
 def _risks(beside: JointCodes, seed: int = 0, targets: int = 300) -> dict[str, Risk]:
     draws = Randomness.seeded(seed)
-    several, *_ = singling_out(beside, draws)
+    several, *_ = _singling_out(beside, draws)
     return {
         "several": several,
         "link": linkability(beside, HALVES, targets, draws),
@@ -128,7 +128,7 @@ def test_one_person_left_as_is_among_groups_is_singled_out() -> None:
     whole = ORIGINAL.with_columns(pl.all().cast(pl.String))
     one = pl.concat([coarse[1:], whole[:1]])
     hidden, shown = (
-        next(iter(singling_out(_beside(file, ORIGINAL, CONTROL), Randomness.seeded(0))))
+        next(iter(_singling_out(_beside(file, ORIGINAL, CONTROL), Randomness.seeded(0))))
         for file in (coarse, one)
     )
     assert not hidden.found
@@ -153,10 +153,10 @@ def test_few_predicates_of_one_column_are_no_figure_unless_they_find_something()
     usual = pl.Series("code", ["usual"] * 1200)
     whole, other = ORIGINAL.with_columns(rare), CONTROL.with_columns(usual)
     shown = pl.concat([whole.head(10), marginals(whole[10:], 1)])
-    found = [one.of for one in singling_out(_beside(shown, whole, other), Randomness.seeded(1))]
+    found = [one.of for one in _singling_out(_beside(shown, whole, other), Randomness.seeded(1))]
     assert found == ["predicates of several columns", "predicates of one column"]
     released = marginals(ORIGINAL, 1)
-    (several,) = singling_out(_beside(released, ORIGINAL, CONTROL), Randomness.seeded(1))
+    (several,) = _singling_out(_beside(released, ORIGINAL, CONTROL), Randomness.seeded(1))
     assert several.of == "predicates of several columns"
     assert "too few for a rate of their own" in several.notes[-1]
 
@@ -170,7 +170,7 @@ def test_a_number_of_thousands_that_one_person_has_is_asked_for_as_it_is() -> No
     other = other.with_columns(weight=pl.Series(weights[-count:]))
     copied = marginals(original, 1).with_columns(original["weight"])
     beside = _beside(copied, original, other)
-    one = list(singling_out(beside, Randomness.seeded(1)))[-1]
+    one = list(_singling_out(beside, Randomness.seeded(1)))[-1]
     assert one.of == "predicates of one column"
     assert one.main.value > 0.9
     assert one.control is not None
@@ -225,7 +225,7 @@ def test_who_hardly_shares_a_date_or_a_name_is_singled_out(column: str) -> None:
     own, other = everybody[:2_500].select(column, "sex"), everybody[2_500:].select(column, "sex")
     beside = _beside(own.sample(fraction=1, shuffle=True, seed=1), own, other)
     assert beside.left_out == ()
-    several, *_ = singling_out(beside, Randomness.seeded(1))
+    several, *_ = _singling_out(beside, Randomness.seeded(1))
     assert several.found
     assert several.main.value > 0.9
     assert several.control is not None
@@ -235,14 +235,14 @@ def test_who_hardly_shares_a_date_or_a_name_is_singled_out(column: str) -> None:
 def test_a_control_of_few_people_does_not_hide_who_is_singled_out() -> None:
     """A copy singles out as many people, however few are in the control."""
     whole, few = (
-        next(iter(singling_out(_beside(ORIGINAL, ORIGINAL, control), Randomness.seeded(1))))
+        next(iter(_singling_out(_beside(ORIGINAL, ORIGINAL, control), Randomness.seeded(1))))
         for control in (CONTROL, CONTROL.head(150))
     )
     assert few.main.value == whole.main.value > 0.9
     assert few.found
     assert few.control is not None
     assert few.control.high > few.control.value
-    one = next(iter(singling_out(_beside(ORIGINAL, ORIGINAL, CONTROL[:1]), Randomness.seeded(1))))
+    one = next(iter(_singling_out(_beside(ORIGINAL, ORIGINAL, CONTROL[:1]), Randomness.seeded(1))))
     assert one.main.value == whole.main.value
     assert one.control is not None
     assert one.control.high == 1
@@ -255,7 +255,7 @@ def test_the_rate_of_a_small_control_is_that_of_a_large_one() -> None:
         drawn = marginals(ORIGINAL, 40 + seed)
         for control in (CONTROL, CONTROL.head(150)):
             beside = _beside(drawn, ORIGINAL, control)
-            risk = next(iter(singling_out(beside, Randomness.seeded(seed))))
+            risk = next(iter(_singling_out(beside, Randomness.seeded(seed))))
             assert not risk.found
             assert risk.control is not None
             rates.append(risk.control.value)
@@ -306,7 +306,7 @@ def test_numbers_and_texts_of_thousands_of_which_nothing_is_left() -> None:
     suppressed = original.with_columns(pl.when(~gone).then(pl.col("paid")))
     beside = _beside(suppressed, original, other)
     assert [column.name for column in beside.columns] == ["paid", "sex"]
-    risks = list(singling_out(beside, Randomness.seeded(1)))
+    risks = list(_singling_out(beside, Randomness.seeded(1)))
     assert risks[-1].of == "predicates of one column"
     assert risks[-1].found
     paid = beside.columns[0]
@@ -464,11 +464,11 @@ def test_intervals_on_the_scale_of_logarithms_do_not_hold() -> None:
 def test_an_excess_over_who_leaves_nothing_open_is_not_told() -> None:
     """Both find all of 200: it may be anything up to 1; over a rate that is exact it is 0."""
     everybody = share_of(np.ones(200))
-    unknown = excess_over(everybody, everybody)
+    unknown = _excess_over(everybody, everybody)
     assert (unknown.low, unknown.high) == (-1.0, 1.0)
-    assert excess_over(everybody, Estimate.exactly(1.0)) == Estimate.exactly(0.0)
+    assert _excess_over(everybody, Estimate.exactly(1.0)) == Estimate.exactly(0.0)
     half = share_of(np.tile([0.0, 1.0], 100))
-    assert excess_over(half, everybody) == Estimate(-1.0, -1.0, -1.0)
+    assert _excess_over(half, everybody) == Estimate(-1.0, -1.0, -1.0)
 
 
 def test_a_constant_column_tells_nothing() -> None:
@@ -501,7 +501,7 @@ def test_intervals_of_singling_out_and_linkability_hold(released: str) -> None:
     risks: dict[str, list[Risk]] = {}
     for seed in range(60):
         beside = _beside(files[released], ORIGINAL[:600], people(600, 1000 + seed))
-        several, *_ = singling_out(beside, Randomness.seeded(seed))
+        several, *_ = _singling_out(beside, Randomness.seeded(seed))
         link = linkability(beside, HALVES, 100, Randomness.seeded(seed))
         for one in (several, link):
             risks.setdefault(one.name, []).append(one)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.audit.spellings import Ends, SetReader, ends_of
+from voile.audit.spellings import SetReader, _Ends, ends_of
 
 INF = np.inf
 
@@ -42,7 +42,7 @@ INF = np.inf
 )
 def test_usual_spellings_of_intervals_of_whole_numbers(text: str, low: float, high: float) -> None:
     """What ARX, sdcMicro and offices write is read with the ends that belong to it."""
-    assert ends_of(text, whole=True) == Ends(low, high)
+    assert ends_of(text, whole=True) == _Ends(low, high)
 
 
 @pytest.mark.parametrize("text", ["", "thirty", "*", "20-", "[30, 20]", "2020-01-02", "[20, 20)"])

@@ -56,7 +56,7 @@ from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting
 from voile_base.compiled import njit
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["Agreement", "Copying", "NearestRows", "excess_of"]
+__all__ = ["Copying"]
 
 
 Scores = NDArray[np.float32]
@@ -68,14 +68,14 @@ _LEAST = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class _Agreement:
     """What it is worth that a cell stands beside a value, in one column."""
 
     worth: Scores
     """Shape (v, g), at least 0."""
 
     @classmethod
-    def of(cls, near: NDArray[np.floating], rows: Indices) -> Agreement:
+    def of(cls, near: NDArray[np.floating], rows: Indices) -> _Agreement:
         """From how near each of g cells is to each of v values, and how many rows show each cell.
 
         ``near`` is between 0 and 1; below ``_LEAST`` nothing is told apart.
@@ -93,10 +93,10 @@ class Agreement:
 
 
 @dataclass(frozen=True, eq=False)
-class NearestRows:
+class _NearestRows:
     """Agreements of some columns, in which people are held against rows."""
 
-    columns: tuple[Agreement, ...]
+    columns: tuple[_Agreement, ...]
 
     def most(self, values: Sequence[Indices]) -> NDArray[np.float64]:
         """Shape (p,): what a row is worth at most to each of p people; ``values`` by column."""
@@ -187,7 +187,7 @@ class _Excess:
         return max(1, int(self.own - self.sizes[0] * self.rates[1].high))
 
 
-def excess_of(scores: Mapping[str, tuple[Floats, Floats]]) -> tuple[_Excess, bool]:
+def _excess_of(scores: Mapping[str, tuple[Floats, Floats]]) -> tuple[_Excess, bool]:
     """What tells most of several scores, of the original and of the control, and whether surely."""
     asked = [one for own, other in scores.values() for one in _asked(own, other)]
     if not asked:
@@ -272,10 +272,10 @@ class Copying:
 def copying(beside: JointCodes, randomness: Randomness) -> Risk:
     """Who of the original is copied, beside the control."""
     scores = _scores(beside, randomness.key("copying").generator())
-    excess, sure = excess_of(scores)
+    excess, sure = _excess_of(scores)
     main, control = excess.rates
     notes = [_at_few_false_positives(*each, name) for name, each in scores.items()]
-    back, more = excess_of({name: (other, own) for name, (own, other) in scores.items()})
+    back, more = _excess_of({name: (other, own) for name, (own, other) in scores.items()})
     if more:
         notes.append(f"{back.own:,} people of the control are closer than the original explains")
     if min(excess.sizes) < min(beside.people(ORIGINAL), beside.people(CONTROL)):
@@ -338,9 +338,9 @@ def _candidates(beside: JointCodes) -> Indices:
 def _scores(beside: JointCodes, draws: Draws) -> dict[str, tuple[Floats, Floats]]:
     """Two scores of people of both sides, each person the best of the person's rows."""
     columns, kept = beside.columns, _candidates(beside)
-    nearest = NearestRows(
+    nearest = _NearestRows(
         tuple(
-            Agreement.of(c.near, np.bincount(c.cell, minlength=c.covers.shape[1])) for c in columns
+            _Agreement.of(c.near, np.bincount(c.cell, minlength=c.covers.shape[1])) for c in columns
         )
     )
     cells = [column.cell[kept] for column in columns]

@@ -36,7 +36,7 @@ from voile.disclosure.interval import named_values
 from voile.release.reading.rows import People, distinct_texts_of, floats_of
 from voile_base.randomness import Randomness
 
-__all__ = ["columns_in_order", "order_notices"]
+__all__ = ["order_notices"]
 
 
 Mask = NDArray[np.bool_]
@@ -132,7 +132,7 @@ _POSITIONS_BEYOND = 6
 
 def order_notices(recognised: Sequence[Recognised], original: People) -> list[str]:
     """A sentence without a full stop, where rows stand in the order of the original."""
-    names = columns_in_order(recognised, original)
+    names = _columns_in_order(recognised, original)
     if not names:
         return []
     told = f"{', '.join(map(repr, names))} tell{'s' * (len(names) == 1)}"
@@ -142,7 +142,7 @@ def order_notices(recognised: Sequence[Recognised], original: People) -> list[st
     ]
 
 
-def columns_in_order(recognised: Sequence[Recognised], original: People) -> list[str]:
+def _columns_in_order(recognised: Sequence[Recognised], original: People) -> list[str]:
     """The columns that agree with those of the original row by row."""
     rows = original.frame.height
     shown = [one for one in recognised if one.columns]

@@ -30,7 +30,7 @@ below its own high end.
 Risks by their names, each imported when it is asked for.
 
 Another package adds one by an entry point of the group ``voile.risks``: a class without parameters
-that has what ``RiskInquiry`` has.
+that has what ``_RiskInquiry`` has.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ __all__ = [
     "RISKS",
     "Question",
     "Risk",
-    "RiskInquiry",
     "Setting",
-    "excess_over",
     "risk_inquiries",
     "share_of",
 ]
@@ -101,7 +99,7 @@ class Risk:
     @property
     def excess(self) -> Estimate:
         """The share of what the control leaves open that the best adversary finds; at most 1."""
-        own = excess_over(self.main, self.beside)
+        own = _excess_over(self.main, self.beside)
         return replace(own, high=max(own.high, self.at_most))
 
     def document(self) -> RiskDocument:
@@ -162,7 +160,7 @@ class Question:
         several = len(won[ORIGINAL])
         rates = {name: [share_of(each[name], several) for each in won] for name in won[ORIGINAL]}
         excesses = {
-            name: excess_over(main, control[0] if control else guess)
+            name: _excess_over(main, control[0] if control else guess)
             for name, (main, *control) in rates.items()
         }
         best = max(rates, key=lambda name: (excesses[name].low, excesses[name].value))
@@ -180,7 +178,7 @@ class Question:
         )
 
 
-def excess_over(main: Estimate, beside: Estimate) -> Estimate:
+def _excess_over(main: Estimate, beside: Estimate) -> Estimate:
     """The share of what one rate leaves open that another finds; cut off at -1."""
     if beside.low == 1:  # surely nothing
         return Estimate.exactly(0.0)
@@ -226,7 +224,7 @@ class Setting:
         return tuple(column.name for column in self.beside.columns)
 
 
-class RiskInquiry(Protocol):
+class _RiskInquiry(Protocol):
     """How a risk is counted; an immutable object."""
 
     @property
@@ -240,7 +238,7 @@ class RiskInquiry(Protocol):
         """The figures of the risk, at least one; raises ``InputError`` for what cannot be asked."""
 
 
-RISKS: Registry[RiskInquiry] = Registry(
+RISKS: Registry[_RiskInquiry] = Registry(
     group="voile.risks",
     what="a risk",
     own={
@@ -254,6 +252,6 @@ RISKS: Registry[RiskInquiry] = Registry(
 """Those of WP216 first, then copying, then those of other packages."""
 
 
-def risk_inquiries() -> tuple[RiskInquiry, ...]:
+def risk_inquiries() -> tuple[_RiskInquiry, ...]:
     """All risks."""
     return tuple(RISKS.make(name, {}) for name in RISKS.names)

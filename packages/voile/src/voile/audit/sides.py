@@ -52,7 +52,7 @@ from voile.table.summaries import ColumnDetails
 from voile_base.errors import TableError
 from voile_base.randomness import Randomness
 
-__all__ = ["Sides", "read_sides", "shared_people"]
+__all__ = ["Sides", "read_sides"]
 
 
 Hashes = NDArray[np.uint64]
@@ -65,7 +65,7 @@ _WORK = 20_000_000
 """Rows that are compared beyond those with one column left out."""
 
 
-def shared_people(own: Frame, control: Frame, ids: Collection[str]) -> str | None:
+def _shared_people(own: Frame, control: Frame, ids: Collection[str]) -> str | None:
     """Why the comparison with a control is void, without a full stop; None where it is not.
 
     Both have the same columns; ``ids`` are those of them that tell people apart.
@@ -189,7 +189,7 @@ def read_sides(
         frame = _like(read_compactly(control, missing, texts), schema, control)
         others = People(frame, said)
         notices += _doubts(held, frame)
-        shared = shared_people(held, frame, told_apart)
+        shared = _shared_people(held, frame, told_apart)
         void = shared is not None
         notices += [shared] if shared else []
     roles = {

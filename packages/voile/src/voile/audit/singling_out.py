@@ -45,7 +45,7 @@ from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting, share_of
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["SinglingOut", "singling_out"]
+__all__ = ["SinglingOut"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -70,10 +70,10 @@ class SinglingOut:
 
     def risks(self, setting: Setting) -> Iterator[Risk]:
         """Of several columns, and of one."""
-        yield from singling_out(setting.beside, setting.randomness)
+        yield from _singling_out(setting.beside, setting.randomness)
 
 
-def singling_out(beside: JointCodes, randomness: Randomness) -> Iterator[Risk]:
+def _singling_out(beside: JointCodes, randomness: Randomness) -> Iterator[Risk]:
     """Predicates of several columns, and of one where these are not too few."""
     one = _tried(beside, randomness.within("one column"), several=False)
     if len(beside.columns) == 1:

@@ -34,7 +34,7 @@ from itertools import chain, product
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ANYTHING", "Ends", "SetReader", "ends_of", "last_digit", "rescaled"]
+__all__ = ["ANYTHING", "SetReader", "ends_of", "last_digit", "rescaled"]
 
 
 ANYTHING = frozenset(
@@ -70,14 +70,14 @@ _MASKED = re.compile(r"(?P<prefix>[^*]+)(?P<mask>\*+)")
 
 
 @dataclass(frozen=True)
-class Ends:
+class _Ends:
     """A closed interval of numbers; infinite where an end is open to that side."""
 
     low: float
     high: float
 
 
-def ends_of(text: str, *, whole: bool) -> Ends | None:
+def ends_of(text: str, *, whole: bool) -> _Ends | None:
     """The interval that a cell writes, a number being one of a single point; None where it is none.
 
     ``whole`` says that the column holds whole numbers, between which nothing lies.
@@ -97,13 +97,13 @@ def ends_of(text: str, *, whole: bool) -> Ends | None:
     return None
 
 
-def _closed(low: float, high: float, *, outside: tuple[bool, bool], whole: bool) -> Ends | None:
+def _closed(low: float, high: float, *, outside: tuple[bool, bool], whole: bool) -> _Ends | None:
     """An interval whose ends may lie outside of it; None where it is empty."""
     if outside[0] and np.isfinite(low):
         low = np.floor(low) + 1 if whole else np.nextafter(low, np.inf)
     if outside[1] and np.isfinite(high):
         high = np.ceil(high) - 1 if whole else np.nextafter(high, -np.inf)
-    return Ends(float(low), float(high)) if low <= high else None
+    return _Ends(float(low), float(high)) if low <= high else None
 
 
 _END = "\U0010ffff"
