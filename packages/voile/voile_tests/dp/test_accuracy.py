@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.dp.discrete_laplace import Sides, epsilon_for, radius, scale_for
+from voile.dp.discrete_laplace import Sides, _scale_for, epsilon_for, radius
 from voile_testing.plugin import examples
 
 scales = st.fractions(min_value=Fraction(1, 50), max_value=30, max_denominator=50)
@@ -46,7 +46,7 @@ def test_on_a_fine_grid_the_radius_is_that_of_laplace_noise(sides: Sides, factor
 @given(st.integers(0, 10**6), confidences, sides)
 def test_the_scale_for_a_radius_is_the_largest(r: int, confidence: Decimal, sides: Sides) -> None:
     """The scale has that radius or less, and a scale larger by 10^-11 of itself has more."""
-    scale = scale_for(r, confidence, sides)
+    scale = _scale_for(r, confidence, sides)
     assert radius(scale, confidence, sides) <= r
     assert radius(scale * (1 + Fraction(1, 10**11)), confidence, sides) > r
 
@@ -68,15 +68,15 @@ def test_impossible_confidences_are_refused(confidence: str) -> None:
     with pytest.raises(ValueError, match="confidence"):
         radius(Fraction(1), Decimal(confidence))
     with pytest.raises(ValueError, match="confidence"):
-        scale_for(1, Decimal(confidence))
+        _scale_for(1, Decimal(confidence))
 
 
 def test_promises_that_any_noise_keeps_give_no_scale() -> None:
     """P(Z <= r) >= 1/2 holds for any scale, so that no largest one exists."""
     with pytest.raises(ValueError, match="confidence"):
-        scale_for(5, Decimal("0.5"), sides=1)
+        _scale_for(5, Decimal("0.5"), sides=1)
     with pytest.raises(ValueError, match="radius"):
-        scale_for(-1, Decimal("0.9"))
+        _scale_for(-1, Decimal("0.9"))
 
 
 def test_a_radius_has_two_sides_unless_one_is_asked_for() -> None:
@@ -84,5 +84,5 @@ def test_a_radius_has_two_sides_unless_one_is_asked_for() -> None:
     scale, confidence = Fraction(7, 2), Decimal("0.9")
     both, one = radius(scale, confidence, 2), radius(scale, confidence, 1)
     assert radius(scale, confidence) == both > one
-    assert scale_for(both, confidence) == scale_for(both, confidence, 2)
+    assert _scale_for(both, confidence) == _scale_for(both, confidence, 2)
     assert epsilon_for(3, both, confidence) == epsilon_for(3, both, confidence, 2)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.dp.exact import (
+    _uniform_below,
     bernoulli,
     decay,
     leading_digits,
     positive,
-    uniform_below,
     uniform_words,
 )
 from voile_base.randomness import Randomness
@@ -95,20 +95,20 @@ def test_a_coin_has_its_probability() -> None:
 def test_uniform_integers_use_the_first_bits_and_reject_the_rest() -> None:
     """Below 5, words that begin with 5, 6 or 7 are passed over; below 1 no word is needed."""
     words = iter([first << 61 | 1 for first in (5, 7, 6, 4, 0)])
-    assert uniform_below(5, words) == 4
-    assert uniform_below(1, words) == 0
-    assert uniform_below(5, words) == 0
+    assert _uniform_below(5, words) == 4
+    assert _uniform_below(1, words) == 0
+    assert _uniform_below(5, words) == 0
 
 
 def test_uniform_integers_beyond_a_word() -> None:
     """A limit of 70 bits joins two words, the first one leading."""
     words = iter([2**63, 0, 2**64 - 1, 2**64 - 1])
-    assert uniform_below(2**70, words) == 2**69
-    assert uniform_below(2**70, words) == 2**70 - 1
+    assert _uniform_below(2**70, words) == 2**69
+    assert _uniform_below(2**70, words) == 2**70 - 1
 
 
 def test_uniform_integers_are_uniform() -> None:
     """7,000 draws below 7 fit the uniform law; false alarm 1e-6."""
     words = uniform_words(Randomness.seeded(2).key("integer"))
-    drawn = [uniform_below(7, words) for _ in range(7_000)]
+    drawn = [_uniform_below(7, words) for _ in range(7_000)]
     assert p_value([drawn.count(i) for i in range(7)], [1 / 7] * 7) > FALSE_ALARM

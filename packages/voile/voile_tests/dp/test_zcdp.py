@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from voile.dp.accounting import Budget, PrivacyEvent, spent
-from voile.dp.zcdp import epsilon_of, rho_of, rho_within
+from voile.dp.zcdp import _rho_of, epsilon_of, rho_within
 from voile_base.errors import PlanError
 
 DELTA = Decimal("1e-6")
@@ -122,7 +122,7 @@ def test_an_event_survives_its_document(rho: Fraction) -> None:
 
 def test_a_vector_is_charged_once_by_its_squared_sensitivity() -> None:
     """Twelve counts that one person changes by 1 each: 12 / (2 v), and not 12 times as dear."""
-    assert rho_of(12, 96) == Fraction(1, 16)
+    assert _rho_of(12, 96) == Fraction(1, 16)
 
 
 @pytest.mark.parametrize(("rho", "delta"), [(Fraction(-1), DELTA), (Fraction(1), Decimal(1))])

@@ -89,7 +89,7 @@ from voile.schema.numbers import ExactNumbers
 from voile_base.errors import PlanError
 from voile_base.randomness import Key, parts
 
-__all__ = ["DiscreteLaplace", "Grid", "Sides", "epsilon_for", "radius", "scale_for"]
+__all__ = ["DiscreteLaplace", "Grid", "Sides", "epsilon_for", "radius"]
 
 
 Sides = Literal[1, 2]
@@ -117,7 +117,7 @@ def radius(scale: Fraction, confidence: Decimal, sides: Sides = 2) -> int:
     return high
 
 
-def scale_for(radius: int, confidence: Decimal, sides: Sides = 2) -> Fraction:
+def _scale_for(radius: int, confidence: Decimal, sides: Sides = 2) -> Fraction:
     """The largest scale whose radius is at most ``radius``, to 12 digits and rounded down.
 
     Raises ``ValueError`` unless ``radius`` >= 0 and 0 < confidence < 1; with one side, 1/2 <
@@ -139,9 +139,9 @@ def epsilon_for(sensitivity: int, radius: int, confidence: Decimal, sides: Sides
     """The smallest epsilon whose noise has this radius, to 12 digits and rounded up.
 
     ``sensitivity`` is in steps of the grid.  Noise of scale sensitivity/epsilon keeps the promise.
-    Raises ``ValueError`` as ``scale_for`` does.
+    Raises ``ValueError`` as ``_scale_for`` does.
     """
-    least = sensitivity / scale_for(radius, confidence, sides)
+    least = sensitivity / _scale_for(radius, confidence, sides)
     up = Context(prec=_EPSILON_DIGITS, rounding=ROUND_CEILING)
     return up.divide(Decimal(least.numerator), Decimal(least.denominator))
 

@@ -115,7 +115,6 @@ __all__ = [
     "decay",
     "leading_digits",
     "positive",
-    "uniform_below",
     "uniform_words",
 ]
 
@@ -185,7 +184,7 @@ def uniform_words(key: Key) -> Iterator[int]:
         yield from key.stream(_AT_ONCE, first).tolist()
 
 
-def uniform_below(limit: int, words: Iterator[int]) -> int:
+def _uniform_below(limit: int, words: Iterator[int]) -> int:
     """A uniform integer from 0 to ``limit`` - 1, by rejection; ``limit`` is at least 1."""
     length = (limit - 1).bit_length()
     while True:
@@ -359,7 +358,7 @@ class ExponentialMechanism:
         envelope, scale = _envelope(below, multiplicities, float(self.rate))
         reached = np.cumsum(envelope)
         while True:
-            drawn = uniform_below(int(reached[-1]), words)
+            drawn = _uniform_below(int(reached[-1]), words)
             index = int(np.searchsorted(reached, drawn, side="right"))
             ratio = scale * int(multiplicities[index]) / int(envelope[index])
             if self._accepts(int(below[index]), ratio, words):
@@ -474,4 +473,4 @@ class PrivateQuantiles:
         )
         sizes = np.diff(edges)
         gap = mechanism.draw(-abs(whole * counts - part * total), words, sizes)
-        return int(edges[gap]) + 1 + uniform_below(int(sizes[gap]), words)
+        return int(edges[gap]) + 1 + _uniform_below(int(sizes[gap]), words)

@@ -29,7 +29,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-__all__ = ["epsilon_of", "rho_of", "rho_within"]
+__all__ = ["epsilon_of", "rho_within"]
 
 _UP = Context(prec=50, rounding=ROUND_CEILING, traps=[])
 _DOWN = Context(prec=50, rounding=ROUND_FLOOR, traps=[])
@@ -37,7 +37,7 @@ _STEPS, _WIDEST = 200, 60.0
 _RHO_DIGITS = 12
 
 
-def rho_of(squared_sensitivity: Fraction | int, variance: Fraction | int) -> Fraction:
+def _rho_of(squared_sensitivity: Fraction | int, variance: Fraction | int) -> Fraction:
     """Rho of discrete Gaussian noise of a ``variance`` above 0 on each number of a vector."""
     return Fraction(squared_sensitivity) / (2 * Fraction(variance))
 
