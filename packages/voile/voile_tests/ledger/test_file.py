@@ -220,7 +220,7 @@ def test_what_a_dead_publisher_wrote_is_removed_by_the_next(ledger, grown, monke
     before, folder = ledger.load("salaries"), ledger.path.with_name("ledger.db.rows")
     standing = set(folder.iterdir())
     with monkeypatch.context() as patched:
-        patched.setattr(records, "update_head", _killed)
+        patched.setattr(records, "_update_head", _killed)
         patched.setattr(row_sets.RowFolder, "remove", lambda *_: None)
         with pytest.raises(KeyboardInterrupt):
             ledger.commit(before, grown(before))

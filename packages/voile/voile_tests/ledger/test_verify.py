@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from voile.ledger import Ledger
-from voile.ledger.audit import broken_promises
+from voile.ledger.audit import _broken_promises
 from voile.release.history import Blocks
 from voile.schema.numbers import ExactNumbers
 from voile.table.engines import AUTO, engine_of
@@ -355,7 +355,7 @@ def _counts(*counts: int):
 def history(grown):
     """Two versions that keep their promises; blocks [0, .5], [1, 1.5], [2, 2.5], [3, 3.5]."""
     history = grown(grown(None))
-    assert broken_promises(history) == []
+    assert _broken_promises(history) == []
     return history
 
 
@@ -428,7 +428,7 @@ def history(grown):
 )
 def test_each_broken_promise_is_found(history, break_it, found):
     """A history that contradicts its terms or itself is told how."""
-    broken = broken_promises(break_it(history))
+    broken = _broken_promises(break_it(history))
     for what in found:
         assert any(what in message for message in broken), broken
 
@@ -453,7 +453,7 @@ def test_blocks_may_merge(history):
         distinct=_counts(4, 4),
         batch=_counts(0, 0),
     )
-    assert broken_promises(_last(history, blocks=merged)) == []
+    assert _broken_promises(_last(history, blocks=merged)) == []
 
 
 def test_pairwise_adversary_allows_few_rows_in_a_merged_block(history):
@@ -466,9 +466,9 @@ def test_pairwise_adversary_allows_few_rows_in_a_merged_block(history):
         batch=_counts(0, 0),
     )
     changed = _last(history, blocks=merged)
-    assert broken_promises(changed) == ["version 2: 1 blocks gained some rows, and fewer than k"]
+    assert _broken_promises(changed) == ["version 2: 1 blocks gained some rows, and fewer than k"]
     method = {**history.terms.method, "adversary": "pairwise"}
-    assert broken_promises(replace(changed, terms=replace(history.terms, method=method))) == []
+    assert _broken_promises(replace(changed, terms=replace(history.terms, method=method))) == []
 
 
 def test_other_searches_may_cut(history):
@@ -477,7 +477,7 @@ def test_other_searches_may_cut(history):
         history, low=_numbers(0, 110, 200, 300), high=_numbers(50, 160, 250, 350)
     )
     method = {**history.terms.method, "search": "exact"}
-    assert broken_promises(replace(changed, terms=replace(history.terms, method=method))) == []
+    assert _broken_promises(replace(changed, terms=replace(history.terms, method=method))) == []
 
 
 def _sealed(history):
@@ -496,7 +496,7 @@ def _sealed(history):
 
 def test_sealed_batches_may_overlap_each_other(history):
     """Blocks of different batches are independent."""
-    assert broken_promises(_sealed(history)) == []
+    assert _broken_promises(_sealed(history)) == []
 
 
 @pytest.mark.parametrize(
@@ -511,7 +511,7 @@ def test_sealed_batches_may_overlap_each_other(history):
 )
 def test_sealed_blocks_never_change(history, changes, found):
     """An old batch is published again as it was."""
-    broken = broken_promises(_with_blocks(_sealed(history), **changes))
+    broken = _broken_promises(_with_blocks(_sealed(history), **changes))
     assert any(found in message for message in broken), broken
 
 
@@ -530,7 +530,7 @@ def test_ranges_are_compared_exactly(history):
     )
     for e, expected in (("0.2", []), ("0.20000000000000000001", ["version 1: 4 blocks span less"])):
         terms = replace(history.terms, method={**history.terms.method, "e": e})
-        broken = broken_promises(replace(changed, terms=terms))
+        broken = _broken_promises(replace(changed, terms=terms))
         assert [message[: len("version 1: 4 blocks span less")] for message in broken] == expected
 
 

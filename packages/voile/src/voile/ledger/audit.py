@@ -56,10 +56,10 @@ from voile.table.matching import lacks_contents, marks_in_common, repeated_marks
 from voile.table.protocol import Engine
 from voile_base.errors import PlanError
 
-__all__ = ["LedgerFault", "audit_ledger", "audit_release", "broken_promises"]
+__all__ = ["LedgerFault", "audit_ledger", "audit_release"]
 
 
-def broken_promises(history: History, *, marks: bool = True) -> list[str]:
+def _broken_promises(history: History, *, marks: bool = True) -> list[str]:
     """What the versions of a history contradict; an empty list if nothing.
 
     ``marks`` says whether to look at the marks of its rows, too.
@@ -379,7 +379,7 @@ def _audit_series(connection: sqlite3.Connection, folder: RowFolder, name: str) 
     except ValueError as error:
         return [*broken, str(error)]
     # Marks that were changed may not even be readable.
-    return [*broken, *broken_promises(history, marks=not broken)]
+    return [*broken, *_broken_promises(history, marks=not broken)]
 
 
 def _audit_data_set(connection: sqlite3.Connection, folder: RowFolder, name: str) -> list[str]:

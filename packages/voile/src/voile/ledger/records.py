@@ -86,7 +86,6 @@ __all__ = [
     "read_lost",
     "series_names",
     "settle_version",
-    "update_head",
     "version_records",
 ]
 
@@ -266,10 +265,10 @@ def append(connection: sqlite3.Connection, history: History, stage: Stage) -> No
         "(SELECT id FROM version WHERE series = ? AND number < ?)",
         (series, version.number),
     )
-    update_head(connection, history.terms.name)
+    _update_head(connection, history.terms.name)
 
 
-def update_head(connection: sqlite3.Connection, name: str) -> None:
+def _update_head(connection: sqlite3.Connection, name: str) -> None:
     """Seal what is stored of a series anew."""
     series = find_series(connection, name)
     assert series is not None, "it was stored in the same transaction"
@@ -474,7 +473,7 @@ def settle_version(connection: sqlite3.Connection, series: Series, release_id: s
     if not noted.rowcount:
         msg = f"series {series.terms.name!r} knows no release {release_id}"
         raise LedgerError(msg)
-    update_head(connection, series.terms.name)
+    _update_head(connection, series.terms.name)
 
 
 def lose_version(
@@ -506,7 +505,7 @@ def lose_version(
     connection.execute("DELETE FROM version WHERE id = ?", (newest.id,))
     lost = LostVersion(newest.number, release_id, newest.created, now)
     _note_lost(connection, series.id, name, lost)
-    update_head(connection, name)
+    _update_head(connection, name)
     return lost
 
 
