@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.models.ke_anonymity import Breach, atom_breaches, pairwise_breaches
+from voile.models.ke_anonymity import _Breach, atom_breaches, pairwise_breaches
 from voile_testing.plugin import examples
 
 
@@ -40,13 +40,13 @@ def breaches_by_sets(units, releases, k, e):
     for r, release in enumerate(releases):
         for number, block in blocks_as_sets(release).items():
             if is_poor(units, block, k, e):
-                found.add(Breach("block", (r,), (number,), *measure(units, block)))
+                found.add(_Breach("block", (r,), (number,), *measure(units, block)))
     for r, release in enumerate(releases[:-1]):
         for m, a in blocks_as_sets(release).items():
             for n, b in blocks_as_sets(releases[-1]).items():
                 for kind, part in (("a-b", a - b), ("b-a", b - a), ("a&b", a & b)):
                     if a & b and is_poor(units, part, k, e):
-                        found.add(Breach(kind, (r, newest), (m, n), *measure(units, part)))
+                        found.add(_Breach(kind, (r, newest), (m, n), *measure(units, part)))
     return found
 
 
@@ -56,7 +56,7 @@ def atoms_by_sets(units, releases, k, e):
         atoms.setdefault(tuple(release[row] for release in releases), set()).add(row)
     atoms.pop((-1,) * len(releases), None)
     return {
-        Breach("atom", tuple(range(len(releases))), place, *measure(units, rows))
+        _Breach("atom", tuple(range(len(releases))), place, *measure(units, rows))
         for place, rows in atoms.items()
         if is_poor(units, rows, k, e)
     }
@@ -118,8 +118,8 @@ def test_huge_integers_breach_as_small_ones_do(releases, parameters):
 def test_publishing_twice_exposes_the_row_that_was_added():
     """A block that gained one row gives its value away by subtraction."""
     units, blocks = np.array([10, 20, 30, 25]), np.array([[0, 0, 0, -1], [0, 0, 0, 0]])
-    assert pairwise_breaches(units, blocks, 3, 20) == [Breach("b-a", (0, 1), (0, 0), 1, 0)]
-    assert atom_breaches(units, blocks, 3, 20) == [Breach("atom", (0, 1), (-1, 0), 1, 0)]
+    assert pairwise_breaches(units, blocks, 3, 20) == [_Breach("b-a", (0, 1), (0, 0), 1, 0)]
+    assert atom_breaches(units, blocks, 3, 20) == [_Breach("atom", (0, 1), (-1, 0), 1, 0)]
 
 
 def test_one_valid_release_has_no_breach():

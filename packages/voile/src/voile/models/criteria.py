@@ -48,7 +48,6 @@ __all__ = [
     "Groups",
     "SensitiveCells",
     "StatedCriterion",
-    "Units",
     "at_most",
     "criterion_of",
     "decimal_parameter",
@@ -124,7 +123,7 @@ class SensitiveCells:
     measures."""
 
 
-class Units(Protocol):
+class _Units(Protocol):
     """Who has the rows of p groups, where persons or households may have several."""
 
     def at_least(self, k: int) -> NDArray[np.bool_]:
@@ -141,7 +140,7 @@ class Groups:
     rows: NDArray[np.int64]
     """Shape (p,): at least 1."""
     sensitive: Mapping[str, SensitiveCells] = field(default_factory=dict)
-    units: Units | None = None
+    units: _Units | None = None
     """None: each row is another person."""
 
     def sizes(self, column: str) -> NDArray[np.int64]:

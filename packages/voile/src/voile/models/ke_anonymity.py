@@ -51,7 +51,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Breach",
     "BreachKind",
     "atom_breaches",
     "block_statistics",
@@ -118,7 +117,7 @@ BreachKind = Literal["a-b", "b-a", "a&b", "block", "atom"]
 
 
 @dataclass(frozen=True)
-class Breach:
+class _Breach:
     """A set of rows that can be told apart and is not (k,e)-valid.  Private.
 
     ``releases`` are the releases compared, ascending, and ``blocks`` the block of each, -1 for
@@ -136,7 +135,7 @@ class Breach:
 
 def pairwise_breaches(
     units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int
-) -> list[Breach]:
+) -> list[_Breach]:
     """Breaches of Definition 5 between the newest release and every earlier one.
 
     ``units``: (m,) the value of each cell, in any order; ``blocks``: (R, m) the block of each
@@ -157,14 +156,14 @@ def pairwise_breaches(
             ("b-a", pairs.differences(pairs.b)),
         ]
         found.extend(
-            Breach(kind, (release, newest), pair, distinct, spread)
+            _Breach(kind, (release, newest), pair, distinct, spread)
             for kind, sets in kinds
             for pair, distinct, spread in sets.invalid(k, e)
         )
     return found
 
 
-def atom_breaches(units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int) -> list[Breach]:
+def atom_breaches(units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int) -> list[_Breach]:
     """Atoms of all releases that are not valid; the arguments are as for `pairwise_breaches`.
 
     Cells absent from every release are no atom.
@@ -178,7 +177,7 @@ def atom_breaches(units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int
     statistics = block_statistics(atom, units)
     _, example = np.unique(atom, return_index=True)
     return [
-        Breach(
+        _Breach(
             "atom",
             tuple(range(len(blocks))),
             tuple(blocks[:, example[number]].tolist()),
@@ -191,12 +190,12 @@ def atom_breaches(units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int
 
 def _invalid_blocks(
     units: NDArray[Any], block: NDArray[np.int64], release: int, k: int, e: int
-) -> Iterator[Breach]:
+) -> Iterator[_Breach]:
     statistics = block_statistics(block[block >= 0], units[block >= 0])
     for number in np.searchsorted(statistics.group, violations(statistics, k, e)).tolist():
         spread = int(statistics.high[number]) - int(statistics.low[number])
         pair = (int(statistics.group[number]),)
-        yield Breach("block", (release,), pair, int(statistics.distinct[number]), spread)
+        yield _Breach("block", (release,), pair, int(statistics.distinct[number]), spread)
 
 
 @dataclass(frozen=True)

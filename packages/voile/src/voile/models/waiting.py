@@ -51,16 +51,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "GROWTH",
-    "NONE_REFUSED",
-    "Fate",
-    "Pool",
-    "Possible",
-    "Refused",
-    "WaitingRule",
-    "possible",
-]
+__all__ = ["GROWTH", "NONE_REFUSED", "Fate", "Pool", "Refused", "WaitingRule", "possible"]
 
 GROWTH = 2
 """A refused pool is looked at again when it has this many times as many rows."""
@@ -128,7 +119,7 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
-class Possible:
+class _Possible:
     """Which of the d values the rows of a pool can have; each field is (d,)."""
 
     earlier: NDArray[np.bool_]
@@ -139,7 +130,7 @@ class Possible:
 
 def possible(
     values: NDArray[Any], rows: NDArray[np.int64], earlier: int, k: int, e: int
-) -> Possible:
+) -> _Possible:
     """What each row can have where ``earlier`` of the rows are known to be invalid together.
 
     ``values`` (d,) ascending distinct units, ``rows`` (d,) how many have each, more in all than
@@ -149,12 +140,12 @@ def possible(
     """
     near = _of_near_values(values, rows, earlier, e)
     few = _of_few_values(rows, earlier, k)
-    return Possible(near.earlier | few.earlier, near.later | few.later)
+    return _Possible(near.earlier | few.earlier, near.later | few.later)
 
 
 def _of_near_values(
     values: NDArray[Any], rows: NDArray[np.int64], earlier: int, e: int
-) -> Possible:
+) -> _Possible:
     """By windows of a range below e: each begins at a value."""
     d = len(values)
     e = min(e, int(values[-1]) - int(values[0]) + 1)  # which cannot overflow, and is as far
@@ -175,10 +166,10 @@ def _of_near_values(
         later = np.ones(d, dtype=np.bool_)
     else:
         later = covered(enough) < int(enough.sum())
-    return Possible(covered(enough) > 0, later)
+    return _Possible(covered(enough) > 0, later)
 
 
-def _of_few_values(rows: NDArray[np.int64], earlier: int, k: int) -> Possible:
+def _of_few_values(rows: NDArray[np.int64], earlier: int, k: int) -> _Possible:
     """By sets of k - 1 distinct values: the most frequent ones, or one value and those."""
     d = len(rows)
     most = np.sort(rows)[::-1]
@@ -189,4 +180,4 @@ def _of_few_values(rows: NDArray[np.int64], earlier: int, k: int) -> Possible:
     # The best set can do without one row of a value unless all such values are needed in full.
     spare = d >= k and int(most[k - 1]) == least
     needed = rows > least if spare else rows >= least
-    return Possible(with_it >= earlier, np.where(needed, best - 1, best) >= earlier)
+    return _Possible(with_it >= earlier, np.where(needed, best - 1, best) >= earlier)
