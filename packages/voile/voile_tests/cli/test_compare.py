@@ -74,7 +74,7 @@ def test_an_interruption_keeps_what_is_done(desk, call, monkeypatch):
     """After Ctrl-C it is said where finished studies are; the same command goes on from there."""
     from voile.study import grid  # noqa: PLC0415 - to stand in the way of one study
 
-    study, studied = grid.study_point, []
+    study, studied = grid._study_point, []
 
     def interrupted(original, point, shared):
         studied.append(point.stated.name)
@@ -82,7 +82,7 @@ def test_an_interruption_keeps_what_is_done(desk, call, monkeypatch):
             raise KeyboardInterrupt
         return study(original, point, shared)
 
-    monkeypatch.setattr(grid, "study_point", interrupted)
+    monkeypatch.setattr(grid, "_study_point", interrupted)
     stopped = desk.run(*call)
     assert stopped.status == 130
     assert "1 finished study is kept in" in stopped.stderr

@@ -26,7 +26,7 @@ from voile.dp.exact import PrivateQuantiles, uniform_words
 from voile.dp.sampling import delta_of
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
-from voile.publish.dp_generalization.decision import ChoiceTerms, NodeChoice, least_excess
+from voile.publish.dp_generalization.decision import ChoiceTerms, NodeChoice, _least_excess
 from voile.release.release import Release
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
@@ -251,8 +251,8 @@ class TestWholeReleases:
 
     def test_a_person_of_many_rows_is_hidden_and_without_a_bound_is_not(self):
         """90 rows of a person make rows appear where there were none, unless four take part."""
-        epsilon = 1 + 4 * float(least_excess(BETA))
-        delta = float(delta_of(8, BETA, 4 * least_excess(BETA), 4))
+        epsilon = 1 + 4 * float(_least_excess(BETA))
+        delta = float(delta_of(8, BETA, 4 * _least_excess(BETA), 4))
         without = self.releases(0, self.MOST)
         right, wrong = self.releases(90, self.MOST), self.releases(90, None)
         assert not without.any()

@@ -16,7 +16,7 @@ from voile.publish.ke_anonymity.cuts import (
     enclosing,
     latest_valid_start,
 )
-from voile.publish.ke_anonymity.searches import Feasible, largest_feasible, optimal_blocks
+from voile.publish.ke_anonymity.searches import _Feasible, largest_feasible, optimal_blocks
 from voile_testing.plugin import examples
 
 HUGE = 10**30
@@ -146,7 +146,7 @@ def test_largest_feasible_parameters_are_exactly_the_feasible_ones(values, k, e)
 
 def test_largest_feasible_of_five_values_and_of_one():
     """Distinct values and whole range are the limits; a single value allows no k at all."""
-    assert largest_feasible(np.array([-3, 0, 1, 4, 9])) == Feasible(k=5, e=12)
+    assert largest_feasible(np.array([-3, 0, 1, 4, 9])) == _Feasible(k=5, e=12)
     assert largest_feasible(np.array([7])) is None
     assert largest_feasible(np.array([], np.int64)) is None
 

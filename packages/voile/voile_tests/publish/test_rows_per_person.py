@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from voile.dp.sampling import delta_of
-from voile.publish.dp_generalization.decision import least_excess
+from voile.publish.dp_generalization.decision import _least_excess
 from voile.publish.registry import publisher_of
 from voile.release.check import check_release
 from voile.release.release import Publication
@@ -106,7 +106,7 @@ def test_rows_beyond_are_left_out_and_only_the_custodian_is_told(name: str) -> N
 def test_the_sample_of_several_rows_costs_as_many_times_the_excess() -> None:
     """Excess and delta are those of three rows, in the guarantee and in what is charged."""
     made = publish(stays(), plan_of("dp-generalization", {"person": "patient"}, rows_per_person=3))
-    excess = 3 * least_excess(BETA)
+    excess = 3 * _least_excess(BETA)
     choice, sample = made.events
     assert (choice.epsilon, sample.epsilon) == (1, excess)
     assert sample.delta == delta_of(8, BETA, excess, 3)

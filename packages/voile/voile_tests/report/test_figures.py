@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from voile.report.figures.canvas import Chart
 from voile.report.figures.curves import CurveParameter, Line, Panel, draw_curves
-from voile.report.figures.frontier import FrontierAxes, Placed, draw_frontier, place_labels
+from voile.report.figures.frontier import FrontierAxes, Placed, _place_labels, draw_frontier
 from voile.report.figures.rates import Loss, SuccessRate, draw_losses, draw_rates
 from voile.report.figures.shares import Shares, draw_pairs, draw_parts, draw_shares
 from voile.report.words import pairs_of, width_of
@@ -178,7 +178,7 @@ def test_names_of_points_never_overlap(points, joined):
     names = [f"k = {place}" for place in range(len(points))]
     boxes = []
     for (x, y), name, place in zip(
-        points, names, place_labels(points, names, (600, 400), 11, joined), strict=True
+        points, names, _place_labels(points, names, (600, 400), 11, joined), strict=True
     ):
         if place is None:
             continue

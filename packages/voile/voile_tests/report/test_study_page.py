@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from voile.report.html import render_study
-from voile.report.study_page import facts_of
+from voile.report.study_page import _facts_of
 from voile.study.documents import record_document, record_of_document
 from voile.study.record import PRIVATE, Distribution
 from voile_base.errors import InputError
@@ -257,7 +257,7 @@ def test_documents_of_any_shape_are_facts():
         "columns": {"age": {"step": Decimal("0.5"), "clusters": [{"low": 1, "at": {"x": 2}}]}},
         "groups": [{"rows": 3} for _ in range(100)],
     }
-    found = {fact.name: fact for fact in facts_of(documents)}
+    found = {fact.name: fact for fact in _facts_of(documents)}
     assert found["blocks"].value == 17
     assert found["permuted"].value == "age, race"
     assert found["levels"].rows == (("age", 2), ("sex", 0))

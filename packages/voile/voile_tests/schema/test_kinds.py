@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import voile
-from voile.schema.names import UNORDERED, is_ordered, type_of
+from voile.schema.names import UNORDERED, _is_ordered, type_of
 from voile.schema.plan import ColumnPlan, parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import PlanError
@@ -39,18 +39,18 @@ def test_digits_of_an_unordered_kind_are_texts_and_on_no_axis(kind: str) -> None
     (values,) = table.count_combinations(["sex"]).values
     assert values.texts == ("1", "2")
     assert values.numbers is None
-    assert not is_ordered(table.plan.columns["sex"].kind, values)
+    assert not _is_ordered(table.plan.columns["sex"].kind, values)
 
 
 def test_numbers_dates_and_ordinal_numbers_are_ordered() -> None:
     """What lies on an axis is said by the kind, and else by the values."""
     table = open_frame(PEOPLE, _plan(None))
     age, illness = table.count_combinations(["age", "illness"]).values
-    assert is_ordered(None, age)
-    assert is_ordered("number", age)
-    assert is_ordered("ordinal", age)
-    assert not is_ordered("nominal", age)
-    assert not is_ordered(None, illness)
+    assert _is_ordered(None, age)
+    assert _is_ordered("number", age)
+    assert _is_ordered("ordinal", age)
+    assert not _is_ordered("nominal", age)
+    assert not _is_ordered(None, illness)
     assert type_of("ordinal") is None
 
 

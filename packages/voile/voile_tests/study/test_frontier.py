@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from voile.attack.protocol import Estimate
 from voile.study.frontier import (
     FrontierRisk,
+    _loss_of,
+    _risk_of,
     frontier,
-    loss_of,
     most_common_loss,
-    risk_of,
     usual_risk,
 )
 from voile_base.errors import InputError
@@ -94,16 +94,16 @@ def record(attacks=(), utility=()):
 def test_measures_of_risk():
     """Gain puts attacks with different baselines on one scale; worst and a name read success."""
     found = record([("easy", 0.8, 0.75), ("hard", 0.4, 0.1), ("sure", 1.0, 1.0)])
-    assert risk_of(found, "worst").value == 1.0
-    hard = risk_of(found, "hard")
+    assert _risk_of(found, "worst").value == 1.0
+    hard = _risk_of(found, "hard")
     assert hard.value == 0.4
     assert hard.low < 0.4 < hard.high
-    gain = risk_of(found, "gain")
+    gain = _risk_of(found, "gain")
     assert gain.value == pytest.approx((0.4 - 0.1) / 0.9)
     assert gain.low == pytest.approx((hard.low - 0.1) / 0.9)
-    assert risk_of(record([("unlucky", 0.2, 0.5)]), "gain").value == 0
-    assert risk_of(found, "other") is None
-    assert risk_of(record(), "gain") is None
+    assert _risk_of(record([("unlucky", 0.2, 0.5)]), "gain").value == 0
+    assert _risk_of(found, "other") is None
+    assert _risk_of(record(), "gain") is None
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_a_figure_that_is_missing_is_no_safety(lacking):
     whole = record([("easy", 0.8, 0.75), ("hard", 0.4, 0.1)])
     hard = {**whole.attacks[1], **lacking}
     broken = replace(whole, attacks=(whole.attacks[0], hard))
-    assert [risk_of(broken, risk) for risk in ("gain", "worst", "hard")] == [None] * 3
-    assert risk_of(broken, "easy").value == 0.8
-    assert risk_of(replace(whole, attacks=({**hard, "attack": "easy"},)), "gain") is None
+    assert [_risk_of(broken, risk) for risk in ("gain", "worst", "hard")] == [None] * 3
+    assert _risk_of(broken, "easy").value == 0.8
+    assert _risk_of(replace(whole, attacks=({**hard, "attack": "easy"},)), "gain") is None
 
 
 def test_the_usual_risk_tells_studies_apart():
@@ -145,6 +145,6 @@ def test_measure_of_loss():
     assert most_common_loss([late])[0] == "trip-arrival"
     assert most_common_loss([late, record(utility=moved)])[0] == "trip-displacement"
     assert most_common_loss([late, record(utility=both)])[0] == "pair-total-variation"
-    assert [loss_of(one, "penalty") for one in records] == [0.5, None]
+    assert [_loss_of(one, "penalty") for one in records] == [0.5, None]
     with pytest.raises(InputError, match=r"no study has the measure 'acuracy'; did you mean 'acc"):
         most_common_loss(records, "acuracy")

@@ -17,7 +17,7 @@ from voile.schema.plan import parse_plan
 from voile.study.documents import comparison_schema, read_comparison, record_schema
 from voile.study.evidence import EvidenceTerms
 from voile.study.frontier import by_risk
-from voile.study.grid import NOT_CHARGED, Axes, PointTerms, locked, make_comparison, partial_folder
+from voile.study.grid import NOT_CHARGED, Axes, PointTerms, _locked, make_comparison, partial_folder
 from voile_base.errors import InfeasibleError, InputError, PlanError, TableError, VoileError
 from voile_testing.processes import PATIENCE, wait_until
 from voile_tests.study.instruments import Absentee, Crowd, Fails, Kills, Marks, Standard
@@ -329,7 +329,7 @@ def test_memory_that_runs_out_is_a_finding_with_a_remedy(desk, monkeypatch, erro
 def test_one_process_at_a_time(desk):
     """Two runs of one comparison do not work in one folder."""
     with (
-        locked(partial_folder(desk / "out")),
+        _locked(partial_folder(desk / "out")),
         pytest.raises(InputError, match="another process is at work on this comparison"),
     ):
         compare(desk)

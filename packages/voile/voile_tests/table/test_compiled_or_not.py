@@ -23,7 +23,7 @@ def _counted(rng: np.random.Generator) -> list[Any]:
 
 def _pairs(rng: np.random.Generator) -> list[Any]:
     one, other = rng.integers(0, 200, ROWS).astype(np.uint8), rng.integers(0, 999, ROWS)
-    return [codes.count_table(one, other.astype(np.uint16), 999, 200 * 999)]
+    return [codes._count_table(one, other.astype(np.uint16), 999, 200 * 999)]
 
 
 def _words(rng: np.random.Generator) -> list[Any]:
@@ -34,7 +34,7 @@ def _rows_of_words(rng: np.random.Generator) -> list[Any]:
     rows = rng.integers(0, 3, (ROWS, 3), dtype=np.uint64)
     rows[:, 2] = np.arange(ROWS)
     few = rows[:5].copy()
-    return [codes.sort_word_rows(rows, [2, 2, 0]), codes.sort_word_rows(few, [0, 0, 0])]
+    return [codes._sort_word_rows(rows, [2, 2, 0]), codes._sort_word_rows(few, [0, 0, 0])]
 
 
 def _permuted(rng: np.random.Generator) -> list[Any]:

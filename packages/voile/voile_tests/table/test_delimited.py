@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from voile.table.formats import delimited
 from voile.table.formats.delimited import (
-    Dialect,
+    _detect_dialect,
+    _Dialect,
+    _misplaced_quote,
     csv_names,
-    detect_dialect,
-    misplaced_quote,
     read_csv,
 )
 from voile_base.errors import TableError
@@ -372,20 +372,20 @@ def test_the_vectorized_check_of_quotes_equals_one_symbol_at_a_time(
     content: str, size: int
 ) -> None:
     """Quotes are judged right for any text, cut into blocks of any size."""
-    fault = misplaced_quote(pieces(content.encode(), size), Dialect(","))
+    fault = _misplaced_quote(pieces(content.encode(), size), _Dialect(","))
     assert (fault is None) == brute_force_structure(content, ",")
 
 
 def test_escaped_quotes_are_not_misplaced() -> None:
     """With a backslash dialect, escaped quotes and escaped backslashes are content."""
-    dialect = Dialect(",", '"', "\\")
+    dialect = _Dialect(",", '"', "\\")
     for size in range(1, 8):
-        assert misplaced_quote(pieces(rb'"a\"b","c\\","\\\""', size), dialect) is None
-        assert misplaced_quote(pieces(rb'"a\\"b","c"', size), dialect) is not None
+        assert _misplaced_quote(pieces(rb'"a\"b","c\\","\\\""', size), dialect) is None
+        assert _misplaced_quote(pieces(rb'"a\\"b","c"', size), dialect) is not None
 
 
 @given(st.text("ab\",;\t|' 1\n\r\\", max_size=60), st.booleans())
 def test_detection_never_fails(sample: str, whole: bool) -> None:
     """Any text gets a layout whose header lies within it, or none."""
-    layout = detect_dialect(sample, whole=whole)
+    layout = _detect_dialect(sample, whole=whole)
     assert layout is None or 0 < layout.header_size <= len(sample.encode())

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.schema.plan import Plan
-from voile.table.codes import encode, sort_rows, sort_word_rows, sort_words
+from voile.table.codes import _sort_word_rows, encode, sort_rows, sort_words
 from voile.table.engines.files import write_batches
 from voile.table.engines.polars.rows import PolarsRows
 from voile.table.engines.shared import permute_within_runs
@@ -153,7 +153,7 @@ def test_rows_of_words_sort_stably(data: st.DataObject, width: int) -> None:
     words = [st.integers(0, 2**used - 1) | st.integers(0, 1) for used in bits]
     rows = data.draw(st.lists(st.tuples(*words), min_size=1, max_size=20))
     array = np.array([(*row, place) for place, row in enumerate(rows)], dtype=np.uint64)
-    shown = sort_word_rows(array, [*bits, 0]).tolist()
+    shown = _sort_word_rows(array, [*bits, 0]).tolist()
     counted = [tuple(word % 2**used for word, used in zip(row, bits, strict=True)) for row in rows]
     order = sorted(range(len(rows)), key=counted.__getitem__)
     assert shown == [[*rows[place], place] for place in order]

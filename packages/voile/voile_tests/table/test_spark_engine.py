@@ -20,7 +20,7 @@ from voile.table.engines import engine_of
 from voile.table.engines.spark import rows as spark_rows
 from voile.table.engines.spark import session
 from voile.table.engines.spark.engine import SparkEngine
-from voile.table.engines.spark.session import require_installed, require_reachable
+from voile.table.engines.spark.session import _require_installed, _require_reachable
 from voile.table.reading import read_frame
 from voile_base.errors import InputError, TableError
 from voile_base.main import command as voile
@@ -47,7 +47,7 @@ def test_a_master_that_does_not_answer_is_named(
     """At once, before Spark waits for it, and without what else its address holds."""
     monkeypatch.setattr(session, "_has_java", lambda: True)
     with pytest.raises(InputError, match=r"127\.0\.0\.1:1/?: nobody answers there") as caught:
-        require_reachable(master)
+        _require_reachable(master)
     assert "secret" not in str(caught.value)
 
 
@@ -56,7 +56,7 @@ def test_an_address_that_is_none_is_refused(master: str, monkeypatch: pytest.Mon
     """With examples."""
     monkeypatch.setattr(session, "_has_java", lambda: True)
     with pytest.raises(InputError, match=r"such as local\[4\], spark://host:7077"):
-        require_reachable(master)
+        _require_reachable(master)
 
 
 def test_without_java_it_says_what_installs_it(
@@ -66,7 +66,7 @@ def test_without_java_it_says_what_installs_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(InputError, match=r"Java 17 or later.*apt-get install openjdk"):
-        require_reachable("local[2]")
+        _require_reachable("local[2]")
 
 
 @pytest.mark.parametrize("version", ["3.5.4", "4.0.1"])
@@ -75,7 +75,7 @@ def test_an_old_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatch
     old = SimpleNamespace(__version__=version)
     monkeypatch.setattr(session, "library", lambda *_: old)
     with pytest.raises(InputError, match=rf"PySpark 4\.1 or later, and {version}"):
-        require_installed()
+        _require_installed()
 
 
 def test_a_master_goes_with_spark() -> None:

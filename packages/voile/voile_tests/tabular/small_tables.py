@@ -15,7 +15,7 @@ from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
 from voile.tabular.counting import count_cells, plan_of_rows
 from voile.tabular.primary import primary_cells
-from voile.tabular.publishing import ProtectedTables, protect_tables
+from voile.tabular.publishing import ProtectedTables, _protect_tables
 
 Rows = Mapping[str, Sequence[Any]]
 
@@ -25,7 +25,7 @@ def protected(
 ) -> ProtectedTables:
     """The tables of some rows with the cells that are suppressed."""
     plan = parse_plan({"tables": list(tables), "protection": protection})
-    return protect_tables(open_frame(pl.DataFrame(rows), plan_of_rows(plan)), plan)
+    return _protect_tables(open_frame(pl.DataFrame(rows), plan_of_rows(plan)), plan)
 
 
 def counted(rows: Rows, tables: Sequence[Mapping[str, Any]], **protection: Any):

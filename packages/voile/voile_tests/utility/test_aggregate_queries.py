@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from voile.release.reading.sightings import People, PublishedRows
-from voile.utility.aggregate_queries import RelativeQueryError, random_queries
+from voile.utility.aggregate_queries import RelativeQueryError, _random_queries
 from voile.utility.covering import OriginalDomain, columns_in_role, coverings
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
@@ -39,7 +39,7 @@ def domain_of(values) -> OriginalDomain:
 
 def drawn(*domains, sensitive=(), count=1, queries=200, selectivity=0.1, seed=1):
     """Queries that each ask for ``count`` columns."""
-    return random_queries(
+    return _random_queries(
         domains,
         sensitive,
         counts=[count] * queries,
@@ -59,7 +59,7 @@ def test_answers_are_those_of_rows_spread_one_by_one(method):
         columns_in_role(comparison, role) for role in ("quasi_identifiers", "sensitive")
     )
     columns = coverings(comparison, [*known, *sensitive])
-    queries = random_queries(
+    queries = _random_queries(
         [columns[name].domain for name in known],
         [columns[name].domain for name in sensitive],
         counts=[1 + number % min(3, len(known)) for number in range(12)],
@@ -125,7 +125,7 @@ def test_a_worked_example():
     original = {"a": [0, 0, 1, 3, 4, 5, 5, 7, 7, 9], "y": [10.0] * 10}
     comparison = shown_by_hand(shown, original, roles=roles)
     ((query,),) = [
-        random_queries(
+        _random_queries(
             [coverings(comparison)["a"].domain],
             [coverings(comparison)["y"].domain],
             counts=[1],

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import contingency
 
 from voile.utility.correlation import (
-    ColumnFeatures,
     CorrelationDistance,
-    association,
-    correlation_ratio,
-    cramers_v,
-    pearson,
+    _association,
+    _ColumnFeatures,
+    _correlation_ratio,
+    _cramers_v,
+    _pearson,
 )
 from voile_tests.utility.adult_samples import over_samples
 from voile_tests.utility.releases import as_it_is, nothing_left, shown_by_hand
@@ -32,16 +32,16 @@ def full(table) -> bool:
     return bool((table.sum(axis=0) > 0).all() and (table.sum(axis=1) > 0).all())
 
 
-def column(values) -> ColumnFeatures:
+def column(values) -> _ColumnFeatures:
     """Exact values, each an entry of its own; NaN or None is missing."""
     series = pl.Series(values)
     if series.dtype.is_numeric():
         numbers = series.cast(pl.Float64).fill_null(np.nan).to_numpy()
         known = ~np.isnan(numbers)
         x = np.where(known, numbers, 0)
-        return ColumnFeatures(True, np.column_stack([known, x, x * x]), np.arange(len(x)))
+        return _ColumnFeatures(True, np.column_stack([known, x, x * x]), np.arange(len(x)))
     codes = series.rank("dense").to_numpy() - 1
-    return ColumnFeatures(False, np.eye(int(codes.max()) + 1), codes.astype(np.int64))
+    return _ColumnFeatures(False, np.eye(int(codes.max()) + 1), codes.astype(np.int64))
 
 
 def pair(comparison, name) -> float:
@@ -63,7 +63,7 @@ def test_cramers_v_is_that_of_scipy_with_bergsmas_correction(table):
     corrected = max(0.0, phi2 - (r - 1) * (c - 1) / (rows - 1))
     sides = [size - (size - 1) ** 2 / (rows - 1) - 1 for size in (r, c)]
     expected = min(1.0, (corrected / min(sides)) ** 0.5) if min(sides) > 0 else 0.0
-    assert cramers_v(table.astype(float)) == pytest.approx(expected, abs=1e-9)
+    assert _cramers_v(table.astype(float)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_cramers_v_of_columns_that_have_nothing_to_do_with_each_other_is_about_0():
@@ -73,7 +73,7 @@ def test_cramers_v_of_columns_that_have_nothing_to_do_with_each_other_is_about_0
     for _ in range(50):
         table = np.zeros((20, 20))
         np.add.at(table, (draws.integers(0, 20, 400), draws.integers(0, 20, 400)), 1)
-        found.append((cramers_v(table), contingency.association(table.astype(int))))
+        found.append((_cramers_v(table), contingency.association(table.astype(int))))
     corrected, plain = np.mean(found, axis=0)
     assert corrected < 0.04
     assert plain > 0.2
@@ -81,7 +81,7 @@ def test_cramers_v_of_columns_that_have_nothing_to_do_with_each_other_is_about_0
 
 def test_cramers_v_of_the_same_column_is_1():
     """However the texts are distributed."""
-    assert cramers_v(np.diag([3.0, 40.0, 7.0])) == pytest.approx(1)
+    assert _cramers_v(np.diag([3.0, 40.0, 7.0])) == pytest.approx(1)
 
 
 def test_correlation_ratio_of_a_worked_example():
@@ -94,11 +94,11 @@ def test_correlation_ratio_of_a_worked_example():
     sums = np.array(
         [[len(x), sum(x), sum(n * n for n in x)] for x in scores.values()], dtype=np.float64
     )
-    assert correlation_ratio(sums) == pytest.approx((6780 / 9640) ** 0.5)
+    assert _correlation_ratio(sums) == pytest.approx((6780 / 9640) ** 0.5)
     subjects = [name for name, x in scores.items() for _ in x]
     numbers = [n for x in scores.values() for n in x]
     for one, other in [(subjects, numbers), (numbers, subjects)]:
-        assert association(column(one), column(other)) == pytest.approx((6780 / 9640) ** 0.5)
+        assert _association(column(one), column(other)) == pytest.approx((6780 / 9640) ** 0.5)
 
 
 @given(
@@ -111,7 +111,7 @@ def test_pearson_is_that_of_numpy_over_rows_that_have_both_numbers(rows):
     expected = np.corrcoef(known.T)[0, 1] if varied else 0.0
     one, other = ([row[side] for row in rows] for side in (0, 1))
     columns = (column(pl.Series(side, dtype=pl.Float64)) for side in (one, other))
-    assert association(*columns) == pytest.approx(expected, abs=1e-7)
+    assert _association(*columns) == pytest.approx(expected, abs=1e-7)
 
 
 @given(st.data())
@@ -137,19 +137,19 @@ def test_entries_are_spread_independently(data):
     def features(side, numeric):
         x = points[side]
         values = np.column_stack([np.ones(len(x)), x, x * x]) if numeric else np.eye(sizes[side])
-        return ColumnFeatures(numeric, law[side] @ values, entry[side])
+        return _ColumnFeatures(numeric, law[side] @ values, entry[side])
 
-    assert association(features(0, False), features(1, False)) == pytest.approx(
-        cramers_v(table), abs=1e-7
+    assert _association(features(0, False), features(1, False)) == pytest.approx(
+        _cramers_v(table), abs=1e-7
     )
     powers = [np.array([p**i for i in range(3)]) for p in points]
     moments = powers[0] @ table @ powers[1].T
-    assert association(features(0, True), features(1, True)) == pytest.approx(
-        pearson(moments), abs=1e-7
+    assert _association(features(0, True), features(1, True)) == pytest.approx(
+        _pearson(moments), abs=1e-7
     )
     sums = table @ powers[1].T
-    assert association(features(0, False), features(1, True)) == pytest.approx(
-        correlation_ratio(sums), abs=1e-7
+    assert _association(features(0, False), features(1, True)) == pytest.approx(
+        _correlation_ratio(sums), abs=1e-7
     )
 
 

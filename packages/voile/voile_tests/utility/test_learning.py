@@ -16,7 +16,13 @@ from voile.release.reading.sightings import People
 from voile.schema.plan import parse_plan
 from voile.utility import learning
 from voile.utility.covering import OriginalDomain, coverings
-from voile.utility.learning import LearningRows, MachineLearning, Numbers, TextNumbers, drawn_values
+from voile.utility.learning import (
+    MachineLearning,
+    _drawn_values,
+    _LearningRows,
+    _Numbers,
+    _TextNumbers,
+)
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_tests.utility.adult_samples import adult_release, over_samples
@@ -130,10 +136,10 @@ def test_areas_of_several_classes_are_the_mean_of_one_against_all_others():
     target = draws.integers(0, 3, 400)
     features = np.column_stack([target + draws.normal(0, 1, 400), draws.normal(0, 1, 400)])
     training, test = (
-        LearningRows(features[:200], target[:200]),
-        LearningRows(features[200:], target[200:]),
+        _LearningRows(features[:200], target[:200]),
+        _LearningRows(features[200:], target[200:]),
     )
-    found = learning.learned_scores(training, test, classes=4, seed=1)
+    found = learning._learned_scores(training, test, classes=4, seed=1)
     forest = RandomForestClassifier(50, min_samples_leaf=5, random_state=1)
     chances = forest.fit(training.features, training.target).predict_proba(test.features)
     assert found["random forest"]["area"] == pytest.approx(
@@ -147,12 +153,12 @@ def test_explained_variance_is_r2_of_scikit_learn():
     draws = np.random.default_rng(6)
     x = draws.normal(0, 1, (300, 2))
     y = x @ [1.0, 2.0] + draws.normal(0, 1, 300)
-    training, test = LearningRows(x[:200], y[:200]), LearningRows(x[200:], y[200:])
+    training, test = _LearningRows(x[:200], y[:200]), _LearningRows(x[200:], y[200:])
     guess = np.full(100, y[:200].mean())
-    assert learning.guessed_scores(training, test, None)["r2"] == pytest.approx(
+    assert learning._guessed_scores(training, test, None)["r2"] == pytest.approx(
         r2_score(test.target, guess)
     )
-    found = learning.learned_scores(training, test, None, seed=1)
+    found = learning._learned_scores(training, test, None, seed=1)
     assert 0.6 < found["linear regression"]["r2"] < 0.95
 
 
@@ -235,21 +241,26 @@ def test_values_are_drawn_as_entries_are_spread():
     original = {"a": [0, 1, 3, 9]}
     shown = {"a.low": [0] * rows + [9], "a.high": [9] * rows + [9]}
     covering = coverings(shown_by_hand(shown, original))["a"]
-    drawn = drawn_values(covering, np.arange(rows + 1), Randomness.seeded(4).key("a"))
+    drawn = _drawn_values(covering, np.arange(rows + 1), Randomness.seeded(4).key("a"))
     assert drawn[-1] == 3
     counts = np.bincount(drawn[:-1], minlength=4)
     shares = covering.shares.toarray()[covering.entry[0]]
     assert chisquare(counts, shares * rows).pvalue > 0.001
     assert chisquare(counts, np.full(4, rows / 4)).pvalue < 1e-9
     exact = coverings(shown_by_hand(original, original))["a"]
-    assert drawn_values(exact, np.arange(4), Randomness.seeded(4).key("a")).tolist() == [0, 1, 2, 3]
+    assert _drawn_values(exact, np.arange(4), Randomness.seeded(4).key("a")).tolist() == [
+        0,
+        1,
+        2,
+        3,
+    ]
 
 
 def test_a_column_that_shows_the_same_in_every_row_does_not_vary():
     """Or else models would learn from what was drawn by chance."""
     shown = {"a.low": [0] * 50, "a.high": [9] * 50}
     covering = coverings(shown_by_hand(shown, {"a": [0, 1, 3, 9]}))["a"]
-    drawn = drawn_values(covering, np.arange(50), Randomness.seeded(4).key("a"))
+    drawn = _drawn_values(covering, np.arange(50), Randomness.seeded(4).key("a"))
     assert len(set(drawn.tolist())) == 1
 
 
@@ -258,11 +269,11 @@ def test_columns_become_numbers():
     texts = OriginalDomain.of(
         People(pl.DataFrame({"t": ["b", "a", "b", "c", None, None, None]})), "t"
     )
-    code = TextNumbers.commonest(texts, 2)
+    code = _TextNumbers.commonest(texts, 2)
     assert code.index == {None: 0, "b": 1}
     assert code.numbers(texts).tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]]
     numbers = OriginalDomain.of(People(pl.DataFrame({"n": [0.0, 0.0, 4.0, 4.0, None]})), "n")
-    scale = Numbers.standard(numbers)
+    scale = _Numbers.standard(numbers)
     assert scale.numbers(numbers).tolist() == [[0, 1], [-1, 0], [1, 0]]
 
 

@@ -20,9 +20,9 @@ from voile.utility.marginals import (
     MOST_TEXTS,
     MarginalDivergence,
     PairDivergence,
+    _even_bins,
+    _readable_bins,
     distributions,
-    even_bins,
-    readable_bins,
 )
 from voile_testing.plugin import examples
 from voile_tests.utility.releases import METHODS, as_it_is, nothing_left, published, shown_by_hand
@@ -53,7 +53,7 @@ def domain_of(values) -> OriginalDomain:
 def test_even_bins_are_runs_of_all_values(values, count):
     """Ascending, none empty, at most as many as asked for."""
     domain = domain_of(values)
-    bins = even_bins(domain, count, 5)
+    bins = _even_bins(domain, count, 5)
     assert len(bins) <= count
     assert np.unique(bins.of_value).tolist() == list(range(len(bins)))
     assert (np.diff(bins.of_value) >= 0).all()
@@ -62,17 +62,17 @@ def test_even_bins_are_runs_of_all_values(values, count):
 
 def test_even_bins_hold_as_many_rows():
     """A thousand different values in ten bins of a hundred."""
-    bins = even_bins(domain_of(range(1000)), 10, 5)
+    bins = _even_bins(domain_of(range(1000)), 10, 5)
     assert bins.counts(np.ones(1000)).tolist() == [100.0] * 10
 
 
 def test_a_heavy_value_leaves_the_bins_to_the_others():
     """Nine tenths of zeros are one bin; the other nine share what is left."""
     domain = domain_of([0] * 900 + list(range(1, 91)))
-    bins = even_bins(domain, 10, 5)
+    bins = _even_bins(domain, 10, 5)
     assert bins.counts(domain.rows).tolist() == [900.0] + [10.0] * 9
     amid = domain_of([-2, -1] + [0] * 900 + list(range(1, 99)))
-    assert 900.0 in even_bins(amid, 10, 5).counts(amid.rows)
+    assert 900.0 in _even_bins(amid, 10, 5).counts(amid.rows)
 
 
 @given(
@@ -83,7 +83,7 @@ def test_a_heavy_value_leaves_the_bins_to_the_others():
 def test_readable_bins_hold_their_values(values):
     """Each number lies between the borders of its bin; there are few of them, of one width."""
     domain = domain_of(values)
-    bins = readable_bins(domain)
+    bins = _readable_bins(domain)
     if bins.edges is None:
         assert len(bins) == len(set(values))
         return
@@ -96,14 +96,14 @@ def test_readable_bins_hold_their_values(values):
 
 def test_readable_bins_have_names():
     """Whole numbers are named by the first and the last, others by their borders."""
-    ages = readable_bins(domain_of(range(18, 91)))
+    ages = _readable_bins(domain_of(range(18, 91)))
     assert ages.labels[:2] == ("15 to 19", "20 to 24")
     assert ages.edges[:2] == (15.0, 20.0)
-    assert readable_bins(domain_of(range(20))).labels[3] == "3"
-    tenths = readable_bins(domain_of([n / 10 for n in range(20)]))
+    assert _readable_bins(domain_of(range(20))).labels[3] == "3"
+    tenths = _readable_bins(domain_of([n / 10 for n in range(20)]))
     assert tenths.labels[-1] == "1.9 to 2.0"
-    assert readable_bins(domain_of([4.0, 4.5])).labels == ("4", "4.5")
-    missing = readable_bins(domain_of([*range(20), None]))
+    assert _readable_bins(domain_of([4.0, 4.5])).labels == ("4", "4.5")
+    missing = _readable_bins(domain_of([*range(20), None]))
     assert missing.labels[-1] == "missing"
     assert missing.edges is None
     assert missing.counts(np.ones(21)).tolist() == [1.0] * 21
@@ -130,7 +130,7 @@ NOON = datetime.datetime(2019, 11, 5, 12, 0)
 def test_bins_of_dates_and_times(values, first, last):
     """They begin where the calendar or the clock does, and hold each value."""
     domain = domain_of(values)
-    bins = readable_bins(domain)
+    bins = _readable_bins(domain)
     assert bins.labels[0] == first
     assert last in {None, bins.labels[-1]}
     assert len(bins) <= MOST_BINS
@@ -142,12 +142,12 @@ def test_bins_of_dates_and_times(values, first, last):
 def test_rare_texts_are_one():
     """The commonest twenty in their order, the others together, missing as itself."""
     common = [f"name {n:02d}" for n in range(19)] * 2
-    bins = readable_bins(domain_of([*common, None, None, "once", "only", "single"]))
+    bins = _readable_bins(domain_of([*common, None, None, "once", "only", "single"]))
     assert len(bins) == MOST_TEXTS + 1
     assert bins.labels[:2] == ("missing", "name 00")
     assert bins.labels[-1] == "3 other values"
-    assert readable_bins(domain_of([True, False, None])).labels == ("missing", "false", "true")
-    assert readable_bins(domain_of(pl.Series([None, None], dtype=pl.Int64))).labels == ("missing",)
+    assert _readable_bins(domain_of([True, False, None])).labels == ("missing", "false", "true")
+    assert _readable_bins(domain_of(pl.Series([None, None], dtype=pl.Int64))).labels == ("missing",)
 
 
 # --- distributions

@@ -45,7 +45,6 @@ __all__ = [
     "shared_evenly",
     "shares_of",
     "tables_of",
-    "variance_of",
 ]
 
 _DELTA = Decimal("1e-6")
@@ -274,13 +273,13 @@ def measured(
         Measured(
             one.columns,
             np.asarray(count + noise[first[it] : first[it + 1]].reshape(count.shape)),
-            variance_of(one, rows),
+            _variance_of(one, rows),
         )
         for it, (one, count) in enumerate(zip(shares, counts, strict=True))
     )
 
 
-def variance_of(share: TableShare, rows: int) -> Fraction:
+def _variance_of(share: TableShare, rows: int) -> Fraction:
     """Of the noise of each cell, as ``Measured`` states it."""
     noise = Fraction(share.stated(rows))
     return 2 * noise**2 if share.pure else noise

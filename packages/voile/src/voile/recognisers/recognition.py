@@ -23,7 +23,6 @@ __all__ = [
     "ListedRecogniser",
     "Recogniser",
     "Recognition",
-    "has_positions",
     "listed_recognisers",
     "on_a_grid",
     "recognised",
@@ -134,14 +133,14 @@ class ListedRecogniser:
         return Recognition(self.key, self.letter, self.group, self.title, by)
 
     def _is_named(self, look: ColumnLook) -> bool:
-        if self.group == "movement" and not has_positions((look.name, *look.beside)):
+        if self.group == "movement" and not _has_positions((look.name, *look.beside)):
             return False
         if fits(self.columns, look.words):
             return self.key not in _CODED or _tells(look)
         if self.beside_street and len(look.words) == 1 and look.words[0] in self.beside_street:
             return any(fits(self.columns, words_of(name)) for name in look.beside)
         if fits(self.beside_positions, look.words) and look.type == "text":
-            return has_positions(look.beside)
+            return _has_positions(look.beside)
         if not fits(self.perhaps, look.words):
             return False
         looks = bool(self.looks) and LOOKS[self.looks](look)
@@ -275,7 +274,7 @@ def _position(by: By) -> Recognition:
     return Recognition(position.key, position.letter, position.group, position.title, by)
 
 
-def has_positions(names: Iterable[str]) -> bool:
+def _has_positions(names: Iterable[str]) -> bool:
     """Whether some columns are positions by their names: one that says so, or a pair that may."""
     (position,) = (one for one in listed_recognisers() if one.key == "position")
     words = [set(words_of(name)) for name in names]

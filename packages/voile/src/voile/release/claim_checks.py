@@ -55,7 +55,7 @@ _ROUNDING = 1e-9
 """Relative; sums of as many logarithms in another order differ by less."""
 
 
-class PermutationTerms(Protocol):
+class _PermutationTerms(Protocol):
     """What a permutation within clusters says of itself."""
 
     @property
@@ -75,7 +75,7 @@ class PermutationTerms(Protocol):
         """Natural logarithm of the number of arrangements."""
 
 
-def permutation_breaches(release: PublicRelease, claim: PermutationTerms) -> Iterator[str]:
+def permutation_breaches(release: PublicRelease, claim: _PermutationTerms) -> Iterator[str]:
     """What a permuted release claims and does not have; nothing where it is sound."""
     permuted, groups = claim.permuted, release.disclosure.groups
     if set(permuted) != release.disclosure.permuted or groups is None:
@@ -130,7 +130,7 @@ _NOISE_ROUNDING = 1e-5
 """Relative: releases state some numbers with six digits."""
 
 
-class PricedTerms(Protocol):
+class _PricedTerms(Protocol):
     """What is claimed to be spent."""
 
     @property
@@ -146,7 +146,7 @@ class PricedTerms(Protocol):
         """By column and mechanism."""
 
 
-def budget_breaches(claim: PricedTerms) -> Iterator[str]:
+def budget_breaches(claim: _PricedTerms) -> Iterator[str]:
     """Budgets that add up to another epsilon than is claimed."""
     if claim.budget is not None:
         spent = sum((e for each in claim.budget.values() for e in each.values()), Decimal(0))
@@ -154,7 +154,7 @@ def budget_breaches(claim: PricedTerms) -> Iterator[str]:
             yield f"the budgets that it states add up to {spent}, and it claims {claim.epsilon}"
 
 
-def scale_breaches(published: PublicRelease, claim: PricedTerms) -> Iterator[str]:
+def scale_breaches(published: PublicRelease, claim: _PricedTerms) -> Iterator[str]:
     """Noise that is less than the epsilon of its column buys."""
     rows = claim.rows_per_person or 1
     for name, shown in published.disclosure.columns.items():

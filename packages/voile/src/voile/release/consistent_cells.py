@@ -63,7 +63,6 @@ __all__ = [
     "consistent_cells",
     "flow_breaches",
     "flow_cells",
-    "key_of",
     "noisy_marginals",
     "stated_labels",
     "synthesis_breaches",
@@ -109,7 +108,7 @@ class SumTerms(Protocol):
         """Of half the range, that one row changes a sum by at most."""
 
 
-class NoiseTerms(Protocol):
+class _NoiseTerms(Protocol):
     """What a claim says of one noisy table."""
 
     @property
@@ -133,7 +132,7 @@ class NoiseTerms(Protocol):
         """The variance of Gaussian noise, or the scale of Laplace noise."""
 
 
-class MeasuredTerms(Protocol):
+class _MeasuredTerms(Protocol):
     """What a claim says of all of them."""
 
     @property
@@ -141,13 +140,13 @@ class MeasuredTerms(Protocol):
         """None of Laplace noise."""
 
     @property
-    def tables(self) -> Sequence[NoiseTerms]:
+    def tables(self) -> Sequence[_NoiseTerms]:
         """Those that were measured."""
 
 
 def noisy_marginals(
     measurements: PublishedTable,
-    claim: MeasuredTerms,
+    claim: _MeasuredTerms,
     disclosure: Disclosure | None = None,
     sum_of: str | None = None,
 ) -> NoisyMarginals:
@@ -158,7 +157,7 @@ def noisy_marginals(
     measured = measured_cells(measurements)
     pure = claim.rho is None
     variances = {
-        key_of(table): _variance(table.noise, pure=pure)
+        _key_of(table): _variance(table.noise, pure=pure)
         for table in claim.tables
         if (table.sums and table.sums.column) == sum_of
     }
@@ -332,7 +331,7 @@ def cell_measures(
     return found
 
 
-def key_of(table: NoiseTerms) -> Key:
+def _key_of(table: _NoiseTerms) -> Key:
     """The columns of a table, each with its level."""
     levels = table.levels or (0,) * len(table.columns)
     return tuple(zip(table.columns, levels, strict=True))
@@ -359,7 +358,7 @@ def _variance(noise: str, *, pure: bool) -> float:
     return float(2 * Fraction(noise) ** 2 if pure else Fraction(noise))
 
 
-class MeasuringTerms(Protocol):
+class _MeasuringTerms(Protocol):
     """What a claim says of tables that were measured."""
 
     @property
@@ -371,11 +370,11 @@ class MeasuringTerms(Protocol):
         """None of a pure price."""
 
     @property
-    def tables(self) -> Sequence[NoiseTerms]:
+    def tables(self) -> Sequence[_NoiseTerms]:
         """Those that were measured."""
 
 
-class FlowTerms(MeasuringTerms, Protocol):
+class _FlowTerms(_MeasuringTerms, Protocol):
     """The same of counts of trips."""
 
     @property
@@ -391,7 +390,7 @@ class FlowTerms(MeasuringTerms, Protocol):
         """That are published."""
 
 
-class SynthesisTerms(MeasuringTerms, Protocol):
+class _SynthesisTerms(_MeasuringTerms, Protocol):
     """The same of rows of persons."""
 
     @property
@@ -403,7 +402,7 @@ class SynthesisTerms(MeasuringTerms, Protocol):
         """None: each person is one row."""
 
 
-def table_breaches(published: PublicRelease, claim: SynthesisTerms) -> Iterator[str]:
+def table_breaches(published: PublicRelease, claim: _SynthesisTerms) -> Iterator[str]:
     """What cells, measurements and prices contradict; nothing where they agree."""
     yield from _price_breaches(claim)
     breaches = list(_measurement_breaches(published, claim))
@@ -416,7 +415,7 @@ def table_breaches(published: PublicRelease, claim: SynthesisTerms) -> Iterator[
     wanted = consistent_cells(
         marginals,
         stated_labels(published.disclosure),
-        tables_by_name(key_of(table) for table in claim.tables if table.sums is None),
+        tables_by_name(_key_of(table) for table in claim.tables if table.sums is None),
         counts[0].confidence,
         counts[0].show_from,
         cell_measures(published.measurements, claim, published.disclosure),
@@ -425,7 +424,7 @@ def table_breaches(published: PublicRelease, claim: SynthesisTerms) -> Iterator[
         yield "its cells, or their intervals, are not those that follow from its measurements"
 
 
-def flow_breaches(published: PublicRelease, claim: FlowTerms) -> Iterator[str]:
+def flow_breaches(published: PublicRelease, claim: _FlowTerms) -> Iterator[str]:
     """What cells of flows, measurements and prices contradict; nothing where they agree."""
     spent = sum(
         (
@@ -462,7 +461,7 @@ def _ends_of_roads(published: PublicRelease) -> Mapping[str, tuple[str, str]]:
     return {road[r]: (start[f], end[t]) for r, f, t in counted.codes.tolist() if road[r]}
 
 
-def synthesis_breaches(published: PublicRelease, claim: SynthesisTerms) -> Iterator[str]:
+def synthesis_breaches(published: PublicRelease, claim: _SynthesisTerms) -> Iterator[str]:
     """What rows, measurements and prices contradict; nothing where they agree."""
     yield from _price_breaches(claim)
     shown = published.disclosure.columns
@@ -482,7 +481,7 @@ def synthesis_breaches(published: PublicRelease, claim: SynthesisTerms) -> Itera
     yield from _measurement_breaches(published, claim)
 
 
-def _measurement_breaches(published: PublicRelease, claim: MeasuringTerms) -> Iterator[str]:
+def _measurement_breaches(published: PublicRelease, claim: _MeasuringTerms) -> Iterator[str]:
     measurements = published.measurements
     if measurements is None:
         yield "it has no measurements that it could be made of"
@@ -505,7 +504,7 @@ def _measurement_breaches(published: PublicRelease, claim: MeasuringTerms) -> It
         noise, beyond = Fraction(table.noise), width - len(table.columns)
         variance = noise if claim.rho is not None else 2 * noise**2
         columns = [*table.columns, *[None] * beyond]
-        levels = [level for _, level in key_of(table)] + [0] * beyond
+        levels = [level for _, level in _key_of(table)] + [0] * beyond
         of = (None if table.sums is None else table.sums.column,) if summed else ()
         key = (*columns, *(levels if len(stems) > 1 else ()), *of, str(variance))
         stated[key] = table.cells
@@ -513,7 +512,7 @@ def _measurement_breaches(published: PublicRelease, claim: MeasuringTerms) -> It
         yield "its measurements are not those of the tables that it states"
 
 
-def _price_breaches(claim: SynthesisTerms) -> Iterator[str]:
+def _price_breaches(claim: _SynthesisTerms) -> Iterator[str]:
     rows = claim.rows_per_person or 1
     noises = [
         (Fraction(table.noise), rows * (1 if table.sums is None else table.sums.parts))

@@ -176,7 +176,7 @@ HIDDEN = ".voile-"
 """How the name of an unfinished folder begins."""
 
 
-class Writable(Protocol):
+class _Writable(Protocol):
     """What a release is for its folder."""
 
     @property
@@ -212,7 +212,7 @@ def check_new_folder(path: str | Path) -> Path:
     return place
 
 
-def format_for(release: Writable, asked: Format | None, usual: Format) -> Format:
+def format_for(release: _Writable, asked: Format | None, usual: Format) -> Format:
     """The format in which a release is written: the one asked for, or the usual one if it can be.
 
     Where the usual one cannot hold the release, that is Parquet.  Raises ``InputError`` where the
@@ -227,7 +227,7 @@ def format_for(release: Writable, asked: Format | None, usual: Format) -> Format
     raise InputError(msg)
 
 
-def write_release(release: Writable, path: str | Path, file_format: Format = "parquet") -> Path:
+def write_release(release: _Writable, path: str | Path, file_format: Format = "parquet") -> Path:
     """Write a release to a folder that does not exist yet; returns the folder.
 
     Raises ``InputError`` where the folder exists or cannot be written; nothing is left then.
@@ -240,7 +240,7 @@ def write_release(release: Writable, path: str | Path, file_format: Format = "pa
     return place
 
 
-def write_measurements(release: Writable, folder: Path) -> None:
+def write_measurements(release: _Writable, folder: Path) -> None:
     """Write the noisy tables of a release that has some, durably."""
     if release.measurements is None:
         return
@@ -252,7 +252,7 @@ def write_measurements(release: Writable, folder: Path) -> None:
     sync(folder)
 
 
-def write_document(release: Writable, folder: Path, data: Sequence[Mapping[str, Any]]) -> None:
+def write_document(release: _Writable, folder: Path, data: Sequence[Mapping[str, Any]]) -> None:
     """Write ``release.json``, last of all, beside the files that ``data`` lists."""
     described = release.document() | {"data": data}
     if release.measurements is not None:

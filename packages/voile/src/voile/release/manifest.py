@@ -26,7 +26,6 @@ from voile_base.errors import InputError, RefusedError, TableError
 __all__ = [
     "DOCUMENT",
     "MEASUREMENTS",
-    "VerifiedFiles",
     "changed_files",
     "digest_of",
     "manifest_of",
@@ -49,7 +48,7 @@ Stamp = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
-class VerifiedFiles:
+class _VerifiedFiles:
     """The files of a release in their order, which are those that its document lists."""
 
     folder: Path
@@ -116,7 +115,7 @@ def manifest_of(folder: Path, files: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def verified_files(document: Mapping[str, Any], folder: Path) -> VerifiedFiles:
+def verified_files(document: Mapping[str, Any], folder: Path) -> _VerifiedFiles:
     """The files of a release, each of which has the length and the hash that its document lists.
 
     Raises ``RefusedError`` for the first that has not, where the folder has others, and where no
@@ -126,7 +125,7 @@ def verified_files(document: Mapping[str, Any], folder: Path) -> VerifiedFiles:
     stamps = _stamps(folder, names)
     for what in _changes(document, folder):
         raise RefusedError(f"{what}; {_REMEDY}")
-    found = VerifiedFiles(folder, names, stamps)
+    found = _VerifiedFiles(folder, names, stamps)
     found.require_unchanged()
     return found
 

@@ -70,7 +70,6 @@ __all__ = [
     "FORMS",
     "Recount",
     "RecountedClaim",
-    "ReleaseForm",
     "compared",
     "read_recounted",
     "recount",
@@ -252,14 +251,14 @@ _SAME = ("k", "e", "precision", "top", "beta", "clusters")
 """Parameters of a method that its claim repeats."""
 
 
-class ReleaseForm(Protocol):
+class _ReleaseForm(Protocol):
     """What a folder holds that is no release of rows: ``form`` of its ``release.json``."""
 
     def recount(self, folder: Path, document: Mapping[str, Any], engine: Engine | str) -> Recount:
         """What the folder shows; raises as the function of this name."""
 
 
-FORMS: Registry[ReleaseForm] = Registry(
+FORMS: Registry[_ReleaseForm] = Registry(
     group="voile.forms",
     what="a form of release",
     own={"tables": "voile.tabular.recounting:TablesForm"},

@@ -31,7 +31,7 @@ from voile.study.record import Distribution, StudyRecord
 from voile_base.randomness import UNFIT
 from voile_base.values.toml import toml_text
 
-__all__ = ["facts_of", "promise_of", "repeat_of", "study_page"]
+__all__ = ["promise_of", "study_page"]
 
 _FEWEST_FOR_A_MAP = 3
 _WIDEST_MAP = 40
@@ -72,11 +72,11 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Mappi
         "summary": study_summary(record),
         "published": tuple(_published(record)),
         "roles": tuple(_roles(record)),
-        "settings": facts_of(_without(method, "decision")),
-        "decision": facts_of(method.get("decision") or {}),
+        "settings": _facts_of(_without(method, "decision")),
+        "decision": _facts_of(method.get("decision") or {}),
         "promise": promise_of(record),
         "assumes": tuple(guarantee["assumes"]),
-        "promised": facts_of(_without(guarantee, "statement", "assumes")),
+        "promised": _facts_of(_without(guarantee, "statement", "assumes")),
         "notices": tuple(record.publication["notices"]),
         "attacks": attacks,
         "attack_chart": attack_chart(attacks),
@@ -87,8 +87,8 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Mappi
         "unplaced": tuple(measure.title for measure in measures if measure.lost is None),
         "part_charts": tuple(_part_charts(record, measures)),
         "distributions": tuple(_distributions(record)),
-        "evidence": facts_of({_EVIDENCE[name]: value for name, value in record.evidence.items()}),
-        **repeat_of(record),
+        "evidence": _facts_of({_EVIDENCE[name]: value for name, value in record.evidence.items()}),
+        **_repeat_of(record),
     }
 
 
@@ -116,7 +116,7 @@ def promise_of(record: StudyRecord) -> str:
     return record.release["guarantee"]["statement"] or "No guarantee is stated."
 
 
-def repeat_of(record: StudyRecord) -> Mapping[str, Any]:
+def _repeat_of(record: StudyRecord) -> Mapping[str, Any]:
     """What is needed to make a study again: its plan, the command, versions and seconds."""
     aimed = f" --targets {record.evidence['targets']}"
     seed = "" if record.seed is None else f" --seed {record.seed}"
@@ -245,7 +245,7 @@ class _Fact:
     """Entries that are not shown, because there are too many."""
 
 
-def facts_of(document: Mapping[str, Any]) -> tuple[_Fact, ...]:
+def _facts_of(document: Mapping[str, Any]) -> tuple[_Fact, ...]:
     """What a document says; tables deep within it are named by the keys that lead to them."""
     return tuple(_facts(document, ""))
 

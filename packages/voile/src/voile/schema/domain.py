@@ -45,7 +45,7 @@ from voile.schema.plan import ColumnPlan, Nulls, Plan
 from voile_base.errors import PlanError
 from voile_base.values.value import usable_number
 
-__all__ = ["MOST_VALUES", "OTHER", "Coarser", "ColumnDomain", "column_domain", "public_domain"]
+__all__ = ["MOST_VALUES", "OTHER", "ColumnDomain", "public_domain"]
 
 MOST_VALUES = 100
 """Cells of a column to which its hierarchy is coarsened."""
@@ -58,7 +58,7 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Coarser:
+class _Coarser:
     """A level above the cells of a column, of several groups."""
 
     labels: tuple[str | None, ...]
@@ -84,7 +84,7 @@ class ColumnDomain:
     origin: int = 0
     step: int = 1
     scale: int = 0
-    coarser: tuple[Coarser, ...] = ()
+    coarser: tuple[_Coarser, ...] = ()
     """The levels above the cells, each coarser than the one before; all cells in one are none."""
 
     def __len__(self) -> int:
@@ -155,13 +155,13 @@ def public_domain(plan: Plan, names: Sequence[str] | None = None) -> tuple[Colum
     for name in plan.roles.published if names is None else names:
         declared = plan.columns.get(name, ColumnPlan())
         try:
-            found.append(column_domain(name, declared, plan.nulls_of(name)))
+            found.append(_column_domain(name, declared, plan.nulls_of(name)))
         except PlanError as error:
             raise plan.error(f"[columns.{name}] {error}") from None
     return tuple(found)
 
 
-def column_domain(name: str, declared: ColumnPlan, nulls: Nulls = "refuse") -> ColumnDomain:
+def _column_domain(name: str, declared: ColumnPlan, nulls: Nulls = "refuse") -> ColumnDomain:
     """The domain of one column; raises ``PlanError`` where the plan states none, or one value."""
     made = _stated(name, declared)
     if nulls == "category":
@@ -178,18 +178,18 @@ def column_domain(name: str, declared: ColumnPlan, nulls: Nulls = "refuse") -> C
     return made
 
 
-def _with_missing(level: Coarser) -> Coarser:
-    return Coarser((*level.labels, None), np.append(level.groups, len(level.labels)))
+def _with_missing(level: _Coarser) -> _Coarser:
+    return _Coarser((*level.labels, None), np.append(level.groups, len(level.labels)))
 
 
 def _coarser(
     cells: int, levels: Iterable[tuple[Sequence[str], NDArray[np.int32] | Indices]]
-) -> tuple[Coarser, ...]:
+) -> tuple[_Coarser, ...]:
     """Of levels, each with its labels and the group of each cell, those that are coarser."""
-    found: list[Coarser] = []
+    found: list[_Coarser] = []
     for labels, groups in levels:
         if 1 < len(labels) < (len(found[-1].labels) if found else cells):
-            found.append(Coarser(tuple(labels), np.asarray(groups, dtype=np.int64)))
+            found.append(_Coarser(tuple(labels), np.asarray(groups, dtype=np.int64)))
     return tuple(found)
 
 
@@ -368,7 +368,7 @@ def _of_days(name: str, declared: ColumnPlan, edges: list[date]) -> ColumnDomain
             for one, other in zip(starts.tolist(), ends.tolist(), strict=True)
         )
 
-    coarser: tuple[Coarser, ...] = ()
+    coarser: tuple[_Coarser, ...] = ()
     if isinstance(declared.hierarchy, Dates):
         bound = _periods(name, declared.hierarchy, edges, days)
         starts = np.flatnonzero(np.diff(_lowest(bound), prepend=-1))

@@ -47,7 +47,6 @@ __all__ = [
     "Role",
     "ShownAs",
     "fits",
-    "is_ordered",
     "meaning_of",
     "named",
     "stems_of",
@@ -81,7 +80,7 @@ def type_of(kind: Kind | None) -> ColumnType | None:
     return "number" if kind == "number" else None
 
 
-def is_ordered(kind: Kind | None, values: DistinctValues) -> bool:
+def _is_ordered(kind: Kind | None, values: DistinctValues) -> bool:
     """Whether the distinct values of a bound column lie on an axis that intervals may be cut from.
 
     Numbers, dates and times do; nothing of an unordered kind does, whatever it is written in.

@@ -25,7 +25,7 @@ from pydantic import Field
 from voile_base.errors import PlanError
 from voile_base.values.value import Real, checked, read
 
-__all__ = ["OUTSIDE", "Areas", "GridZones", "Zoning", "zoning_of"]
+__all__ = ["OUTSIDE", "Zoning", "zoning_of"]
 
 OUTSIDE = "outside"
 _MOST = 10_000
@@ -50,7 +50,7 @@ class Zoning(Protocol):
 
 @checked(PlanError)
 @dataclass(frozen=True)
-class GridZones:
+class _GridZones:
     """Rows and columns of equal degrees; a zone is called r1c1 in the south-west."""
 
     south: Real
@@ -92,7 +92,7 @@ class GridZones:
 
 
 @dataclass(frozen=True, eq=False)
-class Areas:
+class _Areas:
     """Polygons by name."""
 
     source: str
@@ -129,7 +129,7 @@ def zoning_of(value: object) -> Zoning:
     if isinstance(value, str) and value:
         return _areas(Path(value))
     if isinstance(value, Mapping):
-        grid: GridZones = read(GridZones, value, "zones", PlanError, public=True)
+        grid: _GridZones = read(_GridZones, value, "zones", PlanError, public=True)
         return grid
     msg = (
         "zones must be a grid, {south, west, north, east, rows, columns}, or the name of a GeoJSON "
@@ -138,7 +138,7 @@ def zoning_of(value: object) -> Zoning:
     raise PlanError(msg)
 
 
-def _areas(path: Path) -> Areas:
+def _areas(path: Path) -> _Areas:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         features = document["features"]
@@ -156,7 +156,7 @@ def _areas(path: Path) -> Areas:
     if not names or len(set(names)) < len(names) or OUTSIDE in names:
         msg = f'zones: the areas of {path.name} must have names that differ, none "{OUTSIDE}"'
         raise PlanError(msg)
-    return Areas(str(path), names, tuple(rings for _, rings in found))
+    return _Areas(str(path), names, tuple(rings for _, rings in found))
 
 
 def _area(feature: Mapping[str, Any], index: int) -> tuple[str, tuple[Floats, ...]]:

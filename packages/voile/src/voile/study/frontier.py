@@ -31,9 +31,7 @@ __all__ = [
     "by_risk",
     "frontier",
     "known_risks",
-    "loss_of",
     "most_common_loss",
-    "risk_of",
     "risk_of_point",
     "usual_risk",
 ]
@@ -41,7 +39,7 @@ __all__ = [
 WORST = "worst"
 """The largest success rate of all attacks."""
 GAIN = "gain"
-"""What the best attack finds beyond guessing; see ``risk_of``."""
+"""What the best attack finds beyond guessing; see ``_risk_of``."""
 
 PROSECUTOR = "prosecutor"
 """The mean probability that a person who is known to be there is told from the others."""
@@ -90,7 +88,7 @@ def frontier(places: Mapping[str, tuple[FrontierRisk, float]]) -> tuple[str, ...
     return tuple(sorted(chosen, key=lambda name: (places[name][0].value, places[name][1])))
 
 
-def risk_of(record: StudyRecord, risk: str) -> FrontierRisk | None:
+def _risk_of(record: StudyRecord, risk: str) -> FrontierRisk | None:
     """A measure of risk of a study with its interval; None where it was not attacked so.
 
     None, too, where the record lacks a figure of an attack that counts: the largest of the others
@@ -123,7 +121,7 @@ def usual_risk(records: Sequence[StudyRecord]) -> str:
     The prosecutor's risk of re-identification, which falls as groups grow; or "gain" where a study
     lacks it, or where it is the same in all, as where quasi-identifiers stay as they are.
     """
-    found = [risk_of(record, PROSECUTOR) for record in records]
+    found = [_risk_of(record, PROSECUTOR) for record in records]
     different = {risk.value for risk in found if risk is not None}
     tells = None not in found and (len(different) > 1 or len(found) == 1)
     return PROSECUTOR if tells else GAIN
@@ -139,7 +137,7 @@ def risk_of_point(point: Point) -> FrontierRisk | None:
 
 
 def by_risk(comparison: StudyComparison, risk: str) -> StudyComparison:
-    """The same studies compared by a measure of risk; see ``risk_of``."""
+    """The same studies compared by a measure of risk; see ``_risk_of``."""
     points = tuple(_placed(comparison.points, risk, comparison.loss))
     sign = 1 if comparison.loss_better == "lower" else -1
     places = {
@@ -172,18 +170,18 @@ def _placed(points: Sequence[Point], risk: str, loss: str) -> Iterator[Point]:
                 same_as=alike.name,
             )
             continue
-        found = risk_of(point.record, risk)
+        found = _risk_of(point.record, risk)
         first[shown] = replace(
             point,
             risk=None if found is None else found.value,
             risk_low=None if found is None else found.low,
             risk_high=None if found is None else found.high,
-            loss=loss_of(point.record, loss),
+            loss=_loss_of(point.record, loss),
         )
         yield first[shown]
 
 
-def loss_of(record: StudyRecord, loss: str) -> float | None:
+def _loss_of(record: StudyRecord, loss: str) -> float | None:
     """The value of a measure of utility in a study; None where it has none."""
     values = (one["value"] for one in record.utility if one["measure"] == loss)
     return next((value for value in values if value is not None), None)

@@ -95,14 +95,12 @@ __all__ = [
     "compare",
     "cores",
     "kept_points",
-    "locked",
     "make_comparison",
     "partial_folder",
-    "study_point",
 ]
 
 
-class WorkerTask(Protocol):
+class _WorkerTask(Protocol):
     """What a process is started for; it is sent there once."""
 
     def study(self, digest: str, point: GridPoint) -> None:
@@ -111,12 +109,12 @@ class WorkerTask(Protocol):
 
 _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
-_work: WorkerTask | None = None
+_work: _WorkerTask | None = None
 """What this process was started for."""
 
 
 def _in_processes(
-    work: WorkerTask, points: Sequence[tuple[str, GridPoint]], jobs: int, done: Callable[[], None]
+    work: _WorkerTask, points: Sequence[tuple[str, GridPoint]], jobs: int, done: Callable[[], None]
 ) -> None:
     """Study points in ``jobs`` processes, each under its digest; ``done`` is called after each.
 
@@ -146,7 +144,7 @@ def _listen_to_interrupts() -> None:
 
 
 @contextmanager
-def _pool(work: WorkerTask, jobs: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(work: _WorkerTask, jobs: int) -> Iterator[ProcessPoolExecutor]:
     before = set(active_children())
     pool = ProcessPoolExecutor(
         jobs,
@@ -212,7 +210,7 @@ class PointTerms:
     """The name of what holds the rows."""
 
 
-def study_point(original: Original, point: GridPoint, shared: PointTerms) -> Point:
+def _study_point(original: Original, point: GridPoint, shared: PointTerms) -> Point:
     """Study one plan; a point that cannot be has its reason instead of a record.
 
     With a seed all points draw alike: the same targets, the same rows held out.
@@ -333,7 +331,7 @@ def kept_points(folder: Path) -> int:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[Path]:
+def _locked(folder: Path) -> Iterator[Path]:
     """A private folder that no other process works in; it is made where it is not there.
 
     Raises ``InputError`` where another process is at work, or the folder cannot be made.
@@ -407,7 +405,7 @@ def compare(  # noqa: PLR0913 - what a researcher may say of a grid
     ``out`` is a new folder for the comparison and its records, or None to write none.  More than
     one of ``jobs`` starts processes, which import the calling script: guard it with
     ``if __name__ == "__main__"``.  ``risk`` is "gain", "worst" or the name of an attack
-    (``frontier.risk_of``), by default the prosecutor's where it tells studies apart, ``loss`` a
+    (``frontier._risk_of``), by default the prosecutor's where it tells studies apart, ``loss`` a
     measure of utility, by default one that most studies have.
     The rest is as for ``run_study``; a series and a budget are left aside.
 
@@ -472,7 +470,7 @@ class _Work:
         except VoileError as error:
             found = Point(point.stated.name, point.parameters, _status_of(error), str(error))
         else:
-            found = study_point(original, point, self._shared)
+            found = _study_point(original, point, self._shared)
         self._store.keep(digest, found)
 
     def _original(self, plan: Plan) -> Original:
@@ -511,7 +509,7 @@ def _place_of_points(out: str | Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="voile-") as folder:
             yield Path(folder)
     else:
-        with locked(partial_folder(out)) as place:
+        with _locked(partial_folder(out)) as place:
             try:
                 yield place
             finally:

@@ -12,8 +12,8 @@ remains after the commit is writing what is ready.
     DIR/release/   data and release.json: to be published, if it was not made with a seed
     DIR/private/   record.json and the report: computed with the private original, never to leave
 
-What else looks at the release, such as who follows its trips on a map, is a ``FurtherEvidence``: it
-looks with the attacks, and its documents appear in the private folder.
+What else looks at the release, such as who follows its trips on a map, is a
+``_FurtherEvidence``: it looks with the attacks, and its documents appear in the private folder.
 
 How a plan's method chooses groups, for an adversary who knows it (``attack.minimality``).
 
@@ -53,16 +53,7 @@ from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_base.version import VERSION
 
-__all__ = [
-    "FurtherEvidence",
-    "Study",
-    "Subject",
-    "chooser",
-    "make_study",
-    "put_on_record",
-    "run_study",
-    "versions",
-]
+__all__ = ["Study", "Subject", "chooser", "make_study", "put_on_record", "run_study", "versions"]
 
 
 def chooser(plan: Plan, engine: Engine | str = AUTO) -> Callable[[Any], GroupChoice] | None:
@@ -190,7 +181,7 @@ def _distribution(found: Any) -> Distribution:
 PRIVATE_FOLDER = 0o700
 
 
-class FurtherEvidence(Protocol):
+class _FurtherEvidence(Protocol):
     """Further evidence about a release; private."""
 
     def look(self, staged: Staged, randomness: Randomness, progress: Callable[[str], None]) -> None:
@@ -251,7 +242,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     terms: EvidenceTerms | None = None,
     instruments: Instruments | None = None,
     render: Callable[[StudyRecord], str] | None = None,
-    beside: FurtherEvidence | None = None,
+    beside: _FurtherEvidence | None = None,
     engine: Engine | str = AUTO,
     known: Sequence[str | Path] = (),
     progress: Callable[[str], None] = lambda stage: None,
@@ -315,7 +306,7 @@ def _with_files(record: StudyRecord, stage: ReleaseStaging) -> RecordedRelease:
 
 
 def _looked(
-    beside: FurtherEvidence | None,
+    beside: _FurtherEvidence | None,
     staged: Staged,
     randomness: Randomness,
     progress: Callable[[str], None],

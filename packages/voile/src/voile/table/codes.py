@@ -73,12 +73,10 @@ __all__ = [
     "combine",
     "count_codes",
     "count_pairs",
-    "count_table",
     "encode",
     "gathered",
     "look_up",
     "sort_rows",
-    "sort_word_rows",
     "sort_words",
     "sorted_order",
     "without_minus_zero",
@@ -107,7 +105,7 @@ def sort_words(words: NDArray[Any], bits: int, ordered: int = 0) -> NDArray[Any]
     return _sorted(words.reshape(-1, 1), [(0, ordered, bits)]).ravel()
 
 
-def sort_word_rows(rows: NDArray[Any], bits: Sequence[int]) -> NDArray[Any]:
+def _sort_word_rows(rows: NDArray[Any], bits: Sequence[int]) -> NDArray[Any]:
     """Rows of w machine words, shape (n, w), ascending, the first word first.
 
     ``bits`` says how many bits each word has; a word of which that is 0 is carried along, and rows
@@ -169,7 +167,7 @@ def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
     return _in_parts(len(codes), distinct, lambda part: codes[part])
 
 
-def count_table(first: Codes, second: Codes, distinct: int, size: int) -> Codes:
+def _count_table(first: Codes, second: Codes, distinct: int, size: int) -> Codes:
     """How often each pair of codes stands, shape (size,), pair (a, b) at ``a * distinct + b``.
 
     ``distinct`` is above all codes of the second column.
@@ -299,7 +297,7 @@ def sort_rows(columns: Sequence[tuple[Codes, int]]) -> list[Codes]:
     rows = np.empty((len(columns[0][0]), len(words)), dtype=np.uint64)
     for index, word in enumerate(words):
         rows[:, index] = _packed(word)
-    rows = sort_word_rows(rows, [sum(of_word) for of_word in widths])
+    rows = _sort_word_rows(rows, [sum(of_word) for of_word in widths])
     split = (_unpacked(rows[:, index].copy(), it) for index, it in enumerate(widths))
     return [codes for of_word in split for codes in of_word]
 
@@ -318,7 +316,7 @@ def sorted_order(columns: Sequence[tuple[Codes, int]]) -> NDArray[Any]:
         packed &= np.uint64(2**low - 1)
         return packed
     together = np.column_stack([*(_packed(word).astype(np.uint64) for word in words), order])
-    return sort_word_rows(together, [*bits, 0])[:, -1]
+    return _sort_word_rows(together, [*bits, 0])[:, -1]
 
 
 def look_up(table: NDArray[Any], codes: Codes) -> NDArray[Any]:
@@ -560,7 +558,7 @@ def count_pairs(first: tuple[Codes, int], second: tuple[Codes, int]) -> list[NDA
     """
     size = first[1] * second[1]
     if size <= _table_limit(len(first[0])):
-        counts = count_table(first[0], second[0], second[1], size)
+        counts = _count_table(first[0], second[0], second[1], size)
         present: NDArray[Any] = np.flatnonzero(counts)
         rows = counts[present].astype(np.int64)
     else:
@@ -623,7 +621,7 @@ def _by_sorting(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
         numbers >>= np.uint64(low)
     else:
         rows = np.column_stack((numbers, np.arange(len(numbers), dtype=np.uint64)))
-        rows = sort_word_rows(rows, [bits, 0])
+        rows = _sort_word_rows(rows, [bits, 0])
         numbers, order = rows[:, 0], rows[:, 1]
     starts = _starts(numbers)
     counts = np.diff(starts, append=len(numbers))

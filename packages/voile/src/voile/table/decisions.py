@@ -279,7 +279,7 @@ class TripAccounts(Protocol):
         """The same of the id of each trip's vehicle; without vehicles each trip is one."""
 
 
-class RoadMatcher(Protocol):
+class _RoadMatcher(Protocol):
     """Finds the road that somebody is on."""
 
     @property
@@ -302,7 +302,7 @@ class FlowBounds:
     any_day: bool
     trips: int
     """Of a vehicle."""
-    roads: RoadMatcher | None = None
+    roads: _RoadMatcher | None = None
     passages: int = 0
     """Of roads in an hour, of a trip."""
 

@@ -48,7 +48,6 @@ else:
 
 __all__ = [
     "SourceFormat",
-    "SourceFrame",
     "count_rows",
     "files_of_table",
     "is_whole",
@@ -74,7 +73,7 @@ _READER_ERRORS = (
 
 
 @dataclass(frozen=True, eq=False)
-class SourceFrame:
+class _SourceFrame:
     """A table as it stands in its file: private rows, in the file's order.
 
     ``name`` says where it came from, for messages.  ``notes`` tells what had to be assumed to
@@ -100,7 +99,7 @@ def read_frame(
     missing: Sequence[str] = (),
     columns: Sequence[str] | None = None,
     texts: Collection[str] = (),
-) -> SourceFrame:
+) -> _SourceFrame:
     """Read a table: a file of any format that is supported, a folder, or of a database.
 
     ``missing`` holds texts that mean "no value"; they become null in the text columns of every
@@ -118,7 +117,7 @@ def read_frame(
     if is_whole(path):
         whole, source_format = _read_whole(path, columns)
         frame = whole.frame.with_columns(with_missing(series, missing) for series in whole.frame)
-        return SourceFrame(frame, source_format, str(path), whole.notes, whole.names)
+        return _SourceFrame(frame, source_format, str(path), whole.notes, whole.names)
     assert isinstance(path, Path)
     source = locate(path)
     notes: tuple[str, ...] = ()
@@ -145,7 +144,7 @@ def read_frame(
                 f"{path}: the table has columns and no row; it needs at least one row"
             )
         frame = frame.with_columns(with_missing(series, missing) for series in frame)
-    return SourceFrame(frame, source.format, str(path), notes)
+    return _SourceFrame(frame, source.format, str(path), notes)
 
 
 def empty_frame(path: Place) -> SourceFrame:

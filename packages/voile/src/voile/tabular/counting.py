@@ -35,14 +35,7 @@ from voile.tabular.system import (
 from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Key
 
-__all__ = [
-    "COUNT",
-    "CellContributions",
-    "CellMeasure",
-    "PrivateCells",
-    "count_cells",
-    "plan_of_rows",
-]
+__all__ = ["COUNT", "CellMeasure", "PrivateCells", "count_cells", "plan_of_rows"]
 
 COUNT = "count"
 """The measure that counts rows, or persons."""
@@ -52,7 +45,7 @@ _SAFE = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class CellContributions:
+class _CellContributions:
     """What each contributor adds to each cell, by cell and then the largest first."""
 
     cell: Indices
@@ -90,7 +83,7 @@ class CellMeasure:
     """Whether it is a count, whose values are known to be whole numbers."""
     finest: Indices
     """Shape (combinations,): what each combination of finest values adds to its cells."""
-    contributions: CellContributions | None = None
+    contributions: _CellContributions | None = None
     """None: units are counted, and each adds one."""
 
 
@@ -411,12 +404,12 @@ class _Entries:
             return np.full(len(self._rows), block.start, dtype=np.int64)
         return block.cells(self._codes)
 
-    def _contributions(self, each: Indices) -> CellContributions:
+    def _contributions(self, each: Indices) -> _CellContributions:
         """What each contributor adds to each cell, where each row adds ``each``."""
         parts = [self._of_block(levels, each) for levels in self._system.blocks]
         cell, who, value, times = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.lexsort((who, -value, cell))
-        return CellContributions(cell[order], who[order], value[order], times[order])
+        return _CellContributions(cell[order], who[order], value[order], times[order])
 
     def _of_block(
         self, levels: tuple[str, ...], each: Indices

@@ -33,7 +33,7 @@ from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.system import TOTAL, CellBlock, Indices, LinkedSystem, qualified
 from voile_base.errors import PlanError, nearest
 
-__all__ = ["MeasureProtection", "PrimaryCells", "matching_cells", "primary_cells"]
+__all__ = ["MeasureProtection", "PrimaryCells", "primary_cells"]
 
 Mask = NDArray[np.bool_]
 
@@ -86,7 +86,7 @@ def primary_cells(cells: PrivateCells, plan: CellSuppression) -> PrimaryCells:
     if plan.whole_groups:
         rules["whole group"] = _whole_groups(cells, plan.whole_groups)
     if plan.suppress:
-        rules["by hand"] = matching_cells(system, plan.suppress, "suppress")
+        rules["by hand"] = _matching_cells(system, plan.suppress, "suppress")
     other = np.zeros(system.cells, dtype=np.bool_)
     for broken in rules.values():
         other |= broken
@@ -108,7 +108,7 @@ def primary_cells(cells: PrivateCells, plan: CellSuppression) -> PrimaryCells:
         )
         for margin, measure in zip(margins, cells.measures, strict=True)
     )
-    forced = matching_cells(system, plan.publish, "publish")
+    forced = _matching_cells(system, plan.publish, "publish")
     return PrimaryCells(rules, protections, forced)
 
 
@@ -169,7 +169,7 @@ def _of_block(above: CellBlock, block: CellBlock) -> Indices:
     return above.cells(block.codes())
 
 
-def matching_cells(system: LinkedSystem, patterns: tuple[CellPattern, ...], key: str) -> Mask:
+def _matching_cells(system: LinkedSystem, patterns: tuple[CellPattern, ...], key: str) -> Mask:
     """The cells that fit one of some patterns; raises ``PlanError`` for one that fits none."""
     found = np.zeros(system.cells, dtype=np.bool_)
     for number, pattern in enumerate(patterns, 1):

@@ -52,8 +52,6 @@ __all__ = [
     "ProtectedTables",
     "TablesOutput",
     "make_tables",
-    "perturb_tables",
-    "protect_tables",
 ]
 
 FORMATS_OF_TABLES = ("csv", "parquet", "xlsx")
@@ -148,7 +146,7 @@ class PerturbedTables:
     """What was assumed in reading the rows."""
 
 
-def protect_tables(
+def _protect_tables(
     table: PrivateTable, plan: Plan, progress: Progress = lambda stage: None
 ) -> ProtectedTables:
     """The tables of a plan, with the cells that are suppressed.
@@ -188,7 +186,7 @@ def _rules(plan: Plan) -> CellSuppression:
     return plan.protection
 
 
-def perturb_tables(
+def _perturb_tables(
     table: PrivateTable, plan: Plan, progress: Progress = lambda stage: None
 ) -> PerturbedTables:
     """The counts of a plan, with noise by cell keys.
@@ -277,7 +275,7 @@ def make_tables(
     table = (open_table if is_file else open_frame)(source, rows, engine=engine)
     table.refuse_telling_quasi_identifiers()
     perturbed = isinstance(plan.protection, CellPerturbation)
-    made = (perturb_tables if perturbed else protect_tables)(table, plan, progress)
+    made = (_perturb_tables if perturbed else _protect_tables)(table, plan, progress)
     progress("judging them with earlier outputs")
     output.leaving(_remembered(made, plan))
     if place is not None:

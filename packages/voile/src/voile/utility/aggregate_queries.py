@@ -65,7 +65,7 @@ from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
 from voile_base.randomness import Key
 
-__all__ = ["RelativeQueryError", "random_queries"]
+__all__ = ["RelativeQueryError"]
 
 Floats = NDArray[np.float64]
 Errors = Mapping[str, Sequence[float]]
@@ -115,7 +115,7 @@ class RelativeQueryError:
             columns_in_role(comparison, role) for role in ("quasi_identifiers", "sensitive")
         )
         columns = coverings(comparison, [*known, *sensitive])
-        queries = random_queries(
+        queries = _random_queries(
             [columns[name].domain for name in known],
             [columns[name].domain for name in sensitive],
             counts=[1 + number % min(self.most, len(known)) for number in range(self.queries)],
@@ -290,7 +290,7 @@ class _Query:
     """On the same ones and a sensitive column, for counts; wider each, to match as often."""
 
 
-def random_queries(
+def _random_queries(
     known: Sequence[OriginalDomain],
     sensitive: Sequence[OriginalDomain],
     *,

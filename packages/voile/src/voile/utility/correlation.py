@@ -55,14 +55,7 @@ from scipy.sparse import coo_array
 from voile.utility.covering import ColumnCovering, OriginalDomain, coverings, expectations
 from voile.utility.protocol import Comparison, Measurement
 
-__all__ = [
-    "ColumnFeatures",
-    "CorrelationDistance",
-    "association",
-    "correlation_ratio",
-    "cramers_v",
-    "pearson",
-]
+__all__ = ["CorrelationDistance"]
 
 Floats = NDArray[np.float64]
 
@@ -90,8 +83,8 @@ class CorrelationDistance:
         before = {name: _original(covering.domain) for name, covering in compared.items()}
         after = {name: _released(covering) for name, covering in compared.items()}
         pairs = list(combinations(compared, 2))
-        original = np.array([association(before[a], before[b]) for a, b in pairs])
-        released = np.array([association(after[a], after[b]) for a, b in pairs])
+        original = np.array([_association(before[a], before[b]) for a, b in pairs])
+        released = np.array([_association(after[a], after[b]) for a, b in pairs])
         apart = np.abs(original - released)
         notes = [
             f"column {name!r} is left out: it has more than {self.most_texts} different texts"
@@ -124,15 +117,15 @@ class CorrelationDistance:
         return domain.points is None and len(domain) > self.most_texts
 
 
-def _original(domain: OriginalDomain) -> ColumnFeatures:
+def _original(domain: OriginalDomain) -> _ColumnFeatures:
     """A column of the original: each value is an entry of its own."""
-    return ColumnFeatures(domain.points is not None, _features(domain), domain.column.codes)
+    return _ColumnFeatures(domain.points is not None, _features(domain), domain.column.codes)
 
 
-def _released(covering: ColumnCovering) -> ColumnFeatures:
+def _released(covering: ColumnCovering) -> _ColumnFeatures:
     """A column of the release, each entry spread over what it stands for."""
     features = expectations(covering.spread, _features(covering.domain))
-    return ColumnFeatures(covering.domain.points is not None, features, covering.entry)
+    return _ColumnFeatures(covering.domain.points is not None, features, covering.entry)
 
 
 def _features(domain: OriginalDomain) -> Floats:
@@ -155,7 +148,7 @@ def _features(domain: OriginalDomain) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnFeatures:
+class _ColumnFeatures:
     """What the n rows of a table show of one column, whose rows have g different entries."""
 
     numeric: bool
@@ -165,17 +158,17 @@ class ColumnFeatures:
     """Shape (n,)."""
 
 
-def association(left: ColumnFeatures, right: ColumnFeatures) -> float:
+def _association(left: _ColumnFeatures, right: _ColumnFeatures) -> float:
     """The coefficient for two columns of one table; from 0 to 1, or -1 to 1 for two numbers."""
     if left.numeric and not right.numeric:
-        return association(right, left)
+        return _association(right, left)
     joint = _joint(left, right)
     if left.numeric:
-        return pearson(joint)
-    return correlation_ratio(joint) if right.numeric else cramers_v(joint)
+        return _pearson(joint)
+    return _correlation_ratio(joint) if right.numeric else _cramers_v(joint)
 
 
-def pearson(moments: Floats) -> float:
+def _pearson(moments: Floats) -> float:
     """Coefficient of correlation, from sums of x^i y^j over rows, shape (3, 3)."""
     rows = moments[0, 0]
     if rows <= 0:
@@ -188,7 +181,7 @@ def pearson(moments: Floats) -> float:
     return float(np.clip(covariance / np.sqrt(variance[0] * variance[1]), -1, 1))
 
 
-def correlation_ratio(sums: Floats) -> float:
+def _correlation_ratio(sums: Floats) -> float:
     """Eta, from rows, sum and sum of squares of the number for each of c texts, shape (c, 3)."""
     some = sums[sums[:, 0] > 0]
     rows, total, squares = some.sum(axis=0) if len(some) else np.zeros(3)
@@ -201,7 +194,7 @@ def correlation_ratio(sums: Floats) -> float:
     return float(np.sqrt(np.clip(between / whole, 0, 1)))
 
 
-def cramers_v(table: Floats) -> float:
+def _cramers_v(table: Floats) -> float:
     """Bias-corrected Cramer's V of a table of counts, which may be expected ones, shape (r, c)."""
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     rows, (r, c) = table.sum(), table.shape
@@ -214,7 +207,7 @@ def cramers_v(table: Floats) -> float:
     return float(min(1.0, np.sqrt(excess / least))) if least > 0 else 0.0
 
 
-def _joint(left: ColumnFeatures, right: ColumnFeatures) -> Floats:
+def _joint(left: _ColumnFeatures, right: _ColumnFeatures) -> Floats:
     """Sum over the rows of the products of the features of both columns."""
     pairs = coo_array(
         (np.ones(len(left.entry)), (left.entry, right.entry)),

@@ -94,21 +94,7 @@ exceptions = on_demand("sklearn.exceptions")
 linear_model = on_demand("sklearn.linear_model")
 metrics = on_demand("sklearn.metrics")
 
-__all__ = [
-    "ACCURACY",
-    "AREA",
-    "R2",
-    "Encoding",
-    "LearningRows",
-    "MachineLearning",
-    "Numbers",
-    "Scores",
-    "TextNumbers",
-    "drawn_values",
-    "encoded",
-    "guessed_scores",
-    "learned_scores",
-]
+__all__ = ["ACCURACY", "AREA", "R2", "Encoding", "MachineLearning", "Scores", "encoded"]
 
 
 Floats = NDArray[np.float64]
@@ -116,7 +102,7 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class TextNumbers:
+class _TextNumbers:
     """One number for each of some texts, and one for all others."""
 
     index: Mapping[str | None, int]
@@ -135,7 +121,7 @@ class TextNumbers:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class _Numbers:
     """A number in standard deviations from its mean, and whether it is missing."""
 
     mean: float
@@ -161,7 +147,7 @@ class Numbers:
         return np.column_stack([standard, missing.astype(np.float64)])
 
 
-Encoding = TextNumbers | Numbers
+Encoding = _TextNumbers | _Numbers
 
 
 def encoded(encoding: Encoding, domain: OriginalDomain, values: NDArray[np.integer[Any]]) -> Floats:
@@ -170,7 +156,7 @@ def encoded(encoding: Encoding, domain: OriginalDomain, values: NDArray[np.integ
     return found
 
 
-def drawn_values(covering: ColumnCovering, rows: Indices, key: Key) -> Indices:
+def _drawn_values(covering: ColumnCovering, rows: Indices, key: Key) -> Indices:
     """For each of n published rows one of the values that it may stand for, shape (n,).
 
     Where all of them show the same, they are given the same: the column tells nothing, and one that
@@ -273,10 +259,10 @@ class MachineLearning:
             msg = f"column {target!r} has no values to be learned; name another target"
             raise InputError(msg)
         seed = int(randomness.key("forest").stream(1)[0]) >> 33
-        blind = guessed_scores(original, test, task.classes)
-        best = learned_scores(original, test, task.classes, seed)
+        blind = _guessed_scores(original, test, task.classes)
+        best = _learned_scores(original, test, task.classes, seed)
         found = (
-            learned_scores(released, test, task.classes, seed)
+            _learned_scores(released, test, task.classes, seed)
             if len(released)
             else dict.fromkeys(best, blind)
         )
@@ -306,12 +292,12 @@ class MachineLearning:
         numeric = wanted.points is not None and len(wanted) > self.few
         return _Task(
             target=target,
-            labels=None if numeric else TextNumbers.commonest(wanted, self.classes),
+            labels=None if numeric else _TextNumbers.commonest(wanted, self.classes),
             features={
                 name: (
-                    TextNumbers.commonest(domain, self.texts)
+                    _TextNumbers.commonest(domain, self.texts)
                     if domain.points is None
-                    else Numbers.standard(domain)
+                    else _Numbers.standard(domain)
                 )
                 for name, domain in _domains(columns).items()
                 if name in features
@@ -324,7 +310,7 @@ class _Task:
     """What is learned from what."""
 
     target: str
-    labels: TextNumbers | None
+    labels: _TextNumbers | None
     """The classes, and one for all others; None: numbers are predicted."""
     features: Mapping[str, Encoding]
 
@@ -333,7 +319,7 @@ class _Task:
         """How many classes there are; None where numbers are predicted."""
         return None if self.labels is None else len(self.labels.index) + 1
 
-    def of_rows(self, domains: Mapping[str, OriginalDomain], most: int, key: Key) -> LearningRows:
+    def of_rows(self, domains: Mapping[str, OriginalDomain], most: int, key: Key) -> _LearningRows:
         """Rows of a table of exact values, drawn from those that have a target."""
         wanted = domains[self.target]
         rows, target = self._drawn(self._targets(wanted), wanted.column.codes, most, key)
@@ -341,13 +327,13 @@ class _Task:
 
     def of_release(
         self, columns: Mapping[str, ColumnCovering], most: int, randomness: Randomness
-    ) -> LearningRows:
+    ) -> _LearningRows:
         """Published rows, drawn from those that show one target and not several."""
         wanted = columns[self.target]
         targets = expectations(wanted.spread, self._targets(wanted.domain))
         rows, target = self._drawn(targets, wanted.entry, most, randomness.key("rows"))
         values = {
-            name: drawn_values(columns[name], rows, randomness.key("values", name))
+            name: _drawn_values(columns[name], rows, randomness.key("values", name))
             for name in self.features
         }
         return self._encoded(_domains(columns), values, target)
@@ -357,10 +343,10 @@ class _Task:
         domains: Mapping[str, OriginalDomain],
         values: Mapping[str, Codes],
         target: NDArray[Any],
-    ) -> LearningRows:
+    ) -> _LearningRows:
 
         shown = [encoded(how, domains[name], values[name]) for name, how in self.features.items()]
-        return LearningRows(np.hstack(shown), target)
+        return _LearningRows(np.hstack(shown), target)
 
     def _targets(self, domain: OriginalDomain) -> Floats:
         """For each value, which class it is, or whether it is a number, and which; (d, c)."""
@@ -422,7 +408,7 @@ _LEAF = 5
 
 
 @dataclass(frozen=True, eq=False)
-class LearningRows:
+class _LearningRows:
     """n rows to learn from, or to predict."""
 
     features: Floats
@@ -434,14 +420,14 @@ class LearningRows:
         return len(self.target)
 
 
-def learned_scores(
-    training: LearningRows, test: LearningRows, classes: int | None, seed: int
+def _learned_scores(
+    training: _LearningRows, test: _LearningRows, classes: int | None, seed: int
 ) -> dict[str, Scores]:
     """For each model, by name, how well it predicts the test rows.
 
     ``classes`` is how many there are, or None where numbers are predicted.
     """
-    training = LearningRows(_varying(training.features), training.target)
+    training = _LearningRows(_varying(training.features), training.target)
     # Several threads on matrices this small cost three times the work, and studies run in parallel.
     with import_module("threadpoolctl").threadpool_limits(1), warnings.catch_warnings():
         # A fit that is nearly done predicts as well as one that is done.
@@ -454,7 +440,7 @@ def learned_scores(
         }
 
 
-def guessed_scores(training: LearningRows, test: LearningRows, classes: int | None) -> Scores:
+def _guessed_scores(training: _LearningRows, test: _LearningRows, classes: int | None) -> Scores:
     """How well it does to say the most frequent class, or the mean, of every row."""
     if classes is None:
         return {R2: _explained(np.full(len(test), training.target.mean()), test.target)}
@@ -488,9 +474,9 @@ def _numeric(seed: int) -> list[tuple[str, Any]]:
     return [("linear regression", linear_model.Ridge()), ("random forest", forest)]
 
 
-def _class_scores(model: Any, training: LearningRows, test: LearningRows, classes: int) -> Scores:
+def _class_scores(model: Any, training: _LearningRows, test: _LearningRows, classes: int) -> Scores:
     if len(np.unique(training.target)) < 2:  # nothing to learn
-        return guessed_scores(training, test, classes)
+        return _guessed_scores(training, test, classes)
     model.fit(training.features, training.target)
     chances = np.zeros((len(test), classes))
     chances[:, model.classes_] = model.predict_proba(test.features)
@@ -508,7 +494,7 @@ def _area(chances: Floats, target: NDArray[Any]) -> float:
     return float(np.mean(areas)) if areas else 0.5
 
 
-def _number_scores(model: Any, training: LearningRows, test: LearningRows) -> Scores:
+def _number_scores(model: Any, training: _LearningRows, test: _LearningRows) -> Scores:
     model.fit(training.features, training.target)
     return {R2: _explained(model.predict(test.features), test.target)}
 

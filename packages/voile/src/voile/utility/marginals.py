@@ -63,16 +63,7 @@ from voile.utility.covering import (
 )
 from voile.utility.protocol import Comparison, Measurement
 
-__all__ = [
-    "MOST_BINS",
-    "MOST_TEXTS",
-    "Bins",
-    "MarginalDivergence",
-    "PairDivergence",
-    "distributions",
-    "even_bins",
-    "readable_bins",
-]
+__all__ = ["MOST_BINS", "MOST_TEXTS", "MarginalDivergence", "PairDivergence", "distributions"]
 
 
 MOST_BINS = 30
@@ -96,7 +87,7 @@ _Line = tuple[list[float], list[str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class _Bins:
     """The b bins of the d values of a column."""
 
     of_value: Indices
@@ -129,7 +120,7 @@ class Bins:
         return np.eye(len(self))[self.of_value]
 
 
-def readable_bins(domain: OriginalDomain, reach: tuple[float, float] | None = None) -> Bins:
+def _readable_bins(domain: OriginalDomain, reach: tuple[float, float] | None = None) -> _Bins:
     """Bins for a chart; see the module.  ``reach`` is a part of the line that they cover, too."""
     points = domain.points
     first = int(domain.values.missing)
@@ -141,7 +132,7 @@ def readable_bins(domain: OriginalDomain, reach: tuple[float, float] | None = No
     low, high = reach or (np.inf, -np.inf)
     ends = min(low, float(known[0])), max(high, float(known[-1]))
     edges, labels = _line_bins(domain, *ends)
-    bins = Bins(np.zeros(0, dtype=np.int64), tuple(labels), tuple(edges))
+    bins = _Bins(np.zeros(0, dtype=np.int64), tuple(labels), tuple(edges))
     index = bins.bins_of(known)
     if not first:
         return replace(bins, of_value=index)
@@ -149,7 +140,7 @@ def readable_bins(domain: OriginalDomain, reach: tuple[float, float] | None = No
     return replace(bins, of_value=missing, labels=(*labels, _MISSING))
 
 
-def even_bins(domain: OriginalDomain, count: int, texts: int) -> Bins:
+def _even_bins(domain: OriginalDomain, count: int, texts: int) -> _Bins:
     """At most ``count`` bins of about as many rows, or ``texts`` texts and one of the others."""
     if domain.points is None:
         return _one_by_one(domain, texts)
@@ -172,24 +163,24 @@ def even_bins(domain: OriginalDomain, count: int, texts: int) -> Bins:
     shown = domain.values.texts[first:]
     labels = [_run(shown[low], shown[high - 1]) for low, high in borders]
     if not first:
-        return Bins(index, tuple(labels))
-    return Bins(np.append(len(labels), index), (*labels, _MISSING))
+        return _Bins(index, tuple(labels))
+    return _Bins(np.append(len(labels), index), (*labels, _MISSING))
 
 
 def _run(low: str | None, high: str | None) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _one_by_one(domain: OriginalDomain, most: int) -> Bins:
+def _one_by_one(domain: OriginalDomain, most: int) -> _Bins:
     """The values that stand in most rows, in their order, and one bin of the others."""
     texts = [_MISSING if text is None else text for text in domain.values.texts]
     if len(texts) <= most:
-        return Bins(np.arange(len(texts)), tuple(texts))
+        return _Bins(np.arange(len(texts)), tuple(texts))
     common = np.sort(np.argsort(-domain.rows, kind="stable")[:most])
     index = np.full(len(texts), most)
     index[common] = np.arange(most)
     others = f"{len(texts) - most:,} other values"
-    return Bins(index, (*(texts[value] for value in common), others))
+    return _Bins(index, (*(texts[value] for value in common), others))
 
 
 def _line_bins(domain: OriginalDomain, low: float, high: float) -> _Line:
@@ -324,13 +315,13 @@ def distributions(comparison: Comparison) -> tuple[_ColumnDistribution, ...]:
     return tuple(found)
 
 
-def _readable(covering: ColumnCovering) -> tuple[Bins, Floats]:
+def _readable(covering: ColumnCovering) -> tuple[_Bins, Floats]:
     """Bins of a chart, and published rows in each: those with noise where they lie on the line."""
     value = covering.low if covering.noisy and len(covering.rows) else None
     if value is None or np.isnan(value).any():
-        bins = readable_bins(covering.domain)
+        bins = _readable_bins(covering.domain)
         return bins, bins.counts(covering.spread.spread(covering.rows))
-    bins = readable_bins(covering.domain, (float(value.min()), float(value.max())))
+    bins = _readable_bins(covering.domain, (float(value.min()), float(value.max())))
     return bins, np.bincount(bins.bins_of(value), covering.rows, len(bins)).astype(np.float64)
 
 
@@ -355,7 +346,7 @@ class MarginalDivergence:
         """
         found = coverings(comparison)
         marginals = {
-            name: _Marginal.of(covering, even_bins(covering.domain, self.bins, self.texts))
+            name: _Marginal.of(covering, _even_bins(covering.domain, self.bins, self.texts))
             for name, covering in found.items()
         }
         measured = [_divergence("marginal", kind, marginals) for kind in _KINDS]
@@ -384,7 +375,7 @@ class PairDivergence:
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """Total variation and Jensen-Shannon: the mean over pairs; parts by pair."""
         binned = {
-            name: _Binned.of(covering, even_bins(covering.domain, self.bins, self.texts))
+            name: _Binned.of(covering, _even_bins(covering.domain, self.bins, self.texts))
             for name, covering in coverings(comparison).items()
         }
         pairs = {
@@ -405,7 +396,7 @@ class _Marginal:
     """Of pairs: the original's rows if its columns were independent."""
 
     @classmethod
-    def of(cls, covering: ColumnCovering, bins: Bins) -> _Marginal:
+    def of(cls, covering: ColumnCovering, bins: _Bins) -> _Marginal:
         """One column."""
         domain = covering.domain
         after = covering.spread.spread(covering.rows)
@@ -433,7 +424,7 @@ class _Marginal:
 class _Binned:
     """A column in bins: of original rows, of entries, and of a row of which nothing is known."""
 
-    bins: Bins
+    bins: _Bins
     own: NDArray[np.int32]
     """The bin of each original row."""
     entry: NDArray[np.int32]
@@ -446,7 +437,7 @@ class _Binned:
     """Shape (b,): original rows."""
 
     @classmethod
-    def of(cls, covering: ColumnCovering, bins: Bins) -> _Binned:
+    def of(cls, covering: ColumnCovering, bins: _Bins) -> _Binned:
         """A column in these bins."""
         domain = covering.domain
         return cls(

@@ -60,7 +60,6 @@ from voile_geo.roads.nearest import Ways, WaysTo
 
 __all__ = [
     "AlongRoads",
-    "ArrivalTimes",
     "ConstantSpeed",
     "Position",
     "TripErrors",
@@ -105,7 +104,7 @@ def expected_distance_error(scaled: float) -> float:
     return float(density @ np.abs(seen - scaled).mean(axis=1))
 
 
-class ArrivalTimes(Protocol):
+class _ArrivalTimes(Protocol):
     """How long it is from anywhere to one destination."""
 
     def seconds(self, latitude: Floats, longitude: Floats) -> Floats:
@@ -143,7 +142,7 @@ class AlongRoads:
 
 
 def arrival_errors(
-    times: ArrivalTimes, true: tuple[Floats, Floats], published: tuple[Floats, Floats]
+    times: _ArrivalTimes, true: tuple[Floats, Floats], published: tuple[Floats, Floats]
 ) -> Floats:
     """By how many seconds a truck is expected too late at n reports; private.
 

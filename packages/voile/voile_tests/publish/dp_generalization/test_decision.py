@@ -21,10 +21,10 @@ from voile.publish.dp_generalization.decision import (
     Choice,
     ChoiceTerms,
     NodeChoice,
-    expected_score,
-    least_excess,
-    node_utilities,
-    sampled_score,
+    _expected_score,
+    _least_excess,
+    _node_utilities,
+    _sampled_score,
 )
 from voile_base.randomness import Randomness
 from voile_testing.plugin import examples
@@ -47,7 +47,7 @@ def law_of(
     if choice == "sampled":
         rate = epsilon / (2 * k * most)
     else:
-        rate = epsilon / (most * expected_score(k, BETA).sensitivity / UNITS)
+        rate = epsilon / (most * _expected_score(k, BETA).sensitivity / UNITS)
     weight = np.exp(rate * utility)
     return weight / weight.sum()
 
@@ -79,8 +79,8 @@ def test_utilities_equal_their_definition(rows: list[Row], choice: Choice, weigh
 
     However suppression is weighted, one row changes no utility by more than before.
     """
-    score = sampled_score(K) if choice == "sampled" else expected_score(K, BETA)
-    nodes = node_utilities(problem_of(rows), score, weight)
+    score = _sampled_score(K) if choice == "sampled" else _expected_score(K, BETA)
+    nodes = _node_utilities(problem_of(rows), score, weight)
     assert nodes.sensitivity / nodes.unit == Fraction(score.sensitivity, UNITS)
     for number, node in enumerate(product(range(3), range(2))):
         assert nodes.lattice.levels(number) == node
@@ -113,14 +113,14 @@ def test_a_person_moves_no_utility_beyond_the_sensitivity(choice: Choice) -> Non
     Where the node is chosen on all rows a person lowers no utility either, and as many rows as the
     person has move one by more than the sensitivity of one row fewer.
     """
-    score = sampled_score(2) if choice == "sampled" else expected_score(2, BETA)
+    score = _sampled_score(2) if choice == "sampled" else _expected_score(2, BETA)
     kinds = [(x, y) for x in (0, 1, 2) for y in (0, 1)]
     found = {
         n: list(combinations_with_replacement(kinds, n)) for n in range(7)
     }  # the rows of a table, in order
     utilities, one = {}, Fraction(0)
     for rows in (rows for tables in found.values() for rows in tables if rows):
-        nodes = node_utilities(problem_of(list(rows)), score)
+        nodes = _node_utilities(problem_of(list(rows)), score)
         utilities[rows], one = nodes.utilities, nodes.sensitivity
     utilities[()] = np.zeros_like(nodes.utilities)
     for most in (1, 2, 3):
@@ -176,7 +176,7 @@ def test_the_whole_release_keeps_its_epsilon_and_delta(rows: list[Row], row: Row
 
     The hockey-stick divergence at epsilon is at most delta, in both directions.
     """
-    delta = float(delta_of(K, BETA, least_excess(BETA)))
+    delta = float(delta_of(K, BETA, _least_excess(BETA)))
     assert divergence([*rows, row], rows, K, 1.0, "expected") <= delta + 1e-6
 
 
@@ -193,7 +193,7 @@ def test_the_whole_release_keeps_its_epsilon_and_delta_for_a_person(
 
     Where the sample chooses the node, delta is summed over the six nodes.
     """
-    delta = float(delta_of(K, BETA, 2 * least_excess(BETA), 2)) * (6 if choice == "sampled" else 1)
+    delta = float(delta_of(K, BETA, 2 * _least_excess(BETA), 2)) * (6 if choice == "sampled" else 1)
     found = divergence([*rows, *person], rows, K, 1.0, choice, most=2)
     assert found <= delta + 1e-6
 
@@ -201,10 +201,10 @@ def test_the_whole_release_keeps_its_epsilon_and_delta_for_a_person(
 def test_what_one_row_may_spend_does_not_hide_two() -> None:
     """At the epsilon of one row, two rows of a person break delta: a group of two or of four."""
     rows = [(0, 0)] * 2
-    delta = float(delta_of(2, BETA, least_excess(BETA)))
+    delta = float(delta_of(2, BETA, _least_excess(BETA)))
     assert divergence([*rows, (0, 0)], rows, 2, 1.0, "expected") <= delta
     assert divergence([*rows, (0, 0), (0, 0)], rows, 2, 1.0, "expected") > delta
-    both = float(delta_of(2, BETA, 2 * least_excess(BETA), 2))
+    both = float(delta_of(2, BETA, 2 * _least_excess(BETA), 2))
     assert divergence([*rows, (0, 0), (0, 0)], rows, 2, 1.0, "expected", most=2) <= both
 
 
@@ -215,7 +215,7 @@ def test_the_seeds_sample_for_both_exceeds_its_delta() -> None:
     same tables keep to it where the node is chosen apart from the sample.
     """
     rows = [(0, 0), (0, 0), (2, 0), (3, 1), (1, 0)]
-    claimed = float(delta_of(2, BETA, least_excess(BETA)))
+    claimed = float(delta_of(2, BETA, _least_excess(BETA)))
     assert claimed == pytest.approx(0.36)
     assert divergence([*rows, (2, 1)], rows, 2, 6.0, "sampled") > claimed + 0.0015
     assert divergence([*rows, (2, 1)], rows, 2, 6.0, "expected") <= claimed
@@ -225,7 +225,7 @@ def divergence(
     first: list[Row], second: list[Row], k: int, epsilon: float, choice: Choice, most: int = 1
 ) -> float:
     """The larger hockey-stick divergence of two tables' releases, at the whole epsilon."""
-    whole = math.exp(epsilon + most * float(least_excess(BETA)))
+    whole = math.exp(epsilon + most * float(_least_excess(BETA)))
     laws = [outputs(rows, k, epsilon, choice, most) for rows in (first, second)]
     return max(
         sum(max(0.0, chance - whole * other.get(o, 0.0)) for o, chance in one.items())

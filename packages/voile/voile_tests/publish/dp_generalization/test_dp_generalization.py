@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import voile
 from voile.dp.sampling import delta_of
 from voile.publish.dp_generalization import DPGeneralization
-from voile.publish.dp_generalization.decision import Sampling, least_excess, split_budget
+from voile.publish.dp_generalization.decision import Sampling, _least_excess, split_budget
 from voile.release.check import check_release
 from voile.release.release import Publication
 from voile.schema.plan import parse_plan
@@ -102,7 +102,7 @@ def test_the_release_states_what_it_spends() -> None:
     """Budget of the choice, excess and delta are those of the plan, and the events add up."""
     publication = publish(parcels(3_000), k=40, epsilon_choice=1)
     parameters = publication.release.guarantee.parameters
-    excess = least_excess(Decimal("0.7"))
+    excess = _least_excess(Decimal("0.7"))
     assert parameters["epsilon"] == float(1 + excess)
     assert parameters["delta"] == pytest.approx(6.790237e-4, rel=1e-6)
     assert sum(event.epsilon for event in publication.events) == 1 + excess
@@ -134,7 +134,7 @@ def test_a_bound_on_delta_is_kept_and_the_rest_goes_into_the_choice(
     k: int, beta: Decimal, choice: Decimal
 ) -> None:
     """With a bound on delta the excess is enough for it, and hardly more than that."""
-    bound = delta_of(k, beta, least_excess(beta) + Decimal("0.5"))
+    bound = delta_of(k, beta, _least_excess(beta) + Decimal("0.5"))
     split = split_budget(Sampling(k, beta), None, choice, bound)
     assert split.choice == choice
     assert split.delta <= bound

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from voile.dp.sampling import delta_of
 from voile.publish.dp_generalization import DPGeneralization
-from voile.publish.dp_generalization.decision import least_excess
+from voile.publish.dp_generalization.decision import _least_excess
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
 from voile_base.randomness import Randomness
@@ -40,8 +40,8 @@ def test_whether_rows_are_shown_tells_no_more_than_is_paid_for() -> None:
 
     So a release that ends without one and may be begun anew, at the price of one, is found out.
     """
-    epsilon = float(CHOICE + least_excess(BETA))
-    delta = float(delta_of(K, BETA, least_excess(BETA)))
+    epsilon = float(CHOICE + _least_excess(BETA))
+    delta = float(delta_of(K, BETA, _least_excess(BETA)))
     enough, few = outcomes(K, 1), outcomes(K - 1, 2)
     assert enough.any()
     assert not few.any()

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import voile
 from voile.cli.ledger import _ledger as ledger_command
 from voile.ledger import Ledger
-from voile.publish.generalization.lasting import enough_rows, stayers_to_withhold
+from voile.publish.generalization.lasting import _enough_rows, _stayers_to_withhold
 from voile.release.check import departure_breaches
 from voile.release.history import Blocks
 from voile.release.release import Publication
@@ -160,7 +160,7 @@ def test_a_group_shows_what_it_first_showed_when_people_at_its_borders_leave(
 def test_every_division_of_a_class_keeps_k_on_both_sides(k: int) -> None:
     """For every size of a class and every number of leavers, k or none stay and k or none go."""
     before, left = np.array([(n, gone) for n in range(k, 12) for gone in range(n + 1)]).T
-    stayers = stayers_to_withhold(before, before - left, k)
+    stayers = _stayers_to_withhold(before, before - left, k)
     gone = left + stayers
     staying = before - gone
     assert ((left > 0) | (gone == 0)).all()
@@ -182,8 +182,8 @@ def test_who_goes_with_the_leavers_does_not_tell_their_values(
     n, least = len(values), 2
     names = sorted(set(values))
     rows = np.array([values.count(name) for name in names])
-    enough = np.maximum(k, enough_rows(np.zeros_like(rows), rows, 1, least))
-    company = int(stayers_to_withhold(np.array([n]), np.array([n - leavers]), enough)[0])
+    enough = np.maximum(k, _enough_rows(np.zeros_like(rows), rows, 1, least))
+    company = int(_stayers_to_withhold(np.array([n]), np.array([n - leavers]), enough)[0])
     chance: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for left in combinations(range(n), leavers):
         draws = list(combinations([i for i in range(n) if i not in left], company))

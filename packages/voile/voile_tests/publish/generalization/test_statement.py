@@ -13,7 +13,7 @@ from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from voile.models.t_closeness import EqualCloseness
-from voile.publish.generalization.statement import out_of_reach
+from voile.publish.generalization.statement import _out_of_reach
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile_base.errors import InfeasibleError
@@ -51,7 +51,7 @@ GROUPS = Groups(
 )
 def test_the_best_that_can_be_had(criterion: Criterion, suppressible: int, told: list[str]) -> None:
     """By hand: entropy 4 log 4 - 3 log 3 over 4 is log 1.7547; distances are 0.25 and 0.1667."""
-    found = list(out_of_reach([criterion], GROUPS, ROWS, suppressible))
+    found = list(_out_of_reach([criterion], GROUPS, ROWS, suppressible))
     assert len(found) == bool(told)
     for words in told:
         assert words in found[0]

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from voile.models.l_diversity import LDiversity
-from voile.publish.generalization.lasting import enough_rows, stayers_to_withhold
+from voile.publish.generalization.lasting import _enough_rows, _stayers_to_withhold
 from voile.publish.ranking.decision import CountedTop
 from voile.publish.ranking.groups import SearchTerms
-from voile.publish.ranking.lasting import Classes, LastingQuery, decide
+from voile.publish.ranking.lasting import LastingQuery, _Classes, _decide
 from voile.publish.ranking.local_search import search
 from voile.publish.ranking.scoring import Scoring
 from voile.schema.hierarchy.generalized import DistinctValues
@@ -120,9 +120,9 @@ class SmallSeries:
             members = [p for p, each in enumerate(state.of) if each == one]
             staying = [p for p in members if p in present]
             _, rows = np.unique([illness[p] for p in members], return_counts=True)
-            enough = np.maximum(K, enough_rows(np.zeros_like(rows), rows, 1, L))
+            enough = np.maximum(K, _enough_rows(np.zeros_like(rows), rows, 1, L))
             sizes = np.array([len(members)]), np.array([len(staying)])
-            company = int(stayers_to_withhold(*sizes, enough)[0])
+            company = int(_stayers_to_withhold(*sizes, enough)[0])
             for p in [*(p for p in members if p not in present), *staying[:company]]:
                 state.of[p] = ABSENT
 
@@ -142,7 +142,7 @@ class SmallSeries:
             SearchTerms(K, self.precision, 2 * K), search("auto"), [criterion], key
         )
         try:
-            made = decide(top, number, Classes(len(state.shown), state.shown), asked, plan)
+            made = _decide(top, number, _Classes(len(state.shown), state.shown), asked, plan)
         except InfeasibleError:
             return None
         new = len(made.new)

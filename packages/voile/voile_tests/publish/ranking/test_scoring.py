@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from voile.publish.ranking.decision import CountedTop
-from voile.publish.ranking.scoring import DECIMALS, GrowingFunction, Scoring, parse
+from voile.publish.ranking.scoring import DECIMALS, Scoring, _GrowingFunction, parse
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
@@ -211,9 +211,9 @@ def test_an_expression_is_read():
     """Weights, divisions, parentheses, quoted names, and a number that shifts all scores."""
     found = parse('2*math + (`reading score` - "time, s" / 4) * 0.5 - -1e1')
     assert found.weights == {
-        GrowingFunction("math"): 2,
-        GrowingFunction("reading score"): Fraction(1, 2),
-        GrowingFunction("time, s"): Fraction(-1, 8),
+        _GrowingFunction("math"): 2,
+        _GrowingFunction("reading score"): Fraction(1, 2),
+        _GrowingFunction("time, s"): Fraction(-1, 8),
     }
     assert found.shift == 10
 
@@ -221,18 +221,21 @@ def test_an_expression_is_read():
 @pytest.mark.parametrize(
     ("text", "weights"),
     [
-        ("a", {GrowingFunction("a"): 1}),
-        ("-a", {GrowingFunction("a"): -1}),
-        ("a + a*2", {GrowingFunction("a"): 3}),
-        ("a / 3", {GrowingFunction("a"): Fraction(1, 3)}),
-        ("-a ** 2", {GrowingFunction("a", power=2): -1}),
-        ("a^3 + a", {GrowingFunction("a", power=3): 1, GrowingFunction("a"): 1}),
-        ("sqrt(a) * 2 + ln((b))", {GrowingFunction("a", "sqrt"): 2, GrowingFunction("b", "ln"): 1}),
-        ("ln + log10(ln)", {GrowingFunction("ln"): 1, GrowingFunction("ln", "log10"): 1}),
-        ("0.1*größe", {GrowingFunction("größe"): Fraction(1, 10)}),
-        ("`class` + `2x` + `a*b`", {GrowingFunction(name): 1 for name in ("class", "2x", "a*b")}),
-        ("((((a))))", {GrowingFunction("a"): 1}),
-        (".5 * a", {GrowingFunction("a"): Fraction(1, 2)}),
+        ("a", {_GrowingFunction("a"): 1}),
+        ("-a", {_GrowingFunction("a"): -1}),
+        ("a + a*2", {_GrowingFunction("a"): 3}),
+        ("a / 3", {_GrowingFunction("a"): Fraction(1, 3)}),
+        ("-a ** 2", {_GrowingFunction("a", power=2): -1}),
+        ("a^3 + a", {_GrowingFunction("a", power=3): 1, _GrowingFunction("a"): 1}),
+        (
+            "sqrt(a) * 2 + ln((b))",
+            {_GrowingFunction("a", "sqrt"): 2, _GrowingFunction("b", "ln"): 1},
+        ),
+        ("ln + log10(ln)", {_GrowingFunction("ln"): 1, _GrowingFunction("ln", "log10"): 1}),
+        ("0.1*größe", {_GrowingFunction("größe"): Fraction(1, 10)}),
+        ("`class` + `2x` + `a*b`", {_GrowingFunction(name): 1 for name in ("class", "2x", "a*b")}),
+        ("((((a))))", {_GrowingFunction("a"): 1}),
+        (".5 * a", {_GrowingFunction("a"): Fraction(1, 2)}),
     ],
 )
 def test_what_an_expression_may_hold(text, weights):

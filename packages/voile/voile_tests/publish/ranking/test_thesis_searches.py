@@ -9,10 +9,10 @@ import pytest
 from voile.publish.ranking.groups import Remnant, SearchTerms
 from voile.publish.ranking.local_search import (
     SEARCHES,
-    Grasp,
     SearchName,
-    Theta,
-    ThetaRapid,
+    _Grasp,
+    _Theta,
+    _ThetaRapid,
     search,
     takes,
 )
@@ -64,21 +64,21 @@ def drawing(remnant, key, number):
 
 
 CASES = {
-    "theta": (Theta(), lambda t, draw: thesis.theta(t, draw, FILLS), 3),
+    "theta": (_Theta(), lambda t, draw: thesis.theta(t, draw, FILLS), 3),
     "theta, two for one": (
-        Theta(exchange=(2, 1), iterations=2),
+        _Theta(exchange=(2, 1), iterations=2),
         lambda t, draw: thesis.theta(t, draw, FILLS, (2, 1), 2),
         2,
     ),
     "theta, all candidates": (
-        Theta(candidates="all", elements="chosen"),
+        _Theta(candidates="all", elements="chosen"),
         lambda t, draw: thesis.theta(t, draw, Reading(keeps_small=True)),
         3,
     ),
-    "theta-rapid": (ThetaRapid(), lambda t, draw: thesis.theta_rapid(t, draw, FILLS), 6),
-    "grasp": (Grasp(), lambda t, draw: thesis.grasp(t, draw, Reading()), None),
+    "theta-rapid": (_ThetaRapid(), lambda t, draw: thesis.theta_rapid(t, draw, FILLS), 6),
+    "grasp": (_Grasp(), lambda t, draw: thesis.grasp(t, draw, Reading()), None),
     "grasp, in the box": (
-        Grasp(elements="in-box", alpha=2, exchange=(1, 2)),
+        _Grasp(elements="in-box", alpha=2, exchange=(1, 2)),
         lambda t, draw: thesis.grasp(t, draw, FILLS, 2, (1, 2)),
         None,
     ),
@@ -165,8 +165,8 @@ def test_the_work_ends_a_search_and_counts_boxes():
             continue
         boxes = len(start) * (table.tops - len(start))
         for iterations in range(1, 4):
-            whole = Theta(iterations=iterations)(remnant, terms, key).group
-            short = Theta(iterations=iterations, work=max(1, boxes - 1))(remnant, terms, key).group
+            whole = _Theta(iterations=iterations)(remnant, terms, key).group
+            short = _Theta(iterations=iterations, work=max(1, boxes - 1))(remnant, terms, key).group
             assert short is None or boxes <= 1
             helped += whole is not None
     assert helped
@@ -177,7 +177,9 @@ def test_an_exchange_that_outgrows_the_work_ends_at_once():
     values = np.random.default_rng(1).integers(0, 10**6, (3000, 4))
     remnant, terms, _ = both(values, 80, 40, Fraction(95, 100))
     for exchange in ((30, 1), (1, 30), (10**9, 1)):
-        assert Theta(exchange=exchange)(remnant, terms, Randomness.seeded(1).key("r")).group is None
+        assert (
+            _Theta(exchange=exchange)(remnant, terms, Randomness.seeded(1).key("r")).group is None
+        )
 
 
 def test_a_search_refuses_what_another_takes():

@@ -8,7 +8,7 @@ import pytest
 
 import voile
 from voile.publish.ranking.groups import Remnant, SearchTerms, publish_groups
-from voile.publish.ranking.heuristics import mondrian_boxes
+from voile.publish.ranking.heuristics import _mondrian_boxes
 from voile.publish.ranking.local_search import search
 from voile.schema.plan import parse_plan
 from voile_base.randomness import Randomness
@@ -70,13 +70,13 @@ def test_perfect_precision_shows_the_score_of_its_last_member():
 
 def test_mondrian_does_not_see_the_false_rows():
     """Cutting the six top rows in two gives precisions 3/5 and 3/4, whatever is asked."""
-    boxes = mondrian_boxes(remnant(), replace(TERMS, batch=None))
+    boxes = _mondrian_boxes(remnant(), replace(TERMS, batch=None))
     assert sorted(box.precision for box in boxes) == [Fraction(3, 5), Fraction(3, 4)]
 
 
 def test_mondrian_recodes_as_the_thesis_does_step_by_step():
     """Figure 6: cut at 97 in course 1, then 1, 5, 6 and 2, 3, 4 in the ranges printed there."""
-    boxes = mondrian_boxes(remnant(), replace(TERMS, batch=None))
+    boxes = _mondrian_boxes(remnant(), replace(TERMS, batch=None))
     assert sorted(shown(box)[0] for box in boxes) == [
         [[92, 96], [96, 98], [90, 99]],
         [[97, 99], [89, 99], [88, 99]],

@@ -63,7 +63,7 @@ _WORDY = 6
 
 
 @dataclass(frozen=True)
-class Category:
+class _Category:
     """One of the eighteen, and how it is looked for."""
 
     letter: Letter
@@ -83,11 +83,11 @@ class Category:
 
 
 @cache
-def categories() -> tuple[Category, ...]:
+def categories() -> tuple[_Category, ...]:
     """All eighteen."""
     text = files("voile.policy.criteria").joinpath("identifiers.toml").read_text("utf-8")
     return tuple(
-        Category(
+        _Category(
             said["letter"],
             said["name"],
             said["beyond"],
@@ -123,7 +123,7 @@ class Identifiers(PolicyCriterion):
             yield at_most(self.kind, asks, finding, 0)
 
 
-def _looked_for(category: Category) -> str:
+def _looked_for(category: _Category) -> str:
     found = category.looked_for
     names = [name for one in found for name in (*one.columns, *one.regulated)]
     formats = sum(len(one.formats) for one in found)
@@ -184,7 +184,7 @@ class _Cells:
         return max(numbers) - min(numbers) < 2 * len(numbers)
 
 
-def _found(category: Category, column: _Cells) -> Iterator[str]:
+def _found(category: _Category, column: _Cells) -> Iterator[str]:
     """What of a category a column shows, a clause each; one at most."""
     if column.name == GROUP or not column.texts:
         return

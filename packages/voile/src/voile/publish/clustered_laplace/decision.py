@@ -66,22 +66,11 @@ from voile.table.decisions import Perturbation
 from voile.table.summaries import ValueCounts
 from voile_base.errors import InfeasibleError
 
-__all__ = [
-    "BudgetSplit",
-    "Clusters",
-    "ColumnTerms",
-    "NoisyColumn",
-    "best_split",
-    "clusters_of_data",
-    "decide_column",
-    "expected_error",
-    "perturbation",
-    "price_of",
-]
+__all__ = ["ColumnTerms", "NoisyColumn", "decide_column", "perturbation", "price_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class _Clusters:
     """c clusters, ascending: cluster j reaches from ``low[j]`` to ``high[j]``, both inclusive.
 
     Numbers are in units of the grid, as Python or NumPy integers.
@@ -109,9 +98,9 @@ class Clusters:
         return moved
 
 
-def clusters_of_data(
+def _clusters_of_data(
     units: NDArray[np.int64], rows: NDArray[np.int64], shares: NDArray[np.float64]
-) -> Clusters:
+) -> _Clusters:
     """Cut d ascending values, each held by ``rows`` rows, at cumulative shares; private."""
     middle = np.cumsum(rows) - rows / 2
     cut = np.cumsum(shares)[:-1] * rows.sum()
@@ -121,7 +110,7 @@ def clusters_of_data(
     return _without_points(units[first], units[last])
 
 
-def _without_points(low: NDArray[np.int64], high: NDArray[np.int64]) -> Clusters:
+def _without_points(low: NDArray[np.int64], high: NDArray[np.int64]) -> _Clusters:
     """Join each cluster of one value to the next one, the last one to the one before it."""
     joined: list[list[int]] = []
     for start, end in zip(low.tolist(), high.tolist(), strict=True):
@@ -133,14 +122,14 @@ def _without_points(low: NDArray[np.int64], high: NDArray[np.int64]) -> Clusters
         *_, last = joined.pop()
         joined[-1][1] = last
     borders = np.array(joined, dtype=np.int64)
-    return Clusters(borders[:, 0], borders[:, 1])
+    return _Clusters(borders[:, 0], borders[:, 1])
 
 
 _STEPS = 40
 
 
 @dataclass(frozen=True)
-class BudgetSplit:
+class _BudgetSplit:
     """What of a row's budget goes where; the sum is the whole."""
 
     membership: Decimal
@@ -157,23 +146,23 @@ class BudgetSplit:
         return int(Fraction(self.membership.exp()) * other * (1 - Fraction(1, 1 << 80))), other
 
 
-def best_split(clusters: Clusters, shares: NDArray[np.float64], epsilon: Decimal) -> BudgetSplit:
+def _best_split(clusters: _Clusters, shares: NDArray[np.float64], epsilon: Decimal) -> _BudgetSplit:
     """The split of ``epsilon`` with the least expected error."""
-    best = BudgetSplit(Decimal(0), epsilon, clustered=False)
+    best = _BudgetSplit(Decimal(0), epsilon, clustered=False)
     if len(clusters) == 1:
         return best
-    whole = Clusters(clusters.low[:1], clusters.high[-1:])
+    whole = _Clusters(clusters.low[:1], clusters.high[-1:])
     least = float(_noise(whole, best)[0])
     for step in range(1, _STEPS):
         membership = (epsilon * step / _STEPS).quantize(Decimal("1e-9"))
-        split = BudgetSplit(membership, epsilon - membership, clustered=True)
-        error = expected_error(clusters, shares, split)
+        split = _BudgetSplit(membership, epsilon - membership, clustered=True)
+        error = _expected_error(clusters, shares, split)
         if error < least:
             best, least = split, error
     return best
 
 
-def expected_error(clusters: Clusters, shares: NDArray[np.float64], split: BudgetSplit) -> float:
+def _expected_error(clusters: _Clusters, shares: NDArray[np.float64], split: _BudgetSplit) -> float:
     """Mean distance by which a value is moved, plus the mean noise.
 
     Published values are clamped, so that no noise counts for more than half of the whole range.
@@ -188,7 +177,7 @@ def expected_error(clusters: Clusters, shares: NDArray[np.float64], split: Budge
     return float(shares @ (chance * error).sum(axis=1))
 
 
-def _noise(clusters: Clusters, split: BudgetSplit) -> NDArray[np.float64]:
+def _noise(clusters: _Clusters, split: _BudgetSplit) -> NDArray[np.float64]:
     """Mean size of the noise in each cluster."""
     most = (clusters.high[-1] - clusters.low[0]) / 2
     noise: NDArray[np.float64] = np.minimum(clusters.width / float(split.noise), most)
@@ -200,8 +189,8 @@ class NoisyColumn:
     """What is decided for one column: clusters, the split of the budget, the grid."""
 
     column: str
-    clusters: Clusters
-    split: BudgetSplit
+    clusters: _Clusters
+    split: _BudgetSplit
     grid: Grid
     confidence: Decimal
     borders: Decimal = Decimal(0)
@@ -307,7 +296,7 @@ def perturbation(
     )
 
 
-def _membership(own: NDArray[np.int64], clusters: int, split: BudgetSplit) -> Categorical:
+def _membership(own: NDArray[np.int64], clusters: int, split: _BudgetSplit) -> Categorical:
     """The distribution by which each of d values draws a cluster; ``own`` is where it lies."""
     if not split.membership:
         return Categorical.certain(own, clusters)
@@ -377,7 +366,7 @@ def decide_column(terms: ColumnTerms, counts: ValueCounts, words: Iterator[int])
     shares = np.full(len(clusters), 1 / len(clusters))
     if len(clusters) == len(terms.shares):
         shares = np.array(terms.shares, dtype=np.float64)
-    split = best_split(clusters, shares, epsilon - borders)
+    split = _best_split(clusters, shares, epsilon - borders)
     used = clusters if split.clustered else _whole(*ends)
     return replace(_noisy(terms, used, split, grid), borders=borders, public=True)
 
@@ -394,7 +383,9 @@ class _PrivateCounts:
     words: Iterator[int]
 
 
-def _between(ends: tuple[int, int], shares: tuple[Decimal, ...], drawn: _PrivateCounts) -> Clusters:
+def _between(
+    ends: tuple[int, int], shares: tuple[Decimal, ...], drawn: _PrivateCounts
+) -> _Clusters:
     """Clusters that hold about these shares, between public ends, in steps.
 
     A cluster of one point is joined to its neighbour: a width of 0 would mean no noise.
@@ -405,7 +396,7 @@ def _between(ends: tuple[int, int], shares: tuple[Decimal, ...], drawn: _Private
     borders = quantiles.draw(steps, drawn.counts.rows.sum(axis=1), drawn.words)
     inner = np.unique(borders[borders < ends[1]])
     edges = np.concatenate(([ends[0]], inner, [ends[1]])).astype(np.int64)
-    return Clusters(edges[:-1], edges[1:])
+    return _Clusters(edges[:-1], edges[1:])
 
 
 def _from_data(terms: ColumnTerms, counts: ValueCounts) -> NoisyColumn:
@@ -420,7 +411,7 @@ def _from_data(terms: ColumnTerms, counts: ValueCounts) -> NoisyColumn:
         raise InfeasibleError(msg)
     grid = _grid(terms, spread)
     shares = np.array(terms.shares, dtype=np.float64)
-    clusters = clusters_of_data(grid.units(values), counts.rows.sum(axis=1), shares)
+    clusters = _clusters_of_data(grid.units(values), counts.rows.sum(axis=1), shares)
     epsilon = _epsilon(terms, int(clusters.width.max()), grid)
     return _noisy(terms, clusters, _unsplit(epsilon), grid)
 
@@ -452,15 +443,15 @@ def _epsilon(terms: ColumnTerms, width: int, grid: Grid) -> Decimal:
     return epsilon_for(width, radius, terms.confidence)
 
 
-def _unsplit(epsilon: Decimal) -> BudgetSplit:
-    return BudgetSplit(Decimal(0), epsilon, clustered=False)
+def _unsplit(epsilon: Decimal) -> _BudgetSplit:
+    return _BudgetSplit(Decimal(0), epsilon, clustered=False)
 
 
-def _whole(low: int, high: int) -> Clusters:
-    return Clusters(np.array([low], dtype=np.int64), np.array([high], dtype=np.int64))
+def _whole(low: int, high: int) -> _Clusters:
+    return _Clusters(np.array([low], dtype=np.int64), np.array([high], dtype=np.int64))
 
 
-def _noisy(terms: ColumnTerms, clusters: Clusters, split: BudgetSplit, grid: Grid) -> NoisyColumn:
+def _noisy(terms: ColumnTerms, clusters: _Clusters, split: _BudgetSplit, grid: Grid) -> NoisyColumn:
     return NoisyColumn(
         terms.column, clusters, split, grid, terms.confidence, contribution=terms.contribution
     )

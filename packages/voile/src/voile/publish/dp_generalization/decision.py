@@ -77,16 +77,11 @@ __all__ = [
     "Choice",
     "ChoiceTerms",
     "DrawnNode",
-    "GroupScore",
     "NodeChoice",
     "Sampling",
     "SplitBudget",
-    "expected_score",
     "groups_at",
     "hierarchies_of",
-    "least_excess",
-    "node_utilities",
-    "sampled_score",
     "split_budget",
 ]
 
@@ -101,7 +96,7 @@ _TAIL = 12.0
 
 
 @dataclass(frozen=True, eq=False)
-class GroupScore:
+class _GroupScore:
     """The score by size of a group: ``table[n]``, and ``slope`` for each row beyond the table."""
 
     table: NDArray[np.int64]
@@ -114,21 +109,21 @@ class GroupScore:
         return max(int(np.diff(self.table).max()), self.slope)
 
 
-def expected_score(k: int, beta: Decimal) -> GroupScore:
+def _expected_score(k: int, beta: Decimal) -> _GroupScore:
     """Rows that are left of a group by sampling and suppression, on average."""
     chance = float(beta)
     largest = math.ceil((k + _TAIL * (math.sqrt(k) + _TAIL)) / chance) + k
     sizes = np.arange(largest + 1)
     expected = sizes * chance * _chance_of_at_least(k - 1, largest, chance)
     table = np.rint(np.maximum.accumulate(expected) * UNITS).astype(np.int64)
-    return GroupScore(table, round(chance * UNITS))
+    return _GroupScore(table, round(chance * UNITS))
 
 
-def sampled_score(k: int) -> GroupScore:
+def _sampled_score(k: int) -> _GroupScore:
     """All rows of a group that is large enough, and none of a smaller one."""
     table = np.zeros(k + 1, dtype=np.int64)
     table[k] = k * UNITS
-    return GroupScore(table, UNITS)
+    return _GroupScore(table, UNITS)
 
 
 def _chance_of_at_least(successes: int, largest: int, chance: float) -> NDArray[np.float64]:
@@ -173,7 +168,7 @@ class _NodeUtilities:
     """In units of ``utilities``; one row more never lowers any of them."""
 
 
-def node_utilities(problem: Problem, score: GroupScore, weight: int = 0) -> _NodeUtilities:
+def _node_utilities(problem: Problem, score: _GroupScore, weight: int = 0) -> _NodeUtilities:
     """The utility of every node; the lattice must be enumerable."""
     tables = Tables(problem)
     total = np.empty(tables.lattice.size, dtype=np.int64)
@@ -189,7 +184,7 @@ def node_utilities(problem: Problem, score: GroupScore, weight: int = 0) -> _Nod
     return _NodeUtilities(tables.lattice, total * left, UNITS * whole, sensitivity)
 
 
-def _score_of(sizes: NDArray[np.int64], score: GroupScore) -> int:
+def _score_of(sizes: NDArray[np.int64], score: _GroupScore) -> int:
     """The sum over groups of these sizes."""
     beyond = np.maximum(sizes - (len(score.table) - 1), 0)
     return int(score.table[sizes - beyond].sum() + score.slope * beyond.sum())
@@ -277,8 +272,8 @@ class NodeChoice:
         proof exchanges each sampled one of these rows for another, which no monotonicity helps.
         """
         sampled = terms.choice == "sampled"
-        score = sampled_score(terms.k) if sampled else expected_score(terms.k, terms.beta)
-        nodes = node_utilities(problem, score, terms.weight)
+        score = _sampled_score(terms.k) if sampled else _expected_score(terms.k, terms.beta)
+        nodes = _node_utilities(problem, score, terms.weight)
         sensitivity = terms.rows * nodes.sensitivity
         return cls(nodes, ExponentialMechanism(terms.epsilon, sensitivity, monotone=not sampled))
 
@@ -319,7 +314,7 @@ class SplitBudget:
         return self.choice + self.excess
 
 
-def least_excess(beta: Decimal) -> Decimal:
+def _least_excess(beta: Decimal) -> Decimal:
     """-ln(1 - beta), rounded upwards to a billionth."""
     with localcontext() as context:
         context.prec = 40
@@ -341,7 +336,7 @@ class Sampling:
     @property
     def least_excess(self) -> Decimal:
         """The least that publishing a sample costs."""
-        return self.rows * least_excess(self.beta)
+        return self.rows * _least_excess(self.beta)
 
     def delta_of(self, excess: Decimal) -> Decimal:
         """Delta at an excess, rounded upwards."""

@@ -282,7 +282,7 @@ class DPGeneralization(SingleRelease):
         problem = Problem(counts, hierarchies_of(table.plan, counts), (), suppressible=0)
         node = NodeChoice.of(problem, self._choice_terms(terms)).draw(randomness.key("node"))
         solution = groups_at(replace(problem, counts=sampled, criteria=(SharedByK(self.k),)), node)
-        found = SampledRelease(terms, node, solution, sampled, sample)
+        found = _SampledRelease(terms, node, solution, sampled, sample)
         publication = self._publication(taking_part, price, randomness, found)
         return contribution.told(publication, table.rows)
 
@@ -336,7 +336,7 @@ class DPGeneralization(SingleRelease):
         return split_budget(self._sampling, epsilon, choice, delta)
 
     def _publication(
-        self, table: PrivateTable, price: Price, randomness: Randomness, found: SampledRelease
+        self, table: PrivateTable, price: Price, randomness: Randomness, found: _SampledRelease
     ) -> Publication:
         groups = Grouping.of_counts(found.sampled, found.solution.group)
         shown = table.apply(Treatment(found.solution.columns, groups), randomness)
@@ -374,7 +374,7 @@ class DPGeneralization(SingleRelease):
             carried=KeptRows.of(table.left_out(groups, found.sample)) if carried else None,
         )
 
-    def _method(self, found: SampledRelease) -> Mapping[str, Any]:
+    def _method(self, found: _SampledRelease) -> Mapping[str, Any]:
         return {
             "name": _NAME,
             "k": self.k,
@@ -387,7 +387,7 @@ class DPGeneralization(SingleRelease):
             "decision": {"levels": found.solution.levels},
         }
 
-    def _notices(self, found: SampledRelease, rows: int) -> Iterator[str]:
+    def _notices(self, found: _SampledRelease, rows: int) -> Iterator[str]:
         terms = found.terms
         if not len(found.solution.columns[0].codes):
             yield terms.nothing_shown
@@ -404,7 +404,7 @@ class DPGeneralization(SingleRelease):
 
 
 @dataclass(frozen=True, eq=False)
-class SampledRelease:
+class _SampledRelease:
     """What was decided."""
 
     terms: _Terms

@@ -98,11 +98,9 @@ __all__ = [
     "NOTHING",
     "LastingGroups",
     "blocks_of",
-    "enough_rows",
     "lasting_groups",
     "regions_of",
     "settled",
-    "stayers_to_withhold",
     "texts_of",
 ]
 
@@ -310,12 +308,12 @@ def settled(members: Members, criteria: Sequence[Criterion], k: int, key: Key) -
     for one in criteria:
         if isinstance(one, DistinctDiversity):
             pairs = members.values_before(one.column)
-            enough = np.maximum(enough, enough_rows(*pairs, len(before), one.l))
-    stayers = stayers_to_withhold(before, members.present, enough)
+            enough = np.maximum(enough, _enough_rows(*pairs, len(before), one.l))
+    stayers = _stayers_to_withhold(before, members.present, enough)
     return members.withheld(stayers, key) if stayers.any() else members
 
 
-def enough_rows(
+def _enough_rows(
     group: NDArray[np.int64], rows: NDArray[np.int64], classes: int, different: int
 ) -> NDArray[np.int64]:
     """The least number of rows of each class of which any have so many different values, (c,).
@@ -331,7 +329,7 @@ def enough_rows(
     return np.asarray(summed + 1, dtype=np.int64)
 
 
-def stayers_to_withhold(
+def _stayers_to_withhold(
     before: NDArray[np.int64], present: NDArray[np.int64], enough: NDArray[np.int64] | int
 ) -> NDArray[np.int64]:
     """How many of the rows that are still there go with those that are not, shape (c,).

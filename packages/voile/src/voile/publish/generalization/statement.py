@@ -66,7 +66,6 @@ __all__ = [
     "infeasible_together",
     "lasting_guarantee",
     "number_of_rows",
-    "out_of_reach",
     "private_record",
     "refuse_criteria_of_series",
     "refuse_parameters_of_series",
@@ -180,7 +179,7 @@ def infeasible_together(problem: Problem) -> InfeasibleError:
 
 def _reached(problem: Problem, groups: Groups, rows: NDArray[np.int64]) -> str:
     """What cannot be reached there, criterion by criterion, as the end of a sentence."""
-    told = out_of_reach(problem.criteria, groups, rows, problem.suppressible)
+    told = _out_of_reach(problem.criteria, groups, rows, problem.suppressible)
     return "".join(f"; {clause}" for clause in told)
 
 
@@ -192,7 +191,7 @@ def _largest_k(evaluator: Evaluator, suppressible: int) -> int:
     return int(persons[order][np.argmax(kept)])
 
 
-def out_of_reach(
+def _out_of_reach(
     criteria: Sequence[Criterion], groups: Groups, rows: NDArray[np.int64], suppressible: int
 ) -> Iterator[str]:
     """A clause for each criterion that cannot be had, with the best that can; empty for none.

@@ -61,7 +61,6 @@ from voile.table.summaries import UnitCounts, ValueCounts
 from voile_base.errors import InfeasibleError, PlanError
 
 __all__ = [
-    "Holders",
     "decide_of_persons",
     "guarantee_of_persons",
     "infeasible_of_persons",
@@ -77,7 +76,7 @@ _BORDERS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Holders:
+class _Holders:
     """Who has each of d ascending values; private."""
 
     persons: NDArray[np.int64]
@@ -90,7 +89,7 @@ class Holders:
     """Shape (c,): some of these persons, by number; as many of a value as matter."""
 
     @classmethod
-    def of(cls, units: UnitCounts, limit: int) -> Holders:
+    def of(cls, units: UnitCounts, limit: int) -> _Holders:
         """Of the values that were counted, with ``limit`` persons of each who have several."""
         value, person = units.some(np.arange(len(units.within)), limit)
         order = np.argsort(value, kind="stable")
@@ -124,7 +123,7 @@ def decide_of_persons(counts: ValueCounts, units: UnitCounts, terms: KETerms) ->
         return None
     scale = max(counts.values.scale, decimals_of(terms.e))
     values = counts.values.rescaled(scale)
-    holders = Holders.of(units, terms.k)
+    holders = _Holders.of(units, terms.k)
     high = _latest_start(values.units, holders, terms.k, units_of(terms.e, scale))[np.newaxis]
     allowed = np.ones(len(values) + 1, np.bool_)
     ranges = blocks_of(best_cuts(values.units, allowed, np.zeros_like(high), high))
@@ -156,7 +155,7 @@ def infeasible_of_persons(
     column: str, values: ExactNumbers, units: UnitCounts, terms: KETerms, protected: Protected
 ) -> InfeasibleError:
     """Not even all rows make a valid block; says what would."""
-    holders = Holders.of(units, units.units)
+    holders = _Holders.of(units, units.units)
     window = _Window(holders)
     for value in range(len(holders.persons)):
         window.add(value)
@@ -188,7 +187,7 @@ def refuse_series_of_persons(table: PrivateTable) -> None:
     raise PlanError(msg)
 
 
-def _range(values: NDArray[Any], holders: Holders) -> int:
+def _range(values: NDArray[Any], holders: _Holders) -> int:
     """The most by which values of two different persons differ; -1 where there is one only."""
     first = _latest_apart(values, holders, 0)
     if first[-1] < 0:
@@ -201,13 +200,13 @@ def _range(values: NDArray[Any], holders: Holders) -> int:
     return low
 
 
-def _latest_start(values: NDArray[Any], holders: Holders, k: int, e: int) -> NDArray[np.int64]:
+def _latest_start(values: NDArray[Any], holders: _Holders, k: int, e: int) -> NDArray[np.int64]:
     """For each right end, the latest start of a valid block, or -1; (d + 1,), nondecreasing."""
     many, wide = _latest_of_many(holders, k), _latest_apart(values, holders, e)
     return np.asarray(np.minimum(many, wide))
 
 
-def _latest_apart(values: NDArray[Any], holders: Holders, e: int) -> NDArray[np.int64]:
+def _latest_apart(values: NDArray[Any], holders: _Holders, e: int) -> NDArray[np.int64]:
     """For each right end, the latest start at which two persons' values lie ``e`` apart."""
     d = len(values)
     if not d:
@@ -223,7 +222,7 @@ def _latest_apart(values: NDArray[Any], holders: Holders, e: int) -> NDArray[np.
     return answer.astype(np.int64)
 
 
-def _latest_of_many(holders: Holders, k: int) -> NDArray[np.int64]:
+def _latest_of_many(holders: _Holders, k: int) -> NDArray[np.int64]:
     """For each right end, the latest start at which ``k`` persons have as many values."""
     d = len(holders.persons)
     latest = np.full(d + 1, -1, dtype=np.int64)
@@ -241,7 +240,7 @@ def _latest_of_many(holders: Holders, k: int) -> NDArray[np.int64]:
 class _Window:
     """A largest matching of the values from ``low`` on with different persons."""
 
-    def __init__(self, holders: Holders) -> None:
+    def __init__(self, holders: _Holders) -> None:
         self.low = 0
         self.size = 0
         """Values that are matched."""

@@ -176,7 +176,6 @@ __all__ = [
     "MAXIMUM_TESTS",
     "MAXIMUM_TESTS_UNCOMPILED",
     "Adversary",
-    "Feasible",
     "exact_blocks",
     "full_cover_blocks",
     "largest_feasible",
@@ -198,14 +197,14 @@ def optimal_blocks(values: NDArray[Any], k: int, e: int) -> NDArray[np.int64] | 
 
 
 @dataclass(frozen=True)
-class Feasible:
+class _Feasible:
     """The parameters that a single release of a table can reach (``e`` in units)."""
 
     k: int
     e: int
 
 
-def largest_feasible(values: NDArray[Any]) -> Feasible | None:
+def largest_feasible(values: NDArray[Any]) -> _Feasible | None:
     """Find the largest k and the largest e for which a static release exists, if one does.
 
     The two do not compete: a release exists if and only if the whole table is one valid block,
@@ -215,7 +214,7 @@ def largest_feasible(values: NDArray[Any]) -> Feasible | None:
     """
     if len(values) < 2:
         return None
-    return Feasible(k=len(values), e=int(values[-1]) - int(values[0]))
+    return _Feasible(k=len(values), e=int(values[-1]) - int(values[0]))
 
 
 MAXIMUM_BLOCKS = 1_000_000_000

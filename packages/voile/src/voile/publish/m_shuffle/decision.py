@@ -171,7 +171,7 @@ class ClusteredColumn:
         return said
 
 
-class Tied(Protocol):
+class _Tied(Protocol):
     """What a rule looks at."""
 
     @property
@@ -187,7 +187,7 @@ class Tied(Protocol):
         """How strongly it is tied to the clusters, 0 to 1."""
 
 
-AnyTied = TypeVar("AnyTied", bound=Tied)
+AnyTied = TypeVar("AnyTied", bound=_Tied)
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class Rule:
     threshold: float
     """A tie above it is strong; an entropy above it, in nats, makes a column QIC."""
 
-    def kind(self, column: Tied) -> Kind:
+    def kind(self, column: _Tied) -> Kind:
         """The group of a column."""
         if column.distinct <= 2:
             return "QIB"

@@ -30,7 +30,6 @@ from voile_base.errors import PlanError
 __all__ = [
     "Bits",
     "BoxQuestion",
-    "BoxTally",
     "Field",
     "bits_of",
     "content",
@@ -85,7 +84,7 @@ class BoxQuestion(NamedTuple):
     """(persons + 1,): when each was last counted, and then how often it was counted."""
 
 
-class BoxTally(NamedTuple):
+class _BoxTally(NamedTuple):
     """What lies in a box."""
 
     targets: int
@@ -238,7 +237,7 @@ def tally(question: Any, rows: Any) -> Any:
     persons = members
     if len(question.unit) > 0 and members >= question.k:
         persons = count_persons(question, rows)
-    return BoxTally(
+    return _BoxTally(
         count(question.targets, rows),
         count(question.field.top, rows),
         count(rows, rows),

@@ -166,7 +166,6 @@ __all__ = [
     "growing",
     "insertion",
     "mondrian",
-    "mondrian_boxes",
     "peeling_ratio",
     "perfect_precision",
     "perfect_recall",
@@ -531,10 +530,10 @@ def perfect_precision(remnant: Remnant, terms: SearchTerms, _key: Key) -> Rankin
 
 def mondrian(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     """Of Mondrian's boxes of the top rows the feasible one with most of them."""
-    return _best(terms, mondrian_boxes(remnant, terms))
+    return _best(terms, _mondrian_boxes(remnant, terms))
 
 
-def mondrian_boxes(remnant: Remnant, terms: SearchTerms) -> list[Group]:
+def _mondrian_boxes(remnant: Remnant, terms: SearchTerms) -> list[Group]:
     """The boxes around Mondrian's groups of the top rows searched from, precise or not."""
     targets = np.flatnonzero(remnant.targets(terms.batch))
     spread = np.ptp(remnant.values[targets], axis=0)

@@ -73,7 +73,7 @@ from voile.table.matching import FRESH, RETIRED, Members, ShownText
 from voile_base.errors import InfeasibleError
 from voile_base.randomness import Key
 
-__all__ = ["Classes", "LastingBoxes", "LastingDecision", "LastingQuery", "decide", "lasting_boxes"]
+__all__ = ["LastingBoxes", "LastingQuery", "lasting_boxes"]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class LastingBoxes:
 
 
 @dataclass(frozen=True)
-class Classes:
+class _Classes:
     """The classes of earlier releases."""
 
     numbers: int
@@ -120,7 +120,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class LastingDecision:
+class _LastingDecision:
     """What becomes of the g counted combinations, of which some are of earlier classes."""
 
     ranked: Ranked
@@ -133,13 +133,13 @@ class LastingDecision:
     """The classes that are shown again."""
 
 
-def decide(
+def _decide(
     top: CountedTop,
     number: NDArray[np.int64],
-    before: Classes,
+    before: _Classes,
     asked: LastingQuery,
     plan: Plan,
-) -> LastingDecision:
+) -> _LastingDecision:
     """Find boxes for new rows, and see which others are precise.
 
     ``top`` counts all rows of the table, and ``number`` (g,) is the class of each combination.
@@ -160,17 +160,17 @@ def decide(
     for place, one in enumerate(again, len(ranked.kept)):
         group[number == one] = place
     new = list(_told(top, ranked, plan)) if ranked.kept else []
-    return LastingDecision(replace(ranked, group=group), of_class, new, again)
+    return _LastingDecision(replace(ranked, group=group), of_class, new, again)
 
 
 def lasting_boxes(
     members: Members, top: CountedTop, number: NDArray[np.int64], asked: LastingQuery, plan: Plan
 ) -> LastingBoxes:
-    """Decide on the boxes of new rows, and on which others are shown; see ``decide``."""
+    """Decide on the boxes of new rows, and on which others are shown; see ``_decide``."""
     counts = top.counts
     names = counts.columns[: len(top.added) + len(plan.roles.quasi_identifiers)]
-    before = Classes(members.classes, members.shown(names))
-    made = decide(top, number, before, asked, plan)
+    before = _Classes(members.classes, members.shown(names))
+    made = _decide(top, number, before, asked, plan)
     boxes = _Boxes(top, plan)
     texts = [*made.new, *(before.shown[one] for one in made.again)]
     columns = tuple(

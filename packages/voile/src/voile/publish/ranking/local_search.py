@@ -102,10 +102,7 @@ __all__ = [
     "SEARCHES",
     "Candidates",
     "Elements",
-    "Grasp",
     "SearchName",
-    "Theta",
-    "ThetaRapid",
     "search",
     "takes",
 ]
@@ -139,7 +136,7 @@ class _Neighbourhood:
 
 
 @dataclass(frozen=True)
-class Grasp(_Neighbourhood):
+class _Grasp(_Neighbourhood):
     """Construction from the ``alpha`` best rows, then the best exchange while it helps."""
 
     alpha: int = 3
@@ -165,7 +162,7 @@ class Grasp(_Neighbourhood):
 
 
 @dataclass(frozen=True)
-class Theta(_Neighbourhood):
+class _Theta(_Neighbourhood):
     """Draws among the exchanges that are nearly as precise as the best one."""
 
     theta: Fraction = Fraction(4, 100)
@@ -186,7 +183,7 @@ class Theta(_Neighbourhood):
 
 
 @dataclass(frozen=True)
-class ThetaRapid(_Neighbourhood):
+class _ThetaRapid(_Neighbourhood):
     """Draws among the deletions and insertions that are nearly as precise as the best one."""
 
     theta: Fraction = Fraction(4, 100)
@@ -223,7 +220,7 @@ def _drawn(
     remnant: Remnant,
     terms: SearchTerms,
     key: Key,
-    search: Theta | ThetaRapid,
+    search: _Theta | _ThetaRapid,
     exchange: tuple[int, int] | None,
 ) -> RankingGroup:
     question = remnant.question(terms)
@@ -469,9 +466,9 @@ _PLAIN: Mapping[str, Search] = {
     "auto": auto,
 }
 _WITH_PARAMETERS: Mapping[str, Callable[..., Search]] = {
-    "grasp": Grasp,
-    "theta": Theta,
-    "theta-rapid": ThetaRapid,
+    "grasp": _Grasp,
+    "theta": _Theta,
+    "theta-rapid": _ThetaRapid,
     "growing-exchange": GrowingExchange,
     "peeling-lift": PeelingLift,
 }

@@ -52,7 +52,7 @@ from voile.table.best_rows import ValueScores
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError, TableError, nearest
 
-__all__ = ["DECIMALS", "FUNCTIONS", "GrowingFunction", "Scoring", "parse"]
+__all__ = ["DECIMALS", "FUNCTIONS", "Scoring", "parse"]
 
 
 FUNCTIONS = ("sqrt", "ln", "log10")
@@ -73,7 +73,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class GrowingFunction:
+class _GrowingFunction:
     """A growing function of one column: the column itself, a root, a logarithm or a power."""
 
     column: str
@@ -92,7 +92,7 @@ class GrowingFunction:
 class _Expression:
     """A sum of weighted measures, and a number that shifts it."""
 
-    weights: Mapping[GrowingFunction, Fraction] = field(default_factory=dict)
+    weights: Mapping[_GrowingFunction, Fraction] = field(default_factory=dict)
     shift: Fraction = Fraction(0)
 
     def plus(self, other: _Expression) -> _Expression:
@@ -113,7 +113,7 @@ class _Expression:
             return None
         ((measure, weight),) = self.weights.items()
         return (
-            measure.column if measure == GrowingFunction(measure.column) and weight == 1 else None
+            measure.column if measure == _GrowingFunction(measure.column) and weight == 1 else None
         )
 
 
@@ -221,7 +221,7 @@ class _Reader:
         kind, power = self._left.pop()
         if base.column is None or kind != "number" or not re.fullmatch("[1-9]", power):
             _refuse(f"a power is that of one column, from 1 to {_HIGHEST_POWER}")
-        return _one(GrowingFunction(base.column, power=int(power)))
+        return _one(_GrowingFunction(base.column, power=int(power)))
 
     def _atom(self) -> _Expression:
         kind, value = self._left.pop()
@@ -229,11 +229,11 @@ class _Reader:
             case "number":
                 return _Expression(shift=Fraction(value))
             case "column":
-                return _one(GrowingFunction(value))
+                return _one(_GrowingFunction(value))
             case "word" if self.value == "(":
                 return self._function(value)
             case "word":
-                return _one(GrowingFunction(value))
+                return _one(_GrowingFunction(value))
         if value != "(":
             _refuse(f"{value!r} stands where a number or a column should")
         return self._inside()
@@ -245,7 +245,7 @@ class _Reader:
         inside = self._inside()
         if inside.column is None:
             _refuse(f"{name} is that of one column")
-        return _one(GrowingFunction(inside.column, function=name))
+        return _one(_GrowingFunction(inside.column, function=name))
 
     def _inside(self) -> _Expression:
         """What stands in parentheses, the first of which has been read."""
@@ -261,7 +261,7 @@ class _Reader:
         return None
 
 
-def _one(measure: GrowingFunction) -> _Expression:
+def _one(measure: _GrowingFunction) -> _Expression:
     return _Expression({measure: Fraction(1)})
 
 
@@ -298,7 +298,7 @@ class Scoring:
         given = dict.fromkeys(columns, Decimal(1)) if weights is None else weights
         _require_same(given, columns)
         signed = {
-            GrowingFunction(column): Fraction(given[column]) * (-1 if _lower(plan, column) else 1)
+            _GrowingFunction(column): Fraction(given[column]) * (-1 if _lower(plan, column) else 1)
             for column in columns
         }
         return cls(_Expression(signed))
@@ -372,7 +372,7 @@ class Scoring:
                 error += abs(float(weight)) * own
         return error * (1 + _ROUNDING)
 
-    def _terms(self, column: str) -> Iterator[tuple[GrowingFunction, Fraction]]:
+    def _terms(self, column: str) -> Iterator[tuple[_GrowingFunction, Fraction]]:
         weights = self.expression.weights.items()
         return ((measure, weight) for measure, weight in weights if measure.column == column)
 
@@ -416,7 +416,7 @@ def _lower(plan: Plan, column: str) -> bool:
     return plan.columns.get(column, ColumnPlan()).better == "lower"
 
 
-def _exact(values: ExactNumbers, measure: GrowingFunction, weight: Fraction) -> ValueScores:
+def _exact(values: ExactNumbers, measure: _GrowingFunction, weight: Fraction) -> ValueScores:
     """A term of each value."""
     least = int(values.units.min(initial=1))
     if measure.function:
@@ -457,7 +457,7 @@ def _sum(units: list[NDArray[Any]]) -> NDArray[Any]:
     return total
 
 
-def _near(values: Floats, measure: GrowingFunction) -> Floats:
+def _near(values: Floats, measure: _GrowingFunction) -> Floats:
     """A measure of each value, NaN where it has none."""
     if measure.function:
         return _FUNCTIONS[measure.function].near(values)
@@ -471,7 +471,7 @@ def _weighted(values: Floats, weight: Fraction) -> Floats:
     return values if weight == 1 else values * float(weight)
 
 
-def _propagated(measure: GrowingFunction, largest: float, relative: float) -> float:
+def _propagated(measure: _GrowingFunction, largest: float, relative: float) -> float:
     """By how much a measure of a double differs from that of the number that it stands for."""
     rounding = 10.0**-DECIMALS
     match measure.function:
@@ -483,7 +483,7 @@ def _propagated(measure: GrowingFunction, largest: float, relative: float) -> fl
             return -log1p(-relative) + rounding
 
 
-def _refuse_measure(measure: GrowingFunction, must: str, wrong: NDArray[np.bool_]) -> NoReturn:
+def _refuse_measure(measure: _GrowingFunction, must: str, wrong: NDArray[np.bool_]) -> NoReturn:
     count = int(np.count_nonzero(wrong))
     msg = (
         f"by: {measure} is for values {must}, and {count} different values of the column are not; "

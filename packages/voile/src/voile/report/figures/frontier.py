@@ -28,7 +28,7 @@ from voile.report.figures.canvas import (
 from voile.report.words import Share, clipped, counted, listed, number, percent, width_of
 from voile.study.frontier import FrontierRisk
 
-__all__ = ["FrontierAxes", "Placed", "draw_frontier", "place_labels"]
+__all__ = ["FrontierAxes", "Placed", "draw_frontier"]
 
 _WIDTH = 640.0
 _HEIGHT = 440.0
@@ -132,7 +132,7 @@ def draw_frontier(
         ]
         field = (float(spread[0] - corner[0]), float(spread[1] - corner[1]))
         for place, text, risk, loss, point in zip(
-            place_labels(there, names, field, SMALL, len(best)),
+            _place_labels(there, names, field, SMALL, len(best)),
             names,
             risks,
             losses,
@@ -227,7 +227,7 @@ class _Box:
         )
 
 
-def place_labels(
+def _place_labels(
     points: Sequence[tuple[float, float]],
     texts: Sequence[str],
     size: tuple[float, float],

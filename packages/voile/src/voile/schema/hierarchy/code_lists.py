@@ -53,7 +53,7 @@ from voile.schema.hierarchy.generalized import (
 from voile_base.errors import PlanError
 from voile_base.values.value import Says, checked
 
-__all__ = ["CODE_LISTS", "CodeList", "CodeListName", "PublicList", "public_list"]
+__all__ = ["CODE_LISTS", "CodeList", "CodeListName", "public_list"]
 
 CodeListName = Literal[
     "icd-9-cm", "icd-10-cm", "nace-2", "isco-08", "us-states", "countries", "nuts"
@@ -104,7 +104,7 @@ class CodeList:
 
 
 @dataclass(frozen=True, eq=False)
-class PublicList:
+class _PublicList:
     """A list as it stands in its file."""
 
     title: str
@@ -167,7 +167,7 @@ class PublicList:
 
 
 @cache
-def public_list(name: CodeListName) -> PublicList:
+def public_list(name: CodeListName) -> _PublicList:
     """A list that ships with the package."""
     text = files("voile.schema.hierarchy").joinpath(f"lists/{name}.csv").read_text("utf-8")
     said: dict[str, str] = {}
@@ -180,7 +180,7 @@ def public_list(name: CodeListName) -> PublicList:
         codes, *above = line
         listed = _expanded(codes) if "code" in said else map(_name, codes.split("|"))
         groups.update(dict.fromkeys(listed, tuple(above)))
-    return PublicList(
+    return _PublicList(
         title=said["title"],
         source=said["source"],
         terms=said["terms"],

@@ -35,7 +35,7 @@ from voile.table.protocol import Function
 from voile_base.errors import QueryError, refuse_out_of_memory
 from voile_base.values.expressions import Call, Column, Expression, Literal
 
-__all__ = ["CHOSEN", "StoredColumn", "condition", "marking", "matches", "moment_literal"]
+__all__ = ["CHOSEN", "condition", "marking", "matches", "moment_literal"]
 
 
 CHOSEN = "\1chosen"
@@ -212,7 +212,7 @@ _TRUTHS = {True: "TRUE", False: "FALSE", None: "CAST(NULL AS BOOLEAN)"}
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-class StoredColumn(Protocol):
+class _StoredColumn(Protocol):
     """A column as an engine stores it."""
 
     @property
@@ -224,7 +224,7 @@ class StoredColumn(Protocol):
         """The type of its values, as the kernel has them."""
 
 
-C = TypeVar("C", bound=StoredColumn)
+C = TypeVar("C", bound=_StoredColumn)
 Taken_contra = TypeVar("Taken_contra", contravariant=True)
 
 

@@ -18,7 +18,7 @@ columns; each column's text is released when its type is known.
 
 How a CSV file separates and quotes its fields, and whether it does so throughout.
 
-``detect_dialect`` reads the first lines in every usual way (comma, semicolon, tab or bar; double
+``_detect_dialect`` reads the first lines in every usual way (comma, semicolon, tab or bar; double
 quotes, double quotes escaped by a backslash, single quotes, no quotes) and keeps the way in which
 
 1. the header has more than one field,
@@ -30,7 +30,7 @@ in this order.  A header of one field makes a file of one column, which is read 
 by commas: should a row hold a comma outside quotes, whether that is text, a decimal comma or a
 field too many cannot be told, and the row is refused as ragged.
 
-``misplaced_quote`` then goes through all of the file.  CSV readers forgive quotes in odd places
+``_misplaced_quote`` then goes through all of the file.  CSV readers forgive quotes in odd places
 by joining rows, and a publisher must not lose rows; so the only quotes accepted are those around
 a whole field, and doubled ones within.
 
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 else:
     charset_normalizer = on_demand("charset_normalizer")
 
-__all__ = ["BLOCK", "Dialect", "csv_names", "detect_dialect", "misplaced_quote", "read_csv"]
+__all__ = ["BLOCK", "csv_names", "read_csv"]
 
 
 _SEPARATORS = (",", ";", "\t", "|")
@@ -86,7 +86,7 @@ _JUDGED = 200  # rows whose fields are compared with numbers
 
 
 @dataclass(frozen=True)
-class Dialect:
+class _Dialect:
     """How fields are separated and quoted.
 
     ``quote`` and ``escape`` are None where there is none; without ``escape`` a quote within a
@@ -104,7 +104,7 @@ class Dialect:
 class _FileLayout:
     """A dialect, the names in the header, and the size of the header in bytes of UTF-8."""
 
-    dialect: Dialect
+    dialect: _Dialect
     names: tuple[str, ...]
     header_size: int
     unnamed: bool = False
@@ -115,7 +115,7 @@ class _FileLayout:
 class _Reading:
     """The first rows as read in one dialect; ``sound`` is false if a quote makes no sense in it."""
 
-    dialect: Dialect
+    dialect: _Dialect
     rows: tuple[tuple[str, ...], ...]
     header_lines: int
     sound: bool
@@ -145,7 +145,7 @@ class _Reading:
         return bool(later) and all(value.startswith(" ") for value in later)
 
 
-def detect_dialect(sample: str, *, whole: bool) -> _FileLayout | None:
+def _detect_dialect(sample: str, *, whole: bool) -> _FileLayout | None:
     """The layout of a CSV file that begins with ``sample``, or None if no header ends in it.
 
     ``whole`` says that the sample is all of the file, so that its last row is complete.
@@ -153,7 +153,7 @@ def detect_dialect(sample: str, *, whole: bool) -> _FileLayout | None:
     """
     lines = list(io.StringIO(sample, newline=""))
     readings = [
-        _read(lines, Dialect(separator, quote, escape), whole=whole)
+        _read(lines, _Dialect(separator, quote, escape), whole=whole)
         for quote, escape in _quotings(sample)
         for separator in _SEPARATORS
     ]
@@ -165,7 +165,7 @@ def detect_dialect(sample: str, *, whole: bool) -> _FileLayout | None:
         return None
     dialect = best.dialect
     if best.is_spaced():
-        dialect = Dialect(dialect.separator, dialect.quote, dialect.escape, spaced=True)
+        dialect = _Dialect(dialect.separator, dialect.quote, dialect.escape, spaced=True)
     header_size = len("".join(lines[: best.header_lines]).encode())
     return _FileLayout(dialect, tuple(name.strip() for name in best.rows[0]), header_size)
 
@@ -180,7 +180,7 @@ def _quotings(sample: str) -> list[tuple[str | None, str | None]]:
     return [('"', None)]
 
 
-def _read(lines: Sequence[str], dialect: Dialect, *, whole: bool) -> _Reading:
+def _read(lines: Sequence[str], dialect: _Dialect, *, whole: bool) -> _Reading:
     reader = python_csv.reader(
         lines,
         delimiter=dialect.separator,
@@ -197,13 +197,15 @@ def _read(lines: Sequence[str], dialect: Dialect, *, whole: bool) -> _Reading:
             if row:
                 rows.append(tuple(row))
                 header_lines = header_lines or reader.line_num
-        sound = misplaced_quote(["".join(lines).encode()], dialect, whole=whole) is None
+        sound = _misplaced_quote(["".join(lines).encode()], dialect, whole=whole) is None
     except python_csv.Error:
         sound = not whole and reader.line_num >= len(lines)  # the sample ends within a field
     return _Reading(dialect, tuple(rows), header_lines, sound)
 
 
-def misplaced_quote(blocks: Iterable[bytes], dialect: Dialect, *, whole: bool = True) -> int | None:
+def _misplaced_quote(
+    blocks: Iterable[bytes], dialect: _Dialect, *, whole: bool = True
+) -> int | None:
     """The offset of the first quote that neither begins nor ends a field nor is doubled, or None.
 
     ``blocks`` is the text as UTF-8 from the beginning of a row on, in pieces of any size.  If it
@@ -221,9 +223,9 @@ def misplaced_quote(blocks: Iterable[bytes], dialect: Dialect, *, whole: bool = 
 
 
 class _QuoteScan:
-    """The state of ``misplaced_quote`` between two blocks."""
+    """The state of ``_misplaced_quote`` between two blocks."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: _Dialect) -> None:
         quote = dialect.quote or ""
         self._quote = quote.encode()
         self._escape = (dialect.escape or "").encode()
@@ -505,7 +507,7 @@ def _layout(text: _Utf8Text) -> _FileLayout:
             f"{text.name}: the file is empty; it needs a header line with the names of the "
             "columns, then one line for each row"
         )
-    layout = detect_dialect(sample, whole=whole)
+    layout = _detect_dialect(sample, whole=whole)
     if layout is None:
         raise TableError(
             f"{text.name}: line 1: the header does not end; a quotation mark is not closed"
@@ -549,7 +551,7 @@ def _require_rows(text: _Utf8Text, layout: _FileLayout) -> None:
 
 
 def _require_paired_quotes(text: _Utf8Text, layout: _FileLayout) -> None:
-    offset = misplaced_quote(text.blocks(), layout.dialect)
+    offset = _misplaced_quote(text.blocks(), layout.dialect)
     if offset is not None:
         raise TableError(
             f"{text.name}: line {text.line_at(offset)}: a quotation mark inside a field, or one "
@@ -655,7 +657,7 @@ def _line_of_row(text: _Utf8Text, layout: _FileLayout, row: int) -> int:
     return start
 
 
-def _count_quotes(line: str, dialect: Dialect) -> int:
+def _count_quotes(line: str, dialect: _Dialect) -> int:
     if dialect.quote is None:
         return 0
     if dialect.escape is not None:
@@ -663,14 +665,14 @@ def _count_quotes(line: str, dialect: Dialect) -> int:
     return line.count(dialect.quote)
 
 
-def _cleaned(series: pl.Series, dialect: Dialect, missing: Sequence[str]) -> pl.Series:
+def _cleaned(series: pl.Series, dialect: _Dialect, missing: Sequence[str]) -> pl.Series:
     """A column of text without the spaces of the dialect and the texts that mean "no value"."""
     if dialect.spaced:
         series = series.str.strip_chars_start(" ")
     return with_missing(series, missing)
 
 
-def _typed(series: pl.Series, dialect: Dialect) -> tuple[pl.Series, str | None]:
+def _typed(series: pl.Series, dialect: _Dialect) -> tuple[pl.Series, str | None]:
     """A column of text as the type it holds, and a note if that took an assumption."""
     typed = infer_type(series)
     if typed.dtype == pl.String and dialect.separator != ",":

@@ -50,7 +50,6 @@ __all__ = [
     "SECONDS",
     "TO_LATITUDE",
     "TO_LONGITUDE",
-    "Reports",
     "begins",
     "first_row",
     "read_reports",
@@ -81,7 +80,7 @@ Place = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Reports:
+class _Reports:
     """The reports of a table, each with its time and place as numbers; private."""
 
     rows: Rows
@@ -93,7 +92,7 @@ class Reports:
 
 def read_reports(
     rows: Rows, plan: Plan, *, destination: Place | None = None, centre: Place | None = None
-) -> Reports:
+) -> _Reports:
     """The reports of a table, checked; raises ``TableError`` and ``PlanError``.
 
     Positions are expected near ``destination`` and ``centre``, which tells swapped columns.
@@ -117,7 +116,7 @@ def read_reports(
         "reports at latitude 0, longitude 0, from receivers without a fix, were left out: "
         f"{left_out:,}"
     )
-    return Reports(fixed, left_out, (told,) if left_out else ())
+    return _Reports(fixed, left_out, (told,) if left_out else ())
 
 
 def _named(plan: Plan, destination: Place | None) -> TrajectoryColumns:

@@ -43,7 +43,7 @@ from voile_base.errors import TableError
 from voile_base.ondemand import on_demand
 from voile_base.version import VERSION
 
-__all__ = ["SparkEngine", "SparkSource", "of_frame"]
+__all__ = ["SparkEngine", "SparkSource"]
 
 
 functions = on_demand("pyspark.sql.functions")
@@ -112,7 +112,7 @@ def _of_parquet(
     return _numbered_through(session, frame, files, file, number), columns
 
 
-def of_frame(session: SparkHandle, frame: Frame) -> tuple[SparkRelation, Columns]:
+def _of_frame(session: SparkHandle, frame: Frame) -> tuple[SparkRelation, Columns]:
     """The rows of a data frame of Spark; raises ``TableError`` for types that Voile has not."""
     with told():
         kinds = list(frame.dtypes)
@@ -247,7 +247,7 @@ class SparkEngine(OfEagerFrames[SparkRows]):
     def of_native(self, frame: Any) -> SparkSource:
         """A data frame of Spark, or any eager one that narwhals knows; raises ``TableError``."""
         if is_of_spark(frame):
-            rows = SparkRows(*of_frame(session_of(frame.sparkSession), frame))
+            rows = SparkRows(*_of_frame(session_of(frame.sparkSession), frame))
             return SparkSource(rows, rows.schema.names, convert=lambda rows: rows.to_native())
         return super().of_native(frame)
 

@@ -46,14 +46,7 @@ else:
     pyspark = on_demand("pyspark")
     pyspark_sql = on_demand("pyspark.sql")
 
-__all__ = [
-    "PersistedFrame",
-    "SparkHandle",
-    "require_reachable",
-    "session_for",
-    "session_of",
-    "told",
-]
+__all__ = ["PersistedFrame", "SparkHandle", "session_for", "session_of", "told"]
 
 
 Frame = Any
@@ -171,14 +164,14 @@ def session_for(master: str | None, folder: Path | None = None) -> SparkHandle:
     ``folder`` is where one that is made spills to.  Raises ``InputError`` where PySpark or Java is
     absent, the master does not answer, or this process works with another.
     """
-    require_installed()
+    _require_installed()
 
     active = pyspark_sql.SparkSession.getActiveSession() or _in_another_thread(
         pyspark_sql.SparkSession
     )
     if active is None or (_asked_for and _is_stopped(active)):
         wanted = master or _LOCAL
-        require_reachable(wanted)
+        _require_reachable(wanted)
         with told(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             active = _made(pyspark_sql.SparkSession, wanted, folder)
@@ -199,7 +192,7 @@ def _in_another_thread(session: Any) -> Any:
     return next((each.spark for each in reversed(_sessions.values())), None)
 
 
-def require_installed() -> None:
+def _require_installed() -> None:
     """Raise ``InputError`` where PySpark is absent or too old, with what would do."""
     found = library("pyspark", "spark", "the engine spark").__version__
     if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) < _LEAST:
@@ -210,7 +203,7 @@ def require_installed() -> None:
         raise InputError(msg)
 
 
-def require_reachable(master: str) -> None:
+def _require_reachable(master: str) -> None:
     """Raise ``InputError`` where nobody answers at a master's address, or no Java is here."""
     remote = master.startswith("sc://")
     if not remote and not _has_java():
