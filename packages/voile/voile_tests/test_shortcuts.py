@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import voile
-from voile.cli.publish import publish_command
+from voile.cli.publish import _publish_command
 from voile.schema.plan import parse_plan
 from voile_base.errors import InputError, PlanError, TableError
 
@@ -58,7 +58,7 @@ def test_the_command_line_gives_the_same(name, tmp_path):
     frame.write_parquet(tmp_path / "people.parquet")
     (tmp_path / "plan.toml").write_text(made.toml)
     arguments = [str(tmp_path / "people.parquet"), "--plan", str(tmp_path / "plan.toml"), "--out"]
-    run = CliRunner().invoke(publish_command, [*arguments, str(tmp_path / "line"), "--seed", "11"])
+    run = CliRunner().invoke(_publish_command, [*arguments, str(tmp_path / "line"), "--seed", "11"])
     assert run.exit_code == 0, run.output
     rows = [pl.read_parquet(tmp_path / side / "data.parquet") for side in ("call", "line")]
     assert rows[0].equals(rows[1])

@@ -18,14 +18,14 @@ from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.service.app import application
 from voile_share.service.feed import Feeds
-from voile_share.service.options import Options, Rate, _RequestRates
+from voile_share.service.options import Options, Rate, RequestRates
 from voile_share.service.serving import listening_socket, server_of
 from voile_testing.processes import PATIENCE
 
 __all__ = ["LAVISH", "Company", "Event", "Service", "events", "named", "own_secrets", "serving"]
 
 _MANY = Rate(1e6, 1_000_000)
-LAVISH = _RequestRates(_MANY, _MANY, _MANY, _MANY, _MANY, _MANY)
+LAVISH = RequestRates(_MANY, _MANY, _MANY, _MANY, _MANY, _MANY)
 """For tests that are about something else."""
 
 

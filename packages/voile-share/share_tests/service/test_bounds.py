@@ -22,7 +22,7 @@ from voile_share.ingest import BACKFILL, LIVE, Fix
 from voile_share.platform import BusyError
 from voile_share.service.connections import bounded_protocol
 from voile_share.service.devices import Bodies, _most_bytes
-from voile_share.service.options import Options, Rate, _RequestRates
+from voile_share.service.options import Options, Rate, RequestRates
 from voile_testing.processes import PATIENCE, wait_until
 
 
@@ -403,7 +403,7 @@ def take_nothing(service, company):
 
 def test_a_token_that_asks_too_often_waits(tmp_path):
     """After its burst a token is told how long to wait; others go on."""
-    options = Options(port=0, rates=_RequestRates(company=Rate(0.001, 3), device=Rate(0.001, 2)))
+    options = Options(port=0, rates=RequestRates(company=Rate(0.001, 3), device=Rate(0.001, 2)))
     with serving(tmp_path, options) as service, service.client() as http:
         one, other = service.company(http), service.company(http, "Other")
         answers = [one.call("GET", "/trucks") for _ in range(4)]
@@ -419,7 +419,7 @@ def test_a_token_that_asks_too_often_waits(tmp_path):
 
 def test_guesses_are_slowed_and_right_tokens_are_not(tmp_path):
     """Wrong tokens of one address get 429 after some; a right one of it passes all the same."""
-    options = Options(port=0, rates=_RequestRates(failures=Rate(0.001, 5)))
+    options = Options(port=0, rates=RequestRates(failures=Rate(0.001, 5)))
     with serving(tmp_path, options) as service, service.client() as http:
         company = service.company(http)
         _, device = company.truck()
@@ -438,7 +438,7 @@ def test_guesses_are_slowed_and_right_tokens_are_not(tmp_path):
 def test_a_proxy_that_is_not_trusted_is_not_believed(tmp_path):
     """Whoever is no trusted proxy cannot take another address for each guess."""
     options = Options(
-        port=0, rates=_RequestRates(failures=Rate(0.001, 2)), trusted_proxies=("192.0.2.1",)
+        port=0, rates=RequestRates(failures=Rate(0.001, 2)), trusted_proxies=("192.0.2.1",)
     )
     with serving(tmp_path, options) as service, service.client() as http:
         statuses = [

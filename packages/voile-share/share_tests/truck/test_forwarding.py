@@ -19,7 +19,7 @@ from voile_share.parties import Parties as Consignors
 from voile_share.platform import Settings, SlotOutcome
 from voile_share.protocol.primitives import verifying_key
 from voile_share.service import Options, application
-from voile_share.service.options import Rate, _RequestRates
+from voile_share.service.options import Rate, RequestRates
 from voile_share.store import SQLiteStore
 from voile_share.truck import OwnTruck
 from voile_share.truck.own import AwayError, Forwarding
@@ -212,7 +212,7 @@ def test_a_platform_that_wants_a_pause_says_how_long(tmp_path):
     """At 429 nothing is sent twice, and the time to wait is known."""
     scene = Scene(tmp_path)
     (tmp_path / "truck").mkdir()
-    made = Road(tmp_path / "truck", scene, Options(rates=_RequestRates(truck=Rate(0.001, 3))))
+    made = Road(tmp_path / "truck", scene, Options(rates=RequestRates(truck=Rate(0.001, 3))))
     try:
         for _ in range(3):
             made.report()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from voile.publish.registry import _completed, plan_schema, publisher_of
+from voile.publish.registry import completed, plan_schema, publisher_of
 from voile.schema.plan import parse_plan
 from voile_base.errors import PlanError
 
@@ -53,7 +53,7 @@ def schema():
 def test_what_the_reader_takes_the_schema_takes(schema, method):
     """A plan of every method, with hierarchies, a budget and columns of trips."""
     document = tomllib.loads(PLAN + method)
-    publisher_of(_completed(parse_plan(document), Path()).method)
+    publisher_of(completed(parse_plan(document), Path()).method)
     assert schema.is_valid(document)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from voile.publish.registry import _completed
+from voile.publish.registry import completed
 from voile.schema.plan import Plan
 from voile.schema.plan import parse_plan as parse_stated
 from voile.schema.roles import Roles
@@ -19,7 +19,7 @@ GEO = {"name": "geo-indistinguishability"}
 
 def parse_plan(document: dict[str, Any], folder: str = ".") -> Plan:
     """A plan with what its method takes for granted."""
-    return _completed(parse_stated(document, folder), folder)
+    return completed(parse_stated(document, folder), folder)
 
 
 def test_defaults():

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_matrix
 
-from voile.cli.attack import attack
+from voile.cli.attack import _attack
 from voile.cli.table import audit_table_command
 from voile.schema.plan import parse_plan
 from voile.tabular.attacker import CellSystem, FeasibilityIntervals
@@ -208,7 +208,7 @@ def test_the_attacker_reads_a_release_of_tables(tmp_path: Path, capsys) -> None:
     frame = pl.DataFrame({"a": ["x"] * 9 + ["y"] * 7, "b": people})
     plan = parse_plan({"tables": [{"dimensions": ["a", "b"]}], "protection": {"minimum": 3}})
     make_tables(frame, plan, tmp_path / "out")
-    attack([str(tmp_path / "out"), "--json"], standalone_mode=False)
+    _attack([str(tmp_path / "out"), "--json"], standalone_mode=False)
     (one,) = json.loads(capsys.readouterr().out)["tables"]
     assert (one["suppressed"], one["recomputable"], one["narrowed"]) == (4, 0, 0)
 

@@ -71,7 +71,7 @@ _StatedRate = Annotated[
 
 @checked(PlanError)
 @dataclass(frozen=True)
-class _RequestRates:
+class RequestRates:
     """How often somebody may ask, each token by itself; by ``[rates]`` of share.toml."""
 
     device: _StatedRate = Rate(5, 300)
@@ -158,7 +158,7 @@ class Service:
 class Options(Service):
     """What the service is bound by: ``[service]`` and ``[rates]``; raises ``PlanError``."""
 
-    rates: _RequestRates = _RequestRates()
+    rates: RequestRates = RequestRates()
 
 
 def in_folder(options: T, folder: Path) -> T:

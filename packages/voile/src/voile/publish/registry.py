@@ -22,6 +22,7 @@ from voile_base.values.value import InPlanFolder, checked, json_schema
 
 __all__ = [
     "METHODS",
+    "completed",
     "method_names",
     "parameter_types",
     "plan_schema",
@@ -181,7 +182,7 @@ def _types(made: Any, *, marks: bool) -> Mapping[str, Any]:
     }
 
 
-def _completed(plan: Plan, folder: str | Path) -> Plan:
+def completed(plan: Plan, folder: str | Path) -> Plan:
     """A plan as a file states it, with what its method takes for granted.
 
     A method of trips has the usual columns of trajectories, what it chooses by them
@@ -218,7 +219,7 @@ def read_plan(path: str | Path) -> Plan:
     """Read and validate a plan, but for the parameters of its method; raises ``PlanError``."""
     plan = read_stated_plan(path)
     try:
-        return _completed(plan, Path(path).parent)
+        return completed(plan, Path(path).parent)
     except PlanError as error:
         raise plan.error(str(error)) from None
 

@@ -108,7 +108,7 @@ class SumTerms(Protocol):
         """Of half the range, that one row changes a sum by at most."""
 
 
-class _NoiseTerms(Protocol):
+class NoiseTerms(Protocol):
     """What a claim says of one noisy table."""
 
     @property
@@ -140,7 +140,7 @@ class _MeasuredTerms(Protocol):
         """None of Laplace noise."""
 
     @property
-    def tables(self) -> Sequence[_NoiseTerms]:
+    def tables(self) -> Sequence[NoiseTerms]:
         """Those that were measured."""
 
 
@@ -306,17 +306,17 @@ def _ends(
 
 
 def cell_measures(
-    measurements: PublishedTable, claim: MeasuredTerms, disclosure: Disclosure
+    measurements: PublishedTable, claim: _MeasuredTerms, disclosure: Disclosure
 ) -> Mapping[str, CellMeasure]:
     """What a release publishes of its cells beside their counts, by their columns."""
     shown = {name: it for name, it in disclosure.columns.items() if isinstance(it, Aggregate)}
     counts = noisy_marginals(measurements, claim, disclosure)
-    counted = frozenset(key_of(table) for table in claim.tables if table.sums is None)
+    counted = frozenset(_key_of(table) for table in claim.tables if table.sums is None)
     numbers: dict[str, SummedNumbers] = {}
     for column in {it.of for it in shown.values() if it.measure in {"sum", "mean"} and it.of}:
         tables = [it for it in claim.tables if it.sums is not None and it.sums.column == column]
         sums = noisy_marginals(measurements, claim, disclosure, column)
-        keys = frozenset(map(key_of, tables))
+        keys = frozenset(map(_key_of, tables))
         terms = next(it.sums for it in tables if it.sums is not None)
         low, high = float(Fraction(terms.low)), float(Fraction(terms.high))
         numbers[column] = SummedNumbers(counts, sums, keys, low, high, terms.parts)
@@ -331,7 +331,7 @@ def cell_measures(
     return found
 
 
-def _key_of(table: _NoiseTerms) -> Key:
+def _key_of(table: NoiseTerms) -> Key:
     """The columns of a table, each with its level."""
     levels = table.levels or (0,) * len(table.columns)
     return tuple(zip(table.columns, levels, strict=True))
@@ -370,7 +370,7 @@ class _MeasuringTerms(Protocol):
         """None of a pure price."""
 
     @property
-    def tables(self) -> Sequence[_NoiseTerms]:
+    def tables(self) -> Sequence[NoiseTerms]:
         """Those that were measured."""
 
 

@@ -14,7 +14,7 @@ import pytest
 from voile.attack.trajectory.on_release import _noise_of
 from voile.disclosure.moved import Moved, StatedGaussianField
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
-from voile.publish.registry import _completed, publisher_for
+from voile.publish.registry import completed, publisher_for
 from voile.release.check import check_release
 from voile.release.folder import write_release
 from voile.release.release import Publication, read_release
@@ -159,7 +159,7 @@ def test_a_plan_names_vehicle_law_and_secret(tmp_path: Path) -> None:
         },
         tmp_path,
     )
-    plan = _completed(stated, tmp_path)
+    plan = completed(stated, tmp_path)
     assert plan.trajectory == TrajectoryColumns(vehicle="van")
     assert plan.method is not None
     assert plan.method.parameters["secret"] == str(tmp_path / "fields.secret")
@@ -184,7 +184,7 @@ def test_a_plan_whose_trips_have_vehicles_takes_noise_that_stays(
     """Where it names no mechanism, and neither zones nor other neighbours stand against it."""
     roles = {} if vehicle is None else {"vehicle": vehicle}
     document = {"roles": roles, "method": {"name": "geo-indistinguishability", **given}}
-    made = publisher_for(_completed(parse_plan(document, tmp_path), tmp_path))
+    made = publisher_for(completed(parse_plan(document, tmp_path), tmp_path))
     assert made.mechanism == mechanism
 
 
