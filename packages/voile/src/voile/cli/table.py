@@ -54,7 +54,7 @@ else:
     private_cells = on_demand("voile.tabular.private_cells")
     publishing = on_demand("voile.tabular.publishing")
 
-__all__ = ["audit_table_command", "show_audits", "table_command"]
+__all__ = ["audit_table_command", "show_audits"]
 
 _data_set_option = click.option(
     "--data-set",

@@ -147,7 +147,7 @@ def read_frame(
     return _SourceFrame(frame, source.format, str(path), notes)
 
 
-def empty_frame(path: Place) -> SourceFrame:
+def empty_frame(path: Place) -> _SourceFrame:
     """A table that was found to have no row, for those to whom that is no fault.
 
     Raises ``EmptyTableError`` for a format that is read as a whole.
@@ -155,7 +155,7 @@ def empty_frame(path: Place) -> SourceFrame:
     types = list_columns(path)
     assert isinstance(path, Path)
     columns = {name: kind or pl.String() for name, kind in types.items()}
-    return SourceFrame(pl.DataFrame(schema=columns), locate(path).format, str(path))
+    return _SourceFrame(pl.DataFrame(schema=columns), locate(path).format, str(path))
 
 
 def is_whole(path: Place) -> bool:
