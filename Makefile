@@ -14,7 +14,10 @@ ROOMS := $(foreach room,$(ROOM),$(or $(wildcard packages/$(room) packages/*/*_te
 # Tests start hundreds of processes; with this variable each of them compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test slow alone decisions check lint types walls mutants bench docs clean
+.PHONY: help demo test slow alone decisions check lint types walls mutants bench docs release clean
+
+help:                          ## this list
+	@grep -hE "^[a-z]+:.*##" $(MAKEFILE_LIST) | sed -E "s/:[^#]*## /\t/" | expand -t 12
 
 demo: .venv/installed          ## publish the example table twice, query it, attack it
 	$(BIN)/voile demo
@@ -47,13 +50,13 @@ decisions: .venv/developer     ## all small tables of persons and all small syst
 	    publish/m_shuffle/test_persons.py \
 	    publish/test_ke_persons.py)
 
-check: lint types walls slow test   ## what CI runs
+check: lint types walls test slow   ## what CI runs, the quick before the slow
 
-lint: .venv/developer
-	$(BIN)/ruff check packages tests benchmarks tools hatch_build.py
-	$(BIN)/ruff format --check packages tests benchmarks tools hatch_build.py
+lint: .venv/developer          ## style, and likely faults
+	$(BIN)/ruff check packages tests benchmarks tools hatch_build.py noxfile.py
+	$(BIN)/ruff format --check packages tests benchmarks tools hatch_build.py noxfile.py
 
-types: .venv/developer
+types: .venv/developer         ## mypy, strict
 	$(BIN)/mypy
 
 walls: .venv/developer         ## who may import whom, and that no modules import each other in a circle
@@ -71,6 +74,9 @@ docs: .venv/developer          ## write again what is generated in docs/
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/python tools/make_schemas.py
 	$(BIN)/python tools/make_architecture.py
+
+release: .venv/developer       ## build all distributions, and try them: needs build, twine, cyclonedx-bom
+	$(PYTHON) tools/release.py --out dist
 
 .venv/installed: pyproject.toml $(wildcard packages/*/pyproject.toml)
 	@$(call install,.venv,.[full])
@@ -92,5 +98,5 @@ define install
 	fi && touch $@
 endef
 
-clean:
+clean:                         ## remove what was made here
 	rm -rf .venv .alone .mutants build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
