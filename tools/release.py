@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PUBLISHED = ("base", "geo", "", "pack", "share", "studio", "testing")
+PUBLISHED = ("base", "geo", "", "pack", "share", "studio")
 MOST_PACKAGES, MOST_MEGABYTES = 25, 500
 TABLE = "age,sex,illness\n" + "".join(
     f"{20 + n % 40},{'fm'[n % 2]},{('flu', 'gout', 'asthma')[n % 3]}\n" for n in range(60)
