@@ -14,6 +14,7 @@ import pytest
 
 from voile.ledger import Ledger, file, records, row_sets
 from voile_base.errors import LedgerError
+from voile_base.operating_system import user
 
 SMALL_DISK = """
 import resource, signal, sys
@@ -21,7 +22,6 @@ sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from voile_tests.ledger.conftest import grown
 from voile_base.errors import LedgerError
-from voile_base.operating_system import user
 from voile.ledger import Ledger
 
 ledger = Ledger(Path(sys.argv[1]))
