@@ -76,9 +76,8 @@ def require_tag(tag: str) -> None:
             raise ReleaseError(msg)
 
 
-def build(out: Path) -> dict[str, str]:
-    """Source archives and wheels in a folder; their digests by name."""
-    epoch = run(["git", "-C", ROOT, "log", "-1", "--format=%ct"]).strip()
+def build(out: Path, epoch: str) -> dict[str, str]:
+    """Source archives and wheels in a folder, with the time ``epoch``; their digests by name."""
     out.mkdir(parents=True)
     for name in PUBLISHED:
         command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", out]
@@ -133,7 +132,8 @@ def release(out: Path, tag: str | None, *, install: bool) -> None:
     if tag:
         require_tag(tag)
     with tempfile.TemporaryDirectory() as scratch:
-        first, again = build(Path(scratch) / "packages"), build(Path(scratch) / "again")
+        epoch = run(["git", "-C", ROOT, "log", "-1", "--format=%ct"]).strip()
+        first, again = (build(Path(scratch) / name, epoch) for name in ("packages", "again"))
         if changed := [name for name in first if first[name] != again.get(name)]:
             msg = f"built twice, these differ: {', '.join(changed)}"
             raise ReleaseError(msg)
