@@ -14,7 +14,7 @@ ROOMS := $(foreach room,$(ROOM),$(or $(wildcard packages/$(room) packages/*/*_te
 # Tests start hundreds of processes; with this variable each of them compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test slow alone decisions check lint types walls mutants bench docs release clean
+.PHONY: help demo test slow alone decisions check lint types walls mutants bench docs site release clean
 
 help:                          ## this list
 	@grep -hE "^[a-z]+:.*##" $(MAKEFILE_LIST) | sed -E "s/:[^#]*## /\t/" | expand -t 12
@@ -74,6 +74,12 @@ docs: .venv/developer          ## write again what is generated in docs/
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/python tools/make_schemas.py
 	$(BIN)/python tools/make_architecture.py
+
+site: .venv/site              ## the pages with search, links followed: build/site
+	$(BIN)/python tools/make_site.py
+
+.venv/site: .venv/developer
+	@$(call install,.venv,.[test$(comma)check$(comma)docs])
 
 release: .venv/developer       ## build all distributions, and try them: needs build, twine, cyclonedx-bom
 	$(PYTHON) tools/release.py --out dist

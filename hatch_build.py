@@ -38,7 +38,7 @@ class CheckoutMetadataHook(MetadataHookInterface):
             - set(projects["voile"]["optional-dependencies"]["spark"])
         )
         testing = projects["voile-testing"]["optional-dependencies"]
-        extras |= {name: list(testing[name]) for name in ("check", "mutation")}
+        extras |= {name: list(testing[name]) for name in ("check", "docs", "mutation")}
         metadata["dependencies"] = bare
         metadata["optional-dependencies"] = {
             name: [one for one in needed if one not in bare] for name, needed in extras.items()
@@ -48,7 +48,7 @@ class CheckoutMetadataHook(MetadataHookInterface):
 def _extras(projects: dict[str, Any], name: str) -> tuple[str, ...]:
     """The extras of a distribution that its tests and those of the checkout need."""
     known = projects[name].get("optional-dependencies", {})
-    return tuple(one for one in known if one not in {"check", "mutation", "spark"})
+    return tuple(one for one in known if one not in {"check", "docs", "mutation", "spark"})
 
 
 def _needed(projects: dict[str, Any], name: str, extras: tuple[str, ...]) -> list[str]:

@@ -22,6 +22,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import voile
+
 ROOT = Path(__file__).resolve().parent.parent
 _PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 _FOLDERS = ("docs", "benchmarks")
@@ -137,17 +139,19 @@ def write_front(source: Path) -> None:
 
 
 def write_api(source: Path) -> None:
-    """Write the page of the public names of ``voile``, whose text their docstrings are."""
-    import voile  # noqa: PLC0415 - slow, and of no use to who asks for help
-
-    title = "Python reference"
-    lines = [title, "=" * len(title), "", "One call for each method: :doc:`docs/python`.", ""]
+    """Write a page for each public name of ``voile``, whose text its docstring is, and a list."""
+    (source / "api").mkdir()
+    lines = ["Python reference", "=" * 16, "", "One call for each method: :doc:`docs/python`.", ""]
+    lines += [".. toctree::", "   :maxdepth: 1", ""]
     for name in voile.__all__:
         made = getattr(voile, name)
-        kind = "autoclass" if isinstance(made, type) else "autofunction"
-        lines += [f".. {kind}:: {made.__module__}.{name}"]
-        lines += ["   :members:", ""] if isinstance(made, type) else [""]
-    (source / "api.rst").write_text("\n".join(lines), encoding="utf-8")
+        is_class = isinstance(made, type)
+        page = [f"voile.{name}", "=" * (6 + len(name)), ""]
+        page += [f".. auto{'class' if is_class else 'function'}:: {made.__module__}.{name}"]
+        page += ["   :members:"] * is_class
+        (source / f"api/{name}.rst").write_text("\n".join([*page, ""]), encoding="utf-8")
+        lines.append(f"   api/{name}")
+    (source / "api.rst").write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 class _Links(HTMLParser):

@@ -98,9 +98,8 @@ def installed(place: Path, packages: Path, what: str) -> Path:
 
 def weight(place: Path) -> tuple[int, float]:
     """Packages and megabytes of an environment, without pip and what came with it."""
-    (libraries,) = place.glob(
-        "lib*/python*/site-packages" if os.name != "nt" else "Lib/site-packages"
-    )
+    where = "Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages"
+    (libraries,) = place.glob(where)
     own = re.compile(r"^(pip|setuptools|pkg_resources|_distutils_hack|distutils-precedence)")
     kept = [one for one in libraries.iterdir() if not own.match(one.name)]
     files = [file for one in kept for file in ([one] if one.is_file() else one.rglob("*"))]

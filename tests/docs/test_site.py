@@ -1,0 +1,92 @@
+"""Who looks for something finds it: every page has its place, every public name its text."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from typing import TypeGuard
+
+import pytest
+
+import voile
+from tests.docs.pages import PAGES
+from tools import make_site
+from tools.sources import SOURCES
+
+SOUGHT = (
+    "anonymize", "anonymous", "equivalence class", "intruder", "direct identifier",
+    "quasi-identifier", "disclosure risk", "re-identification", "Safe Harbor", "HIPAA", "GDPR",
+    "EMA", "NIST", "Five Safes", "ethics board", "date of birth", "erasure", "small cells",
+    "exit code", "S3", "notebook", "pandas", "Parquet", "SPSS", "Stata", "SAS", "Excel",
+    "database", "sdcMicro", "Anonymeter", "OpenDP", "SDV", "glossary", "FAQ", "choose k",
+    "privacy budget", "synthetic data", "singling out", "linkability", "inference", "prosecutor",
+    "journalist", "marketer", "large file", "household", "missing values", "population",
+)  # fmt: skip
+
+
+def test_what_people_look_for_is_found() -> None:
+    """Of 47 words of the field, each stands on a page."""
+    texts = " ".join(page.read_text(encoding="utf-8").casefold() for page in PAGES)
+    spaced = re.sub(r"\s+", " ", texts)
+    assert [word for word in SOUGHT if word.casefold() not in spaced] == []
+
+
+def test_every_page_has_its_place(tmp_path) -> None:
+    """The order of the site names each page once, and one that it does not is refused by name."""
+    make_site.copy_pages(tmp_path)
+    (tmp_path / "api.rst").touch()
+    make_site.write_front(tmp_path)
+    front = (tmp_path / "index.rst").read_text(encoding="utf-8")
+    named = re.findall(r"^   ([\w/.-]+)$", front, re.MULTILINE)
+    assert len(named) == len(set(named))
+    assert {"README", "docs/start/glossary", "docs/coming-from/r"} <= set(named)
+    (tmp_path / "docs" / "forgotten.md").touch()
+    with pytest.raises(make_site.SiteError, match="docs/forgotten"):
+        make_site.write_front(tmp_path)
+
+
+def test_links_of_the_site_are_followed(tmp_path) -> None:
+    """A link to no page or anchor, and a request elsewhere, are found; good ones are not."""
+    (tmp_path / "one.html").write_text(
+        '<h1 id="top">x</h1><a href="#top">ok</a><a href="two.html#end">ok</a>'
+        '<a href="https://example.org">ok</a>'
+    )
+    (tmp_path / "two.html").write_text(
+        '<p id="end"></p><a href="three.html">no</a><a href="one.html#bottom">no</a>'
+        '<script src="https://example.org/x.js"></script>'
+    )
+    found = list(make_site.faults(tmp_path))
+    assert len(found) == 3
+    assert all(one.startswith("two.html") for one in found)
+
+
+@pytest.mark.parametrize("name", voile.__all__)
+def test_every_public_name_is_explained(name) -> None:
+    """Each has a text of its own, and so have the methods and properties that it offers."""
+    made = getattr(voile, name)
+    assert inspect.getdoc(made)
+    if inspect.isclass(made):
+        for called, member in vars(made).items():
+            if not called.startswith("_") and (callable(member) or isinstance(member, property)):
+                assert inspect.getdoc(getattr(made, called)), f"{name}.{called}"
+
+
+def test_every_module_class_and_function_is_explained() -> None:
+    """All public ones of all distributions: 100 %."""
+    missing = []
+    for source in SOURCES:
+        for path in source.rglob("*.py"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            explained = [(path.name, tree), *((n.name, n) for n in tree.body if _is_public(n))]
+            if tree.body:
+                missing += [f"{path.name}: {name}" for name, n in explained if not _told(n)]
+    assert missing == []
+
+
+def _is_public(node: ast.stmt) -> TypeGuard[ast.ClassDef | ast.FunctionDef]:
+    return isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+
+
+def _told(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> bool:
+    return ast.get_docstring(node) is not None
