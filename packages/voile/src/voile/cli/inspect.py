@@ -11,7 +11,7 @@ import click
 
 from voile.cli.options import engine_option
 from voile.table.places import place_of
-from voile_base.errors import InputError
+from voile_base.errors import InputError, TableError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, print_table, progress, say
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from voile.models import k_anonymity
+    from voile.models import k_anonymity, population
     from voile.models.k_anonymity import GroupExposure
+    from voile.models.population import PopulationRisk
     from voile.proposal import columns as proposal_columns
     from voile.proposal import writing
     from voile.publish import registry
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from voile.table.summaries import ColumnProfile, UnitsProfile
 else:
     k_anonymity = on_demand("voile.models.k_anonymity")
+    population = on_demand("voile.models.population")
     proposal_columns = on_demand("voile.proposal.columns")
     writing = on_demand("voile.proposal.writing")
     registry = on_demand("voile.publish.registry")
@@ -57,6 +59,12 @@ _SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 @click.option(
     "--quasi-identifiers",
     help="Measure on these columns: names with commas between.",
+)
+@click.option(
+    "--weight",
+    metavar="COLUMN",
+    help="Sampling weights: tell the risk in the population that the rows are a sample of. "
+    "Otherwise those of the plan's [roles] weight.",
 )
 @click.option(
     "--suggest",
@@ -84,6 +92,7 @@ def _inspect_command(  # noqa: PLR0913 - one parameter for each option
     source: str,
     plan: str | None,
     quasi_identifiers: str | None,
+    weight: str | None,
     suggesting: bool,
     values: int | None,
     rows: int | None,
@@ -122,6 +131,7 @@ def _inspect_command(  # noqa: PLR0913 - one parameter for each option
         units = found.units
         by_units = _UnitsOfGroups.of(table, columns, units) if units and measured else None
         spread = _spread(table, bound, values, rows) | _size_classes(sizes, values)
+        at_risk = _population_risk(table, columns, weight, bound)
     for note in table.notes:
         say(f"voile: {note}")
     if as_json:
@@ -131,6 +141,7 @@ def _inspect_command(  # noqa: PLR0913 - one parameter for each option
             "exposure": measured and _exposure_document(measured, columns, by_units, assumed),
             **found.document(),
             **spread,
+            **({"population_risk": asdict(at_risk)} if at_risk else {}),
         }
         if suggesting:
             document["suggestions"] = [asdict(suggestion) for suggestion in suggestions]
@@ -146,6 +157,7 @@ def _inspect_command(  # noqa: PLR0913 - one parameter for each option
         _show_exposure(measured, columns, assumed)
     if by_units:
         click.echo(by_units.told)
+    _show_population_risk(at_risk)
 
 
 @dataclass(frozen=True)
@@ -262,6 +274,59 @@ class _Persons:
             f"{units.most_rows:,}"
         )
         return [counted, *doubts]
+
+
+def _population_risk(
+    table: Inspected, columns: Sequence[str], weight: str | None, plan: Plan | None
+) -> PopulationRisk | None:
+    """The risk in the population, where weights are named; raises ``TableError``."""
+    weight = weight or (plan.roles.weight if plan else None)
+    if weight is None or not columns or not table.rows:
+        return None
+    sample = table.sample(columns, weight, plan)
+    try:
+        return population.risk_in_population(sample)
+    except ValueError:
+        msg = (
+            f"column {weight!r}: the sampling weights add up to fewer people than there are rows; "
+            "a weight says how many people of the population a row stands for, itself included"
+        )
+        raise TableError(msg) from None
+
+
+def _show_population_risk(risk: PopulationRisk | None) -> None:
+    if risk is None:
+        return
+    uniques = risk.uniques
+    names = {"pitman": "Pitman", "zayatz": "Zayatz", "negative_binomial": "negative binomial"}
+    estimates = ", ".join(
+        f"{name} {value:,.0f}"
+        for key, name in names.items()
+        if (value := getattr(uniques, key)) is not None
+    )
+    lines = [
+        f"  population       {risk.population:,.0f} people by weights, of whom "
+        f"{uniques.sampled:.2%} are in the table",
+        f"  individual risk  {risk.expected:,.2f} rows found on average "
+        f"({risk.expected / risk.rows:.3%}); highest {risk.highest:.3%}",
+    ]
+    if risk.households_expected is not None:
+        lines.append(
+            f"  household risk   {risk.households_expected:,.2f} rows of whose household somebody "
+            f"is found ({risk.households_expected / risk.rows:.3%})"
+        )
+    lines += [
+        f"  k-map            k = {risk.map_least:,.4g} by weights; {risk.map_below_five:,} rows "
+        "like fewer than five people",
+        f"  unique people    {estimates}; taken: {names[uniques.choice]}",
+        f"  log-linear       {risk.log_linear.unique:,.2f} sample uniques unique in the "
+        f"population, {risk.log_linear.matches:,.2f} correct matches",
+        f"  special uniques  {risk.special_rows:,} rows; highest chance "
+        f"{risk.special_highest:.3%}; "
+        + ", ".join(f"{name} {share:.0f} %" for name, share in risk.special_columns.items()),
+    ]
+    click.echo("\nRisk in the population, estimated:")
+    click.echo("\n".join(lines))
 
 
 def _exposure_document(

@@ -231,6 +231,8 @@ CRITERIA: Registry[StatedCriterion] = Registry(
     own={
         "l-diversity": "voile.models.l_diversity:LDiversity",
         "t-closeness": "voile.models.t_closeness:TCloseness",
+        "beta-likeness": "voile.models.relative_shares:BetaLikeness",
+        "delta-disclosure": "voile.models.relative_shares:DeltaDisclosure",
     },
     offers=("name", "of_all_rows", "criterion", "words", "document"),
     error=PlanError,

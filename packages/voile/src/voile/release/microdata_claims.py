@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from voile.models.population import matching
 from voile.release.claims import Claim
 from voile.release.group_checks import Least, PublicRelease
 
@@ -61,31 +61,7 @@ class MatchedRows(_OfPersons):
         some = len(self.columns)
         nulls = [values.null_count > 0 for values in counted.values[:some]]
         blank = (counted.codes[:, :some] == 0) & np.array(nulls)
-        found = _matching(counted.codes, blank, counted.rows, self.k)
+        found = matching(counted.codes, blank, counted.rows.astype(np.float64))
         if few := int(counted.rows[found < self.k].sum()):
             names = ", ".join(map(repr, self.columns))
             yield f"{few} rows show what fewer than {self.k} rows match in {names}"
-
-
-def _matching(
-    codes: NDArray[np.int32], blank: NDArray[np.bool_], rows: NDArray[np.int64], enough: int
-) -> NDArray[np.int64]:
-    """How many rows match each of g combinations, shape (g,); counted no further than enough."""
-    patterns, which = np.unique(blank, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    found = np.zeros(len(rows), dtype=np.int64)
-    for mine in range(len(patterns)):
-        for other in range(len(patterns)):
-            asked = np.flatnonzero((which == mine) & (found < enough))
-            if not len(asked):
-                break
-            compared = np.ones(codes.shape[1], dtype=np.bool_)
-            compared[: blank.shape[1]] = ~(patterns[mine] | patterns[other])
-            there = np.flatnonzero(which == other)
-            both = codes[np.concatenate([asked, there])][:, compared]
-            label = np.zeros(len(both), dtype=np.int64)
-            if both.shape[1]:
-                label = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
-            held = np.bincount(label[len(asked) :], rows[there], int(label.max()) + 1)
-            found[asked] += held[label[: len(asked)]].astype(np.int64)
-    return found

@@ -68,6 +68,9 @@ class Roles:
         ColumnName | None, Says("the name of the column that tells households apart")
     ] = None
     """The column that tells apart those who are protected together; never published."""
+    weight: Annotated[ColumnName | None, Says("the name of the column of sampling weights")] = None
+    """How many people of the population each row stands for: a column of numbers above 0, by which
+    risk in the population is told.  Decisions count persons, and so do measures."""
 
     def __post_init__(self) -> None:
         taken: dict[str, str] = {}
@@ -148,7 +151,8 @@ class Roles:
                         f"not have{nearest(name, known)}"
                     )
                     raise PlanError(msg)
-        for key, name in self.named_units.items():
+        weight = {} if self.weight is None else {"weight": self.weight}
+        for key, name in {**self.named_units, **weight}.items():
             if name not in known:
                 msg = (
                     f"[roles] {key} names the column {name!r}, which the table does not have"

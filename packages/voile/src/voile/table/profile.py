@@ -62,7 +62,12 @@ from voile.table.looking import (
 from voile.table.opening import rows_in_memory
 from voile.table.places import Place
 from voile.table.protocol import Counted, Engine, Rows
-from voile.table.summaries import ColumnDetails, ColumnProfile, UnitsProfile
+from voile.table.summaries import (
+    ColumnDetails,
+    ColumnProfile,
+    SampleCounts,
+    UnitsProfile,
+)
 from voile.table.value_types import date_form, infer_type, kind_of, with_missing
 from voile_base.errors import PlanError, TableError, nearest
 from voile_base.values.expressions import Column, is_missing
@@ -517,6 +522,59 @@ class Inspected:
         size = pl.len() if unit is None else pl.col(unit).n_unique()
         sizes = self._frame.group_by(columns).agg(size.alias("\0rows"))["\0rows"]
         return sizes.cast(pl.Int64).to_numpy()
+
+    def sample(self, columns: Sequence[str], weight: str, plan: Plan | None = None) -> SampleCounts:
+        """The rows as a sample, by their values in some columns, with their weights.
+
+        Raises ``PlanError`` for a column that the table does not have, ``TableError`` for weights
+        that are no numbers above 0.
+        """
+        self.group_sizes([*columns, weight])
+        marks = plan.missing if plan else ()
+        weights = self._weights(weight)
+        codes = []
+        missing = []
+        for name in columns:
+            values = with_missing(self._frame[name], marks)
+            codes.append(values.rank("dense").fill_null(0).cast(pl.Int64).to_numpy())
+            missing.append(values.is_null().to_numpy())
+        every, first, place = np.unique(
+            np.stack(codes, axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        place = place.reshape(-1)
+        household = None
+        if plan is not None and plan.roles.household is not None:
+            of = with_missing(self._frame[plan.roles.household], marks)
+            household = np.unique(of.cast(pl.String).fill_null(""), return_inverse=True)[1]
+        return SampleCounts(
+            tuple(columns),
+            every,
+            np.stack(missing, axis=1)[first],
+            np.bincount(place, minlength=len(every)),
+            np.bincount(place, weights, len(every)),
+            place,
+            household,
+        )
+
+    def _weights(self, column: str) -> NDArray[np.float64]:
+        """Sampling weights, shape (n,); raises ``TableError``."""
+        values = self._frame[column]
+        numeric = values.dtype.is_numeric()
+        numbers = values.cast(pl.Float64, strict=False) if numeric else values
+        wrong = (
+            ~(numbers.is_finite() & (numbers > 0)).fill_null(value=False)
+            if numeric
+            else pl.Series([True]).new_from_index(0, len(values))
+        )
+        if wrong.any():
+            first = int(wrong.arg_max() or 0) + 1
+            msg = (
+                f"column {column!r}: a sampling weight is a number above 0, how many people a row "
+                f"stands for, and {int(wrong.sum()):,} of {len(values):,} rows have none, first "
+                f"row {first}; fill them in, or leave these rows out of the file"
+            )
+            raise TableError(msg)
+        return numbers.to_numpy()
 
 
 def inspect_file(

@@ -71,6 +71,7 @@ __all__ = [
     "PublishedUnits",
     "RowMatch",
     "RowSample",
+    "SampleCounts",
     "UnitCounts",
     "UnitsProfile",
     "ValueCounts",
@@ -407,6 +408,25 @@ class CombinationCounts:
     """The rows that were counted; None where counts are made up."""
     units: UnitCounts | None = None
     """Whose these rows are, where persons or households have several; None: each row is another."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampleCounts:
+    """A sample of a population, by the g combinations of values of m columns; private."""
+
+    columns: tuple[str, ...]
+    codes: NDArray[np.int64]
+    """Shape (g, m): the rank of each value among those of its column."""
+    missing: NDArray[np.bool_]
+    """Shape (g, m)."""
+    rows: NDArray[np.int64]
+    """Shape (g,)."""
+    weight: NDArray[np.float64]
+    """Shape (g,): what the rows of each combination weigh together."""
+    place: NDArray[np.int64]
+    """Shape (n,): the combination of each row."""
+    household: NDArray[np.int64] | None
+    """Shape (n,): numbers from 0; None where nobody tells households apart."""
 
 
 @dataclass(frozen=True, eq=False)
