@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from voile import read_release
-from voile.publish.registry import publisher_for
+from voile.publish.publisher import Publisher
+from voile.publish.registry import METHODS, publisher_for
 from voile.release.check import GuaranteeBrokenError, check_release
 from voile.schema.plan import parse_plan
 from voile_base.errors import InputError, PlanError
@@ -248,6 +249,14 @@ def test_methods_that_take_no_criteria_say_why_and_which_do(method, reason):
         assert said.startswith(f"plan.toml: [method] {key}: ")
         assert reason in said
         assert said.endswith("methods that take them: generalization, ranking")
+
+
+@pytest.mark.parametrize("method", METHODS.own)
+def test_every_method_offers_all_that_is_asked_of_a_publisher(method):
+    """What the protocol lists; a release asks each of it."""
+    asked = {name for name in vars(Publisher) if not name.startswith("_")}
+    assert {"following", "prepare", "capabilities"} <= asked | set(Publisher.__annotations__)
+    assert [name for name in asked if not hasattr(METHODS.class_of(method), name)] == []
 
 
 def test_a_criterion_of_others_is_held_and_measured_again(ward):

@@ -33,11 +33,12 @@ the overall optimum fails (see ``full_cover``), so ``search = "exact"`` is offer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -209,6 +210,11 @@ class KEAnonymity:
             msg = "a series needs a ledger; use voile.make_release(..., ledger=...)"
             raise PlanError(msg)
         return self.prepare(table, randomness or Randomness.secure()).release
+
+    def following(self, earlier: Sequence[Path] | None) -> Self:
+        """Itself: its series are tied by their history."""
+        del earlier
+        return self
 
     def get_ready(self) -> None:
         """Load the compiled decisions, half a second that can pass while a table is read."""
