@@ -13,7 +13,7 @@ Hansen and Mukherjee, "A polynomial algorithm for optimal univariate microaggreg
 2003), by dynamic programming over the distinct values; distances, Gower, "A general coefficient of
 similarity and some of its properties" (Biometrics 1971).
 
-Cost for g points of m columns: O(g^2 m / k) within a block of ``BLOCK`` points.  More points are
+Cost for g points of m columns: O(g^2 m / k) within a block of ``_BLOCK`` points.  More points are
 halved at the median of the column that is widest, until blocks are small: O(g m log g); groups then
 end where blocks do.  V-MDAV: five times as much, and O(g^2 m) a round where points move, which they
 do in one block alone.  The optimum of one column: O(g k).
@@ -39,8 +39,10 @@ __all__ = ["Points", "best_of_column", "grouped", "loss", "mdav", "merged", "v_m
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
-_BLOCK = 4096
-"""Points that are compared with each other; more are halved first."""
+_WHOLE = 4096
+"""Points that are all compared with each other; more are halved first."""
+_BLOCK = 1024
+"""Of halves of halves: points that are compared with each other."""
 _GAMMAS = (0.0, 0.2, 0.5, 1.1)
 """How readily V-MDAV takes further rows into a group; each is tried."""
 _ROUNDS = 20
@@ -103,6 +105,8 @@ def grouped(points: Points, k: int, heuristic: Callable[[Points, int], Labels]) 
 
 def _blocks(points: Points, places: NDArray[np.int64], k: int) -> list[NDArray[np.int64]]:
     """Halves of halves, at the median of the widest column, of k rows at least."""
+    if len(places) <= _WHOLE:
+        return [places]
     waiting, found = [places], []
     while waiting:
         some = waiting.pop()
