@@ -123,7 +123,7 @@ def individual_risk(sample: Floats, population: Floats, *, series: bool = False)
         risk = np.where(sample == 1, odds * log, odds - odds**2 * log)
         risk = np.where(few, risk, p / (sample - (1 - p)))
     risk[exact] = _integral(sample[exact], p[exact])
-    return risk
+    return np.asarray(risk)
 
 
 def _integral(sample: Floats, p: Floats) -> Floats:
@@ -291,7 +291,8 @@ def _zayatz(size: Codes, groups: Codes, population: float) -> float:
     possible = population - size >= n - 1
     once = np.zeros(len(size))
     kept = size[possible]
-    once[possible] = kept * np.exp(choose(population - kept, n - 1.0) - choose(population, n))
+    others: Floats = np.asarray(population - kept, dtype=np.float64)
+    once[possible] = kept * np.exp(choose(others, n - 1.0) - choose(population, n))
     alone = int(groups[size == 1].sum())
     if not alone:
         return 0.0

@@ -79,7 +79,7 @@ def special_uniques(
             if minimal.any():
                 weight = factorial(width - size)
                 score[minimal] += weight
-                contribution[np.ix_(minimal, columns)] += weight
+                contribution[np.ix_(np.flatnonzero(minimal), np.array(columns))] += weight
         unique = found
     there = score > 0
     contribution[there] /= score[there, np.newaxis]

@@ -551,7 +551,7 @@ class Inspected:
             every,
             np.stack(missing, axis=1)[first],
             np.bincount(place, minlength=len(every)),
-            np.bincount(place, weights, len(every)),
+            np.bincount(place, weights, len(every)).astype(np.float64),
             place,
             household,
         )
