@@ -207,8 +207,9 @@ class LocalSuppression(SingleRelease):
         who = "rows" if unit is None else f"{unit}s"
         within = f", within {named(self.strata)}" if self.strata else ""
         if self.missing == "value" and set(roles.quasi_identifiers) <= set(columns):
+            some = f"at least {self.k} rows" if unit is None else f"rows of at least {self.k} {who}"
             statement = (
-                f"{self.k}-anonymous: rows of at least {self.k} {who} show exactly the same in "
+                f"{self.k}-anonymous: {some} show exactly the same in "
                 f"{named(columns)}, missing values included{within}"
             )
             claims: tuple[Any, ...] = (KAnonymityClaim(k=self.k, unit=unit),)
