@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from voile.publish.local_suppression.decision import (
 )
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.release.check import check_against_counts
-from voile.release.claims import KAnonymityClaim
+from voile.release.claims import Claim, KAnonymityClaim
 from voile.release.history import History
 from voile.release.microdata_claims import MatchedRows
 from voile.release.payment import Pay, unaccounted
@@ -212,7 +212,7 @@ class LocalSuppression(SingleRelease):
                 f"{self.k}-anonymous: {some} show exactly the same in "
                 f"{named(columns)}, missing values included{within}"
             )
-            claims: tuple[Any, ...] = (KAnonymityClaim(k=self.k, unit=unit),)
+            claims: tuple[Claim, ...] = (KAnonymityClaim(k=self.k, unit=unit),)
         else:
             statement = (
                 f"each published combination of {named(columns)} is matched by at least {self.k} "
