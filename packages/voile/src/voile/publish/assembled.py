@@ -20,11 +20,11 @@ from voile.table.published import PublishedTable
 from voile_base.errors import PlanError, nearest
 from voile_base.randomness import Randomness
 
-__all__ = ["Outcome", "assembled", "assumed", "columns_asked", "named"]
+__all__ = ["MicrodataOutcome", "assembled", "assumed", "columns_asked", "named"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MicrodataOutcome:
     """What a method made of a table."""
 
     method: Mapping[str, Any]
@@ -43,7 +43,7 @@ class Outcome:
 
 
 def assembled(
-    table: PrivateTable, shown: PublishedTable, outcome: Outcome, randomness: Randomness
+    table: PrivateTable, shown: PublishedTable, outcome: MicrodataOutcome, randomness: Randomness
 ) -> Publication:
     """The release of all rows, and what stays private about it."""
     roles = table.plan.roles

@@ -14,7 +14,7 @@ from voile.disclosure.blanked import Blanked
 from voile.disclosure.exact import Exact
 from voile.disclosure.shown import GroupNumbering
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.assembled import Outcome, assembled, assumed, columns_asked, named
+from voile.publish.assembled import MicrodataOutcome, assembled, assumed, columns_asked, named
 from voile.publish.contribution import stated_unit
 from voile.publish.local_suppression.decision import (
     Blanks,
@@ -175,7 +175,7 @@ class LocalSuppression(SingleRelease):
 
     def _outcome(
         self, roles: Roles, columns: Sequence[str], blanks: Blanks, used: Mapping[str, int]
-    ) -> Outcome:
+    ) -> MicrodataOutcome:
         number = sum(used.values())
         if self.missing == "matches":
             how = "the least" if blanks.least else f"the least cost is at least {blanks.bound:.6g}"
@@ -183,7 +183,7 @@ class LocalSuppression(SingleRelease):
             how = f"of cost {blanks.cost:.6g}, and none of less than {blanks.bound:.6g} exists"
         by = ", ".join(f"{name!r} {cells:,}" for name, cells in used.items() if cells)
         plural = "s" * (number != 1)
-        return Outcome(
+        return MicrodataOutcome(
             method={
                 "name": _NAME,
                 "k": self.k,

@@ -16,7 +16,7 @@ from voile.disclosure.exact import Exact
 from voile.disclosure.foreign import Typical
 from voile.disclosure.shown import GroupNumbering, Shown
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.assembled import Outcome, assembled, assumed, columns_asked, named
+from voile.publish.assembled import MicrodataOutcome, assembled, assumed, columns_asked, named
 from voile.publish.contribution import stated_unit
 from voile.publish.microaggregation.decision import (
     Floats,
@@ -222,7 +222,7 @@ class Microaggregation(SingleRelease):
             np.mean([loss(one.points(), it) for (one, _), it in zip(sets, labels, strict=True)])
         )
         number = int(together.max()) + 1
-        outcome = Outcome(
+        outcome = MicrodataOutcome(
             method=self._method(columns, number),
             columns=shown,
             guarantee=_guarantee(table, self.k, [names for _, names in sets]),
