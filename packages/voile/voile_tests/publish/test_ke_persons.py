@@ -216,7 +216,7 @@ def test_the_check_counts_whose_values_stand_in_the_published_groups(
     sound = KEAnonymity(k=k, e=1).publish(table, Randomness.seeded(1))
     counts = table.count_values("pay")
     assert counts.of is not None
-    blocks = Grouping(counts.of, counts.pairs[0] // k)
+    blocks = Grouping(counts.of, counts.value // k)
     shown, _ = table.apply_counted(
         Treatment((PermutedColumn("pay"),), blocks), Randomness.seeded(1)
     )

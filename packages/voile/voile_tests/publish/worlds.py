@@ -119,7 +119,11 @@ class Worlds:
 
     def _seen(self, state: State, decision: Decision) -> Seen:
         distinct = decision.values.units.tolist()
-        block = decision.assignment(len(state.versions)).block
+        classes = state.classes()[:-1]
+        rows = np.array([[each.count(value) for each in classes] for value in distinct])
+        counts = ValueCounts.of_matrix(decision.values, rows)
+        block = np.full((len(distinct), counts.classes), -1)
+        block[counts.value, counts.row_class] = decision.assignment(counts).block
         members: dict[int, list[int]] = {}
         for person, born in enumerate(state.born):
             if born:
@@ -228,4 +232,4 @@ def _counts(classes: Sequence[Sequence[int]]) -> ValueCounts:
     values = sorted({value for each in classes for value in each})
     rows = [[each.count(value) for each in classes] for value in values]
     shape = np.array(rows, dtype=np.int64).reshape(len(values), len(classes))
-    return ValueCounts(ExactNumbers.of(values), shape)
+    return ValueCounts.of_matrix(ExactNumbers.of(values), shape)

@@ -44,7 +44,7 @@ def frame_of(rows: list[Row]) -> pl.DataFrame:
 
 def grouping(counts: ValueCounts, block: NDArray[np.int64]) -> Grouping:
     """The block of each counted value and class, shape (d, c)."""
-    return BlockAssignment(counts.values, block).grouping(counts)
+    return BlockAssignment(counts.values, block[counts.value, counts.row_class]).grouping(counts)
 
 
 class Engine(ABC):

@@ -40,7 +40,7 @@ KEY = bytes(range(32))
 def known(released: list[tuple[KeptRows, KeptRows]]) -> KnownRows:
     """Marks of earlier releases as an engine expects them."""
     held = released[-1][1] if released else KeptRows()
-    return KnownRows(tuple(published for published, _ in released), held)
+    return KnownRows(tuple(published for published, _ in released), held, len(released))
 
 
 class EngineContract(

@@ -52,6 +52,7 @@ from voile.release.history import Blocks, History, Version
 from voile.release.manifest import changed_files, release_document
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.engines import AUTO, engine_of
+from voile.table.keeping import KeptRows
 from voile.table.matching import lacks_contents, marks_in_common, repeated_marks
 from voile.table.protocol import Engine
 from voile_base.errors import PlanError
@@ -131,12 +132,10 @@ def _of_change(old: Version, new: Version, history: History) -> Iterator[str]:
     if history.terms.people_leave:
         yield from departure_breaches(before, now, int(history.terms.method["k"]))
         return
-    if not _same(_in_batches(before, before.batch > 0), _in_batches(now, _older(now, old.number))):
+    if not _same(before[before.batch > 0], now[_older(now, old.number)]):
         yield "sealed blocks of earlier versions changed"
     if history.terms.method.get("search") == "full-cover":
-        yield from _of_cover(
-            _in_batches(before, before.batch == 0), _in_batches(now, now.batch == 0), history
-        )
+        yield from _of_cover(before[before.batch == 0], now[now.batch == 0], history)
 
 
 def _of_cover(before: Blocks, now: Blocks, history: History) -> Iterator[str]:
@@ -165,36 +164,37 @@ def _of_cover(before: Blocks, now: Blocks, history: History) -> Iterator[str]:
 
 def _of_marks(history: History, engine: Engine) -> Iterator[str]:
     keyed = history.terms.record_key is not None
+    for whose, marks in _all_marks(history):
+        if lacks_contents(marks, engine, keyed=keyed):
+            yield f"{whose} rows lack or exceed those of their contents"
     for version in history.versions:
-        for what, marks in (("published", version.published), ("held", version.held)):
-            if lacks_contents(marks, engine, keyed=keyed):
-                yield (
-                    f"version {version.number}: the marks of its {what} rows lack or exceed those "
-                    "of their contents"
-                )
-    published = [version.published for version in history.versions]
-    again = repeated_marks(published, engine)
+        if version.folded and version.published.open(engine).height != version.published.height:
+            yield f"version {version.number}: some marks of its rows are those of another version"
+    again = repeated_marks(history.known.published, engine)
     if again:
         yield f"{again} rows were published twice"
     if history.terms.people_leave:
         return  # those that are published no more are marked among the held
-    both = marks_in_common(history.latest.held, published, engine) if history.latest else 0
+    both = (
+        marks_in_common(history.latest.held, history.known.published, engine)
+        if history.latest
+        else 0
+    )
     if both:
         yield f"{both} held rows are published"
 
 
+def _all_marks(history: History) -> Iterator[tuple[str, KeptRows]]:
+    """Whose marks of rows they are, and these; those of folded versions once."""
+    yield "the folded marks of published", history.folded
+    for version in history.versions:
+        if not version.folded:
+            yield f"version {version.number}: the marks of its published", version.published
+        yield f"version {version.number}: the marks of its held", version.held
+
+
 def _older(blocks: Blocks, number: int) -> NDArray[np.bool_]:
     return (blocks.batch > 0) & (blocks.batch <= number)
-
-
-def _in_batches(blocks: Blocks, chosen: NDArray[np.bool_]) -> Blocks:
-    return Blocks(
-        low=ExactNumbers(blocks.low.units[chosen], blocks.low.scale),
-        high=ExactNumbers(blocks.high.units[chosen], blocks.high.scale),
-        rows=blocks.rows[chosen],
-        distinct=blocks.distinct[chosen],
-        batch=blocks.batch[chosen],
-    )
 
 
 def _same(first: Blocks, second: Blocks) -> bool:
@@ -338,12 +338,14 @@ def _audit_version(
         return ["the ledger was told that it never appeared, and has forgotten its groups"]
     if known is None:
         return ["the ledger does not know this release"]
-    name, number, id_ = known
+    name, number, _ = known
     broken = []
     if (claimed.get("name"), claimed.get("version")) != (name, number):
         broken.append(f"the ledger knows this release as version {number} of series {name!r}")
     try:
-        rows = int(records.read_blocks(connection, id_).rows.sum())
+        series = records.find_series(connection, name)
+        assert series is not None, "names and records are read in one transaction"
+        rows = int(records.read_lives(connection, series).at(number).rows.sum())
     except ValueError as error:
         return [*broken, f"the ledger cannot read what it knows of it: {error}"]
     if stated_rows not in (None, rows):

@@ -161,6 +161,12 @@ _TABLES = (
         data_set TEXT PRIMARY KEY CHECK (typeof(data_set) = 'text'),
         seal BLOB NOT NULL CHECK (typeof(seal) = 'blob')
     )""",
+    # Versions whose marks stand among those of a later one, with what they were sealed by.
+    """CREATE TABLE folded (
+        version INTEGER PRIMARY KEY REFERENCES version (id) ON DELETE CASCADE,
+        rows INTEGER NOT NULL CHECK (typeof(rows) = 'integer' AND rows >= 1),
+        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob')
+    )""",
     # Begins the names of the folders of this ledger, wherever it is copied to.
     "CREATE TABLE row_folder (id TEXT NOT NULL CHECK (typeof(id) = 'text'))",
     "INSERT INTO row_folder SELECT lower(hex(randomblob(8)))",

@@ -1,22 +1,27 @@
 """Histories as records of the ledger, each sealed by a hash that the next one continues.
 
-A version is stored as five arrays, its blocks (module ``parts``), and as data sets of marks beside
-the ledger (module ``row_sets``), each with a seal of its own.
+A version is stored as arrays, the blocks that it made and the numbers of those that it has no
+more (``BlockLives`` numbers them in the order in which they are stored), and as data sets of marks
+beside the ledger (module ``row_sets``), each with a seal of its own.  So a series costs its rows,
+and not its releases times its rows.  Marks of versions that are known to stand, and so are never
+lost, are folded from time to time: they stand in one data set, which has all of them.
 
-Seals (SHA-256).  The seal of a version covers its number, release id, date, the seals of its
-blocks and of the marks of its rows, and the seal of the version before it; that of the first
-version continues the seal of the series' name, key and terms.  The head of a series covers the seal
-of its newest version, the held marks, which versions are known to stand, and the releases that were
-lost (``lost``).  So a record that was changed, removed or exchanged is found, the newest one
-included.  Held marks stand outside the chain because they are deleted when the next version
-comes: a hash of a handful of marks that stayed behind would tell whoever has the key which rows
-they were.
+Seals (SHA-256).  The seal of a version covers its number, release id, date, the seals of its blocks
+and of the marks of its rows, and the seal of the version before it; that of the first version
+continues the seal of the series' name, key and terms.  The head of a series covers the seal of its
+newest version, the held marks, which versions are known to stand, the releases that were lost
+(``lost``), and the folded marks; versions go on from the seals that these had before.  So a record
+that was changed, removed or exchanged is found, the newest one included.  Held marks stand outside
+the chain because they are deleted when the next version comes: a hash of a handful of marks that
+stayed behind would tell whoever has the key which rows they were.
 
 The seals find accidents and edits.  They do not stop an owner of the file who computes them anew,
 nor show that the whole file was replaced by an older copy; the published releases do
 (``Ledger.verify_release``).
 
-Cost: one hash over the bytes of a version on commit, over those of all versions on reading.
+Cost: one hash over the bytes of a version on commit, over those of all versions on reading; both
+are linear in the rows of a series.  Folding reads and writes its marks anew, once in ``_MOST_SETS``
+releases.
 
 Releases of series that were committed and never appeared: what is kept of them.
 
@@ -49,10 +54,11 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from voile.ledger.row_sets import (
@@ -66,9 +72,18 @@ from voile.ledger.row_sets import (
     row_sets,
     write_part,
 )
-from voile.release.history import Blocks, History, SeriesTerms, Version
+from voile.release.history import (
+    BlockLives,
+    Blocks,
+    History,
+    LivedBlocks,
+    SeriesTerms,
+    Version,
+    unchanged_blocks,
+)
 from voile.schema.numbers import ExactNumbers, unscaled
 from voile.table.keeping import KeptRows
+from voile.table.matching import marks_of_release
 from voile_base.errors import LedgerError
 
 __all__ = [
@@ -81,8 +96,8 @@ __all__ = [
     "find_release",
     "find_series",
     "lose_version",
-    "read_blocks",
     "read_history",
+    "read_lives",
     "read_lost",
     "series_names",
     "settle_version",
@@ -154,7 +169,9 @@ def _seal(previous: bytes, name: str, lost: LostVersion) -> bytes:
     return hashlib.sha256(fields + previous).digest()
 
 
-_BLOCKS = ("low", "high", "rows", "distinct", "batch")
+_BLOCKS, _GONE = Blocks.COLUMNS, "gone"
+_MOST_SETS = 8
+"""Data sets of marks of versions that stand, before they are folded into one."""
 
 _Array = NDArray[Any]
 _Role = Literal["published", "held"]
@@ -208,8 +225,9 @@ def version_records(connection: sqlite3.Connection, series: Series) -> list[_Ver
     """The versions of a series, oldest first."""
     counted = "SELECT sum(rows) FROM row_set WHERE version = one.id AND role"
     query = f"""
-        SELECT id, number, release_id, created, ({counted} = 'published'), ({counted} = 'held'),
-            stands
+        SELECT id, number, release_id, created,
+            coalesce((SELECT rows FROM folded WHERE version = one.id), ({counted} = 'published')),
+            ({counted} = 'held'), stands
         FROM version AS one WHERE series = ? ORDER BY number"""
     found = connection.execute(query, (series.id,)).fetchall()
     newest = found[-1][0] if found else None
@@ -236,11 +254,14 @@ def find_release(connection: sqlite3.Connection, release_id: str) -> tuple[str, 
     return row
 
 
-def append(connection: sqlite3.Connection, history: History, stage: Stage) -> None:
+def append(
+    connection: sqlite3.Connection, history: History, folder: RowFolder, stage: Stage
+) -> None:
     """Store the newest version of a history whose earlier versions are stored already.
 
-    ``stage`` writes its marks; held marks of earlier versions are forgotten.  Raises ``ValueError``
-    for arrays of other types than ``History`` states, ``LedgerError`` and ``sqlite3.Error``.
+    ``stage`` writes its marks; held marks of earlier versions are forgotten, and published ones of
+    many versions, which ``folder`` has, are folded.  Raises ``ValueError`` for arrays of other
+    types than ``History`` states, ``LedgerError`` and ``sqlite3.Error``.
     """
     version = history.versions[-1]
     _refuse_ragged(version.blocks)
@@ -252,7 +273,7 @@ def append(connection: sqlite3.Connection, history: History, stage: Stage) -> No
     )
     seals = [
         write_part(connection, cursor.lastrowid, name, array, scale)
-        for name, array, scale in _parts_of(version.blocks)
+        for name, array, scale in _parts_of(history)
     ]
     published = stage(version.published)
     refer(connection, "version", cursor.lastrowid, "published", published)
@@ -265,7 +286,28 @@ def append(connection: sqlite3.Connection, history: History, stage: Stage) -> No
         "(SELECT id FROM version WHERE series = ? AND number < ?)",
         (series, version.number),
     )
+    _fold(connection, series, folder, stage)
     _update_head(connection, history.terms.name)
+
+
+def _fold(connection: sqlite3.Connection, series: int, folder: RowFolder, stage: Stage) -> None:
+    """Put the marks of versions that stand into one data set, where they are in many."""
+    query = """
+        SELECT version.id, row_set.name, row_set.rows, row_set.seal
+        FROM row_set JOIN version ON version.id = row_set.version
+        WHERE series = ? AND role = 'published' AND stands ORDER BY number, row_set.id"""
+    found = connection.execute(query, (series,)).fetchall()
+    if len(found) <= _MOST_SETS:
+        return
+    staged = stage(folder.kept([RowSet(*which) for _, *which in found]))
+    connection.executemany(
+        "INSERT OR IGNORE INTO folded (version, rows, seal) VALUES (?, ?, ?)",
+        [(version, rows, seal) for version, _, rows, seal in found],
+    )
+    connection.executemany(
+        "DELETE FROM row_set WHERE name = ?", [(name,) for _, name, _, _ in found]
+    )
+    refer(connection, "version", found[-1][0], "published", staged)
 
 
 def _update_head(connection: sqlite3.Connection, name: str) -> None:
@@ -277,7 +319,8 @@ def _update_head(connection: sqlite3.Connection, name: str) -> None:
     ).fetchone() or (None, series.origin)
     held = _seals(row_sets(connection, "version", version, "held"))
     _, lost = read_lost(connection, series.id, name, lambda what: None)
-    head = _seal_of_head(_standing(connection, series), lost, seal, held)
+    folded = _seals(_folded_sets(connection, series.id))
+    head = _seal_of_head(_standing(connection, series), lost, folded, seal, held)
     connection.execute("UPDATE series SET head = ? WHERE id = ?", (head, series.id))
 
 
@@ -296,35 +339,48 @@ def read_history(
     versions: list[Version] = []
     seal, held = series.origin, _Marks(KeptRows(), [])
     _, lost = read_lost(connection, series.id, series.terms.name, broken)
+    folds = _Folds.read(connection, series.id, folder, broken)
+    stored_parts = read_parts(connection, series.id)
     rows = connection.execute(
         "SELECT id, number, release_id, created, seal FROM version WHERE series = ? "
         "ORDER BY number",
         (series.id,),
     ).fetchall()
-    for id_, number, release_id, created, stored in rows:
-        reader = _Reader(connection, folder, id_, number, broken)
+    made = []
+    for number, (id_, stated, release_id, created, stored) in enumerate(rows, start=1):
+        reader = _Reader(connection, folder, id_, stated, broken, folds)
         try:
-            parts = reader.parts(_BLOCKS)
-            published = reader.marks("published")
-            if id_ == rows[-1][0]:
+            parts = reader.parts(stored_parts.get(id_, {}))
+            made.append(parts)
+            published = reader.published()
+            if number == len(rows):
                 held = reader.marks("held")
         except ValueError as error:
-            msg = f"version {number}: {error}"
+            msg = f"version {stated}: {error}"
             raise ValueError(msg) from error
-        lasting = [*(parts[name].seal for name in _BLOCKS), *published.seals]
-        seal = _seal_of_version(seal, (number, release_id, created), lasting)
+        lasting = [*(part.seal for part in parts.values()), *published.seals]
+        seal = _seal_of_version(seal, (stated, release_id, created), lasting)
         if seal != stored:
-            broken(f"version {number}: its seal does not match it and the versions before it")
-        blocks = _blocks_of(parts)
-        versions.append(Version(number, release_id, created, blocks, published.kept, held.kept))
-    if _seal_of_head(_standing(connection, series), lost, seal, held.seals) != series.head:
+            broken(f"version {stated}: its seal does not match it and the versions before it")
+        # Blocks are put together when all of them are read.
+        kept = published.kept, held.kept, id_ in folds.rows
+        versions.append(Version(stated, release_id, created, _NO_BLOCKS, *kept))
+    standing = _standing(connection, series)
+    if _seal_of_head(standing, lost, folds.seals, seal, held.seals) != series.head:
         broken("the head of the series does not match its newest version: one was changed or lost")
-    return History(series.terms, series.key, tuple(versions))
+    lives = _lives_of(made)
+    lived = tuple(
+        replace(version, blocks=LivedBlocks(lives, number))
+        for number, version in enumerate(versions, start=1)
+    )
+    return History(series.terms, series.key, lived, folds.kept)
 
 
-def read_blocks(connection: sqlite3.Connection, version: int) -> Blocks:
-    """The blocks of the version record with this id; raises ``ValueError`` as above."""
-    return _blocks_of(read_parts(connection, version, _BLOCKS))
+def read_lives(connection: sqlite3.Connection, series: Series) -> BlockLives:
+    """The blocks of all versions of a series; raises ``ValueError`` as above."""
+    stored = read_parts(connection, series.id)
+    records = version_records(connection, series)
+    return _lives_of([_required(stored.get(record.id, {})) for record in records])
 
 
 @dataclass(frozen=True)
@@ -336,6 +392,47 @@ class _Marks:
 
 
 @dataclass(frozen=True)
+class _Folds:
+    """The folded marks of a series."""
+
+    kept: KeptRows
+    seals: list[bytes]
+    """Of the data sets as they stand."""
+    rows: dict[int, tuple[int, bytes]]
+    """Of each version that is folded, by the id of its record: rows, and the seal of its marks."""
+
+    @classmethod
+    def read(
+        cls,
+        connection: sqlite3.Connection,
+        series: int,
+        folder: RowFolder,
+        broken: Callable[[str], None],
+    ) -> _Folds:
+        """Those of a series; ``broken`` hears of seals that fail."""
+        query = """
+            SELECT version, rows, folded.seal FROM folded JOIN version ON version.id = version
+            WHERE series = ? ORDER BY number"""
+        rows = {id_: (count, seal) for id_, count, seal in connection.execute(query, (series,))}
+        sets = _folded_sets(connection, series)
+        seals = [folder.seal_of(one.name, one.rows) for one in sets]
+        if seals != _seals(sets) or sum(one.rows for one in sets) != sum(
+            n for n, _ in rows.values()
+        ):
+            broken("the marks that were put together of several versions were changed")
+        return cls(folder.kept(sets), seals, rows)
+
+
+def _folded_sets(connection: sqlite3.Connection, series: int) -> list[RowSet]:
+    """The data sets with the marks of several versions; one, or none."""
+    query = """
+        SELECT name, row_set.rows, row_set.seal FROM row_set
+        JOIN folded ON folded.version = row_set.version JOIN version ON version.id = folded.version
+        WHERE series = ? AND role = 'published' ORDER BY row_set.id"""
+    return [RowSet(*row) for row in connection.execute(query, (series,))]
+
+
+@dataclass(frozen=True)
 class _Reader:
     """Reads what belongs to one version record, and tells where a seal does not hold."""
 
@@ -344,14 +441,22 @@ class _Reader:
     id: int
     number: int
     broken: Callable[[str], None]
+    folds: _Folds
 
-    def parts(self, names: tuple[str, ...]) -> dict[str, Part]:
-        """Arrays by name."""
-        found = read_parts(self.connection, self.id, names)
+    def parts(self, stored: dict[str, Part]) -> dict[str, Part]:
+        """Arrays by name, in the order in which they are sealed."""
+        found = _required(stored)
         for name, part in found.items():
             if part.changed:
                 self.broken(f"version {self.number}: the record {name!r} was changed")
         return found
+
+    def published(self) -> _Marks:
+        """Marks of the rows that the version was the first to publish."""
+        if self.id not in self.folds.rows:
+            return self.marks("published")
+        rows, seal = self.folds.rows[self.id]
+        return _Marks(marks_of_release(self.folds.kept, self.number, rows), [seal])
 
     def marks(self, role: _Role) -> _Marks:
         """Marks of rows."""
@@ -367,25 +472,67 @@ def _seals(sets: Sequence[RowSet]) -> list[bytes]:
     return [one.seal for one in sets]
 
 
-def _parts_of(blocks: Blocks) -> Iterator[tuple[str, _Array, int]]:
-    """Name, array and scale of each part of the blocks of a version."""
+_NO_BLOCKS = Blocks.joined([])
+
+
+def _parts_of(history: History) -> Iterator[tuple[str, _Array, int]]:
+    """Name, array and scale of each part of the newest version.
+
+    Where the blocks before it are those of the ledger, by their numbers, only what changes.
+    """
+    blocks, gone = history.versions[-1].blocks, None
+    before = history.versions[-2].blocks if len(history.versions) > 1 else None
+    if isinstance(before, LivedBlocks) and before.number == before.lives.versions:
+        numbers = before.lives.of_version(before.number)
+        if kept := unchanged_blocks(before, blocks):
+            stays, old = kept
+            blocks, gone = blocks[~old], numbers[~stays]
     yield "low", blocks.low.units, blocks.low.scale
     yield "high", blocks.high.units, blocks.high.scale
     yield "rows", blocks.rows, 0
     yield "distinct", blocks.distinct, 0
     yield "batch", blocks.batch, 0
+    if gone is not None:
+        yield _GONE, gone, 0
+
+
+def _required(stored: dict[str, Part]) -> dict[str, Part]:
+    """The arrays of a version in order; raises ``ValueError`` for a missing one."""
+    for name in _BLOCKS:
+        if name not in stored:
+            msg = f"the record {name!r} is missing"
+            raise ValueError(msg)
+    names = (*_BLOCKS, _GONE) if _GONE in stored else _BLOCKS
+    found = {name: stored[name] for name in names}
+    _refuse_ragged(_blocks_of(found))
+    return found
+
+
+def _lives_of(made: Sequence[dict[str, Part]]) -> BlockLives:
+    """The blocks that versions made, each with when it came and went; raises ``ValueError``."""
+    blocks = [_blocks_of(parts) for parts in made]
+    first = np.concatenate(([0], np.cumsum([len(one) for one in blocks], dtype=np.int64)))
+    gone = np.full(first[-1], len(blocks) + 1, dtype=np.int64)
+    for number, parts in enumerate(made, start=1):
+        before = first[number - 1]
+        there = gone[:before] > len(blocks)
+        which = parts[_GONE].array if _GONE in parts else np.flatnonzero(there)
+        if len(which) and (which.min() < 0 or which.max() >= before or not there[which].all()):
+            msg = "its record 'gone' names blocks that the versions before it do not have"
+            raise ValueError(msg)
+        gone[which] = number
+    born = np.repeat(np.arange(1, len(blocks) + 1), np.diff(first))
+    return BlockLives(Blocks.joined(blocks), born, gone, len(blocks))
 
 
 def _blocks_of(parts: dict[str, Part]) -> Blocks:
-    blocks = Blocks(
+    return Blocks(
         low=ExactNumbers(parts["low"].array, parts["low"].scale),
         high=ExactNumbers(parts["high"].array, parts["high"].scale),
         rows=parts["rows"].array,
         distinct=parts["distinct"].array,
         batch=parts["batch"].array,
     )
-    _refuse_ragged(blocks)
-    return blocks
 
 
 def _refuse_ragged(blocks: Blocks) -> None:
@@ -458,9 +605,13 @@ def _standing(connection: sqlite3.Connection, series: Series) -> list[int]:
     return [version.number for version in version_records(connection, series) if version.stands]
 
 
-def _seal_of_head(standing: list[int], lost: bytes, version: bytes, held: list[bytes]) -> bytes:
+def _seal_of_head(
+    standing: list[int], lost: bytes, folded: list[bytes], version: bytes, held: list[bytes]
+) -> bytes:
     """Over the newest version, or the origin without any, and what stands outside the chain."""
-    outcomes = (standing, lost.hex()) if standing or lost else ()
+    outcomes: tuple[object, ...] = (standing, lost.hex()) if standing or lost else ()
+    if folded:
+        outcomes = (*outcomes, [seal.hex() for seal in folded])
     return hashlib.sha256(framed("head", *outcomes) + version + b"".join(held)).digest()
 
 

@@ -369,20 +369,18 @@ def write_part(
     return seal.digest()
 
 
-def read_parts(
-    connection: sqlite3.Connection, version: int, names: tuple[str, ...]
-) -> dict[str, Part]:
-    """Read the arrays of a version record; raises ``ValueError`` for a missing or partial one."""
-    parts: dict[str, Part] = {}
-    for name in names:
-        row = connection.execute(
-            "SELECT id, kind, scale, length, seal FROM part WHERE version = ? AND name = ?",
-            (version, name),
-        ).fetchone()
-        if row is None:
-            msg = f"the record {name!r} is missing"
-            raise ValueError(msg)
-        id_, kind, scale, length, stored = row
+def read_parts(connection: sqlite3.Connection, series: int) -> dict[int, dict[str, Part]]:
+    """The arrays of all version records of a series, by the id of the record and by name.
+
+    Raises ``ValueError`` for a partial one.
+    """
+    query = """
+        SELECT part.id, version, number, name, kind, scale, length, part.seal
+        FROM part JOIN version ON version.id = version WHERE series = ? ORDER BY part.id"""
+    found: dict[int, dict[str, Part]] = {}
+    for id_, version, number, name, kind, scale, length, stored in connection.execute(
+        query, (series,)
+    ):
         seal = _begin_seal(name, kind, scale, length)
         data = bytearray()
         for chunk in PART_CHUNKS.read(connection, id_):
@@ -390,10 +388,11 @@ def read_parts(
             data += chunk
         array = _decode(kind, data)
         if len(array) != length:
-            msg = f"the record {name!r} is incomplete"
+            msg = f"version {number}: the record {name!r} is incomplete"
             raise ValueError(msg)
-        parts[name] = Part(array, scale, seal.digest(), changed=seal.digest() != stored)
-    return parts
+        changed = seal.digest() != stored
+        found.setdefault(version, {})[name] = Part(array, scale, seal.digest(), changed)
+    return found
 
 
 def _encode(array: _Array) -> tuple[str, memoryview]:

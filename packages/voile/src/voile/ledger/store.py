@@ -181,7 +181,7 @@ class Ledger:
             if new == (charge, trips):
                 self._refuse_known(connection, release_id)
             if after:
-                records.append(connection, after, stage)
+                records.append(connection, after, self._file.rows, stage)
             if charge:
                 self._commit_charge(connection, charge, stage)
             if trips:
@@ -407,9 +407,10 @@ class Ledger:
         with self._vouching(f"series {name!r}"):
             series = records.find_series(connection, name)
             assert series is not None, "names and records are read in one transaction"
+            lives = records.read_lives(connection, series)
             versions = tuple(
-                VersionSummary.of(record, records.read_blocks(connection, record.id))
-                for record in records.version_records(connection, series)
+                VersionSummary.of(record, lives.at(number))
+                for number, record in enumerate(records.version_records(connection, series), 1)
             )
             lost, _ = read_lost(connection, series.id, name, lambda what: None)
             return SeriesSummary(series.terms, versions, lost)

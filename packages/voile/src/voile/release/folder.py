@@ -28,6 +28,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -345,10 +346,17 @@ class ReleaseBeside:
     data_set: str | None
 
 
-def releases_beside(place: Path | None, named: Sequence[Path] = ()) -> Iterator[ReleaseBeside]:
+FileId = tuple[int, int]
+"""What tells a file from every other: its device, and its number there."""
+
+
+def releases_beside(
+    place: Path | None, named: Sequence[Path] = (), seen: set[FileId] | None = None
+) -> Iterator[ReleaseBeside]:
     """The published releases in the folder in which a place stands, and in those that are named.
 
-    A folder that is named is a release, or holds some.  Raises ``InputError`` where there is none.
+    A folder that is named is a release, or holds some.  What was ``seen`` is left out, and noted
+    there.  Raises ``InputError`` where there is no such folder.
     """
     folders = [] if place is None else _inside(place.absolute().parent)
     for folder in named:
@@ -356,13 +364,10 @@ def releases_beside(place: Path | None, named: Sequence[Path] = ()) -> Iterator[
             msg = f"--known {folder}: there is no such folder; name a release, or one with releases"
             raise InputError(msg)
         folders += [folder, *_inside(folder)]
-    seen: set[Path] = set()
+    seen = set() if seen is None else seen
     for folder in folders:
         for deeper in (folder / deeper for deeper in _PLACES):
-            if deeper.resolve() in seen:
-                continue
-            seen.add(deeper.resolve())
-            document = _document(deeper / DOCUMENT)
+            document = _document(deeper / DOCUMENT, seen)
             series = document.get("series")
             of = series if isinstance(series, dict) else {}
             if (of or document.get("data_set")) and document.get("publishable") is not False:
@@ -383,12 +388,15 @@ def _inside(folder: Path) -> list[Path]:
         return []
 
 
-def _document(path: Path) -> dict[str, Any]:
-    """What a file says as a JSON object; nothing where there is none."""
+def _document(path: Path, seen: set[FileId]) -> dict[str, Any]:
+    """What a file says as a JSON object; nothing where there is none, or it was seen."""
     try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
+        status = path.stat()
+        this = status.st_dev, status.st_ino
+        if this in seen or not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
             return {}
-        document = json.loads(path.read_text(encoding="utf-8"))
+        seen.add(this)
+        document = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

@@ -12,13 +12,20 @@ different rows share a mark with probability below n**2 / 2**65 (3e-6 for ten mi
 only effect is that a change of one of them goes unnoticed.  Marks are data sets of an engine.
 
 Cost: 10 bytes a row, 18 with a record key, on the disk.
+
+The blocks of all versions are kept as their lives (``BlockLives``): each block once, with the
+version that made it and the one that it was gone from.  What a release adds is what it changes, so
+that a series costs its rows, and not its rows times its releases.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +35,16 @@ from voile.table.keeping import KeptRows
 from voile.table.summaries import KnownRows
 from voile_base.errors import RefusedError
 
-__all__ = ["Blocks", "History", "SeriesTerms", "Version", "now"]
+__all__ = [
+    "BlockLives",
+    "Blocks",
+    "History",
+    "LivedBlocks",
+    "SeriesTerms",
+    "Version",
+    "now",
+    "unchanged_blocks",
+]
 
 
 @dataclass(frozen=True)
@@ -99,8 +115,197 @@ class Blocks:
     distinct: NDArray[np.int64]
     batch: NDArray[np.int64]
 
+    COLUMNS: ClassVar[tuple[str, ...]] = ("low", "high", "rows", "distinct", "batch")
+
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Blocks:
+        return Blocks(
+            ExactNumbers(self.low.units[index], self.low.scale),
+            ExactNumbers(self.high.units[index], self.high.scale),
+            self.rows[index],
+            self.distinct[index],
+            self.batch[index],
+        )
+
+    def rescaled(self, scale: int) -> Blocks:
+        """The same blocks with borders in units of 10**-scale, at least the present ones."""
+        return replace(self, low=self.low.rescaled(scale), high=self.high.rescaled(scale))
+
+    @classmethod
+    def joined(cls, several: Sequence[Blocks]) -> Blocks:
+        """The blocks of several, one after the other, in one unit."""
+        scale = max(
+            (numbers.scale for one in several for numbers in (one.low, one.high)), default=0
+        )
+
+        def together(which: str) -> NDArray[Any]:
+            return np.concatenate(
+                [getattr(one, which) for one in several] or [np.zeros(0, np.int64)]
+            )
+
+        def numbers(which: str) -> ExactNumbers:
+            units = [getattr(one, which).rescaled(scale).units for one in several]
+            return ExactNumbers(np.concatenate(units or [np.zeros(0, np.int64)]), scale)
+
+        plain = (together(which) for which in ("rows", "distinct", "batch"))
+        return cls(numbers("low"), numbers("high"), *plain)
+
+
+def unchanged_blocks(
+    before: Blocks, now: Blocks
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Which blocks of two versions of a series stand in both, alike in all that is kept of them.
+
+    None where the blocks of the second do not ascend, or the two are in different units: then all
+    of them count as new.  Cost: one sort of them.
+    """
+    scales = {numbers.scale for one in (before, now) for numbers in (one.low, one.high)}
+    units = (before.low.units, before.high.units, now.low.units, now.high.units)
+    if len(scales) > 1 or any(each.dtype == object for each in units):
+        return None
+    order = np.lexsort((now.low.units, now.batch))
+    if (np.diff(order) != 1).any():
+        return None
+    joined = Blocks.joined([before, now])
+    second = np.arange(len(joined)) >= len(before)
+    order = np.lexsort((second, joined.low.units, joined.batch))
+    columns = (joined.low.units, joined.high.units, joined.rows, joined.distinct, joined.batch)
+    same = second[order][1:] & ~second[order][:-1]
+    for column in columns:
+        same &= np.diff(column[order]) == 0
+    kept = np.zeros(len(joined), dtype=np.bool_)
+    kept[order[1:][same]] = True
+    kept[order[:-1][same]] = True
+    return kept[: len(before)], kept[len(before) :]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLives:
+    """All blocks that a series ever had, in the order in which they were made; private.
+
+    ``born`` (b,) has the version that made a block, ``gone`` (b,) the first that has it no more,
+    and a number above ``versions`` where that has not happened.
+    """
+
+    blocks: Blocks
+    born: NDArray[np.int64]
+    gone: NDArray[np.int64]
+    versions: int
+
+    @classmethod
+    def of(cls, versions: Sequence[Blocks]) -> BlockLives:
+        """The lives of the blocks of all versions, from the oldest to the newest."""
+        made, born, gone = [], [], []
+        alive = np.zeros(0, np.int64)
+        count = 0
+        empty = Blocks.joined([])
+        for number, (before, now) in enumerate(pairwise([empty, *versions]), start=1):
+            kept = unchanged_blocks(before, now) if len(before) else None
+            stays, old = kept or (np.zeros(len(before), np.bool_), np.zeros(len(now), np.bool_))
+            gone.append((alive[~stays], number))
+            new = now[~old]
+            here = np.empty(len(now), np.int64)
+            here[old] = alive[stays]
+            here[~old] = np.arange(count, count + len(new))
+            made.append(new)
+            born.append(np.full(len(new), number, np.int64))
+            alive, count = here, count + len(new)
+        ends = np.full(count, len(versions) + 1, np.int64)
+        for which, number in gone:
+            ends[which] = number
+        return cls(Blocks.joined(made), np.concatenate([*born, alive[:0]]), ends, len(versions))
+
+    def of_version(self, number: int) -> NDArray[np.int64]:
+        """Which blocks a version has, ascending by batch and ``low``; indices.
+
+        Those of a version that shares none with others stay in the order in which it gave them.
+        """
+        there = (self.born <= number) & (self.gone > number)
+        if (self.born[there] == number).all():
+            return np.flatnonzero(there)
+        ordered: NDArray[np.int64] = self._order[there[self._order]]
+        return ordered
+
+    def at(self, number: int) -> Blocks:
+        """The blocks of a version."""
+        return self.blocks[self.of_version(number)]
+
+    def containing(self, version: NDArray[np.int64], units: NDArray[Any]) -> NDArray[np.int64]:
+        """The block born in a version that contains a value, (m,) each; -1 where none does.
+
+        ``units`` are in the unit of the blocks.  Cost: O((b + m) log b).
+        """
+        if not len(self.born):
+            return np.full(len(units), -1, np.int64)
+        low = self.blocks.low.units
+        borders = np.unique(low)
+        width = len(borders) + 1
+        key = self.born * width + np.searchsorted(borders, low, side="right")
+        order = np.argsort(key, kind="stable")
+        asked = version * width + np.searchsorted(borders, units, side="right")
+        place = order[np.maximum(np.searchsorted(key[order], asked, side="right") - 1, 0)]
+        inside = (self.born[place] == version) & (low[place] <= units)
+        inside &= np.asarray(units <= self.blocks.high.units[place], dtype=np.bool_)
+        return np.where(inside, place, -1)
+
+    @cached_property
+    def only_grow(self) -> bool:
+        """Whether each block lies, from the version that made it on, within one block of each.
+
+        So it is measured here, by the borders of blocks: those of a version are disjoint, sealed
+        ones are never gone, and one that is gone lies within one that was made in its place.
+        """
+        batch = self.blocks.batch
+        gone = np.flatnonzero(self.gone <= self.versions)
+        if (batch[gone] != 0).any() or not ((batch == 0).all() or np.array_equal(batch, self.born)):
+            return False
+        home = self.containing(self.gone[gone], self.blocks.low.units[gone])
+        if (home < 0).any() or (self.blocks.high.units[gone] > self.blocks.high.units[home]).any():
+            return False
+        return self._disjoint
+
+    @property
+    def _disjoint(self) -> bool:
+        """Whether no two blocks of one version meet, within a batch; said of those that grow.
+
+        Those born together are compared, and of blocks without a batch those gone together, and
+        those that stand at the end.  That is enough: where a new block meets one that stays, what
+        either grows into meets the other, until both are gone at once or stand at the end.
+        """
+        whole = self.blocks.batch == 0
+        return _meet_nowhere(self.blocks, self.born) and _meet_nowhere(
+            self.blocks[whole], self.gone[whole]
+        )
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.lexsort((self.blocks.low.units, self.blocks.batch))
+
+
+def _meet_nowhere(blocks: Blocks, when: NDArray[np.int64]) -> bool:
+    """Whether blocks of one time are disjoint."""
+    order = np.lexsort((blocks.low.units, when))
+    low, high, time = blocks.low.units[order], blocks.high.units[order], when[order]
+    return not ((time[1:] == time[:-1]) & (low[1:] <= high[:-1]).astype(np.bool_)).any()
+
+
+class LivedBlocks(Blocks):
+    """The blocks of one version of a series, put together where they are asked for."""
+
+    lives: BlockLives
+    number: int
+
+    def __init__(self, lives: BlockLives, number: int) -> None:
+        vars(self).update(lives=lives, number=number)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Blocks.COLUMNS:
+            raise AttributeError(name)
+        made = self.lives.at(self.number)
+        vars(self).update({column: getattr(made, column) for column in Blocks.COLUMNS})
+        return vars(self)[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +323,8 @@ class Version:
     """Marks of the rows first published in this version; see ``table.matching``."""
     held: KeptRows = field(default_factory=KeptRows)
     """Marks of rows seen and held back, or retired; kept for the newest version only."""
+    folded: bool = False
+    """Whether its marks stand among those of other versions, in ``History.folded``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +335,19 @@ class History:
     key: bytes
     """32 secret bytes: the key of the row marks of this series."""
     versions: tuple[Version, ...] = ()
+    folded: KeptRows = field(default_factory=KeptRows)
+    """Marks of the rows of all versions that are folded."""
+
+    @cached_property
+    def lives(self) -> BlockLives:
+        """The lives of all blocks of the series; read from the ledger, or compared."""
+        blocks = [version.blocks for version in self.versions]
+        lived = [each for each in blocks if isinstance(each, LivedBlocks)]
+        if lived and len(lived) == len(blocks) == lived[0].lives.versions:
+            lives = lived[0].lives
+            if all(each.lives is lives and each.number == n for n, each in enumerate(lived, 1)):
+                return lives
+        return BlockLives.of(blocks)
 
     @property
     def next_number(self) -> int:
@@ -143,9 +363,11 @@ class History:
     def known(self) -> KnownRows:
         """What the next release matches its rows with."""
         latest = self.latest
+        single = (version.published for version in self.versions if not version.folded)
         return KnownRows(
-            tuple(version.published for version in self.versions),
+            (self.folded, *single),
             latest.held if latest else KeptRows(),
+            len(self.versions),
         )
 
     def refuse_earlier_clock(self, clock: str) -> None:

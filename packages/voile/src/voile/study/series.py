@@ -17,10 +17,9 @@ from voile.schema.plan import Plan
 from voile.study.run import PendingRelease
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
-from voile.table.opening import (
-    open_frame,
-)
+from voile.table.opening import open_frame
 from voile.table.protocol import Engine
+from voile.table.summaries import KnownRows
 
 __all__ = ["known_in_series"]
 
@@ -46,9 +45,10 @@ def known_in_series(
 def _arrivals(history: History, before: History | None, plan: Plan, original: Any) -> Any:
     record_key, latest = history.terms.record_key, history.versions[-1].published
     held = before.latest.held if before and before.latest else KeptRows()
-    published = [version.published for version in history.versions[:-1]]
+    earlier = before.known if before else KnownRows()
     # The newest marks are of the engine that made them, and the table is a data frame.
     newest = latest.open(engine_of(AUTO)).to_arrow() if latest.height else None
-    published.append(KeptRows() if newest is None else KeptRows.of_table(newest))
+    marks = KeptRows() if newest is None else KeptRows.of_table(newest)
+    known = KnownRows((*earlier.published, marks), held, len(history.versions))
     table = open_frame(original, plan, record_key=record_key, engine="polars")
-    return table.arrivals(published, held, history.key, record_key, ARRIVED)
+    return table.arrivals(known, history.key, record_key, ARRIVED)

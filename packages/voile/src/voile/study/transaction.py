@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from voile.ledger import BudgetState, CarriedRows, Charge, End, FleetCharge, Ledger
 from voile.publish.publisher import Publisher
 from voile.release.check import GuaranteeBrokenError
-from voile.release.folder import ReleaseBeside, releases_beside
+from voile.release.folder import FileId, ReleaseBeside, releases_beside
 from voile.release.history import History
 from voile.release.payment import Price, unaccounted
 from voile.release.release import Publication
@@ -113,13 +113,14 @@ class ReleaseTransaction:
             return None
         # In this order: a release is in the ledger before its folder appears.
         place = None if out is None else Path(out)
-        beside = list(releases_beside(place, [Path(one) for one in known]))
+        seen: set[FileId] = set()
+        beside = list(releases_beside(place, [Path(one) for one in known], seen))
         if self._limit:
             self._of_data_set = self._known_of(beside, self._ledger, self._limit.data_set)
         if not self._series:
             return None
         if place is not None and self._plan_folder is not None:
-            beside += releases_beside(None, [self._plan_folder])
+            beside += releases_beside(None, [self._plan_folder], seen)
         self._history = self._ledger.load(self._series)
         ids = {version.release_id for version in self._history.versions} if self._history else ()
         self._beside = [found for found in beside if found.series == self._series]

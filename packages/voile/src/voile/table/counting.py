@@ -122,13 +122,19 @@ class CountedTable:
         rows = match.rows if match else self._rows
         counted = rows.count([column, CLASS] if match else [column], keep=True)
         numbers = exact_numbers(series_of(counted.values[0]))
-        cells = np.zeros((len(numbers), match.classes if match else 1), dtype=np.int64)
+        value = counted.codes[:, 0].astype(np.int64)
+        row_class = np.zeros(len(value), dtype=np.int64)
         if match:
-            classes = series_of(counted.values[1]).to_numpy()
-            cells[counted.codes[:, 0], classes[counted.codes[:, 1]]] = counted.rows
-        else:
-            cells[counted.codes[:, 0], 0] = counted.rows
-        return ValueCounts(numbers, cells, CountedRows(rows, counted))
+            classes = series_of(counted.values[1]).to_numpy().astype(np.int64)
+            row_class = classes[counted.codes[:, 1]]
+        return ValueCounts(
+            numbers,
+            value,
+            row_class,
+            counted.rows,
+            match.classes if match else 1,
+            CountedRows(rows, counted),
+        )
 
     def count_combinations(
         self,

@@ -194,9 +194,9 @@ class Treatment:
 class BlockAssignment:
     """A decision on which block each row belongs to.
 
-    ``values`` are those that ``count_values`` gave, perhaps in a finer unit; ``block[i, j]`` is
-    the number of the block, from 0, of a row with the i-th distinct value and class j; -1 leaves
-    the row out of the release.
+    ``values`` are those that ``count_values`` gave, perhaps in a finer unit; ``block`` (g,) is the
+    number of the block, from 0, of the rows of each pair of value and class that was counted; -1
+    leaves them out of the release.
     """
 
     values: ExactNumbers
@@ -204,11 +204,10 @@ class BlockAssignment:
 
     def grouping(self, counts: ValueCounts) -> Grouping:
         """The block of each counted pair of value and class; raises ``ValueError``."""
-        if counts.of is None or counts.rows.shape != self.block.shape:
+        if counts.of is None or counts.value.shape != self.block.shape:
             msg = "blocks are of the values that were counted in a table"
             raise ValueError(msg)
-        value, row_class = counts.pairs
-        return Grouping(counts.of, self.block[value, row_class])
+        return Grouping(counts.of, self.block)
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,6 +72,7 @@ __all__ = [
     "lacks_contents",
     "mark_rows",
     "marks_in_common",
+    "marks_of_release",
     "match_members",
     "match_rows",
     "repeated_marks",
@@ -200,6 +201,18 @@ def _aside(batch: pa.RecordBatch) -> list[pa.Array]:
     return [array_of(np.full(batch.num_rows, ASIDE, dtype=np.int16))]
 
 
+def marks_of_release(kept: KeptRows, number: int, rows: int) -> KeptRows:
+    """Of the marks of several releases those of one, counted from 1, that published ``rows``."""
+    own = number - 1
+    refused = int(_refused_class(pl.Series([own], dtype=pl.Int16)).item())
+
+    def opened(engine: Engine) -> Rows:
+        mine = (Call("=", (Column(CLASS), Constant(each))) for each in (own, refused))
+        return kept.open(engine).filter(Call("or", tuple(mine)))
+
+    return KeptRows(rows, opened)
+
+
 def repeated_marks(kept: Sequence[KeptRows], engine: Engine) -> int:
     """How many marks stand there again."""
     marks = together(kept, engine)
@@ -287,11 +300,10 @@ def _with_classes(rows: Rows, versions: int) -> Rows:
 _HELD = "\1held"
 
 
-def arrivals(  # noqa: PLR0913 - what a match takes, and who waited
+def arrivals(
     rows: Rows,
     columns: Sequence[str],
-    published: Sequence[KeptRows],
-    held: KeptRows,
+    known: KnownRows,
     engine: Engine,
     key: Key,
     record_key: str | None,
@@ -299,11 +311,12 @@ def arrivals(  # noqa: PLR0913 - what a match takes, and who waited
 ) -> pl.DataFrame:
     """The published ``columns`` of all rows that a release has shown, and when each arrived.
 
-    ``published`` are the marks of all releases, and ``held`` those that the last but one held back.
-    The column ``name`` has the number of the release before which a row arrived, from 1.
+    ``known`` has the marks of all releases, and those that the last but one held back.  The column
+    ``name`` has the number of the release before which a row arrived, from 1.
     """
-    newest = len(published)
-    match = match_rows(rows, columns, KnownRows(tuple(published)), engine, key, record_key)
+    newest, held = known.versions, known.held
+    published = replace(known, held=KeptRows())
+    match = match_rows(rows, columns, published, engine, key, record_key)
     found = match.rows.select([*columns, IDENTITY, CLASS])
     waited = [CLASS]
     if held.height:

@@ -189,8 +189,7 @@ class PrivateTable(CountedTable):
 
     def arrivals(
         self,
-        known: Sequence[KeptRows],
-        held: KeptRows,
+        known: KnownRows,
         key: bytes,
         record_key: str | None,
         name: str,
@@ -200,7 +199,7 @@ class PrivateTable(CountedTable):
         For adversaries who know it, and no publisher; see ``table.matching``.
         """
         engine = self._source.engine
-        marks = known, held, engine, Key(key), record_key
+        marks = known, engine, Key(key), record_key
         return table_matching.arrivals(self._rows, self._identifying, *marks, name)
 
     def match_members(

@@ -443,16 +443,38 @@ class ValueCounts:
 
     values: ExactNumbers
     """The d distinct values, ascending."""
-    rows: NDArray[np.int64]
-    """Shape (d, c): rows of class j that hold value i; c is 1 where rows have no class."""
+    value: NDArray[np.int64]
+    """Shape (g,): an index into ``values``, of each pair of value and class that has rows."""
+    row_class: NDArray[np.int64]
+    """Shape (g,): the class of each pair; 0 where rows have no class."""
+    count: NDArray[np.int64]
+    """Shape (g,): rows of each pair, at least 1."""
+    classes: int = 1
     of: CountedRows | None = None
     """The rows that were counted, by value and perhaps class; None where counts are made up."""
 
+    @classmethod
+    def of_matrix(cls, values: ExactNumbers, rows: NDArray[np.int64]) -> ValueCounts:
+        """Made-up counts, of rows by value and class, shape (d, c)."""
+        value, row_class = np.nonzero(rows)
+        return cls(values, value, row_class, rows[value, row_class], rows.shape[1])
+
     @property
-    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Value and class of each of the c combinations that were counted."""
-        value, row_class = np.nonzero(self.rows)
-        return value, row_class
+    def total(self) -> NDArray[np.int64]:
+        """Shape (d,): rows of each value."""
+        return np.bincount(self.value, self.count, len(self.values)).astype(np.int64)
+
+    @property
+    def fresh(self) -> NDArray[np.int64]:
+        """Shape (d,): rows of each value in the last class, that of rows nobody has seen."""
+        last = self.row_class == self.classes - 1
+        return np.bincount(self.value[last], self.count[last], len(self.values)).astype(np.int64)
+
+    def present(self) -> NDArray[np.bool_]:
+        """Shape (d, c): whether a value has rows of a class; for searches that compare classes."""
+        found = np.zeros((len(self.values), self.classes), dtype=np.bool_)
+        found[self.value, self.row_class] = True
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -516,14 +538,11 @@ class KnownRows:
     """Marks of rows that earlier releases of a series saw; see ``matching`` for their columns."""
 
     published: tuple[KeptRows, ...] = ()
-    """Rows first published in each earlier release, from the oldest to the newest."""
+    """Rows first published in earlier releases, of one or of several of them together."""
     held: KeptRows = field(default_factory=KeptRows)
     """Rows that the newest release held back."""
-
-    @property
-    def versions(self) -> int:
-        """Number of earlier releases."""
-        return len(self.published)
+    versions: int = 0
+    """Number of earlier releases."""
 
 
 @dataclass(frozen=True, eq=False)

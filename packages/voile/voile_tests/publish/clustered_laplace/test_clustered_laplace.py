@@ -81,7 +81,9 @@ def test_what_a_row_shows_keeps_to_its_budget(
     """
     shares = (Decimal(1) / 5,) * (clusters - 1)
     shares += (1 - sum(shares),)
-    counts = ValueCounts(ExactNumbers.of(values), np.ones((len(values), 1), dtype=np.int64))
+    counts = ValueCounts.of_matrix(
+        ExactNumbers.of(values), np.ones((len(values), 1), dtype=np.int64)
+    )
     bounds = (Decimal(0), Decimal(100))
     terms = ColumnTerms("weight", shares, Decimal("0.7"), epsilon, None, bounds)
     noisy = decide_column(terms, counts, uniform_words(Randomness.seeded(1).key("borders")))

@@ -393,7 +393,7 @@ def _between(
     cuts = tuple(Fraction(share) for share in accumulate(shares[:-1]))
     quantiles = PrivateQuantiles(cuts, *ends, drawn.epsilon, "replace", drawn.rows)
     steps = drawn.grid.units(drawn.counts.values)
-    borders = quantiles.draw(steps, drawn.counts.rows.sum(axis=1), drawn.words)
+    borders = quantiles.draw(steps, drawn.counts.total, drawn.words)
     inner = np.unique(borders[borders < ends[1]])
     edges = np.concatenate(([ends[0]], inner, [ends[1]])).astype(np.int64)
     return _Clusters(edges[:-1], edges[1:])
@@ -411,7 +411,7 @@ def _from_data(terms: ColumnTerms, counts: ValueCounts) -> NoisyColumn:
         raise InfeasibleError(msg)
     grid = _grid(terms, spread)
     shares = np.array(terms.shares, dtype=np.float64)
-    clusters = _clusters_of_data(grid.units(values), counts.rows.sum(axis=1), shares)
+    clusters = _clusters_of_data(grid.units(values), counts.total, shares)
     epsilon = _epsilon(terms, int(clusters.width.max()), grid)
     return _noisy(terms, clusters, _unsplit(epsilon), grid)
 

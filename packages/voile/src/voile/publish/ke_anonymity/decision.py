@@ -82,23 +82,35 @@ class Decision:
         """Whether fresh rows, if there are any, are held back."""
         return self.fate != "published"
 
-    def assignment(self, classes: int) -> BlockAssignment:
-        """The block of each value and class of rows; the last class is the fresh rows."""
-        block = np.full((len(self.values), classes), -1, dtype=np.int64)
-        for number, (start, stop) in enumerate(self.ranges.tolist()):
-            sealed = self.batch[number]
-            block[start:stop, sealed - 1 if sealed else slice(None)] = number
+    def assignment(self, counts: ValueCounts) -> BlockAssignment:
+        """The block of each counted pair of value and class; the last class is the fresh rows."""
+        ends = len(self.values) + 1
+        sealed, own = self.batch > 0, counts.row_class + 1
+        block = np.full(len(counts.value), -1, dtype=np.int64)
+        for asked, batch, chosen in (
+            (np.zeros_like(own), self.batch, ~sealed),
+            (own, self.batch, sealed),
+        ):
+            which = np.flatnonzero(chosen)
+            if not len(which):
+                continue
+            key = batch[which] * ends + self.ranges[which, 0]
+            order = np.argsort(key, kind="stable")
+            place = np.searchsorted(key[order], asked * ends + counts.value, side="right") - 1
+            home = which[order[np.maximum(place, 0)]]
+            inside = (batch[home] == asked) & (self.ranges[home, 0] <= counts.value)
+            inside &= counts.value < self.ranges[home, 1]
+            block = np.where(inside, home, block)
         if self.held:
-            block[:, -1] = -1
+            block[counts.row_class == counts.classes - 1] = -1
         return BlockAssignment(self.values, block)
 
     def blocks(self, counts: ValueCounts) -> Blocks:
         """The blocks as history keeps them, with their rows and distinct values."""
-        assigned = self.assignment(counts.rows.shape[1]).block
-        published = np.where(assigned >= 0, counts.rows, 0)
-        value, row_class = np.nonzero(published)
-        block = assigned[value, row_class]
-        rows = np.bincount(block, published[value, row_class], len(self.ranges))
+        block = self.assignment(counts).block
+        shown = block >= 0
+        value, block = counts.value[shown], block[shown]
+        rows = np.bincount(block, counts.count[shown], len(self.ranges))
         pairs = np.unique(block * len(self.values) + value)
         return Blocks(
             low=self.values[self.ranges[:, 0]],
@@ -120,48 +132,48 @@ def decide(
     ``counts`` has a class of rows for each version and the last for fresh rows, of which those
     ``refused`` were refused before.
     """
-    scale = max(
-        counts.values.scale,
-        decimals_of(terms.e),
-        *(numbers.scale for v in versions for numbers in (v.blocks.low, v.blocks.high)),
-        0,
-    )
+    # The unit of the newest release is at least as fine as that of each before it.
+    latest = (versions[-1].blocks.low, versions[-1].blocks.high) if versions else ()
+    scale = max(counts.values.scale, decimals_of(terms.e), *(each.scale for each in latest), 0)
     values = counts.values.rescaled(scale)
     e = units_of(terms.e, scale)
-    fresh = counts.rows[:, -1] > 0
+    rows = counts.fresh
+    fresh = rows > 0
     if terms.batch is None:
-        return _cut(values, counts.rows, versions, terms, e)
-    pool = Pool(values.units[fresh], counts.rows[fresh, -1], refused)
+        return _cut(values, counts, versions, terms, e)
+    pool = Pool(values.units[fresh], rows[fresh], refused)
     fate = WaitingRule(terms.batch, terms.k, e).fate(pool)
     if fate != "published":
         return _unchanged(values, versions, fate) if versions else None
     if refused.rows:
         return _in_one_block(values, fresh, versions, terms.search)
-    return _cut(values, counts.rows, versions, terms, e)
+    return _cut(values, counts, versions, terms, e)
 
 
 def _cut(
     values: ExactNumbers,
-    rows: NDArray[np.int64],
+    counts: ValueCounts,
     versions: tuple[Version, ...],
     terms: KETerms,
     e: int,
 ) -> Decision | None:
     """The cheapest safe blocks, where fresh rows wait if and only if nothing else is safe."""
     if terms.search in _SEALED:
-        return _sealed(values, rows[:, -1], versions, terms, e)
-    present = rows > 0
+        return _sealed(values, counts.fresh, versions, terms, e)
     fate: Fate = "published"
     if terms.search in AS_PRINTED:
         latest, _ = _latest(values, versions)
-        ever = np.stack((present[:, :-1].any(axis=1), present[:, -1]))
+        fresh = counts.fresh
+        ever = np.stack((counts.total > fresh, fresh > 0))
         ranges = printed_blocks(values.units, ever, latest, (terms.k, e), terms.search)
     elif terms.search == "exact" and versions and terms.adversary == "pairwise":
         releases = [_index_ranges(values, version.blocks) for version in versions]
-        ranges = exact_blocks(values.units, present.T, releases, terms.k, e)
+        ranges = exact_blocks(values.units, counts.present().T, releases, terms.k, e)
     else:
         latest, _ = _latest(values, versions)
-        cover = full_cover_blocks(values.units, present[:, -1], latest, terms.k, e, terms.adversary)
+        cover = full_cover_blocks(
+            values.units, counts.fresh > 0, latest, terms.k, e, terms.adversary
+        )
         ranges = cover.blocks if cover else None
         fate = "waiting" if cover and cover.held else "published"
     if ranges is None:

@@ -219,7 +219,8 @@ class KEAnonymity:
     def get_ready(self) -> None:
         """Load the compiled decisions, half a second that can pass while a table is read."""
         two = ExactNumbers.of([0, 1])
-        decide(ValueCounts(two, np.ones((2, 1), dtype=np.int64)), (), KETerms(2, Decimal(0)))
+        counts = ValueCounts.of_matrix(two, np.ones((2, 1), dtype=np.int64))
+        decide(counts, (), KETerms(2, Decimal(0)))
 
     def prepare(
         self,
@@ -263,7 +264,7 @@ class KEAnonymity:
         if decision is None:
             raise infeasible_next(terms) if versions else wanting()
         blocks = decision.blocks(counts)
-        assignment = decision.assignment(counts.rows.shape[1])
+        assignment = decision.assignment(counts)
         if history and history.versions and not self._as_printed:
             check_against_history(counts, assignment, history, self.k, self._e, self.adversary)
         number = history.next_number if history else 1

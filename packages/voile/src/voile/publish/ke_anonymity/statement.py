@@ -103,7 +103,7 @@ def _assumed_of_series(terms: KETerms, earlier: int) -> tuple[str, ...]:
 
 def infeasible_first(column: str, counts: ValueCounts, terms: KETerms) -> InfeasibleError:
     """No release of this table exists, and none of a series that begins with it."""
-    rows = int(counts.rows.sum())
+    rows = int(counts.count.sum())
     if terms.batch is not None and rows < terms.batch:
         return InfeasibleError(
             f"a series begins with at least batch = {terms.batch:,} rows, which are looked at "
