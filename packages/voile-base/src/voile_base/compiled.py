@@ -52,7 +52,7 @@ class _Compiled:
         self._options = options
         self._dispatcher: Any = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         return (self._dispatcher or self._load())(*arguments)
 
     @property
@@ -69,7 +69,7 @@ class _Compiled:
             return self._dispatcher
 
 
-def _njit(*, cache: bool = True, **options: Any) -> Any:
+def _njit(*, cache: bool = True, **options: object) -> Any:
     """Compile a function when it is first called, with the options of ``numba.njit``."""
     return lambda function: _Compiled(function, {"cache": cache, **options})
 

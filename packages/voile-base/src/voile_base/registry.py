@@ -122,7 +122,7 @@ class Registry(Generic[T]):
             return {}
         return {field.name: field for field in fields(made) if field.init}
 
-    def make(self, name: str, parameters: Mapping[str, Any]) -> T:
+    def make(self, name: str, parameters: Mapping[str, object]) -> T:
         """One with these parameters, and by default with what its fields say.
 
         Raises ``error`` where there is none of the name, where it does not have a parameter or

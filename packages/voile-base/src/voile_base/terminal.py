@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import click
 
@@ -64,7 +64,7 @@ def _tell(file: TextIO, stage: str) -> None:
     file.flush()
 
 
-def print_json(document: Any) -> None:
+def print_json(document: object) -> None:
     """One JSON document on standard output."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 

@@ -162,7 +162,7 @@ def both(*expressions: Expression) -> Expression:
     return expressions[0] if len(expressions) == 1 else Call("and", expressions)
 
 
-def evaluate(expression: Expression, row: Mapping[str, Any]) -> Any:
+def evaluate(expression: Expression, row: Mapping[str, object]) -> Any:
     """The value of an expression in a row; None where it is missing.
 
     Raises ``QueryError`` where values are of kinds that an operation does not take.
@@ -188,7 +188,7 @@ def evaluate(expression: Expression, row: Mapping[str, Any]) -> Any:
         raise QueryError(msg) from None
 
 
-def order_key(value: Any) -> tuple[Any, ...]:
+def order_key(value: object) -> tuple[Any, ...]:
     """What orders values of one column: missing first, NaN last; equal values have equal keys."""
     if value is None:
         return (0,)
@@ -198,7 +198,7 @@ def order_key(value: Any) -> tuple[Any, ...]:
 
 
 def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def compared(one: Any, other: Any) -> bool:
+    def compared(one: object, other: object) -> bool:
         if isinstance(one, str) != isinstance(other, str):
             raise TypeError
         return compare(order_key(one), order_key(other))
@@ -218,24 +218,24 @@ def _or(*values: bool | None) -> bool | None:
     return None if None in values else False
 
 
-def _member(tested: Any, *values: Any) -> bool | None:
+def _member(tested: object, *values: object) -> bool | None:
     if tested is None:
         return None
     return _or(*(None if value is None else _equal(tested, value) for value in values))
 
 
-def _case(*operands: Any) -> Any:
+def _case(*operands: object) -> Any:
     for condition, result in zip(operands[:-1:2], operands[1::2], strict=False):
         if condition:
             return result
     return operands[-1]
 
 
-def _null_if(one: Any, other: Any) -> Any:
+def _null_if(one: object, other: object) -> Any:
     return None if other is not None and one is not None and _equal(one, other) else one
 
 
-def _finite(number: Any) -> bool:
+def _finite(number: object) -> bool:
     return math.isfinite(number) if isinstance(number, float) else True
 
 
@@ -283,7 +283,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     return order_key(one) == order_key(other)
 
 

@@ -42,7 +42,7 @@ def toml_document(path: Path, error: type[VoileError] = InputError) -> dict[str,
         raise error(msg) from None
 
 
-def toml_text(document: Mapping[str, Any]) -> str:
+def toml_text(document: Mapping[str, object]) -> str:
     """The text of a file that says what ``document`` says."""
     whole = tomlkit.document()
     _fill(whole, document, depth=1)
@@ -72,7 +72,7 @@ def _is_table(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
-def _only_tables(value: Mapping[str, Any]) -> bool:
+def _only_tables(value: Mapping[str, object]) -> bool:
     return bool(value) and all(map(_is_table, value.values()))
 
 

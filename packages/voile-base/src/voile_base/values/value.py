@@ -220,12 +220,12 @@ class KeptAs:
     kind: Any
 
     def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
+        self, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         return handler.generate_schema(self.kind)
 
 
-def _sentence(fault: Fault, kind: Any, document: object, *, public: bool, tables: bool) -> str:
+def _sentence(fault: Fault, kind: object, document: object, *, public: bool, tables: bool) -> str:
     """What is wrong with a document of a ``kind``, from pydantic's account of it."""
     name, context = fault["type"], fault.get("ctx", {})
     place, held = _place(fault["loc"], document, lacks=name in _MISSING)
@@ -294,7 +294,7 @@ _LIMITS = {
 }
 
 
-def _allowed(kind: Any, place: Place, document: object, fault: Fault) -> tuple[Place, str]:
+def _allowed(kind: object, place: Place, document: object, fault: Fault) -> tuple[Place, str]:
     """What may stand at a place, or at the place around it that says so for all within."""
     name = fault["type"]
     for end in range(len(place) + 1):
@@ -314,13 +314,13 @@ def _allowed(kind: Any, place: Place, document: object, fault: Fault) -> tuple[P
     return place, f"valid ({fault['msg'][:1].lower()}{fault['msg'][1:]})"
 
 
-def _said(annotation: Any, *, within: bool = False) -> str:
+def _said(annotation: object, *, within: bool = False) -> str:
     """The words of a type, for itself or for something within it."""
     marks = (mark for mark in _marks(annotation) if isinstance(mark, Says))
     return next((mark.words for mark in marks if mark.within or not within), "")
 
 
-def _in_words(annotation: Any) -> str:
+def _in_words(annotation: object) -> str:
     """What a type of a single number, text or choice allows; nothing for other types."""
     bare, limits = _bare(annotation), _limits(annotation)
     if get_origin(bare) is Literal:
@@ -335,7 +335,7 @@ def _in_words(annotation: Any) -> str:
 _NUMBERS = {float, Decimal}
 
 
-def _limited(limits: Mapping[str, Any]) -> str:
+def _limited(limits: Mapping[str, object]) -> str:
     """Limits of a number, in words."""
     match limits:
         case {"gt": low, "lt": high}:
@@ -347,7 +347,7 @@ def _limited(limits: Mapping[str, Any]) -> str:
     return f" {' and '.join(told)}" if told else ""
 
 
-def _limits(annotation: Any) -> dict[str, Any]:
+def _limits(annotation: object) -> dict[str, Any]:
     """Limits among the marks of a type."""
     ones = [one for mark in _marks(annotation) for one in (mark, *getattr(mark, "metadata", ()))]
     return {
@@ -358,7 +358,7 @@ def _limits(annotation: Any) -> dict[str, Any]:
     }
 
 
-def _opened(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+def _opened(annotation: object) -> tuple[Any, tuple[Any, ...]]:
     """A type without its marks and without None, and the marks, the outermost first."""
     if get_origin(annotation) is Annotated:
         inner, *marks = get_args(annotation)
@@ -372,15 +372,15 @@ def _opened(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
     return annotation, ()
 
 
-def _bare(annotation: Any) -> Any:
+def _bare(annotation: object) -> Any:
     return _opened(annotation)[0]
 
 
-def _marks(annotation: Any) -> tuple[Any, ...]:
+def _marks(annotation: object) -> tuple[Any, ...]:
     return _opened(annotation)[1]
 
 
-def _choices(kind: Any, place: Place, document: object) -> tuple[str, ...]:
+def _choices(kind: object, place: Place, document: object) -> tuple[str, ...]:
     """The texts that are allowed at a place, where there are but a few."""
     bare = (_bare(one) for one in _declared(kind, place, document))
     choices = next((get_args(one) for one in bare if get_origin(one) is Literal), ())
@@ -439,13 +439,13 @@ def _dotted(place: Place) -> str:
     return name
 
 
-def _keys(kind: Any, place: Place, document: object) -> list[str]:
+def _keys(kind: object, place: Place, document: object) -> list[str]:
     """The keys that the table at a place may have."""
     found = [_fields(one) for one in _declared(kind, place, document)]
     return list(dict.fromkeys(name for names in found for name in names))
 
 
-def _declared(kind: Any, place: Place, document: object) -> list[Any]:
+def _declared(kind: object, place: Place, document: object) -> list[Any]:
     """The types that are declared for a place, as far as they fit what the document holds."""
     held, kinds = document, list(_members(kind, document))
     for step in place:
@@ -454,7 +454,7 @@ def _declared(kind: Any, place: Place, document: object) -> list[Any]:
     return kinds
 
 
-def _within(kind: Any, step: int | str) -> Any:
+def _within(kind: object, step: int | str) -> Any:
     """The type of what stands one step within a value."""
     bare = _bare(kind)
     if _is_class(bare):
@@ -464,7 +464,7 @@ def _within(kind: Any, step: int | str) -> Any:
     return get_args(bare)[0 if isinstance(step, int) else -1] if get_args(bare) else None
 
 
-def _members(kind: Any, held: object) -> Iterator[Any]:
+def _members(kind: object, held: object) -> Iterator[Any]:
     """A type, and those among which it chooses as far as they fit what is ``held``."""
     bare = _bare(kind)
     if bare is None or bare is NoneType:
@@ -478,7 +478,7 @@ def _members(kind: Any, held: object) -> Iterator[Any]:
             yield from _members(member, held)
 
 
-def _fits(kind: Any, held: object) -> bool:
+def _fits(kind: object, held: object) -> bool:
     """Whether a table may be of a class, by what it says where the class has one choice only."""
     if not isinstance(held, Mapping):
         return True
@@ -508,7 +508,7 @@ def _fields(kind: Any) -> dict[str, Any]:
     }
 
 
-def _is_class(kind: Any) -> bool:
+def _is_class(kind: object) -> bool:
     return isinstance(kind, type) and (
         is_dataclass(kind) or is_typeddict(kind) or issubclass(kind, BaseModel)
     )
@@ -600,7 +600,7 @@ closed = with_config(_CONFIG)
 """Decorates a ``TypedDict``: a document as JSON has it, which has its keys and no others."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value of a checked class as JSON takes it; what says nothing is null."""
     made: Any = type(value)
     return _adapter(made).dump_python(value, mode="json")
@@ -620,7 +620,7 @@ def checked(error: type[VoileError]) -> Callable[[type[T]], type[T]]:
         made.__get_pydantic_core_schema__ = classmethod(_of_documents)
 
         @wraps(made.__init__)
-        def construct(self: Any, *args: Any, **given: Any) -> None:
+        def construct(self: object, *args: object, **given: object) -> None:
             held = {**_by_name(made, args, given), **given}
             try:
                 _adapter(made).validator.validate_python(ArgsKwargs((), held), self_instance=self)
@@ -641,7 +641,9 @@ class _ToldError(ValueError):
         self.error = error
 
 
-def _of_documents(made: Any, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+def _of_documents(
+    made: object, source: object, handler: GetCoreSchemaHandler
+) -> core_schema.CoreSchema:
     """The schema of a dataclass, which documents state as tables although types are strict."""
     schema = handler(source)
     stated: Any = handler.resolve_ref_schema(schema)
@@ -656,7 +658,9 @@ def _of_documents(made: Any, source: Any, handler: GetCoreSchemaHandler) -> core
     return core_schema.no_info_wrap_validator_function(told, schema)
 
 
-def _by_name(made: type[Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+def _by_name(
+    made: type[Any], args: tuple[object, ...], given: Mapping[str, object]
+) -> dict[str, Any]:
     """Arguments by the names of their fields; raises ``TypeError`` as any call would."""
     names = [field.name for field in fields(made) if field.init and not field.kw_only]
     if len(args) > len(names) or given.keys() & set(names[: len(args)]):
@@ -666,7 +670,7 @@ def _by_name(made: type[Any], args: tuple[Any, ...], given: Mapping[str, Any]) -
 
 
 def read(
-    kind: Any,
+    kind: object,
     document: object,
     where: str,
     error: type[VoileError] = InputError,
@@ -688,7 +692,7 @@ def read(
         raise _refusal(refused, kind, plain, where, error, public=public, tables=tables) from None
 
 
-def json_schema(kind: Any) -> dict[str, Any]:
+def json_schema(kind: object) -> dict[str, Any]:
     """The JSON Schema of the documents of a class, or of a union of classes."""
     return _with_limits(_adapter(kind).json_schema())  # type: ignore[no-any-return]
 
@@ -701,7 +705,7 @@ _VALUE_LIMITS = {
 }
 
 
-def _with_limits(schema: Any) -> Any:
+def _with_limits(schema: object) -> Any:
     """The schema with limits by their names in JSON Schema, where pydantic leaves its own."""
     if isinstance(schema, dict):
         return {_VALUE_LIMITS.get(key, key): _with_limits(held) for key, held in schema.items()}
@@ -724,7 +728,7 @@ def _with_tuples(document: object) -> object:
 
 def _refusal(
     refused: ValidationError,
-    kind: Any,
+    kind: object,
     document: object,
     where: str,
     error: type[VoileError],
