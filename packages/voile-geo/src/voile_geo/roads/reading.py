@@ -347,7 +347,7 @@ def _features(path: Path) -> list[Any]:
     return features
 
 
-def _parts(feature: Any, where: str) -> tuple[Mapping[str, Any] | None, dict[str, str]]:
+def _parts(feature: object, where: str) -> tuple[Mapping[str, Any] | None, dict[str, str]]:
     """The geometry of a feature, and its properties as texts."""
     if not isinstance(feature, dict) or feature.get("type") != "Feature":
         msg = f"{where}: this is not a feature"
@@ -364,7 +364,7 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _chain(line: Any, tags: Mapping[str, str], where: str) -> RoadChain:
+def _chain(line: object, tags: Mapping[str, str], where: str) -> RoadChain:
     if not isinstance(line, list) or len(line) < 2 or not all(map(_is_position, line)):
         msg = f"{where}: a line must be a list of two positions or more, [longitude, latitude] each"
         raise TableError(msg)
@@ -379,7 +379,7 @@ def _chain(line: Any, tags: Mapping[str, str], where: str) -> RoadChain:
     )
 
 
-def _is_position(point: Any) -> bool:
+def _is_position(point: object) -> bool:
     return (
         isinstance(point, list)
         and len(point) >= 2
@@ -605,7 +605,7 @@ def _directed(
     )
 
 
-def _name(edge: Mapping[str, Any]) -> str | None:
+def _name(edge: Mapping[str, object]) -> str | None:
     """What a road is called; nothing where it was merged of several, which OSMnx lists."""
     name = edge.get("name") or edge.get("ref")
     return None if name is None or str(name).startswith("[") else str(name)
