@@ -58,7 +58,7 @@ def is_installed() -> bool:
     return True
 
 
-def solved(model: Any, deadline: Deadline, linearization: int = 1) -> tuple[Any, Any]:
+def solved(model: object, deadline: Deadline, linearization: int = 1) -> tuple[Any, Any]:
     """CP-SAT after it worked on the model until the deadline, and its status.
 
     It has one worker and says nothing.  ``linearization`` is its level, 0 to 2.
