@@ -206,7 +206,7 @@ class Contract:
         topics = [[_topic(_ANCHORED)], [company.rjust(32, b"\0")], numbered]
         return [_anchored(event) for event in self._events(first, last, topics)]
 
-    def _ask(self, signature: str, returns: Iterable[str], *values: Any) -> tuple[Any, ...]:
+    def _ask(self, signature: str, returns: Iterable[str], *values: object) -> tuple[Any, ...]:
         data = _data(signature, *values)
         answer = self.chain.call(_NOBODY, self.deployment.address, data)
         return tuple(needed("eth_abi").decode(list(returns), answer))
@@ -240,7 +240,7 @@ def _topic(signature: str) -> bytes:
     return bytes(needed("eth_utils").keccak(text=signature))
 
 
-def _data(signature: str, *values: Any) -> bytes:
+def _data(signature: str, *values: object) -> bytes:
     types = signature.partition("(")[2].removesuffix(")")
     encoded = needed("eth_abi").encode(types.split(",") if types else [], values)
     return _topic(signature)[:4] + bytes(encoded)

@@ -110,7 +110,7 @@ class ChainSigner(Protocol):
     def address(self) -> Any:
         """``0x`` and 40 hexadecimal digits."""
 
-    def sign_transaction(self, transaction_dict: Any) -> Any:
+    def sign_transaction(self, transaction_dict: object) -> Any:
         """A value with ``raw_transaction``."""
 
 
@@ -180,7 +180,7 @@ class Chain(Protocol):
 
 
 def transaction(
-    fields: Mapping[str, Any], to: bytes | None, data: bytes, fee: Fee, value: int = 0
+    fields: Mapping[str, object], to: bytes | None, data: bytes, fee: Fee, value: int = 0
 ) -> dict[str, Any]:
     """A transaction as signers take it; ``value`` is the wei that it pays."""
     pays: dict[str, Any] = (

@@ -154,7 +154,7 @@ def _fix(point: Any, arrival: Arrival) -> Fix:
     )
 
 
-def _measured(point: Any, name: str) -> float | None:
+def _measured(point: object, name: str) -> float | None:
     """A number of the point itself, else of its extensions."""
     own: float | None = getattr(point, name, None)
     if own is not None:

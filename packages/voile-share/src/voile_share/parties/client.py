@@ -116,7 +116,9 @@ class PlatformClient:
         kind = {"content-type": "application/octet-stream"}
         self.ask("POST", "/api/v1/mail", headers=kind, content=sealed.encode())
 
-    def read(self, method: str, path: str, taken: Callable[[Any], _Taken], **given: Any) -> _Taken:
+    def read(
+        self, method: str, path: str, taken: Callable[[Any], _Taken], **given: object
+    ) -> _Taken:
         """What ``taken`` makes of the document that is answered; raises ``PlatformClientError``."""
         answer = self.ask(method, path, **given)
         try:

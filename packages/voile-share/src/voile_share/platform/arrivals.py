@@ -282,7 +282,7 @@ class Learning:
 
         self._change(company, change)
 
-    def publish_arrivals(self, company: Company, table: Any) -> None:
+    def publish_arrivals(self, company: Company, table: object) -> None:
         """Give a company's links a table that it has fitted itself, in the place of one from here.
 
         ``table`` is one's document.  Raises ``AccessError`` where it is none, and ``StoreError``.
@@ -426,7 +426,7 @@ class Learning:
         return self._core.vault.unseal(past_context(row.company), row.secret)
 
 
-def _of_this_voile(table: Any) -> Any:
+def _of_this_voile(table: object) -> Any:
     """A table as it is kept; None for one of an earlier Voile, which counted parcels."""
     with suppress(InputError):
         return None if table is None else ArrivalTable.read(table).document()

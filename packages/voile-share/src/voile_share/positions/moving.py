@@ -80,7 +80,7 @@ class _Moving(Protocol):
         """
 
 
-def _moving_of(levels: Levels, key: Key, held: Mapping[str, Any]) -> _Moving:
+def _moving_of(levels: Levels, key: Key, held: Mapping[str, object]) -> _Moving:
     """How positions are moved by a mechanism, going on from a state."""
     if levels.as_printed is not None:
         return _AsPrinted(levels.as_printed, key, held)
@@ -121,7 +121,7 @@ class _ByTime:
 class _AsPrinted(_ByTime):
     """Noise of the paper's Algorithm 1: each level has its own about the true position."""
 
-    def __init__(self, printed: PrintedNoise, key: Key, held: Mapping[str, Any]) -> None:
+    def __init__(self, printed: PrintedNoise, key: Key, held: Mapping[str, object]) -> None:
         super().__init__(printed.noises(), key, held)
 
     def squared_mu(
@@ -145,7 +145,7 @@ class _AsPrinted(_ByTime):
 class _Anew(_ByTime):
     """Noise by time: correlated Gaussian, nested."""
 
-    def __init__(self, levels: Levels, key: Key, held: Mapping[str, Any]) -> None:
+    def __init__(self, levels: Levels, key: Key, held: Mapping[str, object]) -> None:
         super().__init__(levels.noises(), key, held)
         self._levels = levels
 
@@ -329,7 +329,7 @@ class PositionStream:
         """
         return self._encoded(self._moving.kept)
 
-    def _encoded(self, more: Mapping[str, Any]) -> bytes:
+    def _encoded(self, more: Mapping[str, object]) -> bytes:
         held = {"time": self._time, "day": self._day, "spent": self._spent, **more}
         return _encode(held).encode()
 

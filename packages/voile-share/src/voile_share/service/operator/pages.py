@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import jinja2
 from anyio import CapacityLimiter, to_thread
@@ -220,7 +220,7 @@ def _templates() -> jinja2.Environment:
     return environment
 
 
-def _page(name: str, visitor: _Visitor | None, status: int = 200, **shown: Any) -> Response:
+def _page(name: str, visitor: _Visitor | None, status: int = 200, **shown: object) -> Response:
     text = _templates().get_template(name).render(visitor=visitor, here=name, **shown)
     return HTMLResponse(text, status, dict(HEADERS))
 
