@@ -222,7 +222,7 @@ def _without(text: str, gone: Callable[[OpenQuestion], bool]) -> str:
     return "".join(lines)
 
 
-def with_column_key(text: str, column: str, key: str, value: Any) -> str:
+def with_column_key(text: str, column: str, key: str, value: object) -> str:
     """The plan with a key of a column's table, or without it (None).
 
     One hierarchy takes the place of another.
@@ -239,7 +239,7 @@ def with_column_key(text: str, column: str, key: str, value: Any) -> str:
     return _without(changed, lambda one: key == "kind" and one.column == column)
 
 
-def with_method(text: str, name: str, parameters: Mapping[str, Any]) -> str:
+def with_method(text: str, name: str, parameters: Mapping[str, object]) -> str:
     """The plan with this method."""
 
     def change(document: tomlkit.TOMLDocument) -> None:
@@ -307,12 +307,12 @@ def _told(value: Any) -> str:
     return told if len(told) <= 80 else f"{told[:77]}..."
 
 
-def _table(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _table(document: Mapping[str, object], key: str) -> Mapping[str, Any]:
     found = document.get(key)
     return found if isinstance(found, dict) else {}
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 

@@ -111,7 +111,7 @@ def shown_columns(
     return found
 
 
-def _ruler_of(declared: Mapping[str, Any]) -> list[str]:
+def _ruler_of(declared: Mapping[str, object]) -> list[str]:
     """The levels of a column in words, as its table of a plan declares them.
 
     Empty for a hierarchy that stands elsewhere, whose levels have no names.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request
@@ -58,7 +58,7 @@ class Pages:
         return find_project(self.start, name)
 
     def show(
-        self, template: str, project: Project | None, *, status: int = 200, **page: Any
+        self, template: str, project: Project | None, *, status: int = 200, **page: object
     ) -> HTMLResponse:
         """A page; ``screen`` marks where it is."""
         text = self._environment.get_template(template).render(
