@@ -149,7 +149,7 @@ def _profile(group: NDArray[np.int64], table: NDArray[np.int64]) -> list[list[in
     return sorted(sorted(each[each > 0].tolist()) for each in rows)
 
 
-def _satisfied(choice: GroupChoice, ways: NDArray[Any]) -> NDArray[np.bool_]:
+def _satisfied(choice: GroupChoice, ways: NDArray[np.generic]) -> NDArray[np.bool_]:
     """For which kinds what is possible, as likely as it is, satisfies all criteria, shape (a,)."""
     weights = np.stack([_in_proportion(row) for row in ways])
     truth = choice.table.sum(axis=0)
@@ -169,7 +169,7 @@ def _cells(
     return SensitiveCells(kind, value, of_column[kind, value], total)
 
 
-def _in_proportion(ways: NDArray[Any]) -> NDArray[np.int64]:
+def _in_proportion(ways: NDArray[np.generic]) -> NDArray[np.int64]:
     """Numbers of ways, divided by what they have in common; what is possible stays above 0."""
     numbers = [int(number) for number in ways]
     common = gcd(*numbers)
@@ -180,7 +180,7 @@ def _in_proportion(ways: NDArray[Any]) -> NDArray[np.int64]:
     return np.array(numbers, dtype=np.int64)
 
 
-def _shares(ways: NDArray[Any]) -> NDArray[np.float64]:
+def _shares(ways: NDArray[np.generic]) -> NDArray[np.float64]:
     """How probable each value is for a person of each kind, shape (a, v)."""
     return np.array([[int(one) / int(sum(row)) for one in row] for row in ways], dtype=np.float64)
 
@@ -271,7 +271,7 @@ class RefusedRows:
 
 
 def left_for(
-    groups: Sequence[RefusedRows], refused: Set[int], values: NDArray[Any], k: int, e: int
+    groups: Sequence[RefusedRows], refused: Set[int], values: NDArray[np.generic], k: int, e: int
 ) -> Iterator[tuple[list[int], Codes]]:
     """People of whom the same is known, and the places of the values that each of them can have.
 
@@ -305,7 +305,7 @@ def left_for(
 
 
 def _windows(
-    groups: Sequence[RefusedRows], held: Sequence[int], values: NDArray[Any], e: int
+    groups: Sequence[RefusedRows], held: Sequence[int], values: NDArray[np.generic], e: int
 ) -> NDArray[Any]:
     """The lows of the windows from which the refused of every group can have their values."""
     lows = np.array(sorted({place for one in groups for place in one.values}), dtype=np.int64)

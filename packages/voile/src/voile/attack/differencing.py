@@ -237,7 +237,7 @@ def _groups(numbers: tuple[int, ...], last: str = "and") -> str:
     return f"groups {', '.join(named[:-1])} {last} {named[-1]}"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 

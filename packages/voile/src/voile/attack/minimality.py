@@ -203,7 +203,9 @@ class MinimalityAttack(Attack):
         given = dict(zip(map(id, self._all(newest)), self.names or (), strict=False))
         return [given.get(id(one), f"release {_version(one)}") for one in releases]
 
-    def _arrivals(self, evidence: SeriesEvidence, release: Release, original: Any) -> Codes | None:
+    def _arrivals(
+        self, evidence: SeriesEvidence, release: Release, original: object
+    ) -> Codes | None:
         """Before which release each known person arrived, 0 where that is not known."""
         if not self._knows_who_waited:
             return None

@@ -255,7 +255,7 @@ class AttackOutcome:
         return held | {"advantage": self.advantage if math.isfinite(self.advantage) else None}
 
 
-def _document(value: Any) -> Any:
+def _document(value: object) -> Any:
     match value:
         case Estimate() | Target():
             return value.document()
@@ -264,7 +264,7 @@ def _document(value: Any) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 

@@ -6,7 +6,7 @@ by name.  Another package adds an attack by an entry point of the group ``voile.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from voile_base.registry import Registry
 
@@ -43,7 +43,7 @@ def attack_names() -> tuple[str, ...]:
     return ATTACKS.names
 
 
-def attack_named(name: str, **knowledge: Any) -> Attack:
+def attack_named(name: str, **knowledge: object) -> Attack:
     """An attack, its adversary knowing what is given and by default what its fields say.
 
     Raises ``InputError`` for an attack that there is not, for knowledge that its adversary cannot

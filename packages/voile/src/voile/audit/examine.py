@@ -419,7 +419,7 @@ def _differences(recorded: AuditRecord, found: AuditRecord) -> Iterator[str]:
     yield from _fields_apart(one, other, "")
 
 
-def _fields_apart(one: Any, other: Any, where: str) -> Iterator[str]:
+def _fields_apart(one: object, other: object, where: str) -> Iterator[str]:
     """Keys below which two documents differ."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in dict.fromkeys((*one, *other)):

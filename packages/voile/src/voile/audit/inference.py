@@ -233,7 +233,7 @@ def _learnt(
 
 def _grown(
     trees: Callable[[int, Floats, Any], Callable[[Floats], Floats]],
-    learnt: tuple[Floats, Any],
+    learnt: tuple[Floats, object],
     wanted: Sequence[Floats],
     seeds: Indices,
 ) -> list[Floats]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -147,7 +147,7 @@ def _settle(path: Path, name: str, folder: Path | None, of: str | None, *, lost:
 
 
 def _settled(
-    opened: voile_ledger.Ledger, name: str, document: Mapping[str, Any], of: str | None
+    opened: voile_ledger.Ledger, name: str, document: Mapping[str, object], of: str | None
 ) -> str:
     """Note that a release stands; what to say of it."""
     release_id, series = str(document.get("release_id")), document.get("series")

@@ -55,7 +55,7 @@ def renderer(name: str) -> Callable[[Any], str]:
     It raises ``InputError`` where that is not installed.
     """
 
-    def render(record: Any) -> str:
+    def render(record: object) -> str:
         draw: Callable[[Any], str] = getattr(import_module("voile.report.html"), name)
         return draw(record)
 

@@ -88,7 +88,7 @@ class Spread:
         entries = np.concatenate([[0], ends])
         return sparse.csr_array((share, value, entries), shape=(len(self), len(self.weight)))
 
-    def spread(self, rows: NDArray[Any]) -> Floats:
+    def spread(self, rows: NDArray[np.generic]) -> Floats:
         """The rows of each value, shape (d,), where ``rows`` (e,) are those of each entry."""
         alone = self.covered == 1
         counts = np.bincount(self.start[alone], rows[alone], len(self.order)).astype(np.float64)

@@ -232,7 +232,7 @@ class Categorical:
         return cls._of(only, weights[several])
 
     @classmethod
-    def _of(cls, only: NDArray[Any], weights: NDArray[Any]) -> Self:
+    def _of(cls, only: NDArray[np.generic], weights: NDArray[np.generic]) -> Self:
         thresholds = np.array(
             [_thresholds(distribution) for distribution in weights.tolist()], dtype=np.uint64
         )
@@ -342,9 +342,9 @@ class ExponentialMechanism:
 
     def draw(
         self,
-        utilities: NDArray[Any],
+        utilities: NDArray[np.generic],
         words: Iterator[int],
-        multiplicities: NDArray[Any] | None = None,
+        multiplicities: NDArray[np.generic] | None = None,
     ) -> int:
         """The index of the chosen candidate.
 
@@ -387,7 +387,7 @@ def _below_best(utilities: NDArray[Any], multiplicities: NDArray[Any]) -> NDArra
 
 
 def _envelope(
-    below: NDArray[Any], multiplicities: NDArray[Any], rate: float
+    below: NDArray[np.generic], multiplicities: NDArray[np.generic], rate: float
 ) -> tuple[NDArray[np.int64], Fraction]:
     """Whole numbers above s m exp(-rate below), 0 where m is 0, with a sum below 2^61; and s.
 

@@ -307,7 +307,7 @@ def audit_release(
 
 
 def _undercharged(
-    connection: sqlite3.Connection, rows: RowFolder, name: str, document: Mapping[str, Any]
+    connection: sqlite3.Connection, rows: RowFolder, name: str, document: Mapping[str, object]
 ) -> Iterator[str]:
     """Whether a release claims to have spent less than its data set was charged for it."""
     guarantee = document.get("guarantee")
@@ -330,7 +330,7 @@ def _undercharged(
 
 
 def _audit_version(
-    connection: sqlite3.Connection, release_id: str, claimed: dict[str, Any], stated_rows: Any
+    connection: sqlite3.Connection, release_id: str, claimed: dict[str, Any], stated_rows: object
 ) -> list[str]:
     """What the ledger does not know, or knows otherwise, about a release of a series."""
     known = records.find_release(connection, release_id)

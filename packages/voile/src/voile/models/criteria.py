@@ -67,7 +67,7 @@ def whole_numbers(counts: NDArray[np.int64], largest: int) -> NDArray[Any]:
     return counts if largest < _INT64_SAFE else counts.astype(object)
 
 
-def sums(values: NDArray[Any], group: NDArray[np.int64], groups: int) -> NDArray[Any]:
+def sums(values: NDArray[np.generic], group: NDArray[np.int64], groups: int) -> NDArray[Any]:
     """Sum of the values of each group, shape (groups,); ``group`` ascends and misses none."""
     if not len(values):
         return values[:0]
@@ -76,7 +76,7 @@ def sums(values: NDArray[Any], group: NDArray[np.int64], groups: int) -> NDArray
 
 
 def at_most(
-    numerator: NDArray[Any], denominator: NDArray[Any], limit: Decimal
+    numerator: NDArray[np.generic], denominator: NDArray[np.generic], limit: Decimal
 ) -> NDArray[np.bool_]:
     """Which fractions are at most ``limit``, exactly; whole numbers, denominators above 0."""
     exact = Fraction(limit)
@@ -239,7 +239,7 @@ CRITERIA: Registry[StatedCriterion] = Registry(
 )
 
 
-def criterion_of(table: Mapping[str, Any]) -> StatedCriterion:
+def criterion_of(table: Mapping[str, object]) -> StatedCriterion:
     """The criterion that a table with its name and its parameters states; raises ``PlanError``."""
     parameters = dict(table)
     name = parameters.pop("name", None)

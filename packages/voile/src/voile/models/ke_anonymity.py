@@ -73,7 +73,7 @@ class _BlockStatistics:
     """Largest value, in units."""
 
 
-def is_valid(units: NDArray[Any], k: int, e: int) -> bool:
+def is_valid(units: NDArray[np.generic], k: int, e: int) -> bool:
     """Whether one group of values, in any order and with repetitions, is (k,e)-valid."""
     if len(units) == 0:
         return False
@@ -81,7 +81,7 @@ def is_valid(units: NDArray[Any], k: int, e: int) -> bool:
 
 
 def block_statistics(
-    group: NDArray[np.int64], units: NDArray[Any], count: NDArray[np.int64] | None = None
+    group: NDArray[np.int64], units: NDArray[np.generic], count: NDArray[np.int64] | None = None
 ) -> _BlockStatistics:
     """Measure each group of the pairs (``group``, ``units``), both (m,), in any order.
 
@@ -134,7 +134,7 @@ class _Breach:
 
 
 def pairwise_breaches(
-    units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int
+    units: NDArray[np.generic], blocks: NDArray[np.int64], k: int, e: int
 ) -> list[_Breach]:
     """Breaches of Definition 5 between the newest release and every earlier one.
 
@@ -163,7 +163,9 @@ def pairwise_breaches(
     return found
 
 
-def atom_breaches(units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int) -> list[_Breach]:
+def atom_breaches(
+    units: NDArray[np.generic], blocks: NDArray[np.int64], k: int, e: int
+) -> list[_Breach]:
     """Atoms of all releases that are not valid; the arguments are as for `pairwise_breaches`.
 
     Cells absent from every release are no atom.
@@ -189,7 +191,7 @@ def atom_breaches(units: NDArray[Any], blocks: NDArray[np.int64], k: int, e: int
 
 
 def _invalid_blocks(
-    units: NDArray[Any], block: NDArray[np.int64], release: int, k: int, e: int
+    units: NDArray[np.generic], block: NDArray[np.int64], release: int, k: int, e: int
 ) -> Iterator[_Breach]:
     statistics = block_statistics(block[block >= 0], units[block >= 0])
     for number in np.searchsorted(statistics.group, violations(statistics, k, e)).tolist():
@@ -273,12 +275,14 @@ class _Pairs:
         )
         return np.bincount(part[times[seen] == 1], minlength=len(outer)).astype(np.int64)
 
-    def _sets(self, distinct: NDArray[np.int64], low: NDArray[Any], high: NDArray[Any]) -> _Sets:
+    def _sets(
+        self, distinct: NDArray[np.int64], low: NDArray[np.generic], high: NDArray[np.generic]
+    ) -> _Sets:
         keep = self.meeting
         return _Sets(self.a[keep], self.b[keep], distinct[keep], low[keep], high[keep])
 
 
-def _smallest_of_others(outer: NDArray[np.int64], low: NDArray[Any]) -> NDArray[Any]:
+def _smallest_of_others(outer: NDArray[np.int64], low: NDArray[np.generic]) -> NDArray[Any]:
     """For each part, the smallest ``low`` among the other parts with the same ``outer``.
 
     A part that is alone gets its own.

@@ -90,7 +90,7 @@ class WaitingRule:
         valid = self._valid(pool.values[found.earlier]) and self._valid(pool.values[found.later])
         return "published" if valid else "aside"
 
-    def _valid(self, values: NDArray[Any]) -> bool:
+    def _valid(self, values: NDArray[np.generic]) -> bool:
         return len(values) >= self.k and int(values[-1]) - int(values[0]) >= self.e
 
 
@@ -129,7 +129,7 @@ class _Possible:
 
 
 def possible(
-    values: NDArray[Any], rows: NDArray[np.int64], earlier: int, k: int, e: int
+    values: NDArray[np.generic], rows: NDArray[np.int64], earlier: int, k: int, e: int
 ) -> _Possible:
     """What each row can have where ``earlier`` of the rows are known to be invalid together.
 
@@ -144,7 +144,7 @@ def possible(
 
 
 def _of_near_values(
-    values: NDArray[Any], rows: NDArray[np.int64], earlier: int, e: int
+    values: NDArray[np.generic], rows: NDArray[np.int64], earlier: int, e: int
 ) -> _Possible:
     """By windows of a range below e: each begins at a value."""
     d = len(values)

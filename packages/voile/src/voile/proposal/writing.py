@@ -204,7 +204,7 @@ def _method(proposal: Proposal, method: MethodProposal) -> Iterator[str]:
         )
 
 
-def _domain(column: ColumnProposal, keys: Mapping[str, Any]) -> Iterator[str]:
+def _domain(column: ColumnProposal, keys: Mapping[str, object]) -> Iterator[str]:
     """A question, where what is proposed does not say which values a column may have."""
     stated = {"roles": {"quasi_identifiers": [column.name]}, "columns": {column.name: keys}}
     try:
@@ -312,10 +312,10 @@ def _column(column: ColumnProposal, *, domain: bool) -> Iterator[str]:
         yield _ORDER  # no question: without it they are shown as they are or not at all
 
 
-def _line(key: str, value: Any, reason: str) -> str:
+def _line(key: str, value: object, reason: str) -> str:
     _, line = toml_text({"columns": {"x": {key: value}}}).strip().split("\n", 1)
     return f"{line}  # {reason}"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return toml_text({"x": value}).strip().removeprefix("x = ")

@@ -172,7 +172,7 @@ def parameter_types(method: str) -> Mapping[str, Any]:
 
 
 @cache
-def _types(made: Any, *, marks: bool) -> Mapping[str, Any]:
+def _types(made: object, *, marks: bool) -> Mapping[str, Any]:
     """The types of the parameters of a class, or of all its variants, perhaps with their marks."""
     return {
         field.name: types[field.name]
@@ -205,7 +205,7 @@ def completed(plan: Plan, folder: str | Path) -> Plan:
     return replace(plan, method=replace(plan.method, parameters=given), trajectory=trajectory)
 
 
-def _is_file(kind: Any, value: str) -> bool:
+def _is_file(kind: object, value: str) -> bool:
     marks = (*getattr(kind, "__metadata__", ()), *get_args(kind))
     return any(
         value not in mark.words

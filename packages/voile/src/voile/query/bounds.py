@@ -217,13 +217,13 @@ def _stirling_series(x: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.where(x < _STIRLING_FROM, exact, series)
 
 
-def _dot(units: NDArray[Any], counts: NDArray[np.int64]) -> int:
+def _dot(units: NDArray[np.generic], counts: NDArray[np.int64]) -> int:
     if _cannot_overflow(units, counts):
         return int(np.dot(units, counts))
     return int(np.dot(units.astype(object), counts.astype(object)))
 
 
-def _cannot_overflow(units: NDArray[Any], counts: NDArray[np.int64]) -> bool:
+def _cannot_overflow(units: NDArray[np.generic], counts: NDArray[np.int64]) -> bool:
     """Whether every sum of these units, counted so often, fits in 64 bits."""
     if units.dtype == object or len(units) == 0:
         return False

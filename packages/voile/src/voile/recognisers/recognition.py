@@ -215,7 +215,7 @@ def listed_recognisers() -> tuple[ListedRecogniser, ...]:
     return tuple(ListedRecogniser(**_entry(said)) for said in tomllib.loads(text)["recogniser"])
 
 
-def _entry(said: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(said: Mapping[str, object]) -> dict[str, Any]:
     return {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
 
 

@@ -286,7 +286,11 @@ def _ke_breaches_of_units(
 
 
 def _apart(
-    values: NDArray[Any], label: NDArray[np.int64], groups: int, units: UnitCounts, least: int
+    values: NDArray[np.generic],
+    label: NDArray[np.int64],
+    groups: int,
+    units: UnitCounts,
+    least: int,
 ) -> NDArray[np.bool_]:
     """Which groups hold values of two different units that lie ``least`` apart."""
     value, unit = units.some(np.arange(len(values)), 2)

@@ -73,7 +73,7 @@ FORMAT = 1
 _METHOD = "a table with the name of the method and its parameters"
 
 
-def _named(method: Mapping[str, Any]) -> Mapping[str, Any]:
+def _named(method: Mapping[str, object]) -> Mapping[str, Any]:
     if not isinstance(method.get("name"), str):
         msg = "the method needs a name"
         raise ValueError(msg)
@@ -146,7 +146,7 @@ class ReleaseDocument(Disclosure):
         return Disclosure(columns=self.columns, groups=self.groups, sampled=self.sampled)
 
 
-def stated_in(document: Mapping[str, Any], folder: Path) -> ReleaseDocument:
+def stated_in(document: Mapping[str, object], folder: Path) -> ReleaseDocument:
     """What a document of a folder states; raises ``TableError`` with the place that is wrong."""
     stated: ReleaseDocument = read(
         ReleaseDocument, document, str(folder / DOCUMENT), TableError, public=True
@@ -253,7 +253,7 @@ def write_measurements(release: _Writable, folder: Path) -> None:
     sync(folder)
 
 
-def write_document(release: _Writable, folder: Path, data: Sequence[Mapping[str, Any]]) -> None:
+def write_document(release: _Writable, folder: Path, data: Sequence[Mapping[str, object]]) -> None:
     """Write ``release.json``, last of all, beside the files that ``data`` lists."""
     described = release.document() | {"data": data}
     if release.measurements is not None:

@@ -158,7 +158,10 @@ def group_breaches(published: PublicRelease, claim: GroupTerms) -> Iterator[str]
 
 
 def _further(
-    published: PublicRelease, shared: Sequence[str], document: Mapping[str, Any], claim: GroupTerms
+    published: PublicRelease,
+    shared: Sequence[str],
+    document: Mapping[str, object],
+    claim: GroupTerms,
 ) -> Criterion | str | None:
     """A criterion as groups can be held to it; why it cannot be; None where a release lacks rows.
 

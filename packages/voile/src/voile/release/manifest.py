@@ -98,7 +98,7 @@ def release_document(folder: Path) -> dict[str, Any]:
     return document
 
 
-def require_hashes(document: Mapping[str, Any], folder: Path) -> None:
+def require_hashes(document: Mapping[str, object], folder: Path) -> None:
     """Raise ``RefusedError`` where a document lists no file, or one without its hash."""
     listed = document.get("data")
     if not isinstance(listed, list) or not all(
@@ -115,7 +115,7 @@ def manifest_of(folder: Path, files: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def verified_files(document: Mapping[str, Any], folder: Path) -> _VerifiedFiles:
+def verified_files(document: Mapping[str, object], folder: Path) -> _VerifiedFiles:
     """The files of a release, each of which has the length and the hash that its document lists.
 
     Raises ``RefusedError`` for the first that has not, where the folder has others, and where no
@@ -135,7 +135,7 @@ def whole_of(folder: Path, names: Sequence[str]) -> Path:
     return folder / names[0] if len(names) == 1 else folder / "data"
 
 
-def changed_files(document: Mapping[str, Any], folder: Path) -> list[str]:
+def changed_files(document: Mapping[str, object], folder: Path) -> list[str]:
     """What is not as ``release.json`` lists it, a clause each."""
     try:
         return list(_changes(document, folder))

@@ -254,7 +254,9 @@ _SAME = ("k", "e", "precision", "top", "beta", "clusters")
 class _ReleaseForm(Protocol):
     """What a folder holds that is no release of rows: ``form`` of its ``release.json``."""
 
-    def recount(self, folder: Path, document: Mapping[str, Any], engine: Engine | str) -> Recount:
+    def recount(
+        self, folder: Path, document: Mapping[str, object], engine: Engine | str
+    ) -> Recount:
         """What the folder shows; raises as the function of this name."""
 
 
@@ -356,7 +358,7 @@ def read_recounted(folder: str | Path, *, engine: Engine | str = AUTO) -> Releas
     return release
 
 
-def _refuse_unknown_showing(place: Path, document: Mapping[str, Any]) -> None:
+def _refuse_unknown_showing(place: Path, document: Mapping[str, object]) -> None:
     """Raise ``RefusedError`` for a column that is shown in a kind that nothing installed adds."""
     columns = document.get("columns")
     for name, shown in columns.items() if isinstance(columns, dict) else ():
@@ -430,6 +432,6 @@ def _number(value: object) -> Decimal | None:
     return exact_decimal(value) if is_number else None  # type: ignore[arg-type]
 
 
-def _document_breaches(document: Mapping[str, Any], release: Release) -> Iterator[str]:
+def _document_breaches(document: Mapping[str, object], release: Release) -> Iterator[str]:
     if document.get("rows") != release.rows:
         yield f"its files have {release.rows:,} rows, and it states {document.get('rows')}"

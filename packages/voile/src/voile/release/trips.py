@@ -131,7 +131,7 @@ class TripSums:
         keys = np.concatenate((self._keys, other._keys))
         different, place = np.unique(keys, return_inverse=True)
 
-        def summed(one: NDArray[Any], two: NDArray[Any]) -> NDArray[Any]:
+        def summed(one: NDArray[np.generic], two: NDArray[np.generic]) -> NDArray[Any]:
             total = np.zeros(len(different), one.dtype)
             np.add.at(total, place, np.concatenate((one, two)))
             return total
@@ -215,7 +215,7 @@ class TripSums:
         end = np.searchsorted(at, at + days)
         start = np.arange(len(rows))
 
-        def summed(column: NDArray[Any]) -> NDArray[Any]:
+        def summed(column: NDArray[np.generic]) -> NDArray[Any]:
             total = np.zeros_like(column)
             for step in range(int((end - start).max())):
                 within = start + step < end

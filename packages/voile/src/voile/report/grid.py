@@ -301,7 +301,7 @@ def _records(comparison: StudyComparison) -> Iterator[tuple[int, StudyRecord]]:
             yield place, point.record
 
 
-def _numbers(values: Sequence[Any]) -> list[float] | None:
+def _numbers(values: Sequence[object]) -> list[float] | None:
     numbers = [as_number(value) for value in values]
     found = [value for value in numbers if value is not None]
     return found if len(found) == len(numbers) else None
@@ -340,7 +340,7 @@ def comparison_summary(
     return tuple(_compared(comparison, loss, placed))
 
 
-def _method_text(method: Mapping[str, Any]) -> str:
+def _method_text(method: Mapping[str, object]) -> str:
     """A method with its plain parameters: "ke-anonymity (k = 3, e = 2000)"."""
     settings = [
         f"{key} = {value_text(value)}"

@@ -76,7 +76,7 @@ def _sections(title: str, columns: Columns) -> list[dict[str, Any]]:
     return found
 
 
-def _is_text(values: Sequence[Any], rows: Sequence[int]) -> bool:
+def _is_text(values: Sequence[object], rows: Sequence[int]) -> bool:
     return isinstance(next(values[row] for row in rows if values[row] is not None), str)
 
 
@@ -144,7 +144,7 @@ def render_fleet(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) ->
     return _render("fleet.html.j2", fleet_page(name, trips, notes))
 
 
-def render_tables(name: str, columns: Mapping[str, Sequence[Any]], statement: str) -> str:
+def render_tables(name: str, columns: Mapping[str, Sequence[object]], statement: str) -> str:
     """The page of published tables; public.
 
     ``columns`` are those of the file, ``statement`` what is promised.  Raises ``InputError`` where
@@ -154,7 +154,7 @@ def render_tables(name: str, columns: Mapping[str, Sequence[Any]], statement: st
     return _render("tables.html.j2", _tables_page(name, columns, statement))
 
 
-def _render(template: str, page: Mapping[str, Any]) -> str:
+def _render(template: str, page: Mapping[str, object]) -> str:
     return _environment().get_template(template).render(private=PRIVATE, **page)
 
 

@@ -187,7 +187,7 @@ def _roles(record: StudyRecord) -> Iterator[tuple[str, Sequence[str]]]:
             yield _ROLES.get(role, spoken(role).lower()), names
 
 
-def _without(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+def _without(document: Mapping[str, object], *keys: str) -> Mapping[str, Any]:
     return {key: value for key, value in document.items() if key not in keys}
 
 
@@ -245,12 +245,12 @@ class _Fact:
     """Entries that are not shown, because there are too many."""
 
 
-def _facts_of(document: Mapping[str, Any]) -> tuple[_Fact, ...]:
+def _facts_of(document: Mapping[str, object]) -> tuple[_Fact, ...]:
     """What a document says; tables deep within it are named by the keys that lead to them."""
     return tuple(_facts(document, ""))
 
 
-def _facts(document: Mapping[str, Any], within: str) -> Iterator[_Fact]:
+def _facts(document: Mapping[str, object], within: str) -> Iterator[_Fact]:
     for key, value in document.items():
         name = f"{within}{printable(key)}"
         if isinstance(value, Mapping) and _holds_table(value):
@@ -259,14 +259,14 @@ def _facts(document: Mapping[str, Any], within: str) -> Iterator[_Fact]:
             yield _fact(name, value)
 
 
-def _holds_table(value: Any) -> bool:
+def _holds_table(value: object) -> bool:
     """Whether there is a list of documents anywhere in a document."""
     if isinstance(value, Mapping):
         return any(map(_holds_table, value.values()))
     return _is_table(value)
 
 
-def _is_table(value: Any) -> bool:
+def _is_table(value: object) -> bool:
     return (
         isinstance(value, list | tuple)
         and bool(value)
@@ -285,11 +285,11 @@ def _fact(name: str, value: Any) -> _Fact:
     return _Fact(name, _plain(value))
 
 
-def _row(value: Any) -> Mapping[str, Any]:
+def _row(value: object) -> Mapping[str, Any]:
     return _flat(value) if isinstance(value, Mapping) else {"value": value}
 
 
-def _flat(document: Mapping[str, Any], within: str = "") -> dict[str, Any]:
+def _flat(document: Mapping[str, object], within: str = "") -> dict[str, Any]:
     """A document whose documents are named by the keys that lead to their values."""
     flat: dict[str, Any] = {}
     for key, value in document.items():
@@ -300,7 +300,7 @@ def _flat(document: Mapping[str, Any], within: str = "") -> dict[str, Any]:
     return flat
 
 
-def _table(name: str, records: Sequence[Mapping[str, Any]]) -> _Fact:
+def _table(name: str, records: Sequence[Mapping[str, object]]) -> _Fact:
     columns = tuple(dict.fromkeys(key for held in records for key in held))
     return _Fact(
         name,
@@ -312,7 +312,7 @@ def _table(name: str, records: Sequence[Mapping[str, Any]]) -> _Fact:
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A number where the value is one, else its text."""
     if isinstance(value, Decimal):
         return float(value)

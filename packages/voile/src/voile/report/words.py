@@ -14,7 +14,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from voile.study.record import (
     AttackDocument,
@@ -140,7 +139,7 @@ def spoken(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """One value of a plan or a target: numbers as they are, lists in brackets, a dash for none."""
     match value:
         case None:

@@ -153,7 +153,7 @@ def _of_decimals(numbers: Sequence[Decimal]) -> ExactNumbers:
     return ExactNumbers(_narrow(units), scale)
 
 
-def _narrow(units: NDArray[Any]) -> NDArray[Any]:
+def _narrow(units: NDArray[np.generic]) -> NDArray[Any]:
     """Units as int64 where safe, as Python integers where not."""
     if len(units) == 0:
         return units.astype(np.int64)

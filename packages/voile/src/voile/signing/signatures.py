@@ -161,7 +161,7 @@ def write_salts(path: Path, salts: Salts) -> None:
     replace_private_file(path, json_text(salts.document()))
 
 
-def _as_written(path: Path, kind: Any) -> Any:
+def _as_written(path: Path, kind: object) -> Any:
     changed = f"{path}: it was changed since it was written"
     try:
         text = path.read_bytes().decode("utf-8")

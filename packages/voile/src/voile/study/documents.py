@@ -162,7 +162,7 @@ def comparison_schema() -> dict[str, Any]:
     return {**schema, "$defs": {"Point": point}}
 
 
-def schema_of(title: str, form: str, kind: Any, *, with_seal: bool = False) -> dict[str, Any]:
+def schema_of(title: str, form: str, kind: object, *, with_seal: bool = False) -> dict[str, Any]:
     """The schema of a private document of a class, with its heading, and a seal if it has one."""
     stated = json_schema(kind)
     seal = {SEAL: {"type": "string", "pattern": "^[0-9a-f]{64}$"}} if with_seal else {}

@@ -388,7 +388,7 @@ class Axes:
 
 
 def compare(  # noqa: PLR0913 - what a researcher may say of a grid
-    source: Any,
+    source: object,
     plans: Sequence[Plan | str | Path] | Plan | str | Path,
     out: str | Path | None = None,
     *,
@@ -419,7 +419,7 @@ def compare(  # noqa: PLR0913 - what a researcher may say of a grid
 
 
 def make_comparison(  # noqa: PLR0913 - what ``compare`` is told, and how to show it
-    source: Any,
+    source: object,
     plans: Sequence[Plan | str | Path],
     out: str | Path | None,
     shared: PointTerms,
@@ -457,7 +457,7 @@ def make_comparison(  # noqa: PLR0913 - what ``compare`` is told, and how to sho
 class _Work:
     """All that a process must know to study points; it holds the table once it was read."""
 
-    def __init__(self, source: Any, shared: PointTerms, store: _PointStore) -> None:
+    def __init__(self, source: object, shared: PointTerms, store: _PointStore) -> None:
         self._source = source
         self._shared = shared
         self._store = store
@@ -483,7 +483,7 @@ class _Work:
 
 
 def _refuse_what_cannot_be(
-    source: Any, grid: PlanGrid, shared: PointTerms, axes: Axes, jobs: int
+    source: object, grid: PlanGrid, shared: PointTerms, axes: Axes, jobs: int
 ) -> None:
     """Raise ``InputError`` for what would spoil every point, before any is studied."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:

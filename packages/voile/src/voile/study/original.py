@@ -40,7 +40,7 @@ class Original:
     """Where they were read, as messages name it."""
 
 
-def read_original(source: Any, plan: Plan, engine: Engine | str = AUTO) -> Original:
+def read_original(source: object, plan: Plan, engine: Engine | str = AUTO) -> Original:
     """The rows of a file or a data frame, in the columns that the plan names.
 
     ``engine`` reads a file.  Raises ``TableError`` where there are none.
@@ -52,7 +52,7 @@ def read_original(source: Any, plan: Plan, engine: Engine | str = AUTO) -> Origi
     return Original(*rows_in_memory(place_of(source), **told, engine=engine), file_of(source))
 
 
-def names_of_columns(source: Any) -> list[str]:
+def names_of_columns(source: object) -> list[str]:
     """The columns of a file or a data frame; raises ``TableError`` where there is no table."""
     if isinstance(source, str | Path | Address):
         return list(list_columns(place_of(source)))
@@ -60,7 +60,7 @@ def names_of_columns(source: Any) -> list[str]:
     return list(frame.columns)
 
 
-def fingerprint(source: Any, *, named: bool = True) -> str:
+def fingerprint(source: object, *, named: bool = True) -> str:
     """What tells a table from any other: a digest of the bytes of its files, or of its rows.
 
     ``named``: of the names of its files as well.

@@ -87,7 +87,7 @@ class StatedPlan:
         """Where it stands, for messages."""
         return self.plan.source
 
-    def with_parameters(self, name: str, parameters: Mapping[str, Any]) -> StatedPlan:
+    def with_parameters(self, name: str, parameters: Mapping[str, object]) -> StatedPlan:
         """The same plan with other parameters of its method, under another name."""
         assert self.plan.method is not None
         method = Method(self.plan.method.name, dict(parameters))
@@ -149,7 +149,7 @@ def needs_ledger(plan: Plan) -> bool:
     return publisher.carries or any(account is not None for account in accounts)
 
 
-def json_value(value: Any) -> Any:
+def json_value(value: object) -> Any:
     """A value as JSON holds it: numbers that are not finite become None, others stay as written."""
     if hasattr(value, "item"):
         value = value.item()  # a number of NumPy
@@ -292,12 +292,12 @@ def _tried(plan: StatedPlan) -> dict[str, Sequence[Any]]:
     return tried
 
 
-def _is_one_value(value: list[Any], annotation: Any) -> bool:
+def _is_one_value(value: list[Any], annotation: object) -> bool:
     """Whether a list is one value of a parameter that takes lists."""
     return any(_holds(kind, value) for kind in _kinds(annotation))
 
 
-def _holds(kind: Any, value: list[Any]) -> bool:
+def _holds(kind: object, value: list[Any]) -> bool:
     """Whether a type is that of lists of such items."""
     made = get_origin(kind) or kind
     if not isinstance(made, type) or not issubclass(made, Collection) or made is str:
@@ -308,7 +308,7 @@ def _holds(kind: Any, value: list[Any]) -> bool:
     return all(any(_is_a(item, one) for one in items) for item in value) if items else True
 
 
-def _is_a(value: Any, kind: Any) -> bool:
+def _is_a(value: object, kind: object) -> bool:
     """Whether a value of a TOML file may be of a type, as far as lists are concerned."""
     made = get_origin(kind) or kind
     if made in (float, Decimal):
@@ -316,14 +316,14 @@ def _is_a(value: Any, kind: Any) -> bool:
     return kind is Ellipsis or not isinstance(made, type) or isinstance(value, made)
 
 
-def _kinds(annotation: Any) -> tuple[Any, ...]:
+def _kinds(annotation: object) -> tuple[Any, ...]:
     """The types that a type is a choice of."""
     if get_origin(annotation) in (Union, UnionType):
         return get_args(annotation)
     return () if annotation is None else (annotation,)
 
 
-def _require_different(plan: StatedPlan, name: str, values: Sequence[Any]) -> None:
+def _require_different(plan: StatedPlan, name: str, values: Sequence[object]) -> None:
     if not values:
         msg = f"{plan.source}: [method] {name} is an empty list; give the values to try"
         raise PlanError(msg)
@@ -334,7 +334,7 @@ def _require_different(plan: StatedPlan, name: str, values: Sequence[Any]) -> No
 
 
 def _swept(
-    plans: Sequence[StatedPlan], combinations: Sequence[Sequence[Mapping[str, Any]]]
+    plans: Sequence[StatedPlan], combinations: Sequence[Sequence[Mapping[str, object]]]
 ) -> dict[str, tuple[Any, ...]]:
     """The parameters of which points have different values."""
     methods = [plan.plan.method.name for plan in plans if plan.plan.method]
@@ -347,7 +347,7 @@ def _swept(
     return ({_PLAN: tuple(plan.name for plan in plans)} if len(plans) > 1 else {}) | swept
 
 
-def _different(points: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+def _different(points: Sequence[Mapping[str, object]]) -> dict[str, tuple[Any, ...]]:
     """The keys under which points have more than one value, and these in their order."""
     values: dict[str, dict[str, Any]] = {}
     for point in points:
@@ -358,7 +358,7 @@ def _different(points: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]
 
 
 def _points(
-    plan: StatedPlan, combinations: Sequence[Mapping[str, Any]], swept: Mapping[str, Any]
+    plan: StatedPlan, combinations: Sequence[Mapping[str, object]], swept: Mapping[str, object]
 ) -> list[GridPoint]:
     method = plan.plan.method
     assert method is not None
@@ -419,7 +419,7 @@ def _shown(value: Any) -> str:
 _COLUMN = re.compile(r"column '([^']+)'(: )?")
 
 
-def file_of(source: Any) -> str:
+def file_of(source: object) -> str:
     """The file or the address of a table, as messages name it; empty for a data frame."""
     return str(place_of(source)) if isinstance(source, str | Path | Address) else ""
 

@@ -178,7 +178,7 @@ Intervals = Literal["columns", "text"]
 
 
 def make_release(  # noqa: PLR0913 - what a custodian may say of one release
-    source: Any,
+    source: object,
     plan: Plan | str | Path,
     out: str | Path | None = None,
     *,
@@ -246,7 +246,7 @@ class PendingRelease:
 
 
 def prepare_release(  # noqa: PLR0913 - as ``make_release``
-    source: Any,
+    source: object,
     plan: Plan,
     stage: ReleaseStaging | None = None,
     *,
@@ -316,7 +316,7 @@ def _read(
         return opening.result()
 
 
-def _is_worth_it(source: Any) -> bool:
+def _is_worth_it(source: object) -> bool:
     """Whether compiled loops should be loaded meanwhile: a small file may need none of them."""
     if not isinstance(source, str | Path) or not Path(source).is_file():
         return True

@@ -25,7 +25,7 @@ __all__ = ["known_in_series"]
 
 
 def known_in_series(
-    pending: PendingRelease, plan: Plan, original: Any, engine: Engine | str = AUTO
+    pending: PendingRelease, plan: Plan, original: object, engine: Engine | str = AUTO
 ) -> Knowledge:
     """What is known of the series of a release that has not appeared; nothing where it has none.
 
@@ -42,7 +42,7 @@ def known_in_series(
     return Knowledge(earlier=earlier or None, arrivals=arrived)
 
 
-def _arrivals(history: History, before: History | None, plan: Plan, original: Any) -> Any:
+def _arrivals(history: History, before: History | None, plan: Plan, original: object) -> Any:
     record_key, latest = history.terms.record_key, history.versions[-1].published
     held = before.latest.held if before and before.latest else KeptRows()
     earlier = before.known if before else KnownRows()

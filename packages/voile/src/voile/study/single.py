@@ -170,7 +170,7 @@ def _private(
     return document
 
 
-def _distribution(found: Any) -> Distribution:
+def _distribution(found: object) -> Distribution:
     """The same values as the record's own type, plain."""
     values = {field.name: getattr(found, field.name) for field in fields(Distribution)}
     for name in ("labels", "before", "after", "edges"):
@@ -205,7 +205,7 @@ class Study:
 
 
 def run_study(  # noqa: PLR0913 - what a custodian may say of one study
-    source: Any,
+    source: object,
     plan: Plan | str | Path,
     out: str | Path | None = None,
     *,
@@ -233,7 +233,7 @@ def run_study(  # noqa: PLR0913 - what a custodian may say of one study
 
 
 def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw and show it
-    source: Any,
+    source: object,
     plan: Plan | str | Path,
     out: str | Path | None = None,
     *,

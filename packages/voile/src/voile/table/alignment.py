@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -133,7 +133,7 @@ _HALF_WORD = 32
 
 
 def paired_counts(
-    left: Any, right: Any, columns: Sequence[str], parts: int = 1
+    left: object, right: object, columns: Sequence[str], parts: int = 1
 ) -> Iterator[tuple[Counts, Counts]]:
     """Rows of two tables by distinct combination of values, part by part; private.
 
@@ -166,7 +166,7 @@ def paired_counts(
     return _counted(pl.concat(sides), list(types), parts)
 
 
-def rows_of(table: Any, columns: Sequence[str]) -> int:
+def rows_of(table: object, columns: Sequence[str]) -> int:
     """How many rows a table has, of any kind that ``paired_counts`` takes."""
     return int(_lazy(table, columns).select(pl.len()).collect().item())
 
@@ -193,7 +193,7 @@ def _ascending(left: Counts, right: Counts) -> tuple[Counts, Counts]:
     return words >> _HALF_WORD, words & (1 << _HALF_WORD) - 1
 
 
-def _lazy(table: Any, columns: Sequence[str]) -> pl.LazyFrame:
+def _lazy(table: object, columns: Sequence[str]) -> pl.LazyFrame:
     if isinstance(table, pl.LazyFrame):
         return table
     if isinstance(table, str | Path | Address):

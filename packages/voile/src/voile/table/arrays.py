@@ -82,7 +82,7 @@ def series_of(array: pa.Array, name: str = "") -> pl.Series:
     return pl.Series(name, array)
 
 
-def frame_of(columns: pa.Table | Mapping[str, Any] | Iterable[Values]) -> Frame:
+def frame_of(columns: pa.Table | Mapping[str, object] | Iterable[Values]) -> Frame:
     """Columns that are equally long, by their names."""
     return pl.DataFrame(columns if isinstance(columns, pa.Table | Mapping) else list(columns))
 
@@ -99,7 +99,7 @@ def numbers_of(array: pa.Array) -> NDArray[Any]:
     return pl.Series(array).to_numpy()
 
 
-def array_of(numbers: NDArray[Any]) -> pa.Array:
+def array_of(numbers: NDArray[np.generic]) -> pa.Array:
     """Numbers or truth values as an array; numbers are not copied."""
     if numbers.dtype.kind == "b":
         return pl.Series(numbers).to_arrow()

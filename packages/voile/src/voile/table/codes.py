@@ -91,7 +91,7 @@ _COUNTED = 1 << 22
 """Range of words up to which they are sorted by counting them."""
 
 
-def sort_words(words: NDArray[Any], bits: int, ordered: int = 0) -> NDArray[Any]:
+def sort_words(words: NDArray[np.generic], bits: int, ordered: int = 0) -> NDArray[Any]:
     """Machine words of so many bits, shape (n,), ascending; those given are used up.
 
     They ascend already in their lowest bits, ``ordered`` of them.
@@ -105,7 +105,7 @@ def sort_words(words: NDArray[Any], bits: int, ordered: int = 0) -> NDArray[Any]
     return _sorted(words.reshape(-1, 1), [(0, ordered, bits)]).ravel()
 
 
-def _sort_word_rows(rows: NDArray[Any], bits: Sequence[int]) -> NDArray[Any]:
+def _sort_word_rows(rows: NDArray[np.generic], bits: Sequence[int]) -> NDArray[Any]:
     """Rows of w machine words, shape (n, w), ascending, the first word first.
 
     ``bits`` says how many bits each word has; a word of which that is 0 is carried along, and rows
@@ -117,7 +117,7 @@ def _sort_word_rows(rows: NDArray[Any], bits: Sequence[int]) -> NDArray[Any]:
     return _sorted(rows, [(word, 0, bits[word]) for word in reversed(range(rows.shape[1]))])
 
 
-def _sorted(rows: NDArray[Any], digits: Sequence[tuple[int, int, int]]) -> NDArray[Any]:
+def _sorted(rows: NDArray[np.generic], digits: Sequence[tuple[int, int, int]]) -> NDArray[Any]:
     """Rows sorted by runs of bits, the least run first: a word, and its bits from and to."""
     spare = np.empty_like(rows)
     for word, low, high in digits:
@@ -128,7 +128,7 @@ def _sorted(rows: NDArray[Any], digits: Sequence[tuple[int, int, int]]) -> NDArr
 
 
 @njit(cache=True, nogil=True)
-def _deal(rows: NDArray[Any], dealt: NDArray[Any], word: int, shift: int) -> bool:
+def _deal(rows: NDArray[np.generic], dealt: NDArray[np.generic], word: int, shift: int) -> bool:
     """Deal rows by one digit, in their order; False where all share it, and nothing is dealt."""
     width = rows.shape[1]
     by = rows.dtype.type(shift)
@@ -247,7 +247,7 @@ class DictionaryColumn:
         return _ascending(values, self.codes)
 
 
-def gathered(values: pl.Series, indices: NDArray[Any]) -> pl.Series:
+def gathered(values: pl.Series, indices: NDArray[np.generic]) -> pl.Series:
     """The values at these indices; Polars takes some names, such as "^a$", for patterns."""
     return values.alias("").gather(pl.Series(indices)).alias(values.name)
 
@@ -319,7 +319,7 @@ def sorted_order(columns: Sequence[tuple[Codes, int]]) -> NDArray[Any]:
     return _sort_word_rows(together, [*bits, 0])[:, -1]
 
 
-def look_up(table: NDArray[Any], codes: Codes) -> NDArray[Any]:
+def look_up(table: NDArray[np.generic], codes: Codes) -> NDArray[Any]:
     """``table[codes]``, without a wider copy of the codes and without the interpreter's lock."""
     found = np.empty_like(table, shape=len(codes))
     for part in parts(len(codes)):
@@ -630,7 +630,7 @@ def _by_sorting(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
     return _Ranked(numbers[starts], counts, lambda: index)
 
 
-def _starts(ascending: NDArray[Any]) -> NDArray[np.int64]:
+def _starts(ascending: NDArray[np.generic]) -> NDArray[np.int64]:
     """Where each distinct number stands first."""
     new = np.ones(len(ascending), dtype=bool)
     np.not_equal(ascending[1:], ascending[:-1], out=new[1:])

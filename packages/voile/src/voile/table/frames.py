@@ -34,7 +34,7 @@ __all__ = ["from_native", "hold_out"]
 nw = on_demand("narwhals")
 
 
-def from_native(frame: Any) -> tuple[pl.DataFrame, Callable[[pl.DataFrame], Any]]:
+def from_native(frame: object) -> tuple[pl.DataFrame, Callable[[pl.DataFrame], Any]]:
     """The rows of a data frame in Polars, and the way back to a frame of the same kind.
 
     Raises ``TableError`` where the object is no data frame, has two columns of one name, or has
@@ -80,7 +80,7 @@ def _way_back(implementation: Any) -> Callable[[pl.DataFrame], Any]:
 
 
 def hold_out(
-    frame: Any, share: float | Fraction, randomness: Randomness, unit: str | None = None
+    frame: object, share: float | Fraction, randomness: Randomness, unit: str | None = None
 ) -> tuple[Any, Any]:
     """The rows of a data frame that are kept, and those held out, of the frame's own kind.
 

@@ -218,7 +218,7 @@ def open_frame(
     return _opened(engine, engine.of_native(frame), plan, record_key, carried).read()
 
 
-def scan_frame(frame: Any, plan: Plan, *, engine: Engine | str = AUTO) -> PrivateTable:
+def scan_frame(frame: object, plan: Plan, *, engine: Engine | str = AUTO) -> PrivateTable:
     """A private table from a data frame, for methods that ask for its best rows and no others."""
     engine = engine_for(engine, frame)
     return _held_against_persons(_opened(engine, engine.of_native(frame), plan))
@@ -248,7 +248,7 @@ def open_published(
     return PublishedTable(source.rows, source.convert)
 
 
-def published_rows(frame: Any, engine: Engine | str = AUTO) -> PublishedTable:
+def published_rows(frame: object, engine: Engine | str = AUTO) -> PublishedTable:
     """Rows of a data frame that are, or are taken for, those of a release."""
     source = engine_for(engine, frame).of_native(frame)
     return PublishedTable(source.rows, source.convert)
@@ -420,7 +420,7 @@ def published_numbers(table: PublishedTable, names: Sequence[str]) -> NumberColu
     return _numbers(pl.DataFrame(table.to_arrow().select(dict.fromkeys(found))), found, ())
 
 
-def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+def write_columns(path: Path, columns: Mapping[str, NDArray[np.generic]]) -> None:
     """Write columns to a CSV file, or to a Parquet file where the name ends so."""
     frame = pl.DataFrame(dict(columns))
     if path.suffix == ".parquet":

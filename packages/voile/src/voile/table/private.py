@@ -391,7 +391,7 @@ class PrivateTable(CountedTable):
         """Noisy tables to be published; see ``domains``."""
         return measured_table(tables)
 
-    def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:
+    def published_cells(self, columns: Mapping[str, Sequence[object]]) -> PublishedTable:
         """A table of columns that are public, for the engine of this one."""
         return trips_flows.table_of_cells(self._source.engine, columns)
 

@@ -307,7 +307,7 @@ class Engine(Protocol):
         ``texts`` names columns of a CSV file that stay as they are written.
         """
 
-    def of_native(self, frame: Any) -> Source:
+    def of_native(self, frame: object) -> Source:
         """A data frame of a kind that the engine knows; raises ``TableError``."""
 
     def of_arrow(self, table: pa.Table, numbers: NDArray[np.int64] | None = None) -> Rows:

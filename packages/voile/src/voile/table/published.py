@@ -68,7 +68,7 @@ class PublishedTable:
         """Give the rows to a fold, batch by batch."""
         self._rows.fold(columns, fold)
 
-    def same_cells(self, columns: Mapping[str, Sequence[Any]], tolerance: float) -> bool:
+    def same_cells(self, columns: Mapping[str, Sequence[object]], tolerance: float) -> bool:
         """Whether the rows are these, in any order, numbers within a relative tolerance."""
         own, other = pl.DataFrame(self._rows.to_arrow()), pl.DataFrame(columns)
         if own.columns != other.columns or own.height != other.height:

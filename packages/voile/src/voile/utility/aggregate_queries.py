@@ -210,7 +210,7 @@ class _Table:
         cls,
         columns: Mapping[str, ColumnCovering],
         summed: str | None,
-        shown: Mapping[str, tuple[Spread | None, NDArray[Any]]],
+        shown: Mapping[str, tuple[Spread | None, NDArray[np.generic]]],
         weight: float = 1.0,
     ) -> Self:
         numbers = None
@@ -257,7 +257,7 @@ class _Table:
         return matching
 
 
-def _of_rows(values: Floats, spread: Spread | None, entry: NDArray[Any]) -> Floats:
+def _of_rows(values: Floats, spread: Spread | None, entry: NDArray[np.generic]) -> Floats:
     """The expectation of f functions for each of n rows, shape (n, f), from ``values`` (d, f)."""
     of_entry = values if spread is None else expectations(spread, values)
     of_row: Floats = of_entry[entry]

@@ -484,7 +484,7 @@ def _class_scores(model: Any, training: _LearningRows, test: _LearningRows, clas
     return {ACCURACY: float(right.mean()), AREA: _area(chances, test.target)}
 
 
-def _area(chances: Floats, target: NDArray[Any]) -> float:
+def _area(chances: Floats, target: NDArray[np.generic]) -> float:
     own = [target == number for number in range(chances.shape[1])]
     areas = [
         metrics.roc_auc_score(mine, chances[:, number])

@@ -119,7 +119,7 @@ def measure_names() -> tuple[str, ...]:
     return MEASURES.names
 
 
-def measure_named(name: str, **parameters: Any) -> Measure:
+def measure_named(name: str, **parameters: object) -> Measure:
     """A measure with these parameters, and by default what its fields say.
 
     Raises ``InputError`` for a measure that there is not, for a parameter that it does not have,

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from voile.models.divergence import SMOOTHING, DivergenceSums
 from voile.table.alignment import paired_counts, rows_of
@@ -50,8 +50,8 @@ _PART = 1 << 23
 
 
 def divergence_of_tables(
-    original: Any,
-    released: Any,
+    original: object,
+    released: object,
     columns: Sequence[str],
     *,
     parts: int = 1,

@@ -665,7 +665,7 @@ class _Steps:
         return np.asarray(carried / largest if largest > 0 else carried)
 
     def _near(
-        self, rows: tuple[Any, ...], before: Factors, now: Factors, some: Indices
+        self, rows: tuple[object, ...], before: Factors, now: Factors, some: Indices
     ) -> tuple[_NearbyPieces, tuple[Any, ...], tuple[Any, ...]]:
         """Pieces of a report at some places, with what compiled loops need of them and of pairs."""
         pieces, density = now.piece[some], now.density[some]

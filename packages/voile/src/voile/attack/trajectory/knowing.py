@@ -47,7 +47,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -154,7 +154,7 @@ def read_places(path: Path) -> Floats:
     return places
 
 
-def vehicles_of(original: Any, trip: str, vehicle: str) -> Mapping[str, str]:
+def vehicles_of(original: object, trip: str, vehicle: str) -> Mapping[str, str]:
     """The vehicle of each trip of the private original; raises ``InputError``."""
     private, _ = from_native(original)
     if vehicle not in private.columns:

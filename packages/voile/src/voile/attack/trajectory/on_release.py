@@ -118,7 +118,7 @@ class _Selection:
 
 def _selected(
     release: Release,
-    original: Any,
+    original: object,
     named: TrajectoryColumns,
     roads: RoadNetwork,
     limits: tuple[int, int | None],
@@ -329,7 +329,7 @@ class TripsOutcome:
 
 def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     release: Release,
-    original: Any,
+    original: object,
     roads: RoadNetwork,
     named: TrajectoryColumns | None = None,
     *,

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +64,7 @@ class Fields:
         self._places = tuple(places)
         self._words = word + 1
 
-    def pack(self, codes: Sequence[NDArray[Any]]) -> Words:
+    def pack(self, codes: Sequence[NDArray[np.generic]]) -> Words:
         """The words of n rows, from an array (n,) of codes for each column."""
         rows = len(codes[0]) if len(codes) else 0
         words = tuple(np.zeros(rows, dtype=np.uint64) for _ in range(self._words))

@@ -147,7 +147,7 @@ class Lattice:
         """Numbers of the nodes whose levels sum to ``height``, ascending."""
         return np.flatnonzero(self.node_heights == height)
 
-    def outer(self, combine: np.ufunc, terms: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def outer(self, combine: np.ufunc, terms: Sequence[NDArray[np.generic]]) -> NDArray[Any]:
         """Shape (N,): for each node the terms of its levels, combined over the columns in order.
 
         ``terms`` has for each column an array with one entry per level.
@@ -157,7 +157,7 @@ class Lattice:
             combined = combine.outer(combined, term).ravel()
         return combined
 
-    def box(self, over_nodes: NDArray[Any], low: Levels, high: Levels) -> NDArray[Any]:
+    def box(self, over_nodes: NDArray[np.generic], low: Levels, high: Levels) -> NDArray[Any]:
         """A writable view of an array over all nodes: those from ``low`` up to ``high``."""
         view = over_nodes.reshape([self.shape[j] for j in self._axes])
         # The ellipsis keeps a lattice of one node, which has no axis left, a view.
@@ -165,7 +165,7 @@ class Lattice:
         between: NDArray[Any] = view[corners]
         return between
 
-    def above(self, over_nodes: NDArray[Any], levels: Levels) -> NDArray[Any]:
+    def above(self, over_nodes: NDArray[np.generic], levels: Levels) -> NDArray[Any]:
         """The view of a node and all nodes above it."""
         return self.box(over_nodes, levels, self.top)
 

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -437,6 +437,6 @@ def _cells_of_groups(cells: _Sensitive, label: NDArray[np.int64], p: int) -> Sen
     return SensitiveCells(found // values, found % values, rows, cells.total)
 
 
-def _summed(index: NDArray[Any], rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _summed(index: NDArray[np.generic], rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     # Sums in floats are exact: no table has 2**53 rows.
     return np.bincount(index, rows, size).astype(np.int64)

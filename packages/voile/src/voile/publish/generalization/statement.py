@@ -315,7 +315,7 @@ def refuse_parameters_of_series(
     limited: bool,
     diversity: Diversity | None,
     t: object,
-    criteria: Sequence[Any],
+    criteria: Sequence[object],
 ) -> None:
     """Raise ``PlanError`` for what a series has no use for, or cannot promise."""
     if algorithm not in ("auto", "mondrian"):
@@ -333,7 +333,7 @@ def refuse_parameters_of_series(
 
 
 def refuse_criteria_of_series(
-    diversity: Diversity | None, criteria: Sequence[Any], t: object = None
+    diversity: Diversity | None, criteria: Sequence[object], t: object = None
 ) -> None:
     """Raise ``PlanError`` for criteria that a series of groups that last cannot promise."""
     asked = [] if diversity is None else [diversity.of("any")]

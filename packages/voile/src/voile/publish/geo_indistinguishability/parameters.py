@@ -223,7 +223,7 @@ def _check_at_least(given: Mapping[str, Any]) -> None:
         raise PlanError(msg)
 
 
-def _check_radii(given: Mapping[str, Any]) -> None:
+def _check_radii(given: Mapping[str, object]) -> None:
     """Radii are numbers, by distance to a centre, or those that a map says."""
     by_distance = [name for name in ("radii", "radius_limits", "centre") if name in given]
     if "roads" in given and by_distance:

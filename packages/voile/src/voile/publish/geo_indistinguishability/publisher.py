@@ -118,9 +118,9 @@ class GeoIndistinguishability(SingleRelease):
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, mechanism: Mechanism = ..., **parameters: Any) -> None: ...
+        def __init__(self, *, mechanism: Mechanism = ..., **parameters: object) -> None: ...
 
-    def __new__(cls, *, mechanism: object = "correlated-gaussian", **parameters: Any) -> Self:
+    def __new__(cls, *, mechanism: object = "correlated-gaussian", **parameters: object) -> Self:
         """An object of the class of the mechanism; raises ``PlanError`` where there is none."""
         if cls is not GeoIndistinguishability:
             return object.__new__(cls)

@@ -29,8 +29,6 @@ Departures: equal values stay in one block, which the seed does not ask for and 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,7 +43,7 @@ MAXIMUM_VALUES = 4_000
 
 
 def printed_blocks(
-    values: NDArray[Any],
+    values: NDArray[np.generic],
     present: NDArray[np.bool_],
     latest: NDArray[np.int64],
     terms: tuple[int, int],

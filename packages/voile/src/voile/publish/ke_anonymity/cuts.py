@@ -49,7 +49,7 @@ _COMPILED_FROM = 150_000
 """Window ends for which Python takes as long as it takes to load Numba."""
 
 
-def as_units(values: NDArray[Any]) -> NDArray[Any]:
+def as_units(values: NDArray[np.generic]) -> NDArray[Any]:
     """``values`` as the kernels want them: contiguous, writable, int64 or object.
 
     Raises ``ValueError`` where they are not strictly ascending.
@@ -63,7 +63,7 @@ def as_units(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def latest_valid_start(
-    values: NDArray[Any], present: NDArray[np.bool_], k: int, e: int
+    values: NDArray[np.generic], present: NDArray[np.bool_], k: int, e: int
 ) -> NDArray[np.int64]:
     """For each right end j, the largest i such that the present values in [i, j) are valid.
 
@@ -107,7 +107,7 @@ def enclosing(blocks: NDArray[np.int64], d: int) -> tuple[NDArray[np.int64], NDA
 
 
 def best_cuts(
-    values: NDArray[Any],
+    values: NDArray[np.generic],
     cut_allowed: NDArray[np.bool_],
     low: NDArray[np.int64],
     high: NDArray[np.int64],
@@ -146,7 +146,7 @@ def blocks_of(boundaries: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
 
 @register_jitable
 def _slide(
-    score: NDArray[Any],
+    score: NDArray[np.generic],
     start: NDArray[np.int64],
     queue: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -173,7 +173,7 @@ def _slide(
 
 @njit(cache=True)
 def _best_starts(
-    values: NDArray[Any],
+    values: NDArray[np.generic],
     cut_allowed: NDArray[np.bool_],
     low: NDArray[np.int64],
     high: NDArray[np.int64],

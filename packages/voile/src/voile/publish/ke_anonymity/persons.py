@@ -43,7 +43,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,7 +186,7 @@ def refuse_series_of_persons(table: PrivateTable) -> None:
     raise PlanError(msg)
 
 
-def _range(values: NDArray[Any], holders: _Holders) -> int:
+def _range(values: NDArray[np.generic], holders: _Holders) -> int:
     """The most by which values of two different persons differ; -1 where there is one only."""
     first = _latest_apart(values, holders, 0)
     if first[-1] < 0:
@@ -200,13 +199,15 @@ def _range(values: NDArray[Any], holders: _Holders) -> int:
     return low
 
 
-def _latest_start(values: NDArray[Any], holders: _Holders, k: int, e: int) -> NDArray[np.int64]:
+def _latest_start(
+    values: NDArray[np.generic], holders: _Holders, k: int, e: int
+) -> NDArray[np.int64]:
     """For each right end, the latest start of a valid block, or -1; (d + 1,), nondecreasing."""
     many, wide = _latest_of_many(holders, k), _latest_apart(values, holders, e)
     return np.asarray(np.minimum(many, wide))
 
 
-def _latest_apart(values: NDArray[Any], holders: _Holders, e: int) -> NDArray[np.int64]:
+def _latest_apart(values: NDArray[np.generic], holders: _Holders, e: int) -> NDArray[np.int64]:
     """For each right end, the latest start at which two persons' values lie ``e`` apart."""
     d = len(values)
     if not d:

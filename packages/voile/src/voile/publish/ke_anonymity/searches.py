@@ -154,7 +154,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +185,7 @@ __all__ = [
 ]
 
 
-def optimal_blocks(values: NDArray[Any], k: int, e: int) -> NDArray[np.int64] | None:
+def optimal_blocks(values: NDArray[np.generic], k: int, e: int) -> NDArray[np.int64] | None:
     """Blocks [start, stop) of the static optimum, (p, 2) index ranges, or None if infeasible.
 
     ``values``: (d,) strictly ascending distinct sensitive values in units, int64 (magnitudes
@@ -204,7 +204,7 @@ class _Feasible:
     e: int
 
 
-def largest_feasible(values: NDArray[Any]) -> _Feasible | None:
+def largest_feasible(values: NDArray[np.generic]) -> _Feasible | None:
     """Find the largest k and the largest e for which a static release exists, if one does.
 
     The two do not compete: a release exists if and only if the whole table is one valid block,
@@ -223,7 +223,7 @@ _COMPILED_FROM = 5_000
 
 
 def narrow_blocks(
-    values: NDArray[Any], rows: NDArray[np.int64], k: int, e: int
+    values: NDArray[np.generic], rows: NDArray[np.int64], k: int, e: int
 ) -> NDArray[np.int64] | None:
     """Blocks [start, stop), (p, 2) index ranges, or None if infeasible.
 
@@ -298,7 +298,7 @@ class _Reach(NamedTuple):
 
 
 def exact_blocks(
-    values: NDArray[Any],
+    values: NDArray[np.generic],
     births: NDArray[np.bool_],
     releases: Sequence[NDArray[np.int64]],
     k: int,
@@ -335,7 +335,7 @@ def _check_affordable(d: int, releases: int, compiled: bool) -> None:
 
 
 def _reach(
-    values: NDArray[Any],
+    values: NDArray[np.generic],
     births: NDArray[np.bool_],
     releases: Sequence[NDArray[np.int64]],
     k: int,
@@ -390,7 +390,7 @@ def _is_safe(i: int, j: int, reach: _Reach) -> bool:
 
 @njit(cache=True)
 def _best_starts_tested(
-    values: NDArray[Any],
+    values: NDArray[np.generic],
     valid: NDArray[np.int64],
     reach: _Reach,
     admitted: NDArray[np.bool_],
@@ -438,7 +438,7 @@ class _FullCover:
 
 
 def full_cover_blocks(
-    values: NDArray[Any],
+    values: NDArray[np.generic],
     fresh: NDArray[np.bool_],
     old_blocks: NDArray[np.int64],
     k: int,

@@ -467,7 +467,7 @@ class MShuffle(SingleRelease):
         )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A parameter as JSON has it."""
     if not isinstance(value, tuple):
         return value

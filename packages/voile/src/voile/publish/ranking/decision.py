@@ -26,7 +26,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,7 +235,7 @@ def shown_columns(
     return tuple(shown)
 
 
-def _ranks(units: NDArray[Any]) -> NDArray[np.int64]:
+def _ranks(units: NDArray[np.generic]) -> NDArray[np.int64]:
     """The ranks of what the values of a column add, from 0; equal ones follow the values."""
     falls = units[0] > units[-1]
     order = np.argsort(units[::-1] if falls else units, kind="stable")

@@ -359,7 +359,7 @@ def _branch(field: Any, tree: _Tree, level: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _look(question: BoxQuestion, tree: _Tree, level: int, beyond_top: bool, rows: Any) -> int:
+def _look(question: BoxQuestion, tree: _Tree, level: int, beyond_top: bool, rows: object) -> int:
     """Settle a box, or find its branches: returns how many."""
     if not _reaches(question.field, tree, level):
         return 0
@@ -420,7 +420,7 @@ def _spare_tops(question: Any, here: Any, beyond_top: bool) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _is_clear(question: Any, tops: int, others: int) -> Any:
+def _is_clear(question: object, tops: int, others: int) -> Any:
     """Whether so many others leave room for the precision."""
     return is_precise(question, tops, tops + others)
 

@@ -181,7 +181,7 @@ def insertion(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
 
 
 @njit(cache=True, nogil=True)
-def _insert(question: BoxQuestion, rows: Any) -> bool:
+def _insert(question: BoxQuestion, rows: object) -> bool:
     sides, tops = question.field.order.shape
     barred = np.zeros_like(question.targets)
     edge = np.empty(sides, dtype=np.int64)
@@ -288,7 +288,7 @@ class GrowingExchange:
 
 
 @njit(cache=True, nogil=True)
-def _grow_each(question: BoxQuestion, best: Any) -> bool:
+def _grow_each(question: BoxQuestion, best: object) -> bool:
     sides, tops = question.field.order.shape
     rows = np.empty_like(best)
     barred = np.zeros_like(question.targets)
@@ -314,7 +314,7 @@ def _grow_at_random(
     slack: float,
     words: NDArray[np.uint64],
     exchange: tuple[int, int],
-    best: Any,
+    best: object,
 ) -> bool:
     sides, tops = question.field.order.shape
     rows = np.empty_like(best)
@@ -339,7 +339,7 @@ def _grow_at_random(
 
 
 @njit(cache=True, nogil=True)
-def _rating(question: BoxQuestion, rows: Any) -> Any:
+def _rating(question: BoxQuestion, rows: object) -> Any:
     """How good a box is: (1, targets) if feasible; (0, - lack of top rows); (-1, 0) below k."""
     here = tally(question, rows)
     if here.persons < question.k:
@@ -386,7 +386,7 @@ def _exchange(question: BoxQuestion, exchange: tuple[int, int], edge: Any, rows:
 
 @njit(cache=True, nogil=True)
 def _replenish(
-    question: BoxQuestion, most: int, now: Any, barred: Any, edge: Any, rows: Any
+    question: BoxQuestion, most: int, now: object, barred: object, edge: object, rows: object
 ) -> bool:
     """Take in up to ``most`` rows until the box is better than ``now``."""
     content(question.field, edge, rows)
@@ -442,7 +442,7 @@ def deleted(question: BoxQuestion) -> tuple[NDArray[np.uint64], NDArray[np.uint6
 
 
 @njit(cache=True, nogil=True)
-def _peel(question: BoxQuestion, rule: int, lift: float, chosen: Any, rows: Any) -> bool:
+def _peel(question: BoxQuestion, rule: int, lift: float, chosen: object, rows: object) -> bool:
     """Peel the box around ``chosen`` until it is feasible.
 
     The top rows that are left stand in ``chosen`` (top words,), the rows of their box in ``rows``.

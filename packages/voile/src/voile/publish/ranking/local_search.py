@@ -317,7 +317,7 @@ def _fill(question: BoxQuestion, allowed: Any, rows: Any, chosen: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _box(question: BoxQuestion, chosen: Any, rows: Any) -> None:
+def _box(question: BoxQuestion, chosen: object, rows: object) -> None:
     """The rows in the box around a set that is not empty."""
     edge = np.zeros(len(question.field.order), dtype=np.int64)
     tighten(question.field, chosen, edge)
@@ -325,7 +325,7 @@ def _box(question: BoxQuestion, chosen: Any, rows: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _is_found(question: BoxQuestion, chosen: Any, rows: Any) -> bool:
+def _is_found(question: BoxQuestion, chosen: object, rows: object) -> bool:
     """Whether the box around a set is feasible; its rows are left in ``rows``."""
     if count(chosen, chosen) == 0:
         return False
@@ -483,7 +483,7 @@ PARAMETERS = (
 """Of all searches."""
 
 
-def search(name: str, **parameters: Any) -> Search:
+def search(name: str, **parameters: object) -> Search:
     """The search of that name.  Raises ``PlanError`` for another name or parameter."""
     if name not in SEARCHES:
         known = ", ".join(SEARCHES)

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,7 +219,7 @@ def document(
     }
 
 
-def texts_of(method: Mapping[str, Any]) -> dict[str, str]:
+def texts_of(method: Mapping[str, object]) -> dict[str, str]:
     """The parameters of a method as a series compares them."""
     return {
         name: value if isinstance(value, str) else json.dumps(value, sort_keys=True)

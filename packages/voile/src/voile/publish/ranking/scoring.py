@@ -441,7 +441,7 @@ def _exact(values: ExactNumbers, measure: _GrowingFunction, weight: Fraction) ->
     return ValueScores(_times(units, weight.numerator), 10**scale * weight.denominator)
 
 
-def _times(units: NDArray[Any], factor: int) -> NDArray[Any]:
+def _times(units: NDArray[np.generic], factor: int) -> NDArray[Any]:
     """Units times a whole number, without overflow."""
     largest = max(abs(int(units.max(initial=0))), abs(int(units.min(initial=0))))
     if largest * abs(factor) >= _SAFE:

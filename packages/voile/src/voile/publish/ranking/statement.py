@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -182,7 +182,7 @@ def refuse_of_series(
     record_key: str | None,
     search: str,
     diversity: Diversity | None,
-    criteria: Sequence[Any],
+    criteria: Sequence[object],
 ) -> None:
     """Raise ``PlanError`` for what a series of rankings has no use for, or cannot promise."""
     if not series:

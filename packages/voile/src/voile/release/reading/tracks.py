@@ -8,8 +8,6 @@ Cost: a join of n reports.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
@@ -33,7 +31,7 @@ def columns_of(release: Release) -> TrajectoryColumns:
     return TrajectoryColumns(trip, time, latitude, longitude)
 
 
-def paired_reports(release: Release, original: Any, named: TrajectoryColumns) -> pl.DataFrame:
+def paired_reports(release: Release, original: object, named: TrajectoryColumns) -> pl.DataFrame:
     """Published and true reports side by side, by trip and time; private.
 
     Columns: ``trip`` (texts), ``time`` (seconds), ``shown_`` and ``true_`` ``latitude`` and

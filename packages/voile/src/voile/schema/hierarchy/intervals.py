@@ -194,7 +194,7 @@ class _Grid:
         lowest, highest = self._index(level, np.array(self.bounds, dtype=object))
         return bool(lowest == highest)
 
-    def share(self, length: NDArray[Any]) -> NDArray[np.float64]:
+    def share(self, length: NDArray[np.generic]) -> NDArray[np.float64]:
         """What intervals from low to low + length cover of the public domain."""
         if self.bounds:
             domain = self.bounds[1] - self.bounds[0] + self.unit
@@ -203,7 +203,7 @@ class _Grid:
         share: NDArray[np.float64] = (length.astype(object) + self.unit) / domain
         return share.astype(np.float64)
 
-    def _index(self, level: int, points: NDArray[Any]) -> NDArray[Any]:
+    def _index(self, level: int, points: NDArray[np.generic]) -> NDArray[Any]:
         """The number of the interval that holds each point; it lies between borders j and j + 1."""
         if self._nests(level):
             return (points - self.origin) // self.widths[level]
@@ -211,7 +211,7 @@ class _Grid:
         end = self._border(level - 1, self._index(level - 1, points) + 1)
         return (end - self.origin - 1) // self.widths[level]
 
-    def _border(self, level: int, index: NDArray[Any]) -> NDArray[Any]:
+    def _border(self, level: int, index: NDArray[np.generic]) -> NDArray[Any]:
         """Where border j lies after it moved."""
         border = self.origin + index * self.widths[level]
         if self._nests(level):

@@ -320,7 +320,7 @@ def read_tree(path: Path) -> Taxonomy:
     return Taxonomy(_filled(line.fields for line in read_lines(path)), str(path))
 
 
-def tree_of(nested: Mapping[str, Any]) -> Taxonomy:
+def tree_of(nested: Mapping[str, object]) -> Taxonomy:
     """The hierarchy of nested tables; raises ``PlanError``."""
     paths = list(_paths(nested, (EVERYTHING,)))
     if not paths:
@@ -329,7 +329,7 @@ def tree_of(nested: Mapping[str, Any]) -> Taxonomy:
     return Taxonomy(_filled(paths), "the tree")
 
 
-def _paths(nested: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _paths(nested: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for name, below in nested.items():
         match below:
             case dict() if below:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from voile_base.errors import InputError, TableError
 from voile_base.ondemand import on_demand
@@ -40,12 +40,12 @@ __all__ = [
 ]
 
 
-def is_of_duckdb(frame: Any) -> bool:
+def is_of_duckdb(frame: object) -> bool:
     """Whether something is a relation of DuckDB."""
     return type(frame).__name__ == "DuckDBPyRelation"
 
 
-def is_of_spark(frame: Any) -> bool:
+def is_of_spark(frame: object) -> bool:
     """Whether something is a data frame of Spark."""
     kind = type(frame)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.")
@@ -86,7 +86,7 @@ def engine_of(asked: Engine | str, folder: Path | None = None) -> Engine:
     return ENGINES.make("polars" if name == AUTO else name, {})
 
 
-def engine_for(asked: Engine | str, source: Any, folder: Path | None = None) -> Engine:
+def engine_for(asked: Engine | str, source: object, folder: Path | None = None) -> Engine:
     """The engine that holds a table: the one that is asked for, or one that has room for it.
 
     ``source`` is a place, or a data frame.  A table in Parquet files whose size, eight times over,
@@ -111,7 +111,7 @@ def engine_for(asked: Engine | str, source: Any, folder: Path | None = None) -> 
     return engine_of(asked, folder)
 
 
-def _too_large(source: Any) -> str | None:
+def _too_large(source: object) -> str | None:
     """Why a table does not fit into memory comfortably; None where it does, or no file tells."""
     if not isinstance(source, str | Path):
         return None

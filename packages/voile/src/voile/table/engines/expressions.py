@@ -88,7 +88,7 @@ def _is_pattern(name: str) -> bool:
     return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
-def _type_of(value: Any) -> pl.DataType | None:
+def _type_of(value: object) -> pl.DataType | None:
     """The type of a literal; None leaves it to Polars."""
     if isinstance(value, bool):
         return pl.Boolean()
@@ -106,7 +106,7 @@ _TYPES: Mapping[type, pl.DataType] = {
 }
 
 
-def _member(tested: pl.Expr, values: Sequence[Any]) -> pl.Expr:
+def _member(tested: pl.Expr, values: Sequence[object]) -> pl.Expr:
     present = [value for value in values if value is not None]
     if not present:
         return pl.lit(None, dtype=pl.Boolean)
@@ -231,7 +231,7 @@ Taken_contra = TypeVar("Taken_contra", contravariant=True)
 class _SQLDialect(Protocol[Taken_contra]):
     """What SQL of an engine has that another's has not."""
 
-    def against(self, column: Taken_contra, operation: str, value: Any) -> str | None:
+    def against(self, column: Taken_contra, operation: str, value: object) -> str | None:
         """A column compared with a literal that is there; None where Polars has to be asked."""
 
     def alike(self, one: Taken_contra, other: Taken_contra) -> bool:
@@ -271,7 +271,7 @@ def condition(  # noqa: PLR0911 - one for each kind of expression
     return None
 
 
-def moment_literal(dtype: pa.DataType, value: Any) -> int | None:
+def moment_literal(dtype: pa.DataType, value: object) -> int | None:
     """A date or datetime as the whole number that a column of its type is stored as; else None."""
     if isinstance(value, dt.datetime):
         naive_micro = dtype == pa.timestamp("us") and value.tzinfo is None
@@ -338,7 +338,7 @@ def _sql_finite(column: C, dialect: _SQLDialect[C]) -> str:
     return f"(CASE WHEN {column.ident} IS NOT NULL THEN TRUE END)"
 
 
-def _against(column: C, operation: str, value: Any, dialect: _SQLDialect[C]) -> str | None:
+def _against(column: C, operation: str, value: object, dialect: _SQLDialect[C]) -> str | None:
     """A column compared with a literal."""
     if value is None:
         return "CAST(NULL AS BOOLEAN)"

@@ -44,10 +44,10 @@ class OfEagerFrames(ABC, Generic[R]):
     """The part of an ``Engine`` that makes data sets of what stands in memory."""
 
     @abstractmethod
-    def of_frame(self, frame: pl.DataFrame, numbers: NDArray[Any] | None = None) -> R:
+    def of_frame(self, frame: pl.DataFrame, numbers: NDArray[np.generic] | None = None) -> R:
         """The rows of a frame; ``numbers`` says where they stand in their source, from 0."""
 
-    def of_native(self, frame: Any) -> EngineSource[R]:
+    def of_native(self, frame: object) -> EngineSource[R]:
         """Any eager data frame that narwhals knows; raises ``TableError``."""
         made, to_native = from_native(frame)
 
@@ -56,7 +56,7 @@ class OfEagerFrames(ABC, Generic[R]):
 
         return EngineSource(self.of_frame(made), made.columns, convert=convert)
 
-    def of_arrow(self, table: pa.Table, numbers: NDArray[Any] | None = None) -> R:
+    def of_arrow(self, table: pa.Table, numbers: NDArray[np.generic] | None = None) -> R:
         """A table of Arrow."""
         return self.of_frame(pl.DataFrame(table), numbers)
 
@@ -125,7 +125,7 @@ def expect(values: int) -> None:
 
 
 def permute_within_runs(
-    values: NDArray[Any], sizes: NDArray[np.int64], key: Key, first: int = 0
+    values: NDArray[np.generic], sizes: NDArray[np.int64], key: Key, first: int = 0
 ) -> None:
     """Permute ``values``, shape (n,), in place and uniformly within consecutive runs.
 
@@ -149,7 +149,9 @@ def permute_within_runs(
 
 
 @njit(cache=True, nogil=True)
-def _rank_runs(values: NDArray[Any], words: NDArray[np.uint64], sizes: NDArray[np.int64]) -> None:
+def _rank_runs(
+    values: NDArray[np.generic], words: NDArray[np.uint64], sizes: NDArray[np.int64]
+) -> None:
     """Put the values of each run in the order of their words."""
     longest = max(sizes.max(), 1)
     dealt_words, dealt_values = np.empty(longest, np.uint64), np.empty(longest, values.dtype)
@@ -181,9 +183,9 @@ def _rank_runs(values: NDArray[Any], words: NDArray[np.uint64], sizes: NDArray[n
 @njit(cache=True, nogil=True)
 def _deal(
     words: NDArray[np.uint64],
-    values: NDArray[Any],
+    values: NDArray[np.generic],
     to_words: NDArray[np.uint64],
-    to_values: NDArray[Any],
+    to_values: NDArray[np.generic],
     ends: NDArray[np.int64],
     skipped: int,
 ) -> int:
@@ -217,7 +219,7 @@ def _deal(
 
 
 @njit(cache=True, nogil=True)
-def _insert(words: NDArray[np.uint64], values: NDArray[Any]) -> None:
+def _insert(words: NDArray[np.uint64], values: NDArray[np.generic]) -> None:
     """Sort words, and values with them; equal ones keep their order."""
     for index in range(1, len(words)):
         word, value = words[index], values[index]

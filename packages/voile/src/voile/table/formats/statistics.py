@@ -122,7 +122,7 @@ class _Statistics:
     def _library(self, doing: str) -> Any:
         return library("pyreadstat", "stats", f"{doing} {self.what} files")
 
-    def _parsed(self, file: Path, options: Mapping[str, Any]) -> tuple[pl.DataFrame, Any]:
+    def _parsed(self, file: Path, options: Mapping[str, object]) -> tuple[pl.DataFrame, Any]:
         pyreadstat = self._library(f"{file}: reading")
         with file.open("rb"):  # says what the system refuses
             pass

@@ -142,7 +142,9 @@ def of_trips(offers: int) -> pa.Schema:
 
 
 def columns_of(
-    costs: Sequence[tuple[Floats, Integers]], known: Sequence[NDArray[Any]], vehicles: pl.Series
+    costs: Sequence[tuple[Floats, Integers]],
+    known: Sequence[NDArray[np.generic]],
+    vehicles: pl.Series,
 ) -> list[pa.Array]:
     """The arrays of ``of_trips``: for each way costs (t, 3) and numbers of reports, then the rest.
 
@@ -194,7 +196,7 @@ class Accounts:
         """Of each trip what it costs in the way that was chosen for it; nothing for -1."""
         first = offers[0]
 
-        def picked(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        def picked(arrays: Sequence[NDArray[np.generic]]) -> NDArray[Any]:
             taken = np.choose(np.maximum(choice, 0), list(arrays))
             return np.where(choice < 0, np.zeros_like(taken), taken)
 

@@ -178,7 +178,7 @@ def _dense(counted: Counted, shape: tuple[int, ...]) -> NDArray[np.int64]:
     return cells
 
 
-def table_of_cells(engine: Engine, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:
+def table_of_cells(engine: Engine, columns: Mapping[str, Sequence[object]]) -> PublishedTable:
     """A table to publish, of columns that are public."""
     frame = pl.DataFrame({name: pl.Series(name, values) for name, values in columns.items()})
     return PublishedTable(engine.of_arrow(frame.to_arrow()))

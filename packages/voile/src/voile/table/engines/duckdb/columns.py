@@ -19,7 +19,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -211,7 +210,7 @@ _EXACT = 2**53
 class _DuckDBDialect:
     """See ``Dialect``."""
 
-    def against(self, column: Stored, operation: str, value: Any) -> str | None:
+    def against(self, column: Stored, operation: str, value: object) -> str | None:
         """A column compared with a literal."""
         if isinstance(value, str):
             return _against_text(column, operation, value)
@@ -242,7 +241,7 @@ def _against_text(column: Stored, operation: str, text: str) -> str:
     return f"({number} {'<' if operation in ('<', '<=') else '>='} {border})"
 
 
-def _literal(dtype: pa.DataType, value: Any) -> str | None:
+def _literal(dtype: pa.DataType, value: object) -> str | None:
     """A literal of the type of a column, or one that is compared with it exactly; else None."""
     if isinstance(value, bool):
         return str(value).upper() if pa.types.is_boolean(dtype) else None

@@ -121,7 +121,9 @@ class DuckDBEngine(OfEagerFrames[DuckDBRows]):
             return DuckDBSource(rows, rows.schema.names, convert=lambda rows: rows.to_native())
         return super().of_native(frame)
 
-    def of_frame(self, frame: pl.DataFrame, numbers: NDArray[Any] | None = None) -> DuckDBRows:
+    def of_frame(
+        self, frame: pl.DataFrame, numbers: NDArray[np.generic] | None = None
+    ) -> DuckDBRows:
         """The rows of a frame."""
         return DuckDBRows.of_frame(frame, self._session, numbers)
 

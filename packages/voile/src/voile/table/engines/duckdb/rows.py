@@ -252,7 +252,7 @@ class DuckDBRows(PendingRows):
 
     @classmethod
     def of_frame(
-        cls, frame: pl.DataFrame, session: DuckDBHandle, numbers: Any | None = None
+        cls, frame: pl.DataFrame, session: DuckDBHandle, numbers: object | None = None
     ) -> DuckDBRows:
         """The rows of a frame; ``numbers`` says where they stand in their source, from 0."""
         columns = {}

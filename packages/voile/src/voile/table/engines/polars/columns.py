@@ -320,7 +320,7 @@ def of_values(function: Function, name: str, column: PolarsColumn) -> list[Polar
     return [_with_codes(array, codes) for array in function(batch)]
 
 
-def _with_codes(array: Any, codes: Codes) -> PolarsColumn:
+def _with_codes(array: object, codes: Codes) -> PolarsColumn:
     """A column of values for codes; codes of codes become one."""
     if isinstance(array, pa.DictionaryArray) and not array.indices.null_count:
         indices = pl.Series(array.indices).to_numpy()

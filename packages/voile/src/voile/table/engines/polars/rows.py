@@ -541,7 +541,7 @@ def _partners(left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:
 
 
 @njit(cache=True, nogil=True)
-def _occurrences(index: Codes, seen: NDArray[Any]) -> NDArray[Any]:
+def _occurrences(index: Codes, seen: NDArray[np.generic]) -> NDArray[Any]:
     """How many rows before each have the same index; ``seen`` goes on counting."""
     occurrence = np.empty(len(index), dtype=np.uint32)
     for row in range(len(index)):
@@ -551,7 +551,7 @@ def _occurrences(index: Codes, seen: NDArray[Any]) -> NDArray[Any]:
 
 
 @njit(cache=True, nogil=True)
-def _ranks(order: NDArray[Any], group: Codes) -> NDArray[Any]:
+def _ranks(order: NDArray[np.generic], group: Codes) -> NDArray[Any]:
     """The rank of each row in its group; in this order rows stand by group."""
     ranks = np.empty(len(order), dtype=np.int64)
     rank = 0
