@@ -271,7 +271,7 @@ def test_noise_needs_persons_and_suppresses_nothing(desk) -> None:
     plan = noisy_plan(desk)
     done = desk.run("table", rows, "--plan", plan, "--out", desk / "out", "--cells", desk / "c.csv")
     assert done.status == 2
-    assert "cell keys suppress none" in done.stderr
+    assert "this protection suppresses none" in done.stderr
     text = plan.read_text().replace('person = "who"', 'person = "row"')
     done = desk.run("table", rows, "--plan", desk.plan(text), "--out", desk / "out")
     assert done.status == 2

@@ -99,8 +99,8 @@ def _table_command(  # noqa: PLR0913 - one parameter for each option
     """Make the tables that the plan states of the rows of INPUT, and write them to a new folder.
 
     Cells that break a rule of [protection] are suppressed, and with them as many others as keep
-    anybody from working them out; or counts get noise by cell keys. Exit status 3 where cells that
-    must be published leave no way.
+    anybody from working them out; or counts get noise by cell keys, or are rounded. Exit status 3
+    where cells that must be published leave no way.
 
     With --ledger, the tables are judged together with all that left the same data set before: exit
     status 4 where a group of fewer units than the minimum would follow from both.
@@ -109,8 +109,10 @@ def _table_command(  # noqa: PLR0913 - one parameter for each option
     stated = schema_plan.read_plan(Path(plan))
     memory = _memory(ledger, data_set, _minimum_of(stated))
     if cells is not None:
-        if isinstance(stated.protection, tabulation.CellPerturbation):
-            msg = "--cells lists suppressed cells, and cell keys suppress none; leave it out"
+        if isinstance(stated.protection, tabulation.CellPerturbation | tabulation.CellRounding):
+            msg = (
+                "--cells lists suppressed cells, and this protection suppresses none; leave it out"
+            )
             raise InputError(msg)
         private_cells.refuse_place(Path(cells), Path(out))
     with progress() as stage, study_plans.naming_files(stated, study_plans.file_of(source)):
@@ -133,10 +135,8 @@ def _table_command(  # noqa: PLR0913 - one parameter for each option
 
 def _page(source: str, made: ProtectedTables | PerturbedTables) -> str | None:
     """The page of the tables; None where the libraries that draw it are missing."""
-    suppressed = isinstance(made, publishing.ProtectedTables)
-    promise = publishing.STATEMENT if suppressed else publishing.STATEMENT_OF_NOISE
     try:
-        return html.render_tables(Path(source).stem, made.columns, promise)
+        return html.render_tables(Path(source).stem, made.columns, made.promise)
     except InputError:
         return None
 
@@ -162,6 +162,11 @@ def _document(made: ProtectedTables | PerturbedTables, out: str, seconds: float)
 
 def _summary(made: ProtectedTables | PerturbedTables, out: str) -> str:
     if not isinstance(made, publishing.ProtectedTables):
+        if made.rounded is not None:
+            return (
+                f"{out}: {made.cells.system.cells:,} counts rounded so that all totals add up, "
+                f"each by less than {made.rounded.reach:,}."
+            )
         return (
             f"{out}: {made.cells.system.cells:,} counts with noise by cell keys. Cells do not add "
             "up; keep the secret, so that later tables have the same noise."

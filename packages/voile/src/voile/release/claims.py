@@ -491,6 +491,7 @@ CLAIMS: Registry[Claim] = Registry(
         ),
         "cell-suppression": "voile.tabular.claims:SuppressedCells",
         "cell-key": "voile.tabular.claims:PerturbedCounts",
+        "controlled-rounding": "voile.tabular.claims:ControlledRounding",
         "permutation-within-clusters": "voile.release.claims:PermutationWithinClusters",
         "local-suppression": "voile.release.microdata_claims:MatchedRows",
         "microaggregation": "voile.release.microdata_claims:MicroaggregatedRows",

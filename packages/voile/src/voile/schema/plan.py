@@ -68,7 +68,7 @@ from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.ranks import Ranks
 from voile.schema.names import UNORDERED, ColumnType, Kind, ShownAs, type_of
 from voile.schema.roles import Roles
-from voile.schema.tabulation import CellPerturbation, CellSuppression, TablePlan
+from voile.schema.tabulation import CellPerturbation, CellRounding, CellSuppression, TablePlan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, nearest
 from voile_base.values.value import Exact, Says, Several, Value, checked, read
@@ -335,7 +335,7 @@ class Plan:
     """None: the rows are not reports of trips."""
     tables: tuple[TablePlan, ...] = ()
     """Tables of counts and sums, for ``voile table``."""
-    protection: CellSuppression | CellPerturbation | None = None
+    protection: CellSuppression | CellPerturbation | CellRounding | None = None
     """What protects their cells."""
     accept_questions: bool = False
     """Whether it may be published though questions are open."""
@@ -545,4 +545,4 @@ class PlanDocument(Value):
     method: MethodTable | None = None
     budget: BudgetPlan | None = None
     tables: Several[TablePlan] = ()
-    protection: CellSuppression | CellPerturbation | None = None
+    protection: CellSuppression | CellPerturbation | CellRounding | None = None

@@ -30,7 +30,14 @@ from voile.schema.roles import ColumnName
 from voile_base.errors import InputError, PlanError
 from voile_base.values.value import Exact, Says, Several, checked
 
-__all__ = ["CellPattern", "CellPerturbation", "CellSuppression", "DimensionPlan", "TablePlan"]
+__all__ = [
+    "CellPattern",
+    "CellPerturbation",
+    "CellRounding",
+    "CellSuppression",
+    "DimensionPlan",
+    "TablePlan",
+]
 
 DimensionPlan = ColumnName | Annotated[Several[ColumnName], Field(min_length=1)]
 """A column with its hierarchy, or columns from coarse to fine."""
@@ -180,3 +187,15 @@ class CellPerturbation:
         if self.variance > self.maximum**2:
             msg = "the variance is at most the square of the maximum; ask for less, or more room"
             raise PlanError(msg)
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class CellRounding:
+    """Counts rounded to multiples of a base, so that all totals still add up."""
+
+    base: Annotated[int, Field(ge=2, le=1_000_000)]
+    """What every count becomes a multiple of."""
+    kind: Literal["rounding"] = "rounding"
+    minimum: Annotated[int, Field(ge=1)] | None = None
+    """No count of fewer units, and more than none, may be known exactly; None: the base."""

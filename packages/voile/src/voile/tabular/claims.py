@@ -35,7 +35,7 @@ from voile.tabular.moves import (
 from voile.tabular.published import ReleasedCells, TablesRelease
 from voile_base.randomness import Randomness
 
-__all__ = ["PerturbedCounts", "SuppressedCells"]
+__all__ = ["ControlledRounding", "PerturbedCounts", "SuppressedCells"]
 
 Mask = NDArray[np.bool_]
 Number = Annotated[int, Field(ge=0)]
@@ -132,6 +132,42 @@ class PerturbedCounts(Claim):
             few = found.shown[name] & (counts > 0) & (counts < (self.minimum or 1))
             if few.any():
                 yield f"{int(few.sum()):,} counts of {name!r} lie between 0 and {self.minimum:,}"
+
+
+class ControlledRounding(Claim):
+    """Counts are multiples of a base, and add up."""
+
+    kind: Literal["controlled-rounding"] = "controlled-rounding"
+    cells: Number
+    """Of all tables, those that tables share counted once."""
+    base: Annotated[int, Field(ge=2)]
+    reach: Annotated[int, Field(ge=2)]
+    """Each lies less than this from the count that it was rounded from."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What the private rows alone can show."""
+        return (f"that each count lies less than {self.reach:,} from the one that is published",)
+
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
+        """What the tables show against it."""
+        if not isinstance(published, TablesRelease):
+            yield "the release has no tables of counts and sums"
+            return
+        found = published.cells
+        if found.faults:
+            yield found.faults[0]
+        if found.system.cells != self.cells:
+            yield f"it claims {self.cells:,} cells, and its tables have {found.system.cells:,}"
+        if found.suppressed.any():
+            yield f"it suppresses {int(found.suppressed.sum()):,} cells, and claims rounding alone"
+            return
+        for name, counts in found.values.items():
+            if (other := int((counts % self.base != 0).sum())) > 0:
+                yield f"{other:,} counts of {name!r} are no multiples of {self.base:,}"
+            constraints = among_shown(found.system.constraints, found.shown[name])
+            if (constraints @ counts).any():
+                yield f"published cells of {name!r} do not add up"
 
 
 def _known_cells(found: ReleasedCells) -> Iterator[str]:

@@ -25,7 +25,7 @@ from voile.release.manifest import DOCUMENT, manifest_of
 from voile.release.recounting import recount
 from voile.release.release import Guarantee
 from voile.schema.plan import Plan
-from voile.schema.tabulation import CellPerturbation, CellSuppression
+from voile.schema.tabulation import CellPerturbation, CellRounding, CellSuppression
 from voile.table.opening import open_frame, open_table
 from voile.table.places import Address
 from voile.table.private import PrivateTable
@@ -33,21 +33,20 @@ from voile.table.published import PublishedTable
 from voile.tabular.attacker import FeasibilityIntervals, recomputable
 from voile.tabular.breaches import PatternAttack
 from voile.tabular.cell_keys import PerturbationTable
-from voile.tabular.claims import PerturbedCounts, SuppressedCells
+from voile.tabular.claims import ControlledRounding, PerturbedCounts, SuppressedCells
 from voile.tabular.counting import COUNT, PrivateCells, count_cells, plan_of_rows
 from voile.tabular.primary import PrimaryCells, primary_cells
 from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document
 from voile.tabular.remembered import RememberedTable
+from voile.tabular.rounding import MOST_ATTACKED, RoundedCounts, narrowed, round_counts
 from voile.tabular.suppression import MOST_EXACT, SuppressionPattern, suppress
 from voile_base.durable import sync, write_text
-from voile_base.errors import InputError
+from voile_base.errors import InfeasibleError, InputError
 from voile_base.randomness import Randomness
 from voile_base.version import VERSION
 
 __all__ = [
     "FORMATS_OF_TABLES",
-    "STATEMENT",
-    "STATEMENT_OF_NOISE",
     "PerturbedTables",
     "ProtectedTables",
     "TablesOutput",
@@ -56,16 +55,19 @@ __all__ = [
 
 FORMATS_OF_TABLES = ("csv", "parquet", "xlsx")
 
-STATEMENT = (
+_STATEMENT = (
     "No published cell breaks the rules for cells, and nobody who knows all published cells can "
     "narrow a cell that breaks one to less than its protection interval"
 )
 """What suppression promises."""
-STATEMENT_OF_NOISE = (
+_STATEMENT_OF_NOISE = (
     "Each count that is not 0 has noise of mean 0 and the stated variance, which follows from the "
     "persons who are counted: no average over tables takes it off"
 )
 """What cell keys promise."""
+_STATEMENT_OF_ROUNDING = (
+    "Each count is a multiple of the base, near to the true one, and all totals add up"
+)
 
 Progress = Callable[[str], None]
 Columns = Mapping[str, Sequence[Any]]
@@ -82,6 +84,11 @@ class ProtectedTables:
     """What is published: the columns of the file."""
     notes: tuple[str, ...] = ()
     """What was assumed in reading the rows."""
+
+    @property
+    def promise(self) -> str:
+        """What is promised, in a sentence."""
+        return _STATEMENT
 
     @property
     def secondary(self) -> int:
@@ -137,13 +144,20 @@ def _finite(numbers: np.ndarray) -> list[float | None]:
 
 @dataclass(frozen=True, eq=False)
 class PerturbedTables:
-    """Tables whose counts have noise; private but for ``columns``."""
+    """Tables whose counts have noise, or are rounded; private but for ``columns``."""
 
     cells: PrivateCells
     columns: Columns
     """What is published: the columns of the file."""
     notes: tuple[str, ...] = ()
     """What was assumed in reading the rows."""
+    rounded: RoundedCounts | None = None
+    """None: by cell keys."""
+
+    @property
+    def promise(self) -> str:
+        """What is promised, in a sentence."""
+        return _STATEMENT_OF_NOISE if self.rounded is None else _STATEMENT_OF_ROUNDING
 
 
 def _protect_tables(
@@ -217,6 +231,41 @@ def _perturb_tables(
     return PerturbedTables(cells, columns, table.notes)
 
 
+def _round_tables(
+    table: PrivateTable, plan: Plan, progress: Progress = lambda stage: None
+) -> PerturbedTables:
+    """The counts of a plan, rounded so that they add up.
+
+    Raises ``TableError`` and ``PlanError`` where rows and plan do not fit, ``InfeasibleError``
+    where no rounding adds up, or none protects.
+    """
+    rules = plan.protection
+    assert isinstance(rules, CellRounding)
+    if any(each.sum for each in plan.tables):
+        msg = '[protection] kind = "rounding" is for counts; leave out sum'
+        raise plan.error(msg)
+    progress("counting")
+    cells = count_cells(table, plan.tables)
+    if len(cells.measures) > 1 or not cells.measures[0].shown.all():
+        msg = '[protection] kind = "rounding" rounds one count; name the same in all [[tables]]'
+        raise plan.error(msg)
+    (measure,) = cells.measures
+    progress("rounding")
+    rounded = round_counts(cells.system, measure.values, rules.base)
+    small = (measure.values > 0) & (measure.values < (rules.minimum or rules.base))
+    progress("attacking the rounded counts")
+    if known := narrowed(cells.system, rounded, small):
+        msg = (
+            f"{known:,} counts of fewer than {rules.minimum or rules.base:,} units could be known "
+            "exactly from the rounded tables; nothing is published. Take a larger base, or coarser "
+            "tables"
+        )
+        raise InfeasibleError(msg)
+    nowhere = np.zeros(cells.system.cells, dtype=np.bool_)
+    shown = replace(cells, measures=(replace(measure, values=rounded.values),))
+    return PerturbedTables(cells, columns_of_cells(shown, nowhere), table.notes, rounded)
+
+
 def _require_safe(cells: PrivateCells, primary: PrimaryCells, pattern: SuppressionPattern) -> None:
     """Raise ``GuaranteeBrokenError`` where the attack finds a primary cell, or a proof is none."""
     shown = primary.cells & ~pattern.suppressed
@@ -274,8 +323,7 @@ def make_tables(
     rows = plan_of_rows(plan)
     table = (open_table if is_file else open_frame)(source, rows, engine=engine)
     table.refuse_telling_quasi_identifiers()
-    perturbed = isinstance(plan.protection, CellPerturbation)
-    made = (_perturb_tables if perturbed else _protect_tables)(table, plan, progress)
+    made = _maker(plan)(table, plan, progress)
     progress("judging them with earlier outputs")
     output.leaving(_remembered(made, plan))
     if place is not None:
@@ -284,6 +332,13 @@ def make_tables(
         cells = table.published_cells(made.columns)
         _write(made, cells, plan, place, output.file_format, page)
     return made
+
+
+def _maker(plan: Plan) -> Callable[[PrivateTable, Plan, Progress], AnyTables]:
+    """What protects the tables of a plan."""
+    if isinstance(plan.protection, CellPerturbation):
+        return _perturb_tables
+    return _round_tables if isinstance(plan.protection, CellRounding) else _protect_tables
 
 
 def _remembered(made: AnyTables, plan: Plan) -> tuple[RememberedTable, ...]:
@@ -350,6 +405,8 @@ def _document(made: AnyTables, plan: Plan, table: PublishedTable) -> dict[str, A
 
 
 def _of_perturbation(made: PerturbedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
+    if made.rounded is not None:
+        return _of_rounding(made, made.rounded, plan)
     rules = plan.protection
     assert isinstance(rules, CellPerturbation)
     claim = PerturbedCounts(
@@ -365,7 +422,25 @@ def _of_perturbation(made: PerturbedTables, plan: Plan) -> tuple[dict[str, Any],
     )
     method = {"name": "cell-key", "variance": claim.variance, "maximum": claim.maximum}
     stated = {**method, **({} if rules.minimum is None else {"minimum": rules.minimum})}
-    return stated, Guarantee((claim,), STATEMENT_OF_NOISE, assumes)
+    return stated, Guarantee((claim,), _STATEMENT_OF_NOISE, assumes)
+
+
+def _of_rounding(
+    made: PerturbedTables, rounded: RoundedCounts, plan: Plan
+) -> tuple[dict[str, Any], Guarantee]:
+    rules = plan.protection
+    assert isinstance(rules, CellRounding)
+    cells = made.cells.system.cells
+    claim = ControlledRounding(cells=cells, base=rules.base, reach=rounded.reach)
+    looked = cells <= MOST_ATTACKED
+    assumes = (
+        "no count of fewer units than the minimum can be known exactly from the tables: "
+        + ("linear and integer programs found none" if looked else "too many cells to look"),
+        "the same persons are in no other table that is rounded anew",
+        "nobody rounds candidates again to find out which of them change so little",
+    )
+    method = {"name": "controlled-rounding", "base": rules.base}
+    return method, Guarantee((claim,), _STATEMENT_OF_ROUNDING, assumes)
 
 
 def _of_suppression(made: ProtectedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
@@ -406,7 +481,7 @@ def _stated(rules: CellSuppression) -> dict[str, Any]:
 def _guarantee(claim: SuppressedCells) -> Guarantee:
     return Guarantee(
         (claim,),
-        STATEMENT,
+        _STATEMENT,
         (
             "an attacker knows all published cells, that cells add up, that none is negative and "
             "that counts are whole, and what he himself adds to cells",
