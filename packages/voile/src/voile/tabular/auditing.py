@@ -14,7 +14,7 @@ Cost: that of the attacker; linear programs for at most ``_MOST_INTERVALS`` cell
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ from voile.tabular.attacker import (
 from voile.tabular.counting import PrivateCells, count_cells, plan_of_rows
 from voile.tabular.published import ReleasedCells
 from voile.tabular.recognised import RecognisedTable, is_total
+from voile.tabular.reconstruction import determined_rows
 from voile.tabular.system import TOTAL
 from voile_base.errors import TableError
 
@@ -165,8 +166,24 @@ def audit_released(cells: ReleasedCells, rules: AuditRules) -> tuple[TableAudit,
         hidden = cells.suppressed & shown
         system = CellSystem(constraints, values, hidden, cells.whole[name])
         known = PriorBounds.of_outsider(len(values))
-        found.append(_audited(_AuditedCells(name, system, known, text_of), rules))
+        audit = _audited(_AuditedCells(name, system, known, text_of), rules)
+        if cells.whole[name] and not audit.contradictions:
+            audit = replace(audit, notes=(*audit.notes, *_reconstructed(cells, name)))
+        found.append(audit)
     return tuple(found)
+
+
+def _reconstructed(cells: ReleasedCells, name: str) -> Iterator[str]:
+    """What all tables together tell of single rows."""
+    try:
+        found = determined_rows(cells, name)
+    except NoTableError:
+        return
+    if found is not None and not cells.suppressed[cells.system.block(()).start]:
+        yield (
+            f"reconstruction: {found.determined:,} of {found.rows:,} rows stand in every set of "
+            "rows that agrees with the tables, with all values of their dimensions"
+        )
 
 
 def _audited(cells: _AuditedCells, rules: AuditRules) -> TableAudit:
