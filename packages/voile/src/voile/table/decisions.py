@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -97,13 +98,13 @@ class RecodedColumn(GroupColumn):
         if values is None or (values.texts is None and values.low is None):
             return {name: own()}
         if values.texts is not None:
-            return {name: pa.array(values.texts, pa.large_string())}
+            return {name: pl.Series(values.texts, dtype=pl.String).to_arrow()}
         assert values.low is not None
         assert values.high is not None
-        missing = [None] * int(values.missing)
+        missing = int(values.missing)
         ends = (end.to_arrow() for end in number_series([values.low, values.high]))
         return {
-            f"{name}.{which}": pa.concat_arrays([pa.array(missing, end.type), end])
+            f"{name}.{which}": pa.concat_arrays([pa.nulls(missing, end.type), end])
             for which, end in zip(("low", "high"), ends, strict=True)
         }
 
@@ -119,7 +120,7 @@ class NumberColumn(GroupColumn):
     def cells(self, own: Callable[[], pa.Array]) -> Mapping[str, pa.Array]:
         """The numbers."""
         del own
-        return {self.column: pa.array(self.numbers)}
+        return {self.column: pl.Series(self.numbers).to_arrow()}
 
 
 @dataclass(frozen=True, eq=False)
