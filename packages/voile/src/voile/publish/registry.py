@@ -50,7 +50,10 @@ METHODS: Registry[Publisher] = Registry(
             "voile.publish.geo_indistinguishability:GeoIndistinguishability"
         ),
     },
-    offers=("prepare", "publish", "get_ready", "series", "record_key", "carries", "capabilities"),
+    offers=(
+        *("prepare", "publish", "get_ready", "series", "record_key", "carries", "capabilities"),
+        "following",
+    ),
     error=PlanError,
     typed=checked(PlanError),
 )
