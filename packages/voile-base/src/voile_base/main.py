@@ -42,6 +42,7 @@ _COMMANDS = {
     "audit": ("voile.cli.audit", "judge a released file of any origin"),
     "audit-table": ("voile.cli.table", "what a published table of anybody gives away"),
     "check": ("voile.cli.check", "hold a release's evidence against a risk appetite"),
+    "choose": ("voile.cli.choose", "risk against loss; the least change that meets a policy"),
     "compare": ("voile.cli.compare", "study a grid of plans side by side"),
     "demo": ("voile.cli.demo", "publish an example table twice, query it, attack it"),
     "dossier": ("voile.cli.dossier", "what was judged, on one page for those who decide"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from voile.audit import examine as audit_examine
     from voile.audit import record
     from voile.policy import case as policy_case
-    from voile.policy import checking
+    from voile.policy import checking, choosing
     from voile.policy import stated as policy_stated
     from voile.policy.case import Case
     from voile.policy.checking import Verdict
@@ -38,6 +38,7 @@ else:
     record = on_demand("voile.audit.record")
     policy_case = on_demand("voile.policy.case")
     checking = on_demand("voile.policy.checking")
+    choosing = on_demand("voile.policy.choosing")
     policy_stated = on_demand("voile.policy.stated")
     verifying = on_demand("voile.signing.verifying")
     study_record = on_demand("voile.study.record")
@@ -85,8 +86,9 @@ def _check_command(  # noqa: PLR0913 - one parameter for each option
     """Hold what `voile study` or `voile audit` found, in DIR, against a policy.
 
     Each criterion is told with its figure, its interval and a ruling. An interval that straddles a
-    limit is not a pass, and neither is a figure that is missing. Exit status 0 where all is met and
-    all who must sign have signed, 4 otherwise.
+    limit is not a pass, and neither is a figure that is missing. Of each that is not met it is told
+    which change would meet it, or that no parameter of the method does. Exit status 0 where all is
+    met and all who must sign have signed, 4 otherwise.
 
     The verdict is kept beside the evidence, in verdict.json, for `voile sign`; and what only humans
     can make sure of in assumptions.toml, to be ticked there. Both are private. Once somebody has
@@ -123,6 +125,7 @@ def _check_command(  # noqa: PLR0913 - one parameter for each option
             )
         else:
             _show(verdict)
+            _show_remedies(verdict, case)
             for role in unsigned:
                 click.echo(f"Not signed: the policy asks a {role!r} to sign.")
         for path in filter(None, (form, kept)):
@@ -179,6 +182,17 @@ def _show(verdict: Verdict) -> None:
     for note in dict.fromkeys(note for one in verdict.rulings for note in one.notes):
         click.echo(f"Note: {note}.")
     click.echo(f"{verdict.advice}.")
+
+
+def _show_remedies(verdict: Verdict, case: Case) -> None:
+    """What would meet each criterion that is not met, or that no parameter does."""
+    unmet = [ruling for ruling in verdict.rulings if not ruling.passed]
+    if not unmet:
+        return
+    stated = (case.document or {}).get("method", {})
+    click.echo("\nWhat would meet what is not met:")
+    for ruling in dict.fromkeys((one.asks, choosing.remedy_text(one, stated)) for one in unmet):
+        click.echo(f"  {ruling[0]}: {ruling[1]}.")
 
 
 def _row(ruling: Ruling) -> list[object]:

@@ -1,0 +1,194 @@
+"""``voile choose``: risk against loss, and the least change that meets a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from voile.cli.options import engine_option
+from voile.cli.reporting import targets_option
+from voile_base.errors import InfeasibleError
+from voile_base.ondemand import on_demand
+from voile_base.terminal import as_json, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from voile.policy import choosing
+    from voile.policy import stated as policy_stated
+    from voile.policy.choosing import Choice, TriedPlan
+    from voile.study import record as study_record
+else:
+    choosing = on_demand("voile.policy.choosing")
+    policy_stated = on_demand("voile.policy.stated")
+    study_record = on_demand("voile.study.record")
+
+__all__ = ["choose_command"]
+
+
+@click.command("choose", short_help="Risk against loss; the least change that meets a policy.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.option("--plan", required=True, type=click.Path(), help="The plan, in TOML.")
+@click.option(
+    "--policy",
+    required=True,
+    metavar="POLICY",
+    help="A policy in TOML, or the name of a template.",
+)
+@click.option(
+    "--effort",
+    type=click.IntRange(min=1),
+    default=24,
+    show_default=True,
+    help="At most so many plans are tried.",
+)
+@click.option(
+    "--weight",
+    metavar="COLUMN",
+    help="A column of survey weights, to estimate the risk in the population.",
+)
+@click.option("--seed", type=int, help="Repeatable draws: the same command gives the same figures.")
+@targets_option
+@engine_option
+@as_json
+def choose_command(  # noqa: PLR0913 - one parameter for each option
+    *,
+    source: str,
+    plan: str,
+    policy: str,
+    effort: int,
+    weight: str | None,
+    seed: int | None,
+    targets: int,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Try plans for the table INPUT, and find the least change that meets a policy.
+
+    Of each plan: the re-identification risk, for the person who is worst off and on average, the
+    information loss, and which of the thresholds .33, .2, .09 and .05 it keeps. Tried are other k
+    and shares of rows that may be left out, and what an unmet criterion asks for: diversity or
+    closeness of sensitive values, a column left out. No release is written and no ledger is
+    charged. What is printed is private; the paragraph at its end is for an ethics board.
+
+    Exit status 3 where none of the plans that were tried meets the policy: what stands in the way
+    is told, and what would meet it.
+    """
+    stated = policy_stated.read_policy(policy)
+    terms = choosing.ChoiceTerms(effort, targets, seed, engine, weight)
+    with progress() as stage:
+        choice = choosing.choose(source, Path(plan), stated, terms, stage)
+    if as_json:
+        print_json(_document(choice))
+    else:
+        _show(choice)
+    if choice.found is None:
+        names = "; ".join(dict.fromkeys(one.asks for one in choice.nearest.unmet))
+        why = names or choice.nearest.problem
+        msg = f"{plan}: none of {len(choice.tried)} plans meets {policy}; in the way: {why}"
+        raise InfeasibleError(msg)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.3g}%"
+
+
+def _show(choice: Choice) -> None:
+    click.echo(study_record.PRIVATE)
+    headings = ["plan", "worst risk", "average", "keeps", "loss", "left out", "policy"]
+    population = any(one.population_worst is not None for one in choice.tried)
+    if population:
+        headings[3:3] = ["in the population"]
+    print_table(headings, [_row(one, choice, population=population) for one in choice.tried])
+    click.echo()
+    for one in choice.tried:
+        if one.problem:
+            click.echo(f"No release with {one.change.text}: {one.problem}.")
+    for line in _findings(choice):
+        click.echo(line)
+    click.echo("\nThresholds of the worst risk (El Emam and Malin, 2015; EMA/90915/2016):")
+    for limit, use in choosing.THRESHOLDS.items():
+        click.echo(f"  {limit:.2f}  {use}")
+    click.echo(f"\n{choice.paragraph()}")
+
+
+def _row(tried: TriedPlan, choice: Choice, *, population: bool) -> list[object]:
+    kept = tried.met_thresholds()
+    cells: list[object] = [
+        tried.change.text,
+        _percent(tried.worst),
+        _percent(tried.mean),
+        f"{min(kept):.2f}" if kept else "",
+        _percent(tried.loss),
+        _percent(tried.left_out),
+        _ruling(tried, choice),
+    ]
+    if population:
+        pair = (tried.population_worst, tried.population_mean)
+        cells[3:3] = [" / ".join(map(_percent, pair))]
+    return cells
+
+
+def _ruling(tried: TriedPlan, choice: Choice) -> str:
+    if tried.problem:
+        return "no release"
+    if tried.meets:
+        return "met, least loss" if tried is choice.found else "met"
+    if tried.unmet:
+        return f"{len(tried.unmet)} unmet"
+    return "not looked at" if tried.rulings is None else "met"
+
+
+def _findings(choice: Choice) -> Iterator[str]:
+    """What was found, ties, what stands in the way, and how far it was looked."""
+    looked = f"{len(choice.tried)} plans were tried, of at most {choice.effort}."
+    if choice.found is None:
+        best = choice.nearest
+        yield f"None meets {choice.policy.policy.name}. The nearest: {best.change.text}."
+        yield "In the way:"
+        given = {**(choice.stated.plan.method.parameters if choice.stated.plan.method else {})}
+        for one in best.unmet:
+            remedy = choosing.remedy_text(one, {**given, **best.change.parameters})
+            yield f"  {one.asks} ({one.why}): {remedy}."
+        more = " A greater --effort tries more." if choice.exhausted else ""
+        yield f"{looked}{more}"
+        return
+    yield f"The least loss that meets {choice.policy.policy.name}: {choice.found.change.text}."
+    for tie in choice.ties:
+        yield f"Tied with it, the same risk and loss: {tie.change.text}."
+    yield looked
+
+
+def _document(choice: Choice) -> dict[str, Any]:
+    """For programs; private, as its first key says."""
+    found = choice.found
+    return {
+        "private": study_record.PRIVATE,
+        "policy": choice.policy.policy.name,
+        "rows": choice.rows,
+        "effort": choice.effort,
+        "found": None if found is None else found.change.text,
+        "ties": [one.change.text for one in choice.ties],
+        "in_the_way": [one.asks for one in choice.nearest.unmet],
+        "plans": [_plan_document(one) for one in choice.tried],
+        "paragraph": choice.paragraph(),
+    }
+
+
+def _plan_document(tried: TriedPlan) -> dict[str, Any]:
+    return {
+        "change": tried.change.text,
+        "method": dict(tried.change.parameters),
+        "without": list(tried.change.without),
+        "problem": tried.problem or None,
+        "worst": tried.worst,
+        "mean": tried.mean,
+        "population_worst": tried.population_worst,
+        "population_mean": tried.population_mean,
+        "loss": tried.loss,
+        "left_out": tried.left_out,
+        "keeps": list(tried.met_thresholds()),
+        "meets": tried.meets,
+        "unmet": [one.asks for one in tried.unmet],
+    }

@@ -1,0 +1,211 @@
+"""Choosing parameters under a policy: the least loss, or what stands in the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from voile.policy.choosing import ChoiceTerms, PlanChange, TriedPlan, choose, remedy_text
+from voile.policy.ruling import Ruling
+from voile.policy.stated import StatedPolicy, policy_of_text
+from voile.schema.plan import Plan
+from voile.study.plans import state_plan
+from voile.study.run import prepare_release
+from voile_base.errors import InputError
+from voile_base.randomness import Randomness
+from voile_tests.policy.cases import voile
+
+PLAN = """
+[roles]
+quasi_identifiers = ["age", "town", "sex"]
+sensitive = ["illness"]
+
+[columns.age]
+kind = "number"
+bounds = [0, 100]
+intervals = { origin = 0, widths = [5, 20] }
+
+[method]
+name = "generalization"
+k = 2
+algorithm = "flash"
+"""
+
+
+def _people(seed: int, rows: int = 90) -> pl.DataFrame:
+    draws = Randomness.seeded(seed).key("people").generator()
+    return pl.DataFrame(
+        {
+            "age": draws.integers(20, 80, rows),
+            "town": draws.choice(["Zug", "Ulm", "Bath"], rows, p=[0.6, 0.3, 0.1]),
+            "sex": draws.choice(["f", "m"], rows),
+            "illness": draws.choice(["flu", "tb", "none"], rows, p=[0.2, 0.1, 0.7]),
+        }
+    )
+
+
+def _plan(folder: Path, text: str = PLAN) -> Path:
+    path = folder / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _policy(*criteria: str) -> StatedPolicy:
+    tables = "".join(f"\n[[criteria]]\n{one}\n" for one in criteria)
+    return policy_of_text(f'name = "board"\n{tables}', "policy")
+
+
+def _worst(most: float) -> str:
+    return f'kind = "attack"\nname = "prosecutor"\nfigure = "worst"\nmost = {most}'
+
+
+def _loss(frame: pl.DataFrame, plan: Plan) -> float:
+    """The information loss of the plan's release, made by hand."""
+    made = prepare_release(frame, plan, randomness=Randomness.seeded(1)).publication
+    return float(made.private.objective)
+
+
+@pytest.mark.parametrize(("seed", "most"), [(0, 0.2), (1, 0.09), (2, 0.3)])
+def test_the_choice_has_the_least_loss_of_all_k(tmp_path: Path, seed: int, most: float) -> None:
+    """Every k from 2 to 15 is published by hand: none that keeps the limit loses less."""
+    frame, stated = _people(seed), state_plan(_plan(tmp_path))
+    found = choose(frame, _plan(tmp_path), _policy(_worst(most)), ChoiceTerms(seed=1)).found
+    assert found is not None
+    assert found.worst is not None
+    assert found.worst <= most
+    losses = [
+        _loss(frame, PlanChange({"k": k}).applied_to(stated).plan)
+        for k in range(2, 16)
+        if 1 / k <= most
+    ]
+    assert found.loss == pytest.approx(min(losses), abs=1e-12)
+
+
+def test_a_plan_that_meets_the_policy_stays_as_it_is(tmp_path: Path) -> None:
+    """Nothing is changed where nothing has to be."""
+    plan = _plan(tmp_path, PLAN.replace("k = 2", "k = 5"))
+    choice = choose(_people(1), plan, _policy(_worst(0.2)), ChoiceTerms(seed=1))
+    assert choice.found is not None
+    assert choice.found.change.text == "the plan as it is"
+
+
+def test_what_no_plan_meets_is_said_with_what_stands_in_the_way(tmp_path: Path) -> None:
+    """No method of groups has a budget: the criterion fails in each plan, and it is named."""
+    policy = _policy(_worst(0.2), 'kind = "privacy-budget"\nepsilon = 1')
+    choice = choose(_people(2), _plan(tmp_path), policy, ChoiceTerms(seed=1))
+    assert choice.found is None
+    assert {one.kind for one in choice.nearest.unmet} == {"privacy-budget"}
+    assert "None of them meets the policy" in choice.paragraph()
+
+
+def test_diversity_is_asked_of_the_method_where_the_policy_asks_it(tmp_path: Path) -> None:
+    """Whatever k would do it, too, l = 2 at the k that the risk asks for loses no more."""
+    policy = _policy(_worst(0.2), 'kind = "diversity"\nleast = 2')
+    choice = choose(_people(3), _plan(tmp_path), policy, ChoiceTerms(seed=1))
+    assert choice.found is not None
+    assert choice.found.loss is not None
+    stated = state_plan(_plan(tmp_path))
+    asked = PlanChange({"k": 5, "l": 2}).applied_to(stated).plan
+    assert choice.found.loss <= _loss(_people(3), asked) + 1e-12
+
+
+def test_columns_that_a_policy_forbids_are_left_out(tmp_path: Path) -> None:
+    """A city is a geographic subdivision of safe harbor: without it the policy is met."""
+    frame = _people(4).rename({"town": "city"})
+    text = PLAN.replace('"age", "town", "sex"', '"age", "sex"')
+    plan = _plan(tmp_path, text.replace('["illness"]', '["illness", "city"]'))
+    policy = _policy('kind = "identifiers"\nabsent = ["B"]')
+    choice = choose(frame, plan, policy, ChoiceTerms(seed=1))
+    assert choice.found is not None
+    assert choice.found.change.without == ("city",)
+    assert choice.found.loss is not None
+    assert choice.found.loss >= 1 / 3
+
+
+def test_ties_are_said(tmp_path: Path) -> None:
+    """Where nobody has to be left out, allowing it gives the same release."""
+    choice = choose(_people(5), _plan(tmp_path), _policy(_worst(0.2)), ChoiceTerms(seed=1))
+    same = [one for one in choice.tried if one.is_tied_with(choice.nearest)]
+    assert set(choice.ties) == {one for one in same if one is not choice.found}
+
+
+def test_the_effort_bounds_what_is_tried(tmp_path: Path) -> None:
+    """No more plans than that, and that it was at its end is said."""
+    choice = choose(
+        _people(6), _plan(tmp_path), _policy(_worst(0.001)), ChoiceTerms(effort=3, seed=1)
+    )
+    assert len(choice.tried) == 3
+    assert choice.exhausted
+    with pytest.raises(InputError, match="effort"):
+        ChoiceTerms(effort=0)
+
+
+def test_survey_weights_lower_the_risk_in_the_population(tmp_path: Path) -> None:
+    """Rows that stand for one person each are all there is; of fifty each, risk is far less."""
+    plan, policy = _plan(tmp_path), _policy(_worst(0.2))
+    found = {}
+    for weight in (1, 50):
+        frame = _people(1).with_columns(w=pl.lit(weight))
+        terms = ChoiceTerms(effort=1, seed=1, weight="w")
+        (found[weight],) = choose(frame, plan, policy, terms).tried
+    assert found[1].population_worst == pytest.approx(found[1].worst)
+    assert found[1].population_mean == pytest.approx(found[1].mean)
+    assert found[50].population_worst is not None
+    assert found[50].population_worst < 0.1 * (found[1].worst or 0)
+    assert found[50].worst == found[1].worst
+
+
+@pytest.mark.parametrize(
+    ("worst", "kept"),
+    [(1 / 2, ()), (1 / 3, (0.33,)), (1 / 5, (0.33, 0.2)), (1 / 11, (0.33, 0.2, 0.09))],
+)
+def test_thresholds_are_those_of_groups(worst: float, kept: tuple[float, ...]) -> None:
+    """3, 5 and 11 persons keep .33, .2 and .09, as practice reads two decimals."""
+    assert TriedPlan(PlanChange(), worst=worst).met_thresholds() == kept
+
+
+@pytest.mark.parametrize(
+    ("ruling", "says"),
+    [
+        (("group-size", "at least 11 persons", 5.0, 11.0), "k = 11"),
+        (("attack", "the attack prosecutor finds nobody above 0.09", 0.2, 0.09), "k = 12"),
+        (("diversity", "at least 3 different values", 1.0, 3.0), "l = 3"),
+        (("closeness", "groups at most 0.2", 0.5, 0.2), "t = 0.2"),
+        (("privacy-budget", "epsilon at most 1", None, 1.0), "no parameter of this method"),
+        (("copies", "0 people are copied", 4.0, 0.0), "no parameter of this method"),
+        (("question", "means were considered", None, None), "assumptions.toml"),
+        (("identifiers", "no names", 1.0, 0.0), "leave out"),
+    ],
+)
+def test_each_unmet_criterion_has_its_change_or_none(ruling, says: str) -> None:
+    """What the remedy of a criterion is, in the words of a plan."""
+    kind, asks, value, limit = ruling
+    unmet = Ruling(kind, asks, passed=False, why="", value=value, low=value, limit=limit)
+    assert says in remedy_text(unmet, {"k": 5})
+
+
+def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_path: Path) -> None:
+    """A table, thresholds with their source, a paragraph; JSON for programs; no file is written."""
+    table, plan = tmp_path / "people.csv", _plan(tmp_path)
+    _people(1).write_csv(table)
+    call = ("choose", table, "--plan", plan, "--policy", "ema", "--seed", "1")
+    done = voile(*call)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("PRIVATE")
+    assert "The least loss that meets EMA: policy 0070: k = " in done.stdout
+    assert "El Emam and Malin" in done.stdout
+    document = json.loads(voile(*call, "--json").stdout)
+    assert document["found"] in {one["change"] for one in document["plans"] if one["meets"]}
+    strict = tmp_path / "strict.toml"
+    strict.write_text(f'name = "strict"\n[[criteria]]\n{_worst(0.001)}\n', encoding="utf-8")
+    none = voile("choose", table, "--plan", plan, "--policy", strict, "--effort", "2")
+    assert none.exit_code == 3
+    assert "In the way:" in none.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "people.csv",
+        "plan.toml",
+        "strict.toml",
+    ]
