@@ -25,7 +25,7 @@ def _summed(rows: int, share: float) -> float:
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.95])
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 12])
 def test_the_risk_is_the_mean_over_how_many_people_there_may_be(rows: int, share: float) -> None:
-    """Exactly for one row and two; of more the approximation is at most half more, and never less."""
+    """Exactly for one row and two; of more at most half too much, and never too little."""
     (found,) = population_risks(np.array([rows]), np.array([rows / share]))
     expected = _summed(rows, share)
     if rows <= 2:
