@@ -507,9 +507,10 @@ class _Made:
 
 
 def _loss(publication: Publication, record: StudyRecord) -> float | None:
-    """What a generalization minimises, from 0 to 1; of other methods the certainty penalty."""
+    """What a method with an objective minimises, from 0 to 1; of others the certainty penalty."""
     method = publication.release.method
-    if method["name"] == "generalization" and method.get("objective", "loss") == "loss":
+    takes = METHODS.fields_of(str(method["name"]))
+    if "objective" in takes and method.get("objective", "loss") == "loss":
         return float(publication.private.objective)
     return next((one["value"] for one in record.utility if one["measure"] == _LOSS), None)
 
