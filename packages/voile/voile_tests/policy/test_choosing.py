@@ -70,18 +70,20 @@ def _loss(frame: pl.DataFrame, plan: Plan) -> float:
 
 @pytest.mark.parametrize(("seed", "most"), [(0, 0.2), (1, 0.09), (2, 0.3)])
 def test_the_choice_has_the_least_loss_of_all_k(tmp_path: Path, seed: int, most: float) -> None:
-    """Every k from 2 to 15 is published by hand: none that keeps the limit loses less."""
+    """Every k from 2 to 15, with no row or some left out, is published by hand: none loses less."""
     frame, stated = _people(seed), state_plan(_plan(tmp_path))
     found = choose(frame, _plan(tmp_path), _policy(_worst(most)), ChoiceTerms(seed=1)).found
     assert found is not None
     assert found.worst is not None
     assert found.worst <= most
     losses = [
-        _loss(frame, PlanChange({"k": k}).applied_to(stated).plan)
+        _loss(frame, PlanChange({"k": k, "suppression_limit": share}).applied_to(stated).plan)
+        for share in (0, 0.01, 0.05)
         for k in range(2, 16)
         if 1 / k <= most
     ]
-    assert found.loss == pytest.approx(min(losses), abs=1e-12)
+    assert found.loss is not None
+    assert found.loss <= min(losses) + 1e-12
 
 
 def test_a_plan_that_meets_the_policy_stays_as_it_is(tmp_path: Path) -> None:

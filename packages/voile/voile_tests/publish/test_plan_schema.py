@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from voile.publish.publisher import Publisher
 from voile.publish.registry import completed, plan_schema, publisher_of
 from voile.schema.plan import parse_plan
 from voile_base.errors import PlanError
@@ -75,3 +76,11 @@ def test_what_the_reader_refuses_the_schema_refuses(schema, before, after):
     with pytest.raises(PlanError):
         publisher_of(parse_plan(document).method)
     assert not schema.is_valid(document)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_all_that_the_corridor_asks(method: str) -> None:
+    """Each member of the protocol of publishers is there, so that no call ends in a fault."""
+    asked = [name for name in vars(Publisher) if not name.startswith("_")]
+    made = publisher_of(parse_plan(tomllib.loads(f"[method]\n{method}")).method)
+    assert [name for name in asked if not hasattr(made, name)] == []
