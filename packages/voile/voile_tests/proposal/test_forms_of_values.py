@@ -99,6 +99,9 @@ LEFT_OUT = {
     "coarse coordinates": ("52.53,13.41", "52.50,13.38", "52.49,13.45"),
     "geohashes": ("u33dbc", "u33dbd", "u33d9z", "u33dc1"),
     "words of a place": ("daring.lion.race", "filled.count.soap", "index.home.raft"),
+    "crews": ("Odhiambo/Wekesa", "Kamau/Otieno", "Mutua/Njeri"),
+    "remarks": ("my boss Karen", "the bus 12", "nothing", "Dr Patel"),
+    "postcodes of few houses": ("SW1A 1AA", "LS2 9JT", "EH1 1YZ"),
     "plates": ("B 1234 XYZ", "D 77 AB", "F 1234 QQ"),
 }
 

@@ -41,6 +41,7 @@ from voile.recognisers.values import (
     looks_like_full_names,
     looks_like_groups,
     looks_like_names,
+    mentions_names,
     share_of,
 )
 from voile.schema.hierarchy.code_lists import CodeList, CodeListName
@@ -437,6 +438,7 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
         "common names of persons": has_names(details.look(), _LISTED),
         "codes of persons, things or places": share_of(texts, _is_mixed_code) > ALONE / 2,
         "addresses, or numbers of something": numbered,
+        "remarks about persons": mentions_names(texts),
         "proper names": several and looks_like_names(texts),
     }
     return next((what for what, holds in may_be.items() if holds), None)

@@ -187,7 +187,9 @@ class ListedRecogniser:
         return any(one.fullmatch(text) for one in (*self._patterns, *self._of_cells))
 
 
-_TOLD_BY_FEW = frozenset({"address", "account", "position", "track", "national-id"})
+_TOLD_BY_FEW = frozenset(
+    {"address", "account", "position", "track", "national-id", "full-postcode"}
+)
 """What is told by how values are written, however few they are: homes of a whole street."""
 _LOOSE = frozenset({"telephone"})
 """Written so freely, with digits and marks, that whatever else values may be comes first."""

@@ -31,6 +31,7 @@ __all__ = [
     "looks_like_full_names",
     "looks_like_groups",
     "looks_like_names",
+    "mentions_names",
     "share_of",
 ]
 
@@ -249,6 +250,16 @@ def holds_initials(texts: Sequence[str]) -> bool:
     return share_of(texts, _WITHIN.search) > 0.5
 
 
+def mentions_names(texts: Sequence[str]) -> bool:
+    """Whether some texts of several words have a word with a capital within: "my boss Karen"."""
+    return share_of(texts, _CAPITAL_WITHIN.search) > _SOME
+
+
+_CAPITAL_WITHIN = re.compile(r"\w\S* (?:\S+ )*[^\W\d_](?<=[A-ZÀ-ÞΑ-ΩА-Я])[^\W\d_]")
+_SOME = 0.25
+"""The share of texts with a name in them, above which a column may hold remarks about people."""
+
+
 def looks_like_groups(texts: Sequence[str]) -> bool:
     """Whether at least half of the texts are made of words by which tables name groups."""
     return share_of(texts, _is_group) >= 0.5
@@ -305,7 +316,7 @@ def _is_capital(word: str) -> bool:
 
 
 def _is_proper(text: str) -> bool:
-    words = re.split(r"[\s.,·'\u2019-]+", text.strip(" .,"))
+    words = re.split(r"[\s.,/&+·'\u2019-]+", text.strip(" .,"))
     if not 1 <= len(words) <= _MOST_WORDS or not all(_is_word(word) for word in words if word):
         return False
     longest = max(words, key=len)
