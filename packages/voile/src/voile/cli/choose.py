@@ -46,7 +46,7 @@ __all__ = ["choose_command"]
 @click.option(
     "--weight",
     metavar="COLUMN",
-    help="A column of survey weights, to estimate the risk in the population.",
+    help="A column of survey weights, for the risk in the population [default: that of the plan].",
 )
 @click.option("--seed", type=int, help="Repeatable draws: the same command gives the same figures.")
 @targets_option

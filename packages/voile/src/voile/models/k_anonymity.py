@@ -29,7 +29,6 @@ __all__ = [
     "GroupExposure",
     "KAnonymity",
     "exposure",
-    "population_risks",
 ]
 
 
@@ -89,32 +88,3 @@ def exposure(sizes: NDArray[np.int64]) -> GroupExposure:
         median_group=float(np.median(ordered)),
         median_row=float(ordered[middle].mean()),
     )
-
-
-def population_risks(rows: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Estimated risk of re-identification of a row of each group, shape (g,), from 0 to 1.
-
-    ``rows`` are those of g groups in a sample, at least 1; ``weights`` their survey weights added
-    up, so that p = rows / weights is the share of the group's people who are in the sample, and is
-    taken for 1 where weights are less than rows.  With the number of people in the population given
-    the rows distributed as a negative binomial, the risk is the mean of 1 / that number:
-
-        1 row      p / (1 - p) log(1 / p)
-        2 rows     p / (1 - p) - (p / (1 - p))^2 log(1 / p)
-        more       p / (rows - (1 - p)), an approximation
-
-    Source: L. Franconi and S. Polettini, "Individual risk estimation in mu-Argus: a review"
-    (Privacy in Statistical Databases 2004, LNCS 3050), equations 6 to 9.
-    """
-    share = np.minimum(rows / np.maximum(weights, rows), 1.0)
-    sampled = share < 1 - _NEARLY_ALL
-    odds = np.divide(share, 1 - share, out=np.ones_like(share), where=sampled)
-    log = -np.log(share)
-    one, two = odds * log, odds - odds**2 * log
-    risk = np.select([rows == 1, rows == 2], [one, two], share / (rows - (1 - share)))
-    found: NDArray[np.float64] = np.clip(np.where(sampled, risk, 1 / rows), 0, 1)
-    return found
-
-
-_NEARLY_ALL = 1e-6
-"""So near to 1 a share of people is taken for all of them: the formulas divide by what is left."""

@@ -11,7 +11,7 @@ What is said of each plan:
     risk            prosecutor: the probability that a person who is known to be in the release is
                     told from the others, on average and for the worst-off; counted on all rows
     in a population  the same where the intruder does not know who is in the sample, estimated from
-                    survey weights (``models.k_anonymity.population_risks``); without weights, none
+                    survey weights (``models.population.individual_risk``); without weights, none
     information loss what the method minimises, of a generalization (``publish.generalization``);
                     else the normalized certainty penalty (Xu et al.); a column that is left out is
                     lost altogether
@@ -48,7 +48,7 @@ from typing import Any
 import numpy as np
 
 from voile.audit.counting import risks_of_rehearsal
-from voile.models.k_anonymity import population_risks
+from voile.models.population import individual_risk
 from voile.policy.case import Case, FileDocument
 from voile.policy.checking import judge
 from voile.policy.criteria.measured import AttackRate, Utility
@@ -204,7 +204,8 @@ class ChoiceTerms:
     seed: int | None = None
     engine: str = AUTO
     weight: str | None = None
-    """A column of survey weights: how many people of the population each row stands for."""
+    """A column of survey weights, how many people of the population each row stands for; None:
+    that of the plan, if it names one."""
 
     def __post_init__(self) -> None:
         if self.effort < 1:
@@ -265,6 +266,7 @@ def choose(
     a finding.
     """
     terms, stated = terms or ChoiceTerms(), state_plan(plan)
+    terms = replace(terms, weight=terms.weight or stated.plan.roles.weight)
     progress("reading")
     original = read_original(source, _keeping(stated.plan, terms.weight), terms.engine)
     if terms.weight is not None and stated.plan.roles.unit is not None:
@@ -284,7 +286,7 @@ def _keeping(plan: Plan, weight: str | None) -> Plan:
         return plan
     roles = plan.roles
     kept, unique = (*roles.keep, weight), (*roles.keep_unique, weight)
-    return replace(plan, roles=replace(roles, keep=kept, keep_unique=unique))
+    return replace(plan, roles=replace(roles, keep=kept, keep_unique=unique, weight=None))
 
 
 def _parameters(plan: Plan) -> Mapping[str, Any]:
@@ -432,7 +434,7 @@ class _Trial:
         numbers = np.array([float(one) for one in cells.values.numbers.decimals()])
         rows = np.bincount(cells.group, cells.rows).astype(np.int64)
         weights = np.bincount(cells.group, cells.rows * numbers[cells.value]).astype(np.float64)
-        risks = population_risks(rows, weights)
+        risks = individual_risk(rows.astype(np.float64), weights)
         return float(risks.max()), float(np.average(risks, weights=rows))
 
     def _made(self, change: PlanChange, weight: str | None = None) -> _Made:

@@ -222,11 +222,6 @@ class KEAnonymity:
         counts = ValueCounts.of_matrix(two, np.ones((2, 1), dtype=np.int64))
         decide(counts, (), KETerms(2, Decimal(0)))
 
-    def following(self, earlier: Sequence[Path] | None) -> Self:
-        """Itself: a series has its history, and needs no folder of an earlier release."""
-        del earlier
-        return self
-
     def prepare(
         self,
         table: PrivateTable,
