@@ -70,7 +70,9 @@ def _publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     INPUT is CSV, Parquet, Arrow IPC, GPX, JSON lines, a workbook (FILE.xlsx#SHEET), a file of SPSS,
     Stata or SAS (FILE.sav#labels or #codes), a folder of Parquet files, or a table or a SELECT of a
-    database (sqlite:FILE#TABLE, duckdb:FILE#SELECT ..., postgresql://HOST/NAME#TABLE).
+    database (sqlite:FILE#TABLE, duckdb:FILE#SELECT ..., postgresql://HOST/NAME#TABLE). INPUT may
+    stand in an object store or on the web (s3://, gs://, abfss://, https://), and the release may
+    be put to s3:// and abfss://.
     """
     started = time.monotonic()
     with progress() as stage:

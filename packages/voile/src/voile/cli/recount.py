@@ -10,6 +10,7 @@ import click
 from voile.cli.options import TABLE, engine_option
 from voile.release.manifest import release_document
 from voile.table.places import Place
+from voile.table.remote import brought_release
 from voile_base.errors import RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
@@ -53,6 +54,7 @@ def _recount_command(folder: Path, against: Place | None, engine: str, *, as_jso
     """
     with progress() as stage:
         stage("recounting")
+        folder = brought_release(folder)
         found = recounting.recount(folder, _original(folder, against, engine), engine=engine)
     if as_json:
         print_json(_document(found))

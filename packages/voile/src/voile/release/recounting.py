@@ -61,6 +61,7 @@ from voile.table.alignment import common_places
 from voile.table.arrays import Frame
 from voile.table.engines import AUTO
 from voile.table.protocol import Engine
+from voile.table.remote import brought_release
 from voile_base.errors import InputError, RefusedError, TableError, nearest
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
@@ -330,7 +331,7 @@ def recount(folder: str | Path, original: Any = None, *, engine: Engine | str = 
     release, and ``RefusedError`` where its files are not those that it lists, or where no package
     that is installed knows how it shows a column.
     """
-    place = Path(folder)
+    place = brought_release(folder)
     document = release_document(place)
     if isinstance(form := document.get("form"), str):
         if original is not None:
@@ -350,7 +351,7 @@ def read_recounted(folder: str | Path, *, engine: Engine | str = AUTO) -> Releas
 
     Raises ``RefusedError`` where one does not, and otherwise as ``recount``.
     """
-    place = Path(folder)
+    place = brought_release(folder)
     _refuse_unknown_showing(place, release_document(place))
     release = read_release(place, engine=engine)
     if refusal := _recounted(place, release_document(place), release).refusal():

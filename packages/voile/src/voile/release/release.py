@@ -32,6 +32,7 @@ from voile.table.keeping import KeptRows
 from voile.table.opening import open_published
 from voile.table.protocol import Engine, Format
 from voile.table.published import PublishedTable
+from voile.table.remote import brought_release
 from voile_base.errors import TableError
 from voile_base.version import VERSION
 
@@ -268,11 +269,12 @@ class Publication:
 def read_release(path: str | Path, *, engine: Engine | str = AUTO) -> Release:
     """Read a release back from its folder, whose files are held against their hashes first.
 
+    ``path`` is a folder, or the place of a release in an object store (``table.remote``).
     ``engine`` holds its rows, or is its name.  Raises ``TableError`` where the folder is no
     release, with the place in ``release.json`` that does not fit, and ``RefusedError`` where its
     files are not those that it lists.
     """
-    folder = Path(path)
+    folder = brought_release(path)
     if not folder.is_dir():
         msg = f"{folder}: there is no such release folder"
         raise TableError(msg)

@@ -23,6 +23,7 @@ Cost: a pass over the files for their hashes, and reading the columns that the c
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -61,6 +62,7 @@ from voile.table.places import Address
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Format
 from voile.table.published import PublishedTable
+from voile.table.remote import RemotePlace, UncertainUploadError, brought, is_remote
 from voile_base.compiled import compiles
 from voile_base.durable import sync
 from voile_base.errors import InputError, TableError
@@ -74,7 +76,9 @@ class ReleaseStaging:
 
     ``out`` is None where nothing is written.  ``within`` names the folder of the release inside the
     one that appears, which holds ``what``, for messages.  ``file_format`` is that of the rows;
-    None: the usual one.  Raises ``InputError`` where something stands at ``out``.
+    None: the usual one.  A release may be bound for an object store (``table.remote``): then it is
+    made ready in a folder of this machine that goes with the stage.  Raises ``InputError`` where
+    something stands at ``out``.
     """
 
     def __init__(
@@ -85,6 +89,12 @@ class ReleaseStaging:
         within: str = "",
         file_format: Format | None = None,
     ) -> None:
+        self._remote: RemotePlace | None = None
+        self._here: tempfile.TemporaryDirectory[str] | None = None
+        if out is not None and is_remote(out):
+            self._remote = _place_of_release(out, within)
+            self._here = tempfile.TemporaryDirectory(prefix="voile-release-")
+            out = Path(self._here.name) / "release"
         self.out = None if out is None else check_new_folder(out)
         self._what, self._within, self._asked = what, within, file_format
         self._unseen: UnseenFolder | None = None
@@ -101,6 +111,8 @@ class ReleaseStaging:
     ) -> None:
         if self._unseen is not None:
             self._unseen.remove()
+        if self._here is not None:
+            self._here.cleanup()
 
     def check(
         self,
@@ -147,7 +159,24 @@ class ReleaseStaging:
             if self._within:
                 sync(root / self._within)
             fill(root)
-        self._unseen.appear()
+        if self._remote is None:
+            self._unseen.appear()
+            return
+        try:
+            self._remote.put_release(root)
+        except UncertainUploadError:
+            self._unseen.appear()  # whoever asks whether it may stand is told so
+            raise
+
+
+def _place_of_release(out: str | Path, within: str) -> RemotePlace:
+    """A place in a store where nothing stands; raises ``InputError``."""
+    if within:
+        msg = f"{out}: what is private stays on this machine; name a folder, and publish to a store"
+        raise InputError(msg)
+    place = RemotePlace.of(out)
+    place.refuse_taken()
+    return place
 
 
 def _read_back(
@@ -192,13 +221,14 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
 ) -> Publication:
     """Make one release of a table as a plan says, check it, and write it to a new folder.
 
-    ``source`` is a file, a folder of Parquet files, or a data frame; ``out`` is None to write
-    nothing.  A plan with a series or a budget needs a ``ledger``, one SQLite file that is made if
-    it is not there.  ``seed`` makes draws repeatable and the release unfit for publication; it is
-    entered in the ledger like any other.  ``intervals`` says how intervals are shown, ``engine``
-    what holds the rows: a name (``table.engines``), or an engine.  ``known`` names further folders
-    with releases, each of which the ledger must know if it is of the series or data set.
-    ``progress`` is told each stage by name.
+    ``source`` is a file, a folder of Parquet files, an address of an object store or of the web, or
+    a data frame; ``out`` may be a place of a store, too, and is None to write nothing.  A plan with
+    a series or a budget needs a ``ledger``, one SQLite file that is made if it is not there.
+    ``seed`` makes draws repeatable and the release unfit for publication; it is entered in the
+    ledger like any other.  ``intervals`` says how intervals are shown, ``engine`` what holds the
+    rows: a name (``table.engines``), or an engine.  ``known`` names further folders with releases,
+    each of which the ledger must know if it is of the series or data set.  ``progress`` is told
+    each stage by name.
 
     Raises a ``VoileError``, and then nothing stands at ``out``, and the ledger is as it was but
     for what a method that draws was charged before its draw: the message says so.
@@ -207,9 +237,9 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     if seed is None:
         plan.refuse_open_questions()
     publisher_for(plan)  # a wrong plan is told before a taken place
-    with ReleaseStaging(out, file_format=file_format) as stage:
+    with ReleaseStaging(out, file_format=file_format) as stage, brought(source) as rows:
         pending = prepare_release(
-            source,
+            rows,
             plan,
             stage,
             ledger=ledger,

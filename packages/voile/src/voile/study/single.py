@@ -48,6 +48,7 @@ from voile.study.series import known_in_series
 from voile.table.engines import AUTO
 from voile.table.opening import open_frame
 from voile.table.protocol import Engine
+from voile.table.remote import brought
 from voile_base.durable import write_text
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
@@ -260,9 +261,9 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
         stated.plan.refuse_open_questions()
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     started = perf_counter()
-    with ReleaseStaging(out, "the study", within="release") as stage:
+    with ReleaseStaging(out, "the study", within="release") as stage, brought(source) as table:
         pending = prepare_release(
-            source,
+            table,
             stated.plan,
             stage,
             ledger=ledger,
@@ -274,7 +275,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
         seconds = {"publish": perf_counter() - started}
         with pending.transaction.attempt():
             publication = pending.transaction.told(pending.publication)
-            original = read_original(source, stated.plan, engine)
+            original = read_original(table, stated.plan, engine)
             staged = Staged(publication.release, stated.plan, original.frame, engine=engine)
             series = known_in_series(pending, stated.plan, original.frame, engine)
             known_to_him = replace(series, choice_of=chooser(stated.plan, engine))

@@ -6,6 +6,7 @@
     sqlite:hospital.db#stays                a table of a database
     duckdb:hospital.duckdb#SELECT * FROM stays WHERE year = 2024
     postgresql://host/hospital#clinic.stays
+    s3://bucket/people.parquet              what stands in a store, or on the web: see ``remote``
 
 What stands behind ``#`` says which part; a file whose name holds ``#`` is taken as it is.  An
 address of a database holds no password: that is the business of the environment and of the
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Literal
 
 from voile.table.formats.registry import Format
+from voile.table.remote import is_remote, near
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
 
 __all__ = [
@@ -134,7 +136,13 @@ Place = Path | Address
 
 
 def place_of(source: str | Path | Address) -> Place:
-    """Where a table stands; raises ``InputError`` for an address that cannot be."""
+    """Where a table stands; of one in a store a copy, which stays until the process ends.
+
+    Raises ``InputError`` for an address that cannot be, ``TableError`` where it cannot be read.
+    """
+    if is_remote(source):
+        assert isinstance(source, str | Path)
+        return near(source)
     if isinstance(source, Path | Address):
         return source
     match = _ADDRESS.fullmatch(source)
