@@ -15,6 +15,7 @@ from voile.schema.plan import Plan
 from voile.study.evidence_run import EvidenceRun, ReleaseUnderTest
 from voile.table.opening import rows_in_memory
 from voile.table.places import Place
+from voile.table.remote import brought_release
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 
@@ -46,10 +47,13 @@ class AttackCall:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> AttackCall:
-        """A call with the values of all options."""
+        """A call with the values of all options; releases in stores are brought here."""
         own = {field.name for field in fields(cls)} - {"said"}
         said = {name: value for name, value in options.items() if name not in own}
-        return cls(**{name: options[name] for name in own}, said=said)
+        given = {name: options[name] for name in own}
+        given["release"] = brought_release(given["release"])
+        given["previous"] = tuple(map(brought_release, given["previous"]))
+        return cls(**given, said=said)
 
     def read(self, release: Path) -> Release:
         """A release, recounted, in the engine that was asked for."""
