@@ -115,7 +115,7 @@ def pages_of(source: Path, patterns: tuple[str, ...]) -> list[str]:
 
 
 def write_front(source: Path) -> None:
-    """Write the front page and the order of all pages; raises ``SiteError`` for one left out."""
+    """Write the front page and the order of all pages; those of no section stand last."""
     lines = [
         "Voile",
         "=====",
@@ -133,8 +133,8 @@ def write_front(source: Path) -> None:
         lines += [*(f"   {page}" for page in pages), ""]
     every = {one.relative_to(source).with_suffix("").as_posix() for one in source.rglob("*.md")}
     if left := sorted(every - named):
-        msg = f"no section of tools/make_site.py has the pages {', '.join(left)}"
-        raise SiteError(msg)
+        lines += [".. toctree::", "   :caption: More", "   :maxdepth: 1", ""]
+        lines += [*(f"   {page}" for page in left), ""]
     (source / "index.rst").write_text("\n".join(lines), encoding="utf-8")
 
 
