@@ -20,8 +20,9 @@ Cost: one pass over the measurements; without an interval, one scan of the relea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from math import ceil, floor, sqrt
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from math import ceil, floor, hypot, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +94,17 @@ class _Question:
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
+    @property
+    def read(self) -> set[str]:
+        """The columns that the condition or the aggregate reads."""
+        condition = set() if self.condition is None else set(columns_of(self.condition))
+        return condition if self.asked.column is None else condition | {self.asked.column}
+
+    @property
+    def counted(self) -> bool:
+        """Whether rows were counted by all columns that it reads."""
+        return self.read <= set(self.names)
+
     def weights(self, holds: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
         """What each cell counts in the aggregate, or in the dividend and the divisor of AVG."""
         if self.asked.column is None or self.asked.function == "COUNT":
@@ -146,7 +158,12 @@ def estimated_answer(
         raise QueryError(msg)
     marginals = noisy_marginals(release.measurements, claim, release.disclosure)
     question = _question(release, marginals, aggregate, where, confidence)
-    if marginals.covers(question.names):
+    summed = _summed(question, release, claim, marginals)
+    if summed is not None:
+        return summed
+    if not question.counted:
+        why = f"no table that has {' and '.join(sorted(question.read))} was measured"
+    elif marginals.covers(question.names):
         holds = _holds(question)
         if holds is not None:
             return _measured(question, marginals, holds)
@@ -158,6 +175,50 @@ def estimated_answer(
         return _modelled(question, release.table, marginals, why)
     msg = f"{why}, and the release has no rows to estimate from; ask for less, or for whole ranges"
     raise QueryError(msg)
+
+
+def _summed(
+    question: _Question,
+    release: Release,
+    claim: CountedPrivately | SynthesizedPrivately,
+    counts: NoisyMarginals,
+) -> EstimatedAnswer | None:
+    """SUM and AVG from noisy sums of the column, which need no middles of ranges.
+
+    None where none were measured, or the predicate reads the column or others than tables have.
+    """
+    column, function = question.asked.column, question.asked.function
+    of = next((it.sums for it in claim.tables if it.sums and it.sums.column == column), None)
+    if of is None or column is None or function == "COUNT" or release.measurements is None:
+        return None
+    if question.condition is not None and column in columns_of(question.condition):
+        return None
+    others = tuple(it for it in question.columns if it.name != column)
+    own = replace(question, columns=others)
+    sums = noisy_marginals(release.measurements, claim, release.disclosure, column)
+    covered = sums.covers(own.names) and counts.covers(own.names)
+    holds = _holds(own) if covered else None
+    if holds is None:
+        return None
+    (added,), (rows,) = (it.estimates(own.names, [holds]) for it in (sums, counts))
+    low, high = float(Fraction(of.low)), float(Fraction(of.high))
+    part, middle = (high - low) / 2 / of.parts, (low + high) / 2
+    source = (
+        f"estimated from the noisy sums of {column}, clamped to [{low:.12g}, {high:.12g}]; "
+        f"{100 * question.confidence:.4g} % confidence interval over the noise that was added, for "
+        "the rows that took part"
+    )
+    if function == "AVG":
+        ratio = _fieller(added, rows, 0.0, question.confidence)
+        if ratio is None:
+            return own.answer(None, "no answer: there may be no such row, by the noisy counts")
+        value, *ends = (min(max(middle + it * part, low), high) for it in ratio)
+        return own.answer(value, source, (ends[0], ends[1]))
+    value = added.value * part + middle * rows.value
+    margin = hypot(
+        added.margin(question.confidence) * part, middle * rows.margin(question.confidence)
+    )
+    return own.answer(value, source, (value - margin, value + margin))
 
 
 def _stated_confidence(release: Release) -> float:
@@ -209,7 +270,9 @@ def _kinds(release: Release) -> Mapping[str, str]:
     """The kinds of the columns that can be asked for: of rows, or of what cells stand for."""
     rows, shown = release.table.kinds(), release.disclosure.columns
     stated = {name: it.values for name, it in shown.items() if isinstance(it, Label) and it.values}
-    return {name: rows[name] for name, it in shown.items() if isinstance(it, Synthetic)} | stated
+    summed = {it.of: "decimal" for it in shown.values() if isinstance(it, Aggregate) and it.of}
+    made = {name: rows[name] for name, it in shown.items() if isinstance(it, Synthetic)}
+    return {**summed, **made, **stated}
 
 
 def _holds(question: _Question) -> NDArray[np.float64] | None:

@@ -394,6 +394,28 @@ def test_one_row_changes_a_sum_by_at_most_its_parts():
     assert max(np.abs(it).max() for it in whole.sums) > parts / 2
 
 
+def test_sums_and_averages_are_asked_for_exactly(tmp_path):
+    """Not of middles of ranges where sums were measured, also of a column that no table has."""
+    frame, out = earners(), tmp_path / "out"
+    plan = plan_of({**COLUMNS, "income": INCOME}, rho="50000", measures=["mean(income)"])
+    make_release(frame, plan, out, seed=1)
+    release, clamped = (
+        voile.read_release(out),
+        frame.with_columns(pl.col("income").clip(0, 100_000)),
+    )
+    for where in ("TRUE", "town IN ('Oslo', 'Rome') AND sex = 'F'"):
+        rows = clamped.sql(f"SELECT * FROM self WHERE {where}")
+        asked = None if where == "TRUE" else where
+        for aggregate, truth in (("SUM", rows["income"].sum()), ("AVG", rows["income"].mean())):
+            found = voile.answer(release, f"{aggregate}(income)", asked)
+            assert found.lower <= truth <= found.upper
+            assert found.estimate == pytest.approx(truth, rel=0.002)
+            assert not any("middle" in note for note in found.notes)
+    for asked, where in (("SUM(income)", "income > 5"), ("COUNT(income)", None)):
+        with pytest.raises(QueryError, match="no table that has income"):
+            voile.answer(release, asked, where)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("pure", [False, True], ids=["Gaussian", "Laplace"])
 def test_intervals_of_sums_means_and_quantiles_hold(pure):
