@@ -61,7 +61,7 @@ SUBJECTS = {
         "engines_driver",
         "studio",
     ),
-    "Parcels and packing": ("parcel_experiments", "real_parcels", "packing"),
+    "Parcels and packing": ("parcel_experiments", "real_parcels", "synthetic_parcels", "packing"),
     "Positions of trucks": (
         "trucks",
         "trucks_days",
