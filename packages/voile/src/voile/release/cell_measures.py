@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from voile.dp.marginals import NoisyMarginals
 
-__all__ = ["CellMeasure", "Key", "MeanOfCells", "QuantileOfCells", "SumOfCells", "SummedNumbers"]
+__all__ = ["Key", "MeanOfCells", "MeasureOfCells", "QuantileOfCells", "SumOfCells", "SummedNumbers"]
 
 Key = tuple[tuple[str, int], ...]
 """Columns and their levels."""
@@ -43,7 +43,7 @@ Ends = tuple[Numbers, Numbers, Numbers]
 _RANGE = re.compile(r"\[(?P<low>[^,\]]+), (?P<high>[^,\]]+)\]")
 
 
-class CellMeasure(Protocol):
+class MeasureOfCells(Protocol):
     """What is published of cells beside their counts."""
 
     def ends(self, key: Key, confidence: float) -> Ends | None:

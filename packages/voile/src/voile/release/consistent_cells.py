@@ -34,9 +34,9 @@ from voile.disclosure.shown import Disclosure
 from voile.dp.marginals import LAPLACE_KURTOSIS, NoisyMarginals, NoisyTable
 from voile.dp.zcdp import epsilon_of
 from voile.release.cell_measures import (
-    CellMeasure,
     Key,
     MeanOfCells,
+    MeasureOfCells,
     QuantileOfCells,
     SummedNumbers,
     SumOfCells,
@@ -190,7 +190,7 @@ def consistent_cells(
     tables: Mapping[str, Key],
     confidence: float,
     show_from: float | None = None,
-    measures: Mapping[str, CellMeasure] | None = None,
+    measures: Mapping[str, MeasureOfCells] | None = None,
 ) -> Mapping[str, Sequence[str | float | None]]:
     """All cells of some tables, as columns: their counts, and what else is measured of them.
 
@@ -307,7 +307,7 @@ def _ends(
 
 def cell_measures(
     measurements: PublishedTable, claim: _MeasuredTerms, disclosure: Disclosure
-) -> Mapping[str, CellMeasure]:
+) -> Mapping[str, MeasureOfCells]:
     """What a release publishes of its cells beside their counts, by their columns."""
     shown = {name: it for name, it in disclosure.columns.items() if isinstance(it, Aggregate)}
     counts = noisy_marginals(measurements, claim, disclosure)
@@ -320,7 +320,7 @@ def cell_measures(
         terms = next(it.sums for it in tables if it.sums is not None)
         low, high = float(Fraction(terms.low)), float(Fraction(terms.high))
         numbers[column] = SummedNumbers(counts, sums, keys, low, high, terms.parts)
-    found: dict[str, CellMeasure] = {}
+    found: dict[str, MeasureOfCells] = {}
     for name, it in shown.items():
         if it.measure == "quantile" and it.of is not None and it.share is not None:
             found[name] = QuantileOfCells(counts, counted, it.of, it.share)
