@@ -51,6 +51,8 @@ _DELTA = Decimal("1e-6")
 """At which the epsilon of a rho is stated where the plan names none."""
 _DIGITS = 9
 """Of a converted epsilon as people read it, rounded upwards."""
+_UP = Context(prec=15, rounding=ROUND_CEILING)
+"""Digits of an epsilon that a number of JSON gives back."""
 _ONE_WAY = Fraction(1, 10)
 _LADDER = 4
 """Steps of a weight in a doubling."""
@@ -80,7 +82,7 @@ class NoiseBudget:
         at = None if delta is None else Decimal(delta)
         if rho is not None:
             exact, at = _fraction(rho), at or _DELTA
-            return cls(exact, epsilon_of(exact, at), at)
+            return cls(exact, _UP.plus(epsilon_of(exact, at)), at)
         assert epsilon is not None
         whole = Decimal(epsilon)
         return cls(None if at is None else rho_within(whole, at), whole, at)

@@ -416,6 +416,22 @@ def test_sums_and_averages_are_asked_for_exactly(tmp_path):
             voile.answer(release, asked, where)
 
 
+def test_columns_that_are_called_as_measures_are_refused():
+    """A dimension ``mean(age)``, and the end of its interval."""
+    for name in ("mean(age)", "mean(age).low"):
+        columns = {name: {"values": ["a", "b"]}, "age": COLUMNS["age"]}
+        plan = plan_of(columns, rho="1/2", tables=[[name]], measures=["mean(age)"])
+        with pytest.raises(PlanError, match="is a column of the release"):
+            NoisyTables.of(plan, publisher_for(plan)._terms)
+
+
+@pytest.mark.parametrize("rho", ["5", "1/64", "3", "0.7", "1/7", "11/13", "100"])
+def test_an_epsilon_of_a_rho_holds_as_it_is_written(rho, tmp_path):
+    """What stands in ``release.json`` as a number is no less than rho costs."""
+    make_release(people(50), plan_of(rho=rho), tmp_path / "out", seed=1)
+    assert recount(tmp_path / "out").breaches == ()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("pure", [False, True], ids=["Gaussian", "Laplace"])
 def test_intervals_of_sums_means_and_quantiles_hold(pure):
@@ -472,11 +488,13 @@ def test_intervals_of_sums_means_and_quantiles_hold(pure):
         ({"income": INCOME}, ["quantiles(income, 1)"], "shares between 0 and 1"),
         ({"income": INCOME}, ["sum(income, age)"], "names more than a column"),
         ({"income": {"values": ["a", "b"]}}, ["quantiles(income, 0.5)"], "ranges of numbers"),
+        ({"income": INCOME}, ["quantiles(income, 0.5)"] * 2 + ["mean(age)"], "too small for"),
     ],
 )
 def test_what_is_wrong_with_measures_is_told_by_the_plan(columns, measures, told):
-    """Whatever the rows are."""
-    plan = plan_of({**COLUMNS, **columns}, rho="1/2", measures=measures)
+    """Whatever the rows are; a budget that is too small for them, too."""
+    rho = "1/1000000000000" if told == "too small for" else "1/2"
+    plan = plan_of({**COLUMNS, **columns}, rho=rho, measures=measures)
     table = open_any_rows(people(0).with_columns(income=pl.lit(1)), plan, of_file=False)
     with pytest.raises(PlanError, match=told):
         publisher_for(plan).prepare(table, Watched(), None, lambda price: pytest.fail("paid"))

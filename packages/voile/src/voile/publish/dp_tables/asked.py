@@ -134,6 +134,7 @@ class NoisyTables:
         measures = _measures(plan, terms.measures)
         spread = [it.column for it in measures if it.kind == "quantile"]
         names = list(dict.fromkeys([*names, *spread]))
+        _refuse_taken(names, [COUNT, *(it.name for it in measures)])
         domain = public_domain(plan, names)
         _refuse_total(domain)
         _refuse_unordered(domain, spread)
@@ -161,8 +162,7 @@ class NoisyTables:
         parts = [1 if of is None else of.parts for _, _, of in each]
         shares = shared_evenly([columns for columns, _, _ in each], sizes, budget, parts)
         contribution = Contribution.by_plan(plan, terms.rows_per_person)
-        for share in shares:
-            share.noise(contribution.rows)
+        _refuse_too_much_noise(shares, contribution.rows)
         levels, summed = tuple(it[1] for it in each), tuple(it[2] for it in each)
         return cls(domain, shares, levels, summed, tuple(measures), contribution, budget, terms)
 
@@ -287,13 +287,19 @@ def _columns(plan: Plan, tables: Sequence[Sequence[str]]) -> list[str]:
     names = list(dict.fromkeys(name for one in tables for name in one))
     for name in names:
         _require_published(plan, name, "tables")
-        if name in {TABLE, COUNT, f"{COUNT}.low", f"{COUNT}.high"}:
-            msg = f"[method] tables: {name!r} is a column of the release; rename yours"
-            raise PlanError(msg)
     if any(not one for one in tables):
         msg = "[method] tables: a table needs a column; the number of all rows is always there"
         raise PlanError(msg)
     return names
+
+
+def _refuse_taken(names: Sequence[str], measures: Sequence[str]) -> None:
+    """Raise ``PlanError`` for columns that are called as those of what is measured."""
+    taken = {TABLE, *(f"{it}{end}" for it in measures for end in ("", ".low", ".high"))}
+    for name in names:
+        if name in taken:
+            msg = f"[method] tables: {name!r} is a column of the release; rename yours"
+            raise PlanError(msg)
 
 
 def _require_published(plan: Plan, name: str, key: str) -> None:
@@ -435,6 +441,18 @@ def _refuse_total(domain: Sequence[ColumnDomain]) -> None:
                 "release it stands for all of them; call the value otherwise"
             )
             raise PlanError(msg)
+
+
+def _refuse_too_much_noise(shares: Sequence[TableShare], rows: int) -> None:
+    try:
+        for share in shares:
+            share.noise(rows)
+    except PlanError:
+        msg = (
+            f"[method] the budget is too small for {len(shares):,} tables, at all levels: their "
+            "noise would cover everything; raise it, or name fewer tables and measures"
+        )
+        raise PlanError(msg) from None
 
 
 def _require_few(sizes: Sequence[int]) -> None:
