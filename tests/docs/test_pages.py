@@ -11,7 +11,7 @@ import pytest
 
 import voile
 from tests.docs.pages import PAGES, ROOT, blocks_of
-from tools import make_architecture, make_cli_reference
+from tools import make_architecture, make_cli_reference, make_verification_page
 from tools.make_schemas import drifted
 from voile.dp.sampling import smallest_k
 from voile.publish.registry import parameter_types, publisher_of
@@ -268,3 +268,11 @@ def test_no_page_installs_a_package_that_is_on_no_index(page):
 def test_published_schemas_are_those_of_the_code():
     """The schemas in the documentation are what `make docs` would write."""
     assert drifted() == {}, "run tools/make_schemas.py"
+
+
+def test_the_page_of_releases_is_that_of_its_parts():
+    """Script, style and the declaration of release.json in verify.html are those of today."""
+    written = make_verification_page.PLACE.read_text(encoding="utf-8")
+    assert written == make_verification_page.verification_page(), (
+        "run tools/make_verification_page.py"
+    )

@@ -75,7 +75,11 @@ def test_columnar_files(desk, write):
     plain, _ = desk.publish(table, *SEED, out="plain")
     source = write(pl.read_csv(table), desk.folder)
     folder, _ = desk.publish(source, *SEED, out="columnar")
-    assert sorted(path.name for path in folder.iterdir()) == ["data.parquet", "release.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "data.parquet",
+        "release.json",
+        "verify.html",
+    ]
     released = pl.read_parquet(folder / "data.parquet")
     assert released.equals(pl.read_csv(plain / "data.csv", schema=released.schema))
 
@@ -83,7 +87,11 @@ def test_columnar_files(desk, write):
 def test_csv_gives_csv(desk):
     """A CSV file gives a CSV file that any reader reads, and nothing else but the document."""
     folder, _ = desk.publish(desk.csv())
-    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "release.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "data.csv",
+        "release.json",
+        "verify.html",
+    ]
     assert pl.read_csv(folder / "data.csv").columns == ["group", "age", "city", "salary"]
 
 

@@ -47,7 +47,11 @@ def test_a_study_shows_maps_of_its_trips(desk, folder):
         ElementTree.fromstring(drawn)
         assert "PRIVATE" in drawn
         assert "inferred" in drawn
-    assert sorted(path.name for path in release.iterdir()) == ["data.csv", "release.json"]
+    assert sorted(path.name for path in release.iterdir()) == [
+        "data.csv",
+        "release.json",
+        "verify.html",
+    ]
     assert "inferred" not in (release / "release.json").read_text()
     assert {path.stat().st_mode & 0o77 for path in [private, private / "trips.json"]} == {0}
 

@@ -76,6 +76,7 @@ def test_what_stands_in_the_folder(desk):
         "private/report.html",
         "release/data.csv",
         "release/release.json",
+        "release/verify.html",
     ]
     assert (desk / "out" / "private").stat().st_mode & 0o077 == 0
     assert (desk / "out" / "private" / "report.html").read_text() == "<p>plan</p>"

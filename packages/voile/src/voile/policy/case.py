@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 from voile.audit.record import RELEASED, AuditRecord, read_audit
 from voile.policy.ruling import ShownRows
 from voile.release.claims import CLAIMS, Claim
-from voile.release.manifest import DOCUMENT, digest_of, release_document
+from voile.release.manifest import BESIDE, DOCUMENT, digest_of, release_document
 from voile.release.recounting import read_recounted
 from voile.release.release import Release
 from voile.study.documents import read_record
@@ -279,7 +279,7 @@ def _studied(place: Path) -> Case:
 
 def _files_of(document: Mapping[str, Any]) -> set[str]:
     """What stands in the folder of a release, as its document lists it."""
-    listed = (*document.get("data", ()), *document.get("measurements", ()))
+    listed = (part for key in ("data", *BESIDE) for part in document.get(key, ()))
     return {str(part["file"]).partition("/")[0] for part in listed}
 
 

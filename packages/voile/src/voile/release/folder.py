@@ -33,6 +33,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -40,7 +41,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from voile.disclosure.shown import Disclosure
 from voile.release.claims import StatedClaim
-from voile.release.manifest import DOCUMENT, MEASUREMENTS, manifest_of
+from voile.release.manifest import BESIDE, DOCUMENT, MEASUREMENTS, PAGE, manifest_of
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 from voile.table.value_types import Kind
@@ -98,6 +99,10 @@ class _ListedMeasurements(ListedFile):
     file: Literal["measurements.parquet"]
 
 
+class _ListedPage(ListedFile):
+    file: Literal["verify.html"]
+
+
 class SeriesPlace(Value):
     """Where a release stands in a series of releases of one growing table."""
 
@@ -139,6 +144,7 @@ class ReleaseDocument(Disclosure):
     series: SeriesPlace | None = None
     data: Annotated[Several[ListedFile], Field(min_length=1)]
     measurements: Annotated[Several[_ListedMeasurements], Field(min_length=1)] | None = None
+    page: Annotated[Several[_ListedPage], Field(min_length=1)] | None = None
 
     @property
     def disclosure(self) -> Disclosure:
@@ -254,10 +260,15 @@ def write_measurements(release: _Writable, folder: Path) -> None:
 
 
 def write_document(release: _Writable, folder: Path, data: Sequence[Mapping[str, object]]) -> None:
-    """Write ``release.json``, last of all, beside the files that ``data`` lists."""
+    """Write ``release.json``, last of all, beside the files that ``data`` lists.
+
+    Beside it stands ``verify.html``, by which who has no Python recounts the release in a browser.
+    """
+    write_text(folder / PAGE, (files(__package__) / "browser" / PAGE).read_text("utf-8"))
     described = release.document() | {"data": data}
-    if release.measurements is not None:
-        described["measurements"] = manifest_of(folder, [MEASUREMENTS])
+    for key, name in BESIDE.items():
+        if (folder / name).exists():
+            described[key] = manifest_of(folder, [name])
     stated_in(described, folder)
     document = json.dumps(described, indent=2, ensure_ascii=False)
     write_text(folder / DOCUMENT, document + "\n")

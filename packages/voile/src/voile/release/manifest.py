@@ -24,8 +24,10 @@ from typing import Any
 from voile_base.errors import InputError, RefusedError, TableError
 
 __all__ = [
+    "BESIDE",
     "DOCUMENT",
     "MEASUREMENTS",
+    "PAGE",
     "changed_files",
     "digest_of",
     "manifest_of",
@@ -38,6 +40,10 @@ __all__ = [
 DOCUMENT = "release.json"
 MEASUREMENTS = "measurements.parquet"
 """Noisy tables beside the rows, where these were made from some."""
+PAGE = "verify.html"
+"""Recounts a release in a browser; made of the parts in ``browser``."""
+BESIDE = {"measurements": MEASUREMENTS, "page": PAGE}
+"""What stands beside the rows, by the key that lists it."""
 
 _FILE = re.compile(r"(?:data|tables)\.[a-z0-9]+|data/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet")
 """What may be listed: never a path out of the folder."""
@@ -164,7 +170,7 @@ def _listed(
             part["file"]
             for part in listed or ()
             if isinstance(part["bytes"], int)
-            and (_FILE.fullmatch(part["file"]) if key == "data" else part["file"] == MEASUREMENTS)
+            and (_FILE.fullmatch(part["file"]) if key == "data" else part["file"] == BESIDE[key])
             and _DIGEST.fullmatch(part["sha256"])
         ]
     except (KeyError, TypeError, IndexError):
@@ -181,8 +187,8 @@ def _listed(
 def _changes(document: Mapping[str, Any], folder: Path) -> Iterator[str]:
     """What is not as it is listed; raises as ``_listed`` and ``digest_of`` do."""
     listed = _listed(document, folder)
-    if "measurements" in document:
-        listed += _listed(document, folder, "measurements")
+    for key in BESIDE.keys() & document.keys():
+        listed += _listed(document, folder, key)
     for part in listed:
         file = folder / part["file"]
         if not file.is_file():
@@ -192,7 +198,7 @@ def _changes(document: Mapping[str, Any], folder: Path) -> Iterator[str]:
     names = {part["file"] for part in listed}
     parts = [f"data/{file.name}" for file in (folder / "data").glob("*")]
     beside = [file.name for file in folder.iterdir() if _FILE.fullmatch(file.name)]
-    beside += [MEASUREMENTS] * (folder / MEASUREMENTS).exists()
+    beside += [name for name in BESIDE.values() if (folder / name).exists()]
     for name in sorted({*parts, *beside} - names):
         yield f"{folder / name}: the release does not list this file"
 

@@ -1,0 +1,93 @@
+// The page around it: a folder that is chosen or dropped, and what was found, in words.
+
+const capital = (sentence) => sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
+const element = (name, text, kind) => Object.assign(document.createElement(name), { textContent: text || "", className: kind || "" });
+
+function listed(title, sentences, kind) {
+  const part = element("section", "", kind), list = element("ul");
+  part.append(element("h2", title), list);
+  sentences.forEach((one) => list.append(element("li", `${capital(one)}.`)));
+  return sentences.length ? [part] : [];
+}
+
+function told(one) {
+  const stated = Object.entries(one.claim).filter(([, value]) => isNumber(value)).map(([name, value]) => `${name} = ${value}`);
+  const holds = one.breaches.length ? "does not hold" : one.unread.length ? "not counted here"
+    : one.unseen.length ? "not contradicted by the rows" : "holds";
+  const item = element("section", "", one.breaches.length ? "broken" : "");
+  item.append(element("h3", `Claim ${one.claim.kind}${stated.length ? ` (${stated.join(", ")})` : ""}: ${holds}.`));
+  one.unseen.forEach((what) => item.append(element("p", `Not visible in the rows: ${what}.`)));
+  one.unread.forEach((what) => item.append(element("p", `Not counted here: ${what}.`)));
+  return item;
+}
+
+function show(found) {
+  const place = document.getElementById("found"), [kind, sentence] = verdict_of(found);
+  place.replaceChildren();
+  place.append(element("p", sentence, `verdict ${kind}`));
+  place.append(...listed("What contradicts it", found.broken, "broken"));
+  if (found.document && found.document.publishable === false) place.append(element("p", "It says of itself that it must not be published: it was made with a known seed, or by a method that is known to leak.", "warning"));
+  if (found.document && found.document.guarantee) {
+    place.append(element("h2", "What it promises"), element("p", `${capital(found.document.guarantee.statement)}.`));
+    found.claims.forEach((one) => place.append(told(one)));
+    place.append(...listed("What must be true for that", found.document.guarantee.assumes || []));
+  }
+  place.append(...listed("Not counted here", found.unread));
+  place.append(element("h2", "Files"));
+  place.append(element("p", `${found.files === 1 ? "One file" : `${counted(found.files)} files`} of rows${found.rows ? `, ${counted(found.rows)} rows` : ""}; hashes are SHA-256.`));
+  found.signers.forEach((one) => place.append(element("p", `Signed as ${repr(one.role)} by ${one.key}. Whether that is this person's key, this page cannot know.`)));
+  if (found.note) place.append(element("p", found.note));
+  document.title = `${kind}: verify a release`;
+}
+
+async function entries_of(entry, found) {
+  if (entry.isFile) found.push([entry.fullPath, await new Promise((good, bad) => entry.file(good, bad))]);
+  else {
+    const reader = entry.createReader();
+    for (;;) {
+      const some = await new Promise((good, bad) => reader.readEntries(good, bad));
+      if (!some.length) break;
+      for (const one of some) await entries_of(one, found);
+    }
+  }
+}
+
+// The folder that release.json stands in; hidden files of the system are none of it.
+function folder_of(files) {
+  const tops = files.map(([path]) => path).filter((path) => /(^|\/)release\.json$/.test(path)).sort((a, b) => a.length - b.length);
+  if (!tops.length) throw new Unread("this is not a release: it has no release.json");
+  if (tops.length > 1 && tops[1].split("/").length === tops[0].split("/").length) throw new Unread("there are several releases here: choose the folder of one");
+  const top = tops[0].slice(0, -"release.json".length);
+  return new Map(files.filter(([path]) => path.startsWith(top)).map(([path, file]) => [path.slice(top.length), file])
+    .filter(([path]) => !/(^|\/)(\.DS_Store|desktop\.ini|Thumbs\.db)$/.test(path)));
+}
+
+async function verify(files) {
+  const status = document.getElementById("status");
+  document.getElementById("found").replaceChildren();
+  try {
+    const folder = folder_of(files), kept = new Map();
+    const read = async (name) => {
+      if (!kept.has(name)) kept.set(name, new Uint8Array(await folder.get(name).arrayBuffer()));
+      return kept.get(name);
+    };
+    show(await recount(folder, read, async (stage) => {
+      status.textContent = `${stage} …`;
+      await new Promise((done) => setTimeout(done));
+    }));
+    status.textContent = "Done. Nothing has left this computer.";
+  } catch (error) {
+    status.textContent = error instanceof Unread ? `${capital(error.message)}.` : "This folder cannot be read; take it as it was made, or use voile recount.";
+    document.title = "not read: verify a release";
+  }
+}
+
+document.getElementById("folder").addEventListener("change", (event) =>
+  verify([...event.target.files].map((file) => [file.webkitRelativePath || file.name, file])));
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", async (event) => {
+  event.preventDefault();
+  const found = [];
+  for (const entry of [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean)) await entries_of(entry, found);
+  await verify(found);
+});

@@ -1,0 +1,169 @@
+"""``verify.html``: a recipient without Python sees in a browser what ``voile recount`` says."""
+
+from __future__ import annotations
+
+import base64
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from voile.release.recounting import recount
+from voile_base.errors import VoileError
+from voile_tests.policy.cases import policy, studied, voile
+from voile_tests.release.makes import METHODS, make
+from voile_tests.release.mutants import mutant
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+
+COUNTED = sorted(set(METHODS) - {"flows"})
+"""Methods of which the page counts all that Python does."""
+_IN_PAGE = """async (files) => {
+    const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const folder = new Map(Object.entries(files).map(([name, text]) => [name, bytes(text)]));
+    const found = await recount(folder, async (name) => folder.get(name));
+    return [verdict_of(found)[0], ...found.broken];
+}"""
+
+Told = Callable[[Path], list[str]]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """One Chromium for all tests here."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("there is no Chromium on this machine")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A release of each method, in CSV."""
+    folder = tmp_path_factory.mktemp("good")
+    return {name: make(name, folder, 1, k=5, file_format="csv")[0] for name in METHODS}
+
+
+@pytest.fixture(scope="module")
+def told(browser: Any, good: dict[str, Path]) -> Iterator[Told]:
+    """What the page's own function says of a folder, without choosing it by hand."""
+    page = browser.new_context(bypass_csp=True).new_page()
+    page.goto((good["ranking"] / "verify.html").as_uri())
+
+    def ask(folder: Path) -> list[str]:
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        texts = {
+            path.relative_to(folder).as_posix(): base64.b64encode(path.read_bytes()).decode()
+            for path in files
+        }
+        answer: list[str] = page.evaluate(_IN_PAGE, texts)
+        return answer
+
+    yield ask
+    page.context.close()
+
+
+def _by_python(folder: Path) -> str:
+    try:
+        found = recount(folder)
+    except VoileError:
+        return "broken"
+    return "broken" if found.breaches or found.unknown else "holds"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_good_release_holds(good: dict[str, Path], told: Told, method: str) -> None:
+    """Of any method; of what it does not count, the page says so."""
+    assert told(good[method]) == ["holds" if method in COUNTED else "partly"]
+
+
+def _compared(good: dict[str, Path], told: Told, to: Path, seed: int, number: int) -> None:
+    dice, verdicts = random.Random(seed), []
+    for one in range(number):
+        folder = mutant(good[dice.choice(COUNTED)], to / f"{one}", dice)
+        verdicts.append(_by_python(folder))
+        assert told(folder)[0] == verdicts[-1], f"{folder}: Python says that it {verdicts[-1]}"
+        shutil.rmtree(folder)
+    assert min(verdicts.count("broken"), verdicts.count("holds")) > number / 8
+
+
+def test_mutants_with_mended_hashes_get_the_verdict_of_python(good, told, tmp_path):
+    """Sixty of them, drawn from all methods; some hold and some do not."""
+    _compared(good, told, tmp_path, 1, 60)
+
+
+@pytest.mark.slow
+def test_many_mutants_with_mended_hashes_get_the_verdict_of_python(good, told, tmp_path):
+    """Six hundred more."""
+    _compared(good, told, tmp_path, 2, 600)
+
+
+def test_any_changed_byte_is_seen(good, told, tmp_path):
+    """Of the rows, of the page, and of the hashes themselves; files that come or go, too."""
+    dice = random.Random(3)
+    folder = shutil.copytree(good["mondrian"], tmp_path / "copy")
+    for name in ("data.csv", "verify.html"):
+        content = (folder / name).read_bytes()
+        for _ in range(10):
+            changed = bytearray(content)
+            changed[dice.randrange(len(content))] ^= 1 << dice.randrange(7)
+            (folder / name).write_bytes(changed)
+            assert told(folder) == [
+                "broken",
+                f"{name}: this file was changed since it was published",
+            ]
+        (folder / name).unlink()
+        assert told(folder) == ["broken", f"{name}: this part of the release is missing"]
+        (folder / name).write_bytes(content)
+    (folder / "data.parquet").write_bytes(b"more")
+    assert told(folder) == ["broken", "data.parquet: the release does not list this file"]
+
+
+def test_signatures_are_compared(told, tmp_path):
+    """Of what somebody has signed, nothing may change, come or go, and the key must fit."""
+    place = studied(tmp_path)
+    signer = '[[signers]]\nrole = "officer"\n'
+    stated = policy(tmp_path, 'kind = "group-size"\nleast = 1', more=signer)
+    assert voile("key", tmp_path / "key").exit_code == 0
+    voile("check", place, "--policy", stated)
+    signed = voile("sign", place, "--key", tmp_path / "key", "--as", "officer")
+    assert signed.exit_code == 0, signed.output
+    public = place / "release"
+    assert told(public)[0] != "broken", told(public)
+    path = public / "signatures.json"
+    text = path.read_text()
+    path.write_text(text.replace('"signature": "', '"signature": "00', 1))
+    assert "the signature as 'officer' does not hold" in told(public)[1]
+    path.write_text(text)
+    (public / "note.txt").write_text("by nobody")
+    assert "note.txt: nobody has signed this file" in told(public)
+
+
+def test_a_folder_that_is_chosen_is_told_and_nothing_is_asked(browser, good, tmp_path):
+    """From a file address, under the page's own policy: the verdict in words, and no request."""
+    page = browser.new_page()
+    asked, said = list[str](), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    address = (good["ke-anonymity"] / "verify.html").as_uri()
+    page.goto(address)
+    page.set_input_files("#folder", good["ke-anonymity"])
+    page.locator("#found .verdict.holds").wait_for()
+    assert "Claim ke-anonymity (k = 5, e = 50): holds." in page.inner_text("#found")
+    page.set_input_files("#folder", shutil.copytree(good["ranking"], tmp_path / "some" / "folder"))
+    page.locator("#found .verdict.holds").wait_for()
+    page.get_by_text("Not visible in the rows: the precision of boxes").wait_for()
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "a.txt").write_text("nothing")
+    page.set_input_files("#folder", tmp_path / "none")
+    page.get_by_text("This is not a release: it has no release.json").wait_for()
+    page.evaluate("document.title")
+    assert (asked, said) == ([address], [])
+    page.context.close()
