@@ -126,10 +126,6 @@ def ke_breaches(published: PublicRelease, k: int, e: Decimal) -> Iterator[str]:
     if groups is None:
         yield "the release does not number its groups"
         return
-    numbers = published.table.count([groups.column]).values[0].to_pylist()
-    if not all(isinstance(one, int | float) and one == int(one) for one in numbers):
-        yield "some rows have no whole number of a group"
-        return
     pairs = published.table.group_values(published.roles["sensitive"][0], groups.column)
     values, range_units = common_unit(pairs.values, e)
     statistics = block_statistics(pairs.group, values.units, pairs.rows)

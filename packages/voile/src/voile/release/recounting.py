@@ -40,7 +40,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from polars.exceptions import PolarsError
 
 from voile.disclosure.noise import StatedNoise
 from voile.disclosure.shown import SHOWN, ComparedColumn
@@ -411,7 +410,6 @@ def told_breaches(found: Iterator[str]) -> tuple[str, ...]:
         ValueError,
         ArithmeticError,
         AttributeError,
-        PolarsError,
     ) as error:
         what = str(error).rstrip(".") if isinstance(error, InputError) else "it cannot be measured"
         return (f"a statement of release.json does not fit the rows: {what}",)

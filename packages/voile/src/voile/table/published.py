@@ -94,7 +94,7 @@ class PublishedTable:
         counted = self.count([group, column])
         groups, values = (series_of(array) for array in counted.values)
         return GroupedValues(
-            group=groups.cast(pl.Int64).to_numpy()[counted.codes[:, 0]],
+            group=_group_numbers(groups)[counted.codes[:, 0]],
             values=exact_numbers(values)[counted.codes[:, 1]],
             rows=counted.rows,
         )
@@ -111,7 +111,7 @@ class PublishedTable:
         codes = dict(zip(counted.columns, counted.codes.T, strict=True))
         values = dict(zip(counted.columns, counted.values, strict=True))
         members = [series_of(values[name], name).gather(pl.Series(codes[name])) for name in columns]
-        groups = series_of(values[group]).cast(pl.Int64).to_numpy()[codes[group]]
+        groups = _group_numbers(series_of(values[group]))[codes[group]]
         return pl.DataFrame(members).to_arrow(), groups, counted.rows
 
     def group_sizes(self, columns: Sequence[str]) -> NDArray[np.int64]:
@@ -221,3 +221,12 @@ def _interval_texts(batch: pa.RecordBatch) -> list[pa.Array]:
     text = pl.format("[{}, {}]", *(end.cast(pl.String).fill_null("") for end in ends))
     shown = pl.when(pl.any_horizontal(end.is_not_null() for end in ends)).then(text)
     return [frame.select(shown.alias("text"))["text"].to_arrow()]
+
+
+def _group_numbers(groups: pl.Series) -> NDArray[np.int64]:
+    """Numbers of groups, shape (g,); raises ``TableError`` for what is no whole number."""
+    numbers = groups.cast(pl.Int64, strict=False)
+    if not groups.dtype.is_numeric() or numbers.null_count() or (numbers != groups).any():
+        msg = "some rows have no whole number of a group"
+        raise TableError(msg)
+    return numbers.to_numpy()
