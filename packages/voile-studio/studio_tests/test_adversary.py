@@ -35,10 +35,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[b
     """Commands that are at work until they are killed, in the place of real ones."""
     running: list[subprocess.Popen[bytes]] = []
 
-    def spawn(jobs: Jobs, folder: Path, lock: int) -> subprocess.Popen[bytes]:
+    def spawn(jobs: Jobs, folder: Path, lock: int) -> tuple[subprocess.Popen[bytes], None]:
         del jobs, folder
         running.append(subprocess.Popen(["sleep", "900"], pass_fds=(lock,)))
-        return running[-1]
+        return running[-1], None
 
     monkeypatch.setattr(Jobs, "_spawn", spawn)
     yield running

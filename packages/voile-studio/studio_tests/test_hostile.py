@@ -61,10 +61,10 @@ RAW = (
 )
 
 
-def ends_at_once(jobs: Jobs, folder: Path, lock: int) -> subprocess.Popen[bytes]:
+def ends_at_once(jobs: Jobs, folder: Path, lock: int) -> tuple[subprocess.Popen[bytes], None]:
     """In the place of a command."""
     del jobs, folder, lock
-    return subprocess.Popen([sys.executable, "-S", "-c", ""])
+    return subprocess.Popen([sys.executable, "-S", "-c", ""]), None
 
 
 @pytest.fixture(scope="module")
