@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import shutil
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from voile.signing.signatures import new_key, public_text
@@ -375,3 +378,41 @@ def test_a_signature_that_cannot_be_written_leaves_nothing(keys: Path, tmp_path:
     (folder / "release").chmod(0o700)
     assert "cannot be written" in str(found.exception)
     assert sorted(os.listdir(folder / "release")) == ["data.csv", "release.json"]
+
+
+def test_an_attestation_is_signed_as_dsse_says(keys: Path, tmp_path: Path) -> None:
+    """Who knows only DSSE, in-toto and the public key checks it; the hashes are of the files."""
+    folder, file = studied(tmp_path), tmp_path / "verdict.dsse.json"
+    voile("check", folder, "--policy", policy(tmp_path, PASSES))
+    call = ["sign", folder, "--key", keys / "officer", "--as", "officer", "--attest", file]
+    assert voile(*call).exit_code == 0
+    envelope = json.loads(file.read_text())
+    payload = base64.b64decode(envelope["payload"])
+    kind = envelope["payloadType"]
+    said = f"DSSEv1 {len(kind)} {kind} {len(payload)} ".encode() + payload
+    raw = bytes.fromhex(_public(keys / "officer").removeprefix("ed25519:"))
+    (signature,) = envelope["signatures"]
+    Ed25519PublicKey.from_public_bytes(raw).verify(base64.b64decode(signature["sig"]), said)
+    statement = json.loads(payload)
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    assert statement["predicate"]["result"] == "PASSED"
+    assert statement["predicate"]["passedTests"] == ["group-size: at least 1"]
+    subjects = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
+    release = folder / "release"
+    assert {"release.json", "verify.html"} < subjects.keys()
+    for name, digest in subjects.items():
+        assert hashlib.sha256((release / name).read_bytes()).hexdigest() == digest
+    again = voile("sign", folder, "--key", keys / "board", "--as", "board", "--attest", file)
+    assert again.exit_code == 2
+    assert "something is here already" in str(again.exception)
+
+
+def test_no_attestation_of_a_verdict_that_has_not_passed(keys: Path, tmp_path: Path) -> None:
+    """Nothing is written, and nothing is signed."""
+    folder = studied(tmp_path)
+    voile("check", folder, "--policy", policy(tmp_path, 'kind = "group-size"\nleast = 1000'))
+    file = tmp_path / "verdict.dsse.json"
+    found = voile("sign", folder, "--key", keys / "board", "--as", "board", "--attest", file)
+    assert found.exit_code == 4
+    assert not file.exists()
+    assert not list(folder.rglob("signatures.json"))

@@ -31,6 +31,8 @@ else:
 
 __all__: list[str] = []
 
+_PUBLIC = 0o644
+
 
 @click.command("sign", short_help="Sign a release, its evidence, a policy and its verdict.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -44,7 +46,14 @@ __all__: list[str] = []
     metavar="ROLE",
     help='As whom: a role, such as "data protection officer", and better no name.',
 )
-def _sign_command(folder: Path, key: Path, role: str) -> None:
+@click.option(
+    "--attest",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the verdict to FILE, too, as an in-toto attestation in a DSSE envelope, signed "
+    "with the same key: public, and for tools that check supply chains.",
+)
+def _sign_command(folder: Path, key: Path, role: str, attest: Path | None) -> None:
     """Sign what stands in DIR, which `voile check` has passed.
 
     Signed are all published files by their hashes, the record, the verdict and what humans have
@@ -56,14 +65,17 @@ def _sign_command(folder: Path, key: Path, role: str) -> None:
     has not passed or is not that of what stands in DIR now.
     """
     case = policy_case.open_case(folder)
-    signature = signing.sign(case, signatures.read_key(key), role)
+    signer = signatures.read_key(key)
+    if attest is not None and attest.exists():
+        raise InputError(f"{attest}: something is here already; name a new file for --attest")
+    attestation = "" if attest is None else signing.attested(case, signer)
+    signature = signing.sign(case, signer, role)
     path = case.public / policy_case.SIGNATURES
     with telling_what_is_done(f"the signature stands at {path}"):
         click.echo(f"{path}: signed as {signature.role!r} with {signature.key}")
         say("voile verify tells whether anything is changed from now on.")
-
-
-_PUBLIC = 0o644
+    if attest is not None:
+        replace_private_file(attest, attestation, _PUBLIC)
 
 
 @click.command("key", short_help="Make the key of a signer, or show its public part.")

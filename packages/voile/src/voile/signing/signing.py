@@ -3,17 +3,26 @@
 Refused are a release that must not be published, a verdict that has not passed, one that is not
 what its policy says of what stands there now, and whatever was changed since others signed.  Salts
 are written before the signature is; each file appears whole, in the place of the earlier one.
+
+The verdict can also leave as an attestation that supply-chain tools read: an in-toto statement
+(v1) whose subjects are the published files by their hashes and whose predicate is a test result
+(v0.1: the policy by its hash, and its criteria), in a DSSE envelope.  It holds nothing that the
+policy and the published files do not say.
 """
 
 from __future__ import annotations
 
+import json
+from base64 import standard_b64encode
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from voile.policy.case import SIGNATURES, Case
 from voile.policy.checking import VERDICT, judge, read_verdict
-from voile.policy.ruling import ASSUMPTIONS
+from voile.policy.ruling import ASSUMPTIONS, Ruling
 from voile.policy.stated import Policy, policy_of_text
 from voile.signing.signatures import (
     SALTS,
@@ -33,7 +42,7 @@ from voile.signing.verifying import verify
 from voile_base.errors import InputError, RefusedError, nearest
 from voile_base.randomness import UNFIT, Randomness
 
-__all__ = ["sign"]
+__all__ = ["attested", "sign"]
 
 _ANOTHER = "others have signed something else than what stands here now"
 _LONGEST = 100
@@ -46,11 +55,7 @@ def sign(case: Case, key: Ed25519PrivateKey, role: str) -> Signature:
     Raises ``RefusedError`` for what must not be signed, ``InputError`` for a role that cannot.
     """
     if case.private is None:
-        msg = (
-            f"{case.public}: a release without its evidence cannot be signed; name the folder that "
-            "study or audit has written"
-        )
-        raise InputError(msg)
+        raise _without_evidence(case)
     policy, text = _passed(case, case.private)
     public = public_text(key)
     _check_role(policy, role, public)
@@ -80,6 +85,63 @@ def sign(case: Case, key: Ed25519PrivateKey, role: str) -> Signature:
     signature = Signature(role=role, key=public, signature=signed)
     write_signed(path, Signed(statement=statement, signatures=(*earlier, signature)))
     return signature
+
+
+_PAYLOAD = "application/vnd.in-toto+json"
+_STATEMENT = "https://in-toto.io/Statement/v1"
+_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
+
+
+def attested(case: Case, key: Ed25519PrivateKey) -> str:
+    """The passed verdict on what stands in a folder, as a signed attestation in JSON; public.
+
+    Signed is the pre-authentication encoding of DSSE v1 (secure-systems-lab/dsse, protocol.md).
+    Raises as ``sign`` does.
+    """
+    if case.private is None:
+        raise _without_evidence(case)
+    policy, text = _passed(case, case.private)
+    verdict = read_verdict(case.private / VERDICT)
+    statement: Mapping[str, object] = {
+        "_type": _STATEMENT,
+        "subject": [
+            {"name": one["file"], "digest": {"sha256": one["sha256"]}}
+            for one in case.files
+            if one["file"] != SIGNATURES
+        ],
+        "predicateType": _RESULT,
+        "predicate": {
+            "result": "PASSED",
+            "configuration": [
+                {"name": policy.name, "digest": {"sha256": sha256(text.encode()).hexdigest()}}
+            ],
+            "passedTests": [_in_short(one) for one in verdict.rulings],
+        },
+    }
+    payload = json.dumps(statement, sort_keys=True, separators=(",", ":")).encode()
+    said = b"DSSEv1 %d %b %d %b" % (len(_PAYLOAD), _PAYLOAD.encode(), len(payload), payload)
+    envelope = {
+        "payloadType": _PAYLOAD,
+        "payload": standard_b64encode(payload).decode(),
+        "signatures": [
+            {"keyid": public_text(key), "sig": standard_b64encode(key.sign(said)).decode()}
+        ],
+    }
+    return json.dumps(envelope, indent=2) + "\n"
+
+
+def _in_short(ruling: Ruling) -> str:
+    """A criterion and its limit, which the policy states; none of the figures."""
+    if ruling.limit is None or ruling.side is None:
+        return ruling.kind
+    return f"{ruling.kind}: at {ruling.side} {ruling.limit:g}"
+
+
+def _without_evidence(case: Case) -> InputError:
+    return InputError(
+        f"{case.public}: a release without its evidence cannot be signed; name the folder that "
+        "study or audit has written"
+    )
 
 
 def _passed(case: Case, private: Path) -> tuple[Policy, str]:
