@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from voile.report.grid import placed_points
-from voile.report.html import _render_comparison
+from voile.report.html import render_comparison
 from voile.study.record import PRIVATE
 from voile_tests.report.pages import Page, drawings, numbers
 from voile_tests.report.records import attacks, grid, measures
@@ -22,7 +22,7 @@ SMALL = grid(little=True)
 
 @cache
 def page() -> Page:
-    return Page(_render_comparison(grid()))
+    return Page(render_comparison(grid()))
 
 
 def test_numbers_of_a_comparison_stand_in_its_page():
@@ -58,7 +58,7 @@ def said_of(*points):
         for point, (risk, low, high, loss, same_as) in zip(made.points, points, strict=True)
     )
     best = tuple(point.name for point in placed)
-    html = _render_comparison(replace(made, points=placed, frontier=best))
+    html = render_comparison(replace(made, points=placed, frontier=best))
     return " ".join(Page(html).lines).replace("\xa0", " ")
 
 
@@ -105,7 +105,7 @@ def test_each_attack_and_measure_has_a_curve():
 )
 def test_small_and_odd_grids(made):
     """Every grid has a whole page."""
-    html = _render_comparison(made)
+    html = render_comparison(made)
     page = Page(html)
     assert page.lines[0] == PRIVATE
     drawings(html)
@@ -117,7 +117,7 @@ def test_points_without_the_swept_parameter_are_in_the_table():
     """A plan of another method has no k; its study is compared all the same."""
     made = grid((2, 5), ("flash",), infeasible=0, little=True)
     other = replace(made.points[0], name="noise", parameters={"plan": "noise"}, risk=0.3, loss=0.9)
-    said = " ".join(Page(_render_comparison(replace(made, points=(*made.points, other)))).lines)
+    said = " ".join(Page(render_comparison(replace(made, points=(*made.points, other)))).lines)
     assert "noise" in said
 
 
@@ -126,7 +126,7 @@ def test_two_hundred_points():
     made = grid(
         tuple(range(2, 42)), ("flash", "mondrian", "ola", "datafly", "optimal"), little=True
     )
-    page = Page(_render_comparison(made))
+    page = Page(render_comparison(made))
     assert len(made.points) == 200
     rows = next(one for one in page.all("table") if "Status" in one.text).all("tr")
     assert len(rows) == 201

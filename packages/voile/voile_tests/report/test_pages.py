@@ -15,7 +15,7 @@ from voile.policy.criteria.measured import QuestionCriterion
 from voile.policy.ruling import Ruling, Tick
 from voile.policy.stated import Policy, Signer
 from voile.report.dossier_page import HistoryLine
-from voile.report.html import _render_comparison, render_dossier, render_study
+from voile.report.html import render_comparison, render_dossier, render_study
 from voile.signing.verifying import SignedBy
 from voile.study.record import PRIVATE, Distribution, Point, Skipped, StudyComparison, StudyRecord
 from voile_base.errors import InputError
@@ -115,12 +115,12 @@ def hostile_study() -> str:
 
 @cache
 def comparison() -> str:
-    return _render_comparison(grid())
+    return render_comparison(grid())
 
 
 @cache
 def hostile_comparison() -> str:
-    return _render_comparison(hostile_grid())
+    return render_comparison(hostile_grid())
 
 
 @cache
@@ -261,7 +261,7 @@ def test_hostile_names_are_texts():
 def test_the_same_record_gives_the_same_bytes():
     """Neither time nor chance enters a page."""
     assert render_study(record()) == study()
-    assert _render_comparison(grid()) == comparison()
+    assert render_comparison(grid()) == comparison()
 
 
 def test_settings_of_the_user_neither_change_nor_are_changed():
@@ -294,7 +294,7 @@ def test_without_the_extras(monkeypatch, missing):
     with pytest.raises(InputError, match=re.escape("pip install 'voile[report]'")):
         render_study(record())
     with pytest.raises(InputError, match=re.escape("pip install 'voile[report]'")):
-        _render_comparison(grid())
+        render_comparison(grid())
 
 
 def _luminance(color: str) -> float:

@@ -57,7 +57,7 @@ class EngineContract(
     ) -> PublishedTable:
         """Everything in one block."""
         counts = table.count_values("salary", match)
-        block = np.zeros(counts.rows.shape, dtype=np.int64)
+        block = np.zeros(counts.present().shape, dtype=np.int64)
         return self.permuted(table, counts, block, Randomness.seeded(seed))
 
     def fours(self, times: int) -> Iterator[pl.DataFrame]:
@@ -74,7 +74,7 @@ class EngineContract(
         counts = self.table(rows).count_values("salary")
         expected = Counter(row[2] for row in rows)
         assert [float(value) for value in counts.values.decimals()] == sorted(expected)
-        assert counts.rows[:, 0].tolist() == [expected[value] for value in sorted(expected)]
+        assert counts.total.tolist() == [expected[value] for value in sorted(expected)]
 
     @given(rows=ROWS, cut=st.integers(0, 4), seed=st.integers(0, 3))
     def test_a_release_keeps_every_block_and_every_marginal(
@@ -151,7 +151,7 @@ class EngineContract(
         counts = grown.count_values("salary", match)
         fresh = Counter(row[2] for row in more)
         values = [float(value) for value in counts.values.decimals()]
-        assert counts.rows[:, -1].tolist() == [fresh[value] for value in values]
+        assert counts.fresh.tolist() == [fresh[value] for value in values]
 
     @given(rows=ROWS, data=st.data())
     def test_missing_rows_are_counted(
@@ -285,4 +285,4 @@ class EngineContract(
     @staticmethod
     def _all_in_one(table: PrivateTable, match: RowMatch) -> Grouping:
         counts = table.count_values("salary", match)
-        return grouping(counts, np.zeros(counts.rows.shape, dtype=np.int64))
+        return grouping(counts, np.zeros(counts.present().shape, dtype=np.int64))

@@ -299,7 +299,9 @@ def test_a_release_in_a_store_is_read_back(gate, tmp_path):
     plan, source = _plan(tmp_path), tmp_path / "made.parquet"
     source.write_bytes(_parquet(tmp_path))
     voile.make_release(source, plan, "s3://bucket/releases/one")
-    assert _keys() == ["releases/one/data.parquet", "releases/one/release.json"]
+    assert _keys() == [
+        f"releases/one/{name}" for name in ("data.parquet", "release.json", "verify.html")
+    ]
     assert read_recounted("s3://bucket/releases/one").rows == 40
     total = voile.answer(voile.read_release("s3://bucket/releases/one"), "SUM(pay)")
     assert total.lower == total.upper == ROWS["pay"].sum()
@@ -328,7 +330,7 @@ def test_evidence_never_goes_to_a_store(gate, tmp_path):
         voile.run_study(ROWS, _plan(tmp_path), "s3://bucket/study")
 
 
-@pytest.mark.parametrize("failing", range(1, 5))
+@pytest.mark.parametrize("failing", range(1, 6))
 def test_an_upload_that_fails_leaves_nothing(gate, tmp_path, failing):
     """Whichever put is refused, no object stays, the series forgets it, and the next one goes."""
     plan, ledger = _plan(tmp_path, SERIES), tmp_path / "ledger.db"
@@ -339,7 +341,7 @@ def test_an_upload_that_fails_leaves_nothing(gate, tmp_path, failing):
         return 403 if verb == "PUT" and len(puts) >= failing else 0
 
     gate.faults = refusing
-    if failing < 4:
+    if failing < 5:
         with pytest.raises(InputError, match="refuses access"):
             voile.make_release(ROWS, plan, "s3://bucket/r", ledger=ledger)
         gate.faults = _no_fault
@@ -355,7 +357,7 @@ class _Killed(BaseException):
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("step", range(4))
+@pytest.mark.parametrize("step", range(5))
 def test_a_publisher_who_dies_leaves_a_whole_release_or_none(
     gate, tmp_path, monkeypatch, step, after
 ):
@@ -382,7 +384,7 @@ def test_a_publisher_who_dies_leaves_a_whole_release_or_none(
     monkeypatch.undo()
     _environment(monkeypatch, gate)
     whole = "r/release.json" in _keys()
-    assert whole == (step == 3 or (step == 2 and after))
+    assert whole == (step == 4 or (step == 3 and after))
     if whole:
         assert read_recounted("s3://bucket/r").rows == 40
     else:

@@ -19,7 +19,7 @@ from typing import Any
 from voile.attack.trajectory.adversaries import RoadEstimate
 from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.on_release import Limits, TripsOutcome
-from voile.cli.trips import TripPicture, picture_of
+from voile.cli.trips import TripPicture, asked, picture_of
 from voile.report.fleet_page import FollowedFleet, worst_first
 from voile.study.evidence_run import EvidenceRun, ReleaseUnderTest
 from voile.study.record import PRIVATE, Skipped
@@ -59,7 +59,7 @@ class FollowedTrips:
             pictures[seen.trip] = picture_of(seen, made, "")
 
         subject = ReleaseUnderTest(staged.release, staged.original, staged.plan, randomness)
-        outcomes = EvidenceRun(subject).follow(self.roads, Limits(trips=self.most), watch=watch)
+        outcomes = asked(EvidenceRun(subject), self.roads, Limits(trips=self.most), watch=watch)
         if isinstance(outcomes, Skipped):
             self.found = FollowedFleet((), (), left_out=outcomes.reason)
             return

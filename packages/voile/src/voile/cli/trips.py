@@ -23,13 +23,14 @@ import numpy as np
 
 from voile.attack.trajectory.adversaries import RoadEstimate, share_right
 from voile.attack.trajectory.knowing import TrackedTrip, TripKnowledge, read_movement, read_places
-from voile.attack.trajectory.on_release import Limits, TripsOutcome, Watch, counted
+from voile.attack.trajectory.on_release import Limits, TripsOutcome, Watch, counted, follow_trips
 from voile.attack.trajectory.reports import WITHIN, put, stops_of
 from voile.cli.attack_call import AttackCall
 from voile.cli.attack_shown import PRIVATE, show_followed
 from voile.release.release import Release
 from voile.report.fleet_page import FleetTrip
 from voile.report.html import require_report
+from voile.study.evidence_run import EvidenceRun
 from voile.study.record import Skipped
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 else:
     report_html = on_demand("voile.report.html")
 
-__all__ = ["Gallery", "TripPicture", "follow", "picture_of"]
+__all__ = ["Gallery", "TripPicture", "asked", "follow", "picture_of"]
 
 
 def follow(call: AttackCall, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
@@ -71,7 +72,7 @@ def follow(call: AttackCall, new: Release, stage: Callable[[str], None]) -> Call
     stage("following")
 
     def followed(watch: Watch | None) -> tuple[TripsOutcome, ...]:
-        found = run.follow(roads, limits, knowledge, watch)
+        found = asked(run, roads, limits, knowledge, watch)
         assert not isinstance(found, Skipped), "what somebody asks for is done, or an error"
         return found
 
@@ -90,6 +91,31 @@ def follow(call: AttackCall, new: Release, stage: Callable[[str], None]) -> Call
         show_followed(outcomes)
 
     return show
+
+
+def asked(
+    run: EvidenceRun,
+    roads: RoadNetwork,
+    limits: Limits,
+    knowledge: TripKnowledge | None = None,
+    watch: Watch | None = None,
+) -> tuple[TripsOutcome, ...] | Skipped:
+    """What adversaries on a map make of the trips of the release (``follow_trips``)."""
+    subject = run.subject
+    return run.ask(
+        "trips",
+        "trips",
+        lambda: follow_trips(
+            subject.release,
+            subject.original,
+            roads,
+            None if subject.plan is None else subject.plan.trajectory,
+            limits=limits,
+            knowledge=knowledge,
+            randomness=subject.randomness,
+            watch=watch,
+        ),
+    )
 
 
 def _drawn(

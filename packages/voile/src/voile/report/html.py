@@ -33,7 +33,14 @@ else:
     jinja2 = on_demand("jinja2")
     markupsafe = on_demand("markupsafe")
 
-__all__ = ["render_dossier", "render_fleet", "render_study", "render_tables", "require_report"]
+__all__ = [
+    "render_comparison",
+    "render_dossier",
+    "render_fleet",
+    "render_study",
+    "render_tables",
+    "require_report",
+]
 
 
 _MOST_ACROSS = 12
@@ -119,7 +126,7 @@ def render_study(record: StudyRecord, fleet: FollowedFleet | None = None) -> str
     return _render("study.html.j2", study_page(record, fleet))
 
 
-def _render_comparison(comparison: StudyComparison) -> str:
+def render_comparison(comparison: StudyComparison) -> str:
     """The report of a grid of studies; private.
 
     Raises ``InputError`` where Jinja2 or matplotlib are not installed.

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.release.reading.rows import People, PublishedRows
@@ -27,15 +27,7 @@ from voile.schema.plan import Plan
 from voile.study.record import Skipped
 from voile.utility.protocol import Comparison, Measure, Measurement
 from voile_base.errors import VoileError
-from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
-
-if TYPE_CHECKING:
-    from voile.attack.trajectory import on_release
-    from voile.attack.trajectory.knowing import TripKnowledge
-    from voile_geo.roads.network import RoadNetwork
-else:
-    on_release = on_demand("voile.attack.trajectory.on_release")
 
 __all__ = ["EvidenceRun", "Findings", "ReleaseUnderTest", "StageClock", "clause", "parted"]
 
@@ -130,30 +122,6 @@ class EvidenceRun:
         """What an adversary makes of the release, or why he was not asked."""
         self.progress(f"attack: {attack.name}")
         return self.ask("attacks", attack.name, lambda: self.subject.attacked(attack.told(known)))
-
-    def follow(
-        self,
-        roads: RoadNetwork,
-        limits: on_release.Limits,
-        knowledge: TripKnowledge | None = None,
-        watch: on_release.Watch | None = None,
-    ) -> tuple[on_release.TripsOutcome, ...] | Skipped:
-        """What adversaries on a map make of the trips of the release (``follow_trips``)."""
-        subject = self.subject
-        return self.ask(
-            "trips",
-            "trips",
-            lambda: on_release.follow_trips(
-                subject.release,
-                subject.original,
-                roads,
-                None if subject.plan is None else subject.plan.trajectory,
-                limits=limits,
-                knowledge=knowledge,
-                randomness=subject.randomness,
-                watch=watch,
-            ),
-        )
 
     def ask(self, stage: str, name: str, question: Callable[[], T | Skipped]) -> T | Skipped:
         """The answer to a question, or why there is none; what it takes counts for a stage."""

@@ -63,17 +63,7 @@ class LocalSuppression(SingleRelease):
             "What a row still shows is shared by k; the cells that cost least are blanked.",
             "Single cells of rare people.",
             "others know values that are blanked: take missing = value.",
-            (
-                Parameter("k", "k", ("2", "3", "5"), ("3",), "rows that share what is left"),
-                Parameter(
-                    "missing",
-                    "a blank",
-                    ("matches", "value"),
-                    (),
-                    "matches anything, or is a value of its own: k rows show exactly the same",
-                    needed=False,
-                ),
-            ),
+            (Parameter("k", "k", ("2", "3", "5"), ("3",), "rows that share what is left"),),
         ),
     )
 

@@ -156,17 +156,7 @@ class Microaggregation(SingleRelease):
             "Each row shows the mean of at least k rows that are like it.",
             "Differences within groups.",
             "the columns beside the means tell whose a row is.",
-            (
-                Parameter("k", "k", ("3", "5", "10"), ("3", "5"), "rows of a group, at least"),
-                Parameter(
-                    "heuristic",
-                    "heuristic",
-                    ("mdav", "v-mdav", "univariate"),
-                    (),
-                    "how groups are found; univariate: each column by itself",
-                    needed=False,
-                ),
-            ),
+            (Parameter("k", "k", ("3", "5", "10"), ("3", "5"), "rows of a group, at least"),),
         ),
     )
 
