@@ -226,3 +226,69 @@ def test_a_refusal_prints_names_of_any_script_as_they_are():
     plan = parse_plan({"roles": {"identifiers": ["Клиент"], "quasi_identifiers": ["a"]}})
     with pytest.raises(PlanError, match='say person = "Клиент" in'):
         refuse_repeating(plan, "Клиент", Occurrences(10, 5, 2))
+
+
+def _degrees(start: int) -> tuple[str, ...]:
+    return tuple(str(start + 977 * number) for number in range(40))
+
+
+@pytest.mark.parametrize(
+    ("latitude", "longitude"),
+    [("lat", "lon"), ("lat7", "lon7"), ("lat_1e7", "lon_1e7"), ("a", "b")],
+)
+def test_degrees_times_a_power_of_ten_are_positions(tmp_path, latitude, longitude):
+    """Whole numbers of degrees are no wages and no counts, with names that say so or without."""
+    columns = {
+        latitude: _degrees(601_700_113),
+        longitude: _degrees(249_400_117),
+        "seen": ("2024-05-01T08:00:00", "2024-05-01T08:01:00"),
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert [one.is_position for one in proposal.columns[:2]] == [True, True]
+    assert {one.role for one in proposal.columns[:2]} == {"drop"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("Lon (m)", _degrees(386_358)), ("lon7", _degrees(115_225_913)), ("dx", ("3.1", "-8.7"))],
+)
+def test_an_axis_alone_is_a_position(tmp_path, name, values):
+    """A longitude in metres or without a latitude; a displacement beside its other axis."""
+    other = {"dy": ("9.7", "101.2")} if name == "dx" else {"sex": ("m", "f")}
+    assert _proposal(tmp_path, {name: values, **other}).columns[0].is_position
+
+
+@pytest.mark.parametrize(("name", "money"), [("løn", True), ("lön", True), ("lon", False)])
+def test_wages_are_told_from_longitudes_by_their_letter(name, money):
+    """Only the Danish and the Swedish word with its own vowel is one of money."""
+    meaning = meaning_of(name)
+    assert (meaning is not None and meaning.reason.startswith("money")) is money
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("Gehaltskto", ("1200 3344 55", "4711 0999 10", "4711 0815 22")),
+        ("Lønnr", ("40266", "40259", "40217")),
+        ("salary account", ("1200334455", "4711081522")),
+        ("salary", ("0451000222333", "0071000123456")),
+        ("income", ("97908283041", "28702105489", "41323787202")),
+    ],
+)
+def test_accounts_and_numbers_of_persons_are_no_money(tmp_path, name, values):
+    """A word of accounts in the name, or figures that no amount has, however few they are."""
+    assert _column(tmp_path, name, values).role in {"drop", "identifier"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("salary", ("30137", "45210", "28900")),
+        ("account balance", ("1200.50", "-310.00", "15000.25")),
+        ("gaji", ("112000000", "115000000", "118000000")),
+        ("income", ("1 200 300", "980 000", "2 011 100")),
+    ],
+)
+def test_amounts_stay_amounts(tmp_path, name, values):
+    """Of equal length, on accounts, in currencies of small units, with thousands apart."""
+    assert _column(tmp_path, name, values).role == "sensitive"

@@ -45,7 +45,7 @@ from voile.recognisers.values import (
     share_of,
 )
 from voile.schema.hierarchy.code_lists import CodeList, CodeListName
-from voile.schema.names import Kind, Meaning, Role, meaning_of, named, words_of
+from voile.schema.names import Kind, Meaning, Role, fits, meaning_of, named, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
 
@@ -72,6 +72,44 @@ _COUNTED = re.compile(
     r"|\d{1,4}[^\W\d_]{1,3}|\d{4}[^\W\d_]\d{1,2}"
 )
 """Groups with a number, numbers with a unit, quarters: "Ward12", "100km", "2019Q1"."""
+_ACCOUNTS = (
+    *("*konto", "*kto", "account", "acct", "acc", "compte", "cuenta", "conto", "conta", "rekening"),
+    *("*tili", "ucet", "szamla*", "iban", "id", "*nr", "*nro", "no", "number", "nummer", "*nummer"),
+    *("numero", "numer", "num", "bank"),
+)
+_BALANCES = (
+    *(
+        "balance*",
+        "saldo",
+        "solde",
+        "amount*",
+        "value",
+        "betrag",
+        "*stand",
+        "total*",
+        "sum",
+        "count",
+    ),
+    *(
+        "montant",
+        "importe",
+        "importo",
+        "bedrag",
+        "kwota",
+        "belopp",
+        "income",
+        "of",
+        "fee*",
+        "cost*",
+    ),
+)
+"""What stands on accounts, in names that speak of both."""
+_NUMBERED_ACCOUNT = re.compile(
+    r"0\d{3,}|(?!\d{1,3}(?:[ ,.\u2019']\d{3})+$)(?!\d+[.,]\d+$)\d{2,}(?:[ ./-]\d{2,})+"
+)
+"""Figures with a nought in front, or in groups that are no thousands, as accounts have."""
+_ACCOUNT = 9
+"""Digits of an account, where all have as many."""
 _TWO = 2
 """So many different texts of several words may be names of persons; of single words, more."""
 _DAYS = 1_000
@@ -330,9 +368,28 @@ def _are_amounts(details: ColumnDetails) -> bool:
     return bool(details.date_formats) or looks_like_amounts(details.sample)
 
 
+def _are_accounts(details: ColumnDetails) -> bool:
+    """Whether a name or values that speak of money are numbers of accounts, and no amounts.
+
+    The name says so, and nothing of what stands on them; or figures begin with a nought, stand in
+    groups that are no thousands, or all have as many digits, more than amounts have.
+    """
+    words, texts = words_of(details.profile.name), details.sample
+    if fits(_ACCOUNTS, words) and not fits(_BALANCES, words):
+        return True
+    if not details.bands and share_of(texts, _NUMBERED_ACCOUNT.fullmatch) > 0:
+        return True
+    figures = [text for text in texts if text.isdigit()]
+    long = len(figures) == len(texts) and len({len(text) for text in figures}) == 1
+    unround = share_of(figures, lambda text: len(text) >= _ACCOUNT and text[-2:] != "00")
+    return long and unround > ALONE / 2
+
+
 def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
-    """What texts are by their make, under a name that means groups: a warden is no ward."""
+    """What values are by their make, under a name that means groups or money."""
     texts = details.sample
+    if meaning.kind == "number" and meaning.role == "sensitive" and _are_accounts(details):
+        return "numbers of accounts or of persons"
     if details.profile.type != "text" or looks_like_groups(texts):
         return None
     if looks_like_addresses(texts):

@@ -63,6 +63,11 @@ _GRIDS: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = (
 )
 """Areas of use of grids in metres, as the EPSG data set has them: first axis, then the second."""
 
+_SCALES = (1e5, 1e6, 1e7)
+"""What degrees are multiplied with to be whole numbers."""
+_REGION = 5.0
+"""Degrees within which the places of one region lie."""
+
 
 @dataclass(frozen=True)
 class Recognition:
@@ -252,13 +257,16 @@ def suspected(look: ColumnLook) -> bool:
 
 
 def on_a_grid(one: ColumnLook, other: ColumnLook) -> Recognition | None:
-    """That two columns of numbers may be the axes of a grid in metres, by their values alone.
+    """That two columns of numbers may be the axes of a grid, by their values alone.
 
-    Each has different values in more than half of its rows, and both lie in the area of one grid.
+    Both are degrees times a power of ten, of one region; or each has different values in more than
+    half of its rows, and both lie in the area of one grid in metres.
     """
     ends = [look.extremes for look in (one, other)]
     if any(look.type not in {"integer", "decimal"} for look in (one, other)) or None in ends:
         return None
+    if any(_are_scaled(one, other, scale) for scale in _SCALES):
+        return _position("values")
     if min(one.share, other.share) <= _REPEATED or min(one.distinct, other.distinct) <= _MANY:
         return None
     for axes in _GRIDS:
@@ -269,6 +277,15 @@ def on_a_grid(one: ColumnLook, other: ColumnLook) -> Recognition | None:
             ):
                 return _position("values")
     return None
+
+
+def _are_scaled(one: ColumnLook, other: ColumnLook, scale: float) -> bool:
+    """Whether whole numbers are latitudes and longitudes of a region, times a power of ten."""
+    ends = [look.extremes for look in (one, other) if look.type == "integer" and look.extremes]
+    if len(ends) < 2 or any(most - least > _REGION * scale for least, most in ends):
+        return False
+    sizes = sorted(max(map(abs, end)) / scale for end in ends)
+    return 1 < sizes[0] <= 90 and sizes[1] <= 180 and min(abs(end[0]) for end in ends) >= 1e6
 
 
 def _position(by: By) -> Recognition:

@@ -141,6 +141,10 @@ _DECIMALS = re.compile(r"^-?\d{1,3}[.,](\d+)$")
 _GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord", "rw", "hw", "rechts", "hoch"})
 _AXES = frozenset({"e", "n", "o", "h", "r", "east", "north", "ost", "nord", "est"})
 """What grids call their axes, beside x and y."""
+_COORDINATES = frozenset({"lat", "lon", "lng"})
+"""Short names of degrees that mean nothing else."""
+_SCALED = 1_000
+"""From here on, numbers under such a name are metres, or degrees times a power of ten."""
 _FEW = 5
 """So few different texts are told to be names by titles alone."""
 _MANY = 20
@@ -354,8 +358,14 @@ def _numbers(texts: Iterable[str]) -> list[float]:
 
 
 def _degrees(look: ColumnLook) -> bool:
-    """Whether numbers are degrees with three decimals or more, or metres of a national grid."""
+    """Whether numbers are degrees with three decimals or more, or metres of a national grid.
+
+    Under a name that says degrees, whole numbers are metres or degrees times a power of ten.
+    """
     numbers = _numbers(look.filled)
+    if numbers and (_COORDINATES & set(look.words) or _is_displacement(look)):
+        scaled = share_of(numbers, lambda number: abs(number) >= _SCALED) > 0.5
+        return scaled or look.type == "decimal"
     if not numbers or look.distinct <= 2:
         return False
     if all(abs(number) <= 180 for number in numbers):
@@ -364,6 +374,12 @@ def _degrees(look: ColumnLook) -> bool:
     if not _GRIDS & set(look.words) and not _has_other_axis(look):
         return False
     return sum(1_000 <= abs(number) < 20_050_000 for number in numbers) > 0.9 * len(numbers)
+
+
+def _is_displacement(look: ColumnLook) -> bool:
+    """Whether ``dx`` stands beside ``dy``, as metres from some point do."""
+    others = {word for name in look.beside for word in words_of(name)}
+    return any(one in look.words and other in others for one, other in (("dx", "dy"), ("dy", "dx")))
 
 
 def _has_other_axis(look: ColumnLook) -> bool:

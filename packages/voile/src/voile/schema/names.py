@@ -160,9 +160,15 @@ def meaning_of(name: str, shortest: int = 1) -> Meaning | None:
     """The first meaning that fits a name, by words of so many letters or more.
 
     Words of three letters mean something else in another language: ``ten`` is the tenure of a home
-    in one, and the name of a person in another.
+    in one, and the name of a person in another.  Words are held against as they are written, too:
+    ``løn`` is a wage, and ``lon`` a longitude.
     """
-    whole = tuple(part.casefold() for part in re.findall(r"[^\W_]+", without_accents(name)))
+    written = unicodedata.normalize("NFC", name)
+    whole = tuple(
+        part.casefold()
+        for text in (without_accents(name), written)
+        for part in re.findall(r"[^\W_]+", text)
+    )
     words = tuple(word for word in (*words_of(name), *whole) if len(word) >= shortest)
     return next((meaning for meaning in _meanings() if meaning.fits(words)), None)
 
