@@ -364,7 +364,7 @@ def _degrees(look: ColumnLook) -> bool:
     """
     numbers = _numbers(look.filled)
     if numbers and (_COORDINATES & set(look.words) or _is_displacement(look)):
-        scaled = share_of(numbers, lambda number: abs(number) >= _SCALED) > 0.5
+        scaled = 2 * sum(abs(number) >= _SCALED for number in numbers) > len(numbers)
         return scaled or look.type == "decimal"
     if not numbers or look.distinct <= 2:
         return False
