@@ -292,3 +292,96 @@ def test_accounts_and_numbers_of_persons_are_no_money(tmp_path, name, values):
 def test_amounts_stay_amounts(tmp_path, name, values):
     """Of equal length, on accounts, in currencies of small units, with thousands apart."""
     assert _column(tmp_path, name, values).role == "sensitive"
+
+
+FORM_BEATS_NAME = {
+    "class": ("4a Mäkelä", "Flow w/ Ben Carter", "Ayşe hoca", "4b"),
+    "course": ("Piano (T. Niemi)", "Judo - Sensei Watanabe", "Yoga"),
+    "curso": ("Violino c/ Ana Reis", "Piano c/ Rui Mendes"),
+    "group": ("chez M. Traoré", "kwa Juma", "A", "B"),
+    "groep": ("meester Jan", "juf Marieke"),
+    "Lớp": ("Cô Hạnh", "Thầy Minh"),
+    "csoport": ("Szabó János", "Kis Borbála"),
+    "Группа": ("Иванова Л.П.", "Петрова Д.Л."),
+    "クラス": ("山本先生", "中村先生"),
+    "team": ("Team Öztürk", "Team Meyer", "Team Schulz"),
+    "diagnosis": ("flu", "gout", "cold", "asthma, see Korhonen", "call 040 1234567"),
+    "dx": ("case 44718", "case 44711"),
+    "status": ("JKL-456", "ABC-123", "XYZ-987"),
+    "type": ("45-AB-12", "88-XZ-90"),
+    "tipo": ("1234-BCD", "9012-JKL"),
+    "category": ("sk@paytm", "other"),
+    "statut": ("@matti_v", "suivi par Fatou"),
+    "occupation": ("farmer at 60.1721,24.9410", "farmer"),
+    "village": ("JO89WI12", "Mama Njeri", "Porvoo"),
+    "place": ("Mäkelän talo", "Virtasen tila"),
+    "tila": ("385012/6672341", "386450/6673555"),
+    "luokka": ("38-27.03 23-57.18", "38-26.77 23-58.93"),
+    "road type": ("Km12+350", "Km12+780"),
+    "nationality": ("Jones, P.", "Smith, A."),
+    "education": ("Jones", "Patel"),
+    "Colour": ("dog of Mrs Smith", "brown", "black"),
+    "team lead": ("liisa", "matti"),
+    "dx by": ("okello", "lind"),
+}
+
+
+@pytest.mark.parametrize("name", FORM_BEATS_NAME)
+def test_the_form_of_values_wins_over_a_name_that_means_groups(tmp_path, name):
+    """Names, numbers, plates, accounts and places under "class" or "type", and be it one value."""
+    column = _column(tmp_path, name, FORM_BEATS_NAME[name])
+    assert column.role in {"drop", "identifier"}
+    assert column.question or column.role == "identifier" or column.recognition
+
+
+STILL_GROUPS = {
+    "occupation": ("Software Engineer", "Nurse Practitioner", "Sr. Analyst", "Truck Driver"),
+    "diagnosis": ("Type 2 Diabetes", "Hepatitis B", "COVID-19", "E. coli infection"),
+    "diagnose": ("Schmerz bei Belastung", "Husten", "Fieber"),
+    "nationality": ("S. Korea", "U.S.", "New Zealand", "Côte d'Ivoire"),
+    "town": ("San Jose", "Santa Maria", "St. Gallen", "Jackson", "L'Aquila"),
+    "city": ("10115 Berlin", "80331 München"),
+    "education": ("B. Sc.", "PhD", "High School", "Some-college"),
+    "course": ("Math 101", "Intro to Biology", "CS50"),
+    "class": ("4a", "5.b", "10A"),
+    "category": ("Home & Garden", "Toys (Kids)", "Books/Music"),
+    "Luokka": ("Ensimmäinen", "Toinen", "Kolmas"),
+    "product type": ("F-150", "A320", "T1"),
+    "tax_no_children": ("120", "140", "155"),
+    "head of household": ("Yes", "No"),
+}
+
+
+@pytest.mark.parametrize("name", STILL_GROUPS)
+def test_names_of_groups_are_not_taken_for_those_of_persons(tmp_path, name):
+    """Trades, illnesses, towns called after saints, degrees and classes keep their roles."""
+    assert _column(tmp_path, name, STILL_GROUPS[name]).role in {"quasi", "sensitive"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("B/0034", "B/0112", "B/0077"),
+        ("2204", "1187", "0931"),
+        ("204", "402", "311"),
+        ("91-9876-5432-1098", "91-1122-3344-5566"),
+        ("103", "7/a", "12"),
+        ("P-21", "P-18"),
+        ("ق45", "ق77"),
+        ("شارع النخيل ٨", "شارع الملك ١٢"),
+        ("38-25.98 23-59.50", "38-27.03 23-57.18"),
+        ("2601789", "2600123", "2601543"),
+        ("near 35VLG8599071007", "near 35VLG8501272341"),
+        ("ravi.k@okaxis", "sk@paytm"),
+        ("_p~iF~ps|U", "_mqNvxq`@"),
+    ],
+)
+def test_an_answer_to_all_questions_publishes_no_codes_and_homes(tmp_path, values):
+    """Few codes, numbers of rooms, homes and places of an unknown name get no role."""
+    assert _column(tmp_path, "zzq", values).role in {"drop", "identifier"}
+
+
+def test_groups_called_after_persons_of_another_column_are_left_out(tmp_path):
+    """No list has the name; the column of titles beside it tells that it is one."""
+    columns = {"Klasse": ("Frau Stalden", "Herr Zumbrunn"), "Gruppe": ("Stalden", "Zumbrunn")}
+    assert {one.role for one in _proposal(tmp_path, columns).columns} <= {"drop", "identifier"}

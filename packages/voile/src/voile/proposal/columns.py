@@ -11,7 +11,8 @@ Rules, the first that applies:
    left out, with a question;
 6. long texts are free texts, and left out;
 7. values that no two rows share, or that a program made: an identifier, or not understood;
-8. what the name means (``words.toml``), where the values can be that;
+8. what the name means (``words.toml``), where the values can be that: the form of values wins, and
+   a name, a number of somebody or a place in a few of them is left out (``recognisers.telling``);
 9. what is **not understood** and has many values is left out, with a question: texts, and numbers
    of which nearly each row has its own, codes of letters and digits, and texts that look like names
    of persons or addresses in whatever language, however few: words with capitals that no list of
@@ -31,6 +32,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from voile.recognisers.recognition import Recognition, on_a_grid, recognised
+from voile.recognisers.telling import proper_words, told_within
 from voile.recognisers.values import (
     ColumnLook,
     has_names,
@@ -49,7 +51,14 @@ from voile.schema.names import Kind, Meaning, Role, fits, meaning_of, named, wor
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
 
-__all__ = ["SHARED_BY_PEOPLE", "ColumnProposal", "propose_column", "with_families", "with_grids"]
+__all__ = [
+    "SHARED_BY_PEOPLE",
+    "ColumnProposal",
+    "propose_column",
+    "with_families",
+    "with_grids",
+    "with_named",
+]
 
 SHARED_BY_PEOPLE = frozenset({"person-name", "address", "web-address", "picture"})
 """Recognisers of what several persons share: that it repeats does not tell whose rows they are."""
@@ -72,11 +81,30 @@ _COUNTED = re.compile(
     r"|\d{1,4}[^\W\d_]{1,3}|\d{4}[^\W\d_]\d{1,2}"
 )
 """Groups with a number, numbers with a unit, quarters: "Ward12", "100km", "2019Q1"."""
+_PERSONS = "names of persons"
+_CODES = "codes of persons, things or places"
+_NOUGHT = re.compile(r"0\d+")
+_LATITUDES = 90
+_YEAR = re.compile(r"(?:1[89]|20)\d{2}")
+_NUMBERS = 3
+"""Digits from which on few numbers, all with as many, count nothing: rooms, licences."""
+_PLATE = re.compile(
+    r"(?=(?:.*\d){3})\d+[ -][A-Z]{2,3}|[^\W\d_]{1,3}[-/]\d{2,}|[^\W\d_A-Za-z]\d{2,}"
+)
+"""Letters and digits with a mark between them, which no unit of a number has."""
+_STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
+_HOUSE = re.compile(r"\d{1,4}(?:/ ?[a-zA-Z0-9]{1,3})?")
+_OF_A_PERSON = (
+    *("lead", "leader", "head", "teacher", "sister", "by", "tutor", "coach", "trainer", "leiter*"),
+    *("leitung", "ltg", "lehrer*", "responsable", "referent*", "maestr*", "opettaja", "vetaja"),
+)
+"""Words of one person of a group, in a name that means the group otherwise."""
 _ACCOUNTS = (
     *("*konto", "*kto", "account", "acct", "acc", "compte", "cuenta", "conto", "conta", "rekening"),
-    *("*tili", "ucet", "szamla*", "iban", "id", "*nr", "*nro", "no", "number", "nummer", "*nummer"),
-    *("numero", "numer", "num", "bank"),
+    *("*tili", "ucet", "szamla*", "iban", "*nr", "*nro", "*nummer", "bank"),
 )
+_LAST = frozenset({"id", "no", "num", "number", "numero", "numer"})
+"""Words of numbers of something at the end of a name; before other words they may count."""
 _BALANCES = (
     *(
         "balance*",
@@ -254,16 +282,53 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
     return ColumnProposal(details, "drop", "code", why, question=question)
 
 
+def with_named(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """Groups that are called after persons whom another column names, left out with a question."""
+    told = [one for one in columns if _PERSONS in one.why or _is_of_names(one)]
+    named_there = proper_words([text for one in told for text in one.details.sample])
+
+    def mended(one: ColumnProposal) -> ColumnProposal:
+        texts = one.details.sample
+        published = one.role in {"quasi", "sensitive"} and one.details.profile.type == "text"
+        if not published or one.kind == "geography":
+            return one
+        share = share_of(texts, lambda text: proper_words([text]) & named_there)
+        return _unclear(one.details, one.kind, _PERSONS) if share >= ALONE / 2 else one
+
+    return [mended(one) for one in columns]
+
+
+def _is_of_names(column: ColumnProposal) -> bool:
+    return column.recognition is not None and column.recognition.key == "person-name"
+
+
 def with_grids(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     """Neighbours that nobody understood, as positions where they may be the axes of a grid."""
     mended = list(columns)
     for place, (one, other) in enumerate(pairwise(columns)):
+        published = any(each.role in {"quasi", "sensitive"} for each in (one, other))
+        if published and _are_degrees(one.details, other.details):
+            mended[place : place + 2] = [
+                _unclear(each.details, each.kind, "positions") for each in (one, other)
+            ]
+            continue
         if not (_is_number_of_nothing(one) and _is_number_of_nothing(other)):
             continue
         found = on_a_grid(one.details.look(), other.details.look())
         if found is not None:
             mended[place : place + 2] = [_known(each.details, found) for each in (one, other)]
     return mended
+
+
+def _are_degrees(one: ColumnDetails, other: ColumnDetails) -> bool:
+    """Whether decimals are latitudes and longitudes of one town, as finely written as these."""
+    ends = [each.extremes for each in (one, other) if each.profile.type == "decimal"]
+    found = [end for end in ends if end is not None and end[1] - end[0] < 1]
+    if len(found) < 2 or one.whole or other.whole:
+        return False
+    fine = min(share_of(each.sample, _FINE.fullmatch) for each in (one, other))
+    low, high = sorted(max(map(abs, end)) for end in found)
+    return fine > ALONE / 2 and 1 < low <= _LATITUDES and high <= 2 * _LATITUDES
 
 
 def _is_number_of_nothing(column: ColumnProposal) -> bool:
@@ -375,7 +440,7 @@ def _are_accounts(details: ColumnDetails) -> bool:
     groups that are no thousands, or all have as many digits, more than amounts have.
     """
     words, texts = words_of(details.profile.name), details.sample
-    if fits(_ACCOUNTS, words) and not fits(_BALANCES, words):
+    if (fits(_ACCOUNTS, words) or words[-1] in _LAST) and not fits(_BALANCES, words):
         return True
     if not details.bands and share_of(texts, _NUMBERED_ACCOUNT.fullmatch) > 0:
         return True
@@ -386,18 +451,31 @@ def _are_accounts(details: ColumnDetails) -> bool:
 
 
 def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
-    """What values are by their make, under a name that means groups or money."""
-    texts = details.sample
+    """What values are by their make, under a name that means groups or money.
+
+    The form of a few values wins over the name: a class called after its teacher is hers.
+    """
     if meaning.kind == "number" and meaning.role == "sensitive" and _are_accounts(details):
         return "numbers of accounts or of persons"
-    if details.profile.type != "text" or looks_like_groups(texts):
+    if details.profile.type != "text" or details.bands or is_flag(details.look()):
         return None
+    texts, places = details.sample, meaning.kind == "geography"
+    named_after = fits(_OF_A_PERSON, words_of(details.profile.name))
+    if named_after and not looks_like_groups(texts):
+        return _PERSONS
+    told = told_within(texts, places=places)
+    if told is None and not places and meaning.kind != "code":
+        told = _CODES if share_of(texts, _is_of_a_thing) >= ALONE / 2 else None
+    return told or (None if looks_like_groups(texts) else _tell_together(details, places))
+
+
+def _tell_together(details: ColumnDetails, places: bool) -> str | None:
+    """What most texts of a column are by their make, where these are no words of groups."""
+    texts = details.sample
     if looks_like_addresses(texts):
         return "addresses"
-    if meaning.kind == "geography":
-        return None
     listed = looks_like_full_names(texts) and has_names(details.look(), _LISTED)
-    return "names of persons" if holds_initials(texts) or listed else None
+    return _PERSONS if not places and (holds_initials(texts) or listed) else None
 
 
 def _unclear(details: ColumnDetails, kind: Kind, may_be: str) -> ColumnProposal:
@@ -460,6 +538,8 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
         return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
     if may_be := _may_tell(details, share):
         return _unclear(details, kind, may_be)
+    if kind == "nominal" and _are_codes(details):
+        return _unclear(details, kind, _CODES)
     if kind == "number" and profile.distinct > _MEASURED:
         unclear = "may others know it? If nobody should learn it, it is sensitive"
     elif profile.type == "integer" or details.whole:
@@ -484,6 +564,12 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
     texts, distinct = details.sample, details.profile.distinct
     if details.profile.type != "text" or distinct < _TWO or details.bands:
         return None
+    if told := told_within(texts):
+        return told
+    if share_of(texts, _is_of_a_thing) >= ALONE / 2:
+        return _CODES
+    if share_of(texts, _STREET.fullmatch) >= ALONE / 2 or _are_houses(texts):
+        return "addresses"
     if not holds_initials(texts) and looks_like_amounts(texts):
         return None
     many = distinct > FEW_PERSONS
@@ -493,7 +579,7 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
         "names of persons": holds_initials(texts) or looks_like_full_names(texts),
         "addresses": looks_like_addresses(texts),
         "common names of persons": has_names(details.look(), _LISTED),
-        "codes of persons, things or places": share_of(texts, _is_mixed_code) > ALONE / 2,
+        _CODES: share_of(texts, _is_mixed_code) > ALONE / 2,
         "addresses, or numbers of something": numbered,
         "remarks about persons": mentions_names(texts),
         "proper names": several and looks_like_names(texts),
@@ -529,6 +615,37 @@ def _is_mixed_code(text: str) -> bool:
     if not mixed or len(plain) < _CODE or _COUNTED.fullmatch(plain) is not None:
         return False
     return plain.isupper() or not re.search(r"\s", text.strip())
+
+
+def _is_of_a_thing(text: str) -> bool:
+    """Whether a text is a code as plates and accounts have, with no word in it."""
+    plain = re.sub(r"[\s./-]", "", text)
+    if re.search(r"[^\W\d_]{4}", text):
+        return False
+    if plain.isdigit() and plain != text:
+        return len(plain) >= _NUMBERED
+    return _is_mixed_code(text) or _PLATE.fullmatch(text) is not None
+
+
+def _are_houses(texts: Sequence[str]) -> bool:
+    """Whether texts are numbers of houses, some with the letter of a flat: "103", "7/a"."""
+    houses = share_of(texts, _HOUSE.fullmatch) >= ALONE
+    return houses and any("/" in text and not text[-1].isdigit() for text in texts)
+
+
+def _are_codes(details: ColumnDetails) -> bool:
+    """Whether few numbers count nothing: a nought in front, or as many digits, unround, no years.
+
+    A number of a room, of a licence or of a member is exact for whoever knows it.
+    """
+    texts = [text for text in details.sample if text.isdigit()]
+    if len(texts) < len(details.sample) or not texts:
+        return False
+    if any(map(_NOUGHT.fullmatch, texts)) and len({len(text) for text in texts}) == 1:
+        return max(map(len, texts)) >= _NUMBERS
+    same = len({len(text) for text in texts}) == 1 and len(texts[0]) >= _NUMBERS
+    unround = share_of(texts, lambda text: text[-1] not in "05") > 0
+    return same and unround and not all(map(_YEAR.fullmatch, texts))
 
 
 def _kind(details: ColumnDetails, meaning: Meaning | None) -> Kind:

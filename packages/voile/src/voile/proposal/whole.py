@@ -24,7 +24,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from voile.proposal.columns import ColumnProposal, propose_column, with_families, with_grids
+from voile.proposal.columns import (
+    ColumnProposal,
+    propose_column,
+    with_families,
+    with_grids,
+    with_named,
+)
 from voile.proposal.trips import ProposedTrips, proposed_trips
 from voile.schema.names import UNORDERED, Role, fits, stems_of, words_of
 from voile.schema.persons import Occurrences
@@ -92,7 +98,7 @@ def propose(details: Sequence[ColumnDetails], largest: Largest | None = None) ->
     ``largest`` counts rows that agree; without it no table is taken for one of counts.
     """
     stems = stems_of([each.profile.name for each in details])
-    columns = with_grids(with_families([_proposed(each, stems) for each in details]))
+    columns = with_grids(with_named(with_families([_proposed(each, stems) for each in details])))
     columns = _one_of(_one_of(columns, "person"), "household")
     categories = _categories(columns, largest)
     columns = [_asked_about(one, categories) for one in columns]
@@ -143,7 +149,12 @@ def _may_be_category(column: ColumnProposal) -> bool:
 def _asked_about(column: ColumnProposal, categories: Sequence[str]) -> ColumnProposal:
     """A column of numbers beside the categories of a table of counts, left out with a question."""
     profile = column.details.profile
-    if not categories or profile.name in categories or profile.type not in {"integer", "decimal"}:
+    if (
+        not categories
+        or column.is_position
+        or profile.name in categories
+        or profile.type not in {"integer", "decimal"}
+    ):
         return column
     why = "it may count the persons of a row, or sum what they have"
     question = "does it count persons? Then a row is no person, and no method here protects them"

@@ -234,7 +234,7 @@ def _all() -> tuple[Recogniser, ...]:
 
 _PAIRS = (
     *(("lat", "lon"), ("lat", "lng"), ("lat", "long")),
-    *(("breite", "lange"), ("breite", "laenge")),
+    *(("breite", "lange"), ("breite", "laenge"), ("dx", "dy")),
 )
 """Names that are those of positions where both stand in a table."""
 

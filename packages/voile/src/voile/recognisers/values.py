@@ -23,6 +23,8 @@ __all__ = [
     "LOOKS",
     "SAMPLED",
     "ColumnLook",
+    "common_names",
+    "group_words",
     "has_names",
     "holds_initials",
     "is_flag",
@@ -169,18 +171,24 @@ _CODE = 4
 
 
 @cache
-def _common() -> tuple[frozenset[str], frozenset[str]]:
+def common_names() -> tuple[frozenset[str], frozenset[str]]:
+    """Common given and family names of persons, small and without accents."""
     text = files("voile.recognisers").joinpath("names.toml").read_text("utf-8")
     document = tomllib.loads(text)
     return frozenset(document["given"].split()), frozenset(document["family"].split())
 
 
 @cache
-def _groups() -> tuple[frozenset[str], frozenset[str]]:
+def _words_of_groups() -> tuple[frozenset[str], frozenset[str]]:
     """Words of groups, and those that stand beside amounts."""
     text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
     document = tomllib.loads(text)
     return frozenset(document["words"].split()), frozenset(document["amounts"].split())
+
+
+def group_words() -> frozenset[str]:
+    """Words by which tables name groups, small and without accents."""
+    return _words_of_groups()[0]
 
 
 def share_of(texts: Sequence[str], holds: Callable[[str], object]) -> float:
@@ -202,7 +210,7 @@ def _parts(text: str) -> list[str]:
 
 def _named(text: str, family: bool) -> bool:
     """Whether a text has a common given name, or is a common family name where these count."""
-    given, families = _common()
+    given, families = common_names()
     parts = _parts(text)
     if not 1 <= len(parts) <= 6 or any(c.isdigit() for c in text):
         return False
@@ -270,7 +278,7 @@ def looks_like_groups(texts: Sequence[str]) -> bool:
 
 
 def _is_group(text: str) -> bool:
-    known, named = _groups()[0], _common()
+    known, named = group_words(), common_names()
     words = re.findall(r"[^\W\d_]+", without_accents(text).casefold())
     if any(letter >= _UNSPACED for letter in text):
         return any(word in text for word in known if word >= _UNSPACED)
@@ -290,7 +298,7 @@ def looks_like_amounts(texts: Sequence[str]) -> bool:
 
 def _is_amount(text: str) -> bool:
     words = _SIGN.sub(" ", without_accents(text).casefold()).split()
-    return any(map(str.isdigit, text)) and all(word in _groups()[1] for word in words)
+    return any(map(str.isdigit, text)) and all(word in _words_of_groups()[1] for word in words)
 
 
 def looks_like_addresses(texts: Sequence[str]) -> bool:

@@ -1,0 +1,198 @@
+"""What single values tell by their form, whatever the name of their column says.
+
+A column called "class" or "diagnosis" mostly holds names of groups.  One in which some values hold
+the name of a person, a telephone number, an account or a place does not, however few these are: the
+form of values wins over the name.  Forms are those of public systems of numbers and grids; names of
+persons are told by titles, by words before them, by initials, by common names and by endings that
+family names have in some languages.
+
+Cost: some regular expressions on at most ``values.SAMPLED`` texts of a column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from voile.recognisers.values import common_names, group_words
+from voile.schema.names import without_accents
+
+__all__ = ["proper_words", "told_within"]
+
+_SOME = 0.02
+"""The share of different values with such a form, from which on a column holds such."""
+_SINGLE = 2
+"""So many single common names, or half of the values, are not by chance names of groups."""
+
+_FORMS: Mapping[str, re.Pattern[str]] = {
+    "addresses of people in networks": re.compile(r"@[^\W\d_]|(?<!\w)[a-z]{3,}\.[a-z]{1,2}(?!\S)"),
+    "telephone numbers": re.compile(
+        r"(?<![\w.,])(?!\d{1,2}[ -]\d{1,2}[ -]\d{2,4}(?!\d))(?:\+\d|0\d)(?:[ ()-]{0,2}\d){6,}(?!\w)"
+    ),
+    "positions": re.compile(
+        r"[-+]?\d{1,3}[.,]\d{3,}°?\s*[,;/ ]\s*[-+]?\d{1,3}[.,]\d{3,}"  # degrees
+        r"|\d{1,3}[°\s-]\d{1,2}[.,]\d{1,4}[\x27\u2032]?.{0,4}\d{1,3}[°\s-]\d{1,2}[.,]\d{1,4}"
+        r"|\d{4}[.,]\d+ ?[NS].{0,3}\d{5}[.,]\d+ ?[EW]"  # degrees and minutes, NMEA 0183
+        r"|\d{1,3}° ?\d{1,2}[\u2032\x27]"
+        r"|(?<!\d)\d{6,7} ?[/,;] ?\d{6,7}(?!\d)"  # metres of a grid
+        r"|(?<!\w)\d{1,2}[C-HJ-NP-X] ?(?:[A-HJ-NP-Z]{2} ?\d{4,10}|\d{6} \d{7})(?!\w)"  # MGRS, UTM
+        r"|(?<!\w)[A-R]{2}\d{2}[A-Xa-x]{2}(?:\d{2})?(?!\w)"  # Maidenhead
+        r"|(?i:(?<!\w)(?:km|pk|pr|sta)\.? ?\d+\+\d{3}(?!\d))"  # stakes of roads
+        r"|(?<!\S)[a-z]{3,}\.[a-z]{3,}\.[a-z]{3,}(?!\S)"
+    ),
+    "lines of positions": re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[`~|^\\{}@?])[?-~]{6,}"),
+    "addresses": re.compile(
+        r"(?i)\w+(?:kuja|katu|strasse|straße|str\.|weg|gasse|gatan|vägen|vej|utca|laan|straat)"
+        r" \d{1,4}"
+    ),
+}
+"""What is written so, anywhere in a value."""
+_NUMBER = re.compile(r"(?<![\d.,])\d{5,}(?:-\w{3,5})?(?![\d.,])")
+_ROUND = re.compile(r"\d+000$")
+_PLACES_NUMBERED = 7
+"""Figures beside the name of a place, from which on they are no postcode."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_INITIAL = re.compile(r"(?<![\w.])([^\W\d_])\. ?(?:[^\W\d_]\. ?)*([^\W\d_]{2,})")
+_BEHIND = re.compile(r"(?<!\w)([^\W\d_]{3,}),? ([^\W\d_])\.(?:[ -]?[^\W\d_]\.)*(?!\w)")
+_TITLE = re.compile(
+    r"(?<!\w)(?:[Dd]r|[Pp]rof|M(?:rs?|me|lle|wl|ag|zee)|Ms|Miss|[Hh](?:err|r)|Frau|Fr|Fru|Sra|Srta"
+    r"|Dott(?:ssa)?|Sig|Bw|Mama|Baba|Ing|Rev|Gebr|[Mm]eester|[Jj]uf|[Mm]aestr[ao]|[Pp]rofe"
+    r"|[Tt]r[eé]ner(?:ka)?|[Ss]ensei|[Pp]ani|[Uu]č|pt|Cô|Thầy|Ông|Bà|p(?=\.))\.? "
+    r"(?:[^\W\d_]{1,4}\. )*([^\W\d_]{2,})"
+)
+"""A title, and the name behind it."""
+_CALLED = re.compile(
+    r"([^\W\d_]{2,}) (?:hoca|bey|han\u0131m|abi|abla|ml\.|sensei|sir|madam)(?!\w)"
+    r"|[^\W\d_A-Za-z]{1,4}(?:先生|さん|老师|老師|선생님|쌤)$"
+)
+"""A name, and the title behind it."""
+_AT = re.compile(r"^(?:chez|kwa|beim?|hos|\u0443|see|voir|vgl\.?|katso|suivi par) ([^\W\d_]{2,})")
+_WITH = re.compile(
+    r"(?:(?<!\w)(?:[wc]/|with|con|com|avec|mit|by|par|of|see|bei|[Tt]eam|[Ss]r\.?|[Tt]eacher"
+    r"|[Cc]oach|[Nn]urse)|[(/\u2013-]) ?([^\W\d_]{2,})"
+)
+"""Words before somebody, and before other things, too: a common name has to follow."""
+_ENDING = re.compile(
+    r"(?:[^\W\d_]{2,}(?:[oaäö]nen|ová|né|enko|owsk[ia]|wicz|opoulos|sson|sdóttir|escu|shvili|ović"
+    r"|овна|евна|ович|евич|енко)|[^\W\d_]{3,}(?:ова|ева|овой|евой))"
+)
+"""What family names and names after the father end in, in languages where few other words do."""
+_HOME = re.compile(r"(?:Hof|Cascina|Finca) [^\W\d_]+|[^\W\d_]{3,}n (?:talo|tila|ryhmä)")
+"""Homes that are called after those who live there; groups after those who lead them."""
+_FAMILIES = re.compile(
+    "(?:佐藤|鈴木|高橋|田中|伊藤|渡辺|山本|中村|小林|加藤|吉田|山田|佐々木|山口|松本|井上|木村|清水|山崎"
+    "|池田|橋本|阿部|石川|山下|中島).{1,3}"
+)
+"""The most common Japanese family names."""
+_OF_PLACES = "市区町村県駅校店州省"
+_LEAD = re.compile(r"^\d+\.? ?[^\W\d_]?\.? +")
+"""The number of a class, before who teaches it."""
+_DEGREES = frozenset({"sc", "ed", "eng", "tech", "com", "phil", "arch", "pharm", "mus", "ing"})
+"""What stands behind the letter of a degree: "B. Sc."."""
+_DIRECTIONS = frozenset("NSEWOU")
+_MOST = 4
+
+
+def told_within(texts: Sequence[str], *, places: bool = False) -> str | None:
+    """What some of the texts tell by their form, in words: "names of persons"; None for nothing.
+
+    One of fifty different values is enough, since it is published like every other.  ``places``
+    says that the texts may be names of places, many of which are those of persons, too.
+    """
+    least = max(1.0, _SOME * len(texts))
+    for what, form in _FORMS.items():
+        if sum(form.search(text) is not None for text in texts) >= least:
+            return what
+    if sum(_holds_a_number(text, places) for text in texts) >= least:
+        return "numbers of something"
+    if sum(_names_somebody(text, places) for text in texts) >= least:
+        return "names of persons"
+    single = 0 if places else sum(_is_common(text) for text in texts)
+    return "names of persons" if single >= min(_SINGLE, max(1.0, len(texts) / 2)) else None
+
+
+def proper_words(texts: Sequence[str]) -> frozenset[str]:
+    """The words with a capital in some texts that are none of groups: of names, who is named."""
+    return frozenset(
+        word for text in texts for word in _WORD.findall(text) if len(word) > 2 and _is_proper(word)
+    )
+
+
+def _holds_a_number(text: str, places: bool) -> bool:
+    """Whether a number of a record stands among words: "case 44718"."""
+    if not _WORD.search(text):
+        return False
+    found = [one for one in _NUMBER.findall(text) if not _ROUND.match(one)]
+    return any(len(one) >= _PLACES_NUMBERED or not places for one in found)
+
+
+def _plain(word: str) -> str:
+    return without_accents(word).casefold()
+
+
+def _is_proper(word: str) -> bool:
+    """Whether a word has a capital and is none by which tables name groups."""
+    plain = _plain(word)
+    known = group_words()
+    return word[:1].isupper() and plain not in known and plain[:-1] not in known
+
+
+def _is_listed(word: str) -> bool:
+    given, families = common_names()
+    return _is_proper(word) and _plain(word) in given | families
+
+
+def _names_somebody(text: str, places: bool) -> bool:
+    """Whether a text holds the name of a person, by what stands around it or by common names."""
+    behind = [(one[2], one[1]) for one in _INITIAL.finditer(text)]
+    behind += [(one[1], one[2]) for one in _BEHIND.finditer(text)]
+    if any(
+        _is_proper(name)
+        and letter.isupper()
+        and _plain(name) not in _DEGREES
+        and not (places and letter in _DIRECTIONS)
+        for name, letter in behind
+    ):
+        return True
+    if any(_is_proper(one[1]) for form in (_TITLE, _AT) for one in form.finditer(text)):
+        return True
+    if any(not one[1] or _is_proper(one[1]) for one in _CALLED.finditer(text)):
+        return True
+    if any(_is_listed(one[1]) for one in _WITH.finditer(text)) and not places:
+        return True
+    if _HOME.fullmatch(text) and (places or _plain(text.split(maxsplit=1)[0]) not in group_words()):
+        return True
+    return _is_full_name(text, places) or _is_of_a_family(text, places)
+
+
+def _is_full_name(text: str, places: bool) -> bool:
+    """Whether a text is two to four words with capitals of which one is a common given name."""
+    words = _LEAD.sub("", text).replace(",", " ").split()
+    if not 2 <= len(words) <= _MOST or not all(map(_WORD.fullmatch, words)):
+        return False
+    if not all(map(_is_proper, words)):
+        return False
+    given, families = common_names()
+    plain = [_plain(word) for word in words]
+    if places:
+        return plain[0] in given and plain[-1] in families - given
+    return any(word in given for word in plain) or sum(word in families for word in plain) > 1
+
+
+def _is_of_a_family(text: str, places: bool) -> bool:
+    """Whether a text, or what follows the number of a class, ends as family names do."""
+    if _FAMILIES.fullmatch(text):
+        return text[-1] not in _OF_PLACES
+    if places:
+        return False
+    words = _WORD.findall(text)
+    if any(_is_proper(word) and _ENDING.fullmatch(word) for word in words):
+        return True
+    return _LEAD.match(text) is not None and any(map(_is_listed, words))
+
+
+def _is_common(text: str) -> bool:
+    """Whether a text is nothing but one common name of a person."""
+    abbreviated = text.isupper() and len(text) <= _MOST
+    return not abbreviated and _WORD.fullmatch(text) is not None and _is_listed(text)
