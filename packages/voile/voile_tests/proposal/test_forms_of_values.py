@@ -321,6 +321,14 @@ FORM_BEATS_NAME = {
     "nationality": ("Jones, P.", "Smith, A."),
     "education": ("Jones", "Patel"),
     "Colour": ("dog of Mrs Smith", "brown", "black"),
+    "teams": ("c/o Brown", "Mr White", "K. Green"),
+    "state status": ("on leave (tel 555-0123)", "active"),
+    "diagnosis text": ("flu", "broken arm - Tom Baker"),
+    "degree": ("BSc", "ask Maria", "MSc"),
+    "color": ("red", "Anna's car"),
+    "ward": ("bed 12 Johnson", "bed 14 Davies"),
+    "rank": ("Sgt. Miller", "Cpl. Jones"),
+    "municipality": ("Main Street 12", "Oslo"),
     "team lead": ("liisa", "matti"),
     "dx by": ("okello", "lind"),
 }
@@ -374,6 +382,7 @@ def test_names_of_groups_are_not_taken_for_those_of_persons(tmp_path, name):
         ("near 35VLG8599071007", "near 35VLG8501272341"),
         ("ravi.k@okaxis", "sk@paytm"),
         ("_p~iF~ps|U", "_mqNvxq`@"),
+        ("tom", "ben"),
     ],
 )
 def test_an_answer_to_all_questions_publishes_no_codes_and_homes(tmp_path, values):

@@ -32,7 +32,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from voile.recognisers.recognition import Recognition, on_a_grid, recognised
-from voile.recognisers.telling import proper_words, told_within
+from voile.recognisers.telling import are_given_names, proper_words, told_within
 from voile.recognisers.values import (
     ColumnLook,
     has_names,
@@ -101,7 +101,7 @@ _OF_A_PERSON = (
 """Words of one person of a group, in a name that means the group otherwise."""
 _ACCOUNTS = (
     *("*konto", "*kto", "account", "acct", "acc", "compte", "cuenta", "conto", "conta", "rekening"),
-    *("*tili", "ucet", "szamla*", "iban", "*nr", "*nro", "*nummer", "bank"),
+    *("*tili", "ucet", "szamla*", "iban", "ref", "reference", "*nr", "*nro", "*nummer", "bank"),
 )
 _LAST = frozenset({"id", "no", "num", "number", "numero", "numer"})
 """Words of numbers of something at the end of a name; before other words they may count."""
@@ -564,7 +564,7 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
     texts, distinct = details.sample, details.profile.distinct
     if details.profile.type != "text" or distinct < _TWO or details.bands:
         return None
-    if told := told_within(texts):
+    if told := told_within(texts) or (_PERSONS if are_given_names(texts) else None):
         return told
     if share_of(texts, _is_of_a_thing) >= ALONE / 2:
         return _CODES

@@ -13,21 +13,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from voile.recognisers.values import common_names, group_words
 from voile.schema.names import without_accents
 
-__all__ = ["proper_words", "told_within"]
+__all__ = ["are_given_names", "proper_words", "told_within"]
 
 _SOME = 0.02
 """The share of different values with such a form, from which on a column holds such."""
+_MOSTLY = 0.8
 _SINGLE = 2
 """So many single common names, or half of the values, are not by chance names of groups."""
 
 _FORMS: Mapping[str, re.Pattern[str]] = {
+    "names of persons": re.compile(r"(?<!\S)c/o \w"),
     "addresses of people in networks": re.compile(r"@[^\W\d_]|(?<!\w)[a-z]{3,}\.[a-z]{1,2}(?!\S)"),
     "telephone numbers": re.compile(
         r"(?<![\w.,])(?!\d{1,2}[ -]\d{1,2}[ -]\d{2,4}(?!\d))(?:\+\d|0\d)(?:[ ()-]{0,2}\d){6,}(?!\w)"
+        r"|(?i:(?<!\w)(?:tel|phone|mob|mobile|call|ring)[.:]? ?\(?\d(?:[ ()-]{0,2}\d){5,}(?!\w))"
     ),
     "positions": re.compile(
         r"[-+]?\d{1,3}[.,]\d{3,}°?\s*[,;/ ]\s*[-+]?\d{1,3}[.,]\d{3,}"  # degrees
@@ -44,6 +48,9 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     "addresses": re.compile(
         r"(?i)\w+(?:kuja|katu|strasse|straße|str\.|weg|gasse|gatan|vägen|vej|utca|laan|straat)"
         r" \d{1,4}"
+        r"|(?-i:(?:Street|Road|Avenue|Lane) \d{1,4})"
+        r"|(?-i:\d{1,4} (?:[^\W\d_]+ )+(?:Street|Road|Avenue|Lane))"
+        r"|(?-i:(?:[Rr]ue|Via|Calle|Rua|[Uu]l\.) [^\d,]{3,30},? \d{1,4})"
     ),
 }
 """What is written so, anywhere in a value."""
@@ -57,7 +64,7 @@ _INITIAL = re.compile(r"(?<![\w.])([^\W\d_])\. ?(?:[^\W\d_]\. ?)*([^\W\d_]{2,})"
 _BEHIND = re.compile(r"(?<!\w)([^\W\d_]{3,}),? ([^\W\d_])\.(?:[ -]?[^\W\d_]\.)*(?!\w)")
 _TITLE = re.compile(
     r"(?<!\w)(?:[Dd]r|[Pp]rof|M(?:rs?|me|lle|wl|ag|zee)|Ms|Miss|[Hh](?:err|r)|Frau|Fr|Fru|Sra|Srta"
-    r"|Dott(?:ssa)?|Sig|Bw|Mama|Baba|Ing|Rev|Gebr|[Mm]eester|[Jj]uf|[Mm]aestr[ao]|[Pp]rofe"
+    r"|Dott(?:ssa)?|Sig|Bw|Mama|Baba|Sgt|Cpl|Capt|Lt|Pvt|Ing|Rev|Gebr|[Mm]eester|[Jj]uf|[Mm]aestr[ao]|[Pp]rofe"
     r"|[Tt]r[eé]ner(?:ka)?|[Ss]ensei|[Pp]ani|[Uu]č|pt|Cô|Thầy|Ông|Bà|p(?=\.))\.? "
     r"(?:[^\W\d_]{1,4}\. )*([^\W\d_]{2,})"
 )
@@ -78,6 +85,7 @@ _ENDING = re.compile(
     r"|овна|евна|ович|евич|енко)|[^\W\d_]{3,}(?:ова|ева|овой|евой))"
 )
 """What family names and names after the father end in, in languages where few other words do."""
+_OWNS = re.compile(r"(?<!\w)([^\W\d_]{2,})[\x27\u2019]s(?!\w)")
 _HOME = re.compile(r"(?:Hof|Cascina|Finca) [^\W\d_]+|[^\W\d_]{3,}n (?:talo|tila|ryhmä)")
 """Homes that are called after those who live there; groups after those who lead them."""
 _FAMILIES = re.compile(
@@ -147,23 +155,51 @@ def _names_somebody(text: str, places: bool) -> bool:
     """Whether a text holds the name of a person, by what stands around it or by common names."""
     behind = [(one[2], one[1]) for one in _INITIAL.finditer(text)]
     behind += [(one[1], one[2]) for one in _BEHIND.finditer(text)]
-    if any(
-        _is_proper(name)
-        and letter.isupper()
-        and _plain(name) not in _DEGREES
-        and not (places and letter in _DIRECTIONS)
-        for name, letter in behind
-    ):
+    told = (
+        any(_is_behind_an_initial(*one, places) for one in behind),
+        any(_may_be_called(one[1]) for form in (_TITLE, _AT) for one in form.finditer(text)),
+        any(not one[1] or _is_proper(one[1]) for one in _CALLED.finditer(text)),
+        not places and any(_is_listed(one[1]) for one in _WITH.finditer(text)),
+        _HOME.fullmatch(text) and _plain(text.split(maxsplit=1)[0]) not in group_words(),
+        not places and _names_among(text),
+    )
+    return any(told) or _is_full_name(text, places) or _is_of_a_family(text, places)
+
+
+def _is_behind_an_initial(name: str, letter: str, places: bool) -> bool:
+    if places and letter in _DIRECTIONS:
+        return False
+    return _may_be_called(name) and letter.isupper() and _plain(name) not in _DEGREES
+
+
+def _may_be_called(word: str) -> bool:
+    """Whether somebody with a title may be called so: Brown is a colour, and Mr Brown is not."""
+    return _is_proper(word) or (word[:1].isupper() and _plain(word) in common_names()[1])
+
+
+def _names_among(text: str) -> bool:
+    """Whether a common name stands among small words or behind a number: "ask Maria"."""
+    given, families = common_names()
+    if any(_is_proper(one[1]) and _plain(one[1]) in given for one in _OWNS.finditer(text)):
         return True
-    if any(_is_proper(one[1]) for form in (_TITLE, _AT) for one in form.finditer(text)):
-        return True
-    if any(not one[1] or _is_proper(one[1]) for one in _CALLED.finditer(text)):
-        return True
-    if any(_is_listed(one[1]) for one in _WITH.finditer(text)) and not places:
-        return True
-    if _HOME.fullmatch(text) and (places or _plain(text.split(maxsplit=1)[0]) not in group_words()):
-        return True
-    return _is_full_name(text, places) or _is_of_a_family(text, places)
+    words = text.replace(",", " ").split()
+    for before, word in pairwise(words):
+        if not _WORD.fullmatch(word) or not _is_proper(word):
+            continue
+        small = before.islower() or before.isdigit()
+        pair = bool(_WORD.fullmatch(before)) and _is_proper(before)
+        if small and (_plain(word) in given or (before.isdigit() and _plain(word) in families)):
+            return True
+        if pair and len(words) > 2 and ({_plain(before), _plain(word)} & given):
+            return True
+    return False
+
+
+def are_given_names(texts: Sequence[str]) -> bool:
+    """Whether nearly all texts are common given names alone, in small letters, too."""
+    given, words = common_names()[0], group_words()
+    found = [text for text in texts if _plain(text) in given - words]
+    return len(found) >= _MOSTLY * len(texts)
 
 
 def _is_full_name(text: str, places: bool) -> bool:
