@@ -329,6 +329,8 @@ FORM_BEATS_NAME = {
     "ward": ("bed 12 Johnson", "bed 14 Davies"),
     "rank": ("Sgt. Miller", "Cpl. Jones"),
     "municipality": ("Main Street 12", "Oslo"),
+    "subcategory": ("4471123", "4471290", "4471377"),
+    "weight": ("6673555", "6672341", "6671007"),
     "team lead": ("liisa", "matti"),
     "dx by": ("okello", "lind"),
 }

@@ -85,6 +85,10 @@ _PERSONS = "names of persons"
 _CODES = "codes of persons, things or places"
 _NOUGHT = re.compile(r"0\d+")
 _LATITUDES = 90
+_RECORD = 7
+"""Digits from which on numbers are of records, and not of groups."""
+_BEYOND = 100_000
+"""No count or measure that others may know is so great in every row."""
 _YEAR = re.compile(r"(?:1[89]|20)\d{2}")
 _NUMBERS = 3
 """Digits from which on few numbers, all with as many, count nothing: rooms, licences."""
@@ -284,7 +288,8 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
 
 def with_named(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     """Groups that are called after persons whom another column names, left out with a question."""
-    told = [one for one in columns if _PERSONS in one.why or _is_of_names(one)]
+    few = [one for one in columns if one.details.profile.distinct <= FEW_PERSONS]
+    told = [one for one in few if _PERSONS in one.why or _is_of_names(one)]
     named_there = proper_words([text for one in told for text in one.details.sample])
 
     def mended(one: ColumnProposal) -> ColumnProposal:
@@ -457,6 +462,8 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
     """
     if meaning.kind == "number" and meaning.role == "sensitive" and _are_accounts(details):
         return "numbers of accounts or of persons"
+    if details.profile.type == "integer" and _cannot_be(details, meaning):
+        return _CODES
     if details.profile.type != "text" or details.bands or is_flag(details.look()):
         return None
     texts, places = details.sample, meaning.kind == "geography"
@@ -467,6 +474,15 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
     if told is None and not places and meaning.kind != "code":
         told = _CODES if share_of(texts, _is_of_a_thing) >= ALONE / 2 else None
     return told or (None if looks_like_groups(texts) else _tell_together(details, places))
+
+
+def _cannot_be(details: ColumnDetails, meaning: Meaning) -> bool:
+    """Whether whole numbers lie beyond what is possible, or are longer than numbers of groups."""
+    least = details.extremes[0] if details.extremes else 0
+    if meaning.kind == "number":
+        return least >= _BEYOND and meaning.role == "quasi"
+    figures = share_of(details.sample, lambda text: len(text) >= _RECORD and text[-2:] != "00")
+    return meaning.kind == "nominal" and figures > ALONE / 2
 
 
 def _tell_together(details: ColumnDetails, places: bool) -> str | None:
