@@ -64,7 +64,8 @@ def engine() -> SparkEngine:
     made = SparkEngine("local[2]")
     # Workers import functions of tests, wherever the test that starts Spark stands.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]), prepend=os.pathsep)
+        for place in (4, 2):  # test modules go by their place below the checkout, helpers do not
+            patch.setenv("PYTHONPATH", str(Path(__file__).parents[place]), prepend=os.pathsep)
         session = spark()
     for name, value in QUICK.items():
         session.conf.set(name, value)
