@@ -231,9 +231,9 @@ def test_the_service_alone_reads_every_map(tmp_path: Path) -> None:
     program = f"""
 import sys
 sys.modules.update(dict.fromkeys({sorted(hidden)!r}))
-from voile_share.commands.roads import roads_command
+from voile_share.commands.roads import _roads_command
 for path in {list(map(str, sources))!r}:
-    roads_command.main([path, "--out", f"{{path}}.json"], standalone_mode=False)
+    _roads_command.main([path, "--out", f"{{path}}.json"], standalone_mode=False)
 """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
