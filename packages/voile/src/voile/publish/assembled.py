@@ -10,17 +10,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.publish.contribution import assumed_of_units, known_rows
 from voile.publish.shown import exactly, shown_roles
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
-from voile.schema.roles import Roles
+from voile.schema.persons import units_told
+from voile.schema.roles import Protected, Roles
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
-from voile_base.errors import PlanError, nearest
+from voile_base.errors import InfeasibleError, PlanError, nearest
 from voile_base.randomness import Randomness
 
-__all__ = ["MicrodataOutcome", "assembled", "assumed", "columns_asked", "named"]
+__all__ = [
+    "MicrodataOutcome",
+    "assembled",
+    "assumed",
+    "columns_asked",
+    "named",
+    "require_large_strata",
+    "require_units",
+]
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,30 @@ def columns_asked(
             msg = f"[method] {key} names the column {name!r} twice; name it once"
             raise PlanError(msg)
     return tuple(asked)
+
+
+def require_units(table: PrivateTable, k: int, asked: str) -> None:
+    """Raise ``InfeasibleError`` where a table has fewer than k; ``asked``: what must be as many."""
+    if k > table.units:
+        told = units_told(table.plan.roles.protected, table.units)
+        msg = (
+            f"no release exists: the table has {told}, and k = {k:,} asks for {asked}; the largest "
+            f"k that it allows is {table.units:,}"
+        )
+        raise InfeasibleError(msg)
+
+
+def require_large_strata(
+    strata: Sequence[str], held: NDArray[np.integer[Any]], k: int, protected: Protected
+) -> None:
+    """Raise ``InfeasibleError`` where a stratum has fewer than k; ``held`` has shape (s,)."""
+    if few := int((held < k).sum()):
+        msg = (
+            f"no release exists: {few:,} of {len(held):,} strata of {named(strata)} have fewer "
+            f"than k = {k:,} {protected}s; leave a column out of [method] strata, or ask for a "
+            "smaller k"
+        )
+        raise InfeasibleError(msg)
 
 
 def named(columns: Sequence[str]) -> str:

@@ -14,7 +14,15 @@ from voile.disclosure.blanked import Blanked
 from voile.disclosure.exact import Exact
 from voile.disclosure.shown import GroupNumbering
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.assembled import MicrodataOutcome, assembled, assumed, columns_asked, named
+from voile.publish.assembled import (
+    MicrodataOutcome,
+    assembled,
+    assumed,
+    columns_asked,
+    named,
+    require_large_strata,
+    require_units,
+)
 from voile.publish.contribution import stated_unit
 from voile.publish.local_suppression.decision import (
     Blanks,
@@ -29,13 +37,12 @@ from voile.release.history import History
 from voile.release.microdata_claims import MatchedRows
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import Guarantee, Publication
-from voile.schema.persons import units_told
 from voile.schema.roles import Roles
 from voile.table.decisions import BlankedColumn, Grouping, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
-from voile_base.errors import InfeasibleError, PlanError
+from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_base.values.value import Several, checked
 
@@ -98,8 +105,7 @@ class LocalSuppression(SingleRelease):
         """Make a release; raises ``PlanError``, ``TableError`` and ``InfeasibleError``."""
         del history, pay
         columns, strata = self._columns(table.plan.roles)
-        if self.k > table.units:
-            raise _too_few(table, self.k)
+        require_units(table, self.k, "as many or more that share what is left")
         counts = table.count_combinations([*columns, *strata])
         cells = self._cells(counts, columns)
         self._require_strata(table, cells)
@@ -155,13 +161,8 @@ class LocalSuppression(SingleRelease):
             return
         label = cells.groups(np.ones(cells.columns, dtype=np.bool_))
         number = int(label.max(initial=-1)) + 1
-        if few := int((cells.held(label, number) < self.k).sum()):
-            msg = (
-                f"no release exists: {few:,} of {number:,} strata of {named(self.strata)} have "
-                f"fewer than k = {self.k:,} {table.plan.roles.protected}s; leave a column out of "
-                "[method] strata, or ask for a smaller k"
-            )
-            raise InfeasibleError(msg)
+        held = cells.held(label, number)
+        require_large_strata(self.strata, held, self.k, table.plan.roles.protected)
 
     def _outcome(
         self, roles: Roles, columns: Sequence[str], blanks: Blanks, used: Mapping[str, int]
@@ -214,11 +215,3 @@ class LocalSuppression(SingleRelease):
             k=self.k, columns=tuple(columns), within=tuple(self.strata), unit=unit
         )
         return Guarantee((*claims, matched), statement, assumed(roles))
-
-
-def _too_few(table: PrivateTable, k: int) -> InfeasibleError:
-    told = units_told(table.plan.roles.protected, table.units)
-    return InfeasibleError(
-        f"no release exists: the table has {told}, and k = {k:,} asks for as many or more that "
-        f"share what is left; the largest k that it allows is {table.units:,}"
-    )

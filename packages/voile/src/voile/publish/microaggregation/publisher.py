@@ -16,7 +16,15 @@ from voile.disclosure.exact import Exact
 from voile.disclosure.foreign import Typical
 from voile.disclosure.shown import GroupNumbering, Shown
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.assembled import MicrodataOutcome, assembled, assumed, columns_asked, named
+from voile.publish.assembled import (
+    MicrodataOutcome,
+    assembled,
+    assumed,
+    columns_asked,
+    named,
+    require_large_strata,
+    require_units,
+)
 from voile.publish.contribution import stated_unit
 from voile.publish.microaggregation.decision import (
     Floats,
@@ -36,13 +44,12 @@ from voile.release.history import History
 from voile.release.microdata_claims import MicroaggregatedRows
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import Guarantee, Publication
-from voile.schema.persons import units_told
 from voile.schema.plan import ColumnPlan
 from voile.table.decisions import GroupColumn, Grouping, NumberColumn, RecodedColumn, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
-from voile_base.errors import InfeasibleError, PlanError
+from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_base.values.value import Several, checked
 
@@ -231,26 +238,13 @@ class Microaggregation(SingleRelease):
 
     def _require_rows(self, table: PrivateTable, counted: _Counted) -> None:
         """Raise ``InfeasibleError`` where the table or a stratum has fewer than k."""
-        units, protected = table.units, table.plan.roles.protected
-        if self.k > units:
-            msg = (
-                f"no release exists: the table has {units_told(protected, units)}, and k = "
-                f"{self.k:,} asks for groups of as many or more; the largest k that it allows is "
-                f"{units:,}"
-            )
-            raise InfeasibleError(msg)
+        require_units(table, self.k, "groups of as many or more")
         strata = int(counted.stratum.max(initial=-1)) + 1
         if counted.counts.units is None:
             held = np.bincount(counted.stratum, counted.counts.rows, strata)
         else:
             held = counted.counts.units.count(counted.stratum, strata)
-        if few := int((held < self.k).sum()):
-            msg = (
-                f"no release exists: {few:,} of {strata:,} strata of {named(self.strata)} have "
-                f"fewer than k = {self.k:,} {protected}s; leave a column out of [method] strata, "
-                "or ask for a smaller k"
-            )
-            raise InfeasibleError(msg)
+        require_large_strata(self.strata, held, self.k, table.plan.roles.protected)
 
     def _by_themselves(self, counted: _Counted) -> list[tuple[_Counted, tuple[str, ...]]]:
         if counted.nominal.any():
