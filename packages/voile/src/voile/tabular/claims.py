@@ -42,6 +42,7 @@ Number = Annotated[int, Field(ge=0)]
 _MOST_EXACT = 3_000
 """Cells up to which intervals are looked at; of more, two tables that differ are sought."""
 _MOST_TABLES, _MOST_MOVES, _MOST_SWEPT_ALONE = 24, 2_000, 60
+_NO_TABLES = "the release has no tables of counts and sums"
 _KNOWN = 1 - 1e-6
 """A cell whose interval is narrower than a unit is known."""
 
@@ -73,7 +74,7 @@ class SuppressedCells(Claim):
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """What the tables show against it."""
         if not isinstance(published, TablesRelease):
-            yield "the release has no tables of counts and sums"
+            yield _NO_TABLES
             return
         found = published.cells
         if found.faults:
@@ -118,16 +119,10 @@ class PerturbedCounts(Claim):
 
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """What the tables show against it."""
+        yield from _altered_breaches(published, self.cells, "noise")
         if not isinstance(published, TablesRelease):
-            yield "the release has no tables of counts and sums"
             return
         found = published.cells
-        if found.faults:
-            yield found.faults[0]
-        if found.system.cells != self.cells:
-            yield f"it claims {self.cells:,} cells, and its tables have {found.system.cells:,}"
-        if found.suppressed.any():
-            yield f"it suppresses {int(found.suppressed.sum()):,} cells, and claims noise alone"
         for name, counts in found.values.items():
             few = found.shown[name] & (counts > 0) & (counts < (self.minimum or 1))
             if few.any():
@@ -151,23 +146,30 @@ class ControlledRounding(Claim):
 
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """What the tables show against it."""
-        if not isinstance(published, TablesRelease):
-            yield "the release has no tables of counts and sums"
+        yield from _altered_breaches(published, self.cells, "rounding")
+        if not isinstance(published, TablesRelease) or published.cells.suppressed.any():
             return
         found = published.cells
-        if found.faults:
-            yield found.faults[0]
-        if found.system.cells != self.cells:
-            yield f"it claims {self.cells:,} cells, and its tables have {found.system.cells:,}"
-        if found.suppressed.any():
-            yield f"it suppresses {int(found.suppressed.sum()):,} cells, and claims rounding alone"
-            return
         for name, counts in found.values.items():
             if (other := int((counts % self.base != 0).sum())) > 0:
                 yield f"{other:,} counts of {name!r} are no multiples of {self.base:,}"
             constraints = among_shown(found.system.constraints, found.shown[name])
             if (constraints @ counts).any():
                 yield f"published cells of {name!r} do not add up"
+
+
+def _altered_breaches(published: PublicRelease, cells: int, how: str) -> Iterator[str]:
+    """What speaks against tables of so many cells, all of which are shown, altered in one way."""
+    if not isinstance(published, TablesRelease):
+        yield _NO_TABLES
+        return
+    found = published.cells
+    if found.faults:
+        yield found.faults[0]
+    if found.system.cells != cells:
+        yield f"it claims {cells:,} cells, and its tables have {found.system.cells:,}"
+    if found.suppressed.any():
+        yield f"it suppresses {int(found.suppressed.sum()):,} cells, and claims {how} alone"
 
 
 def _known_cells(found: ReleasedCells) -> Iterator[str]:
