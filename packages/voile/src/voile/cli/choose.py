@@ -76,7 +76,7 @@ def choose_command(  # noqa: PLR0913 - one parameter for each option
     is told, and what would meet it.
     """
     stated = policy_stated.read_policy(policy)
-    terms = choosing.ChoiceTerms(effort, targets, seed, engine, weight)
+    terms = choosing.PlanSearch(effort, targets, seed, engine, weight)
     with progress() as stage:
         choice = choosing.choose(source, Path(plan), stated, terms, stage)
     if as_json:

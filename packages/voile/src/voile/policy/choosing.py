@@ -73,8 +73,8 @@ from voile_base.randomness import Randomness
 __all__ = [
     "THRESHOLDS",
     "Choice",
-    "ChoiceTerms",
     "PlanChange",
+    "PlanSearch",
     "TriedPlan",
     "choose",
     "remedies",
@@ -194,7 +194,7 @@ class TriedPlan:
 
 
 @dataclass(frozen=True)
-class ChoiceTerms:
+class PlanSearch:
     """How plans are tried; raises ``InputError`` for what cannot be."""
 
     effort: int = 24
@@ -257,7 +257,7 @@ def choose(
     source: Any,
     plan: Plan | str | Path,
     policy: StatedPolicy,
-    terms: ChoiceTerms | None = None,
+    terms: PlanSearch | None = None,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Choice:
     """Try plans, and find the one of least loss that meets a policy; private, writes nothing.
@@ -265,7 +265,7 @@ def choose(
     Raises a ``VoileError`` as reading the plan and the table does; a plan that gives no release is
     a finding.
     """
-    terms, stated = terms or ChoiceTerms(), state_plan(plan)
+    terms, stated = terms or PlanSearch(), state_plan(plan)
     terms = replace(terms, weight=terms.weight or stated.plan.roles.weight)
     progress("reading")
     original = read_original(source, _keeping(stated.plan, terms.weight), terms.engine)
@@ -330,7 +330,7 @@ class _Trial:
     stated: StatedPlan
     policy: StatedPolicy
     original: Original
-    terms: ChoiceTerms
+    terms: PlanSearch
     progress: Callable[[str], None]
     tried: list[TriedPlan] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
