@@ -73,7 +73,6 @@ bench: .venv/developer         ## the measurements of benchmarks/RESULTS.md
 docs: .venv/developer          ## write again what is generated in docs/
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/python tools/make_schemas.py
-	$(BIN)/python tools/make_verification_page.py
 	$(BIN)/python tools/make_architecture.py
 
 site: .venv/site              ## the pages with search, links followed: build/site

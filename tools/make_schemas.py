@@ -1,5 +1,7 @@
 """Write docs/reference/*.schema.json: plans, settings, releases, policies, records, verdicts.
 
+The page ``verify.html`` has the schema of releases, too, without what only people read.
+
 ``python tools/make_schemas.py`` writes the files; with ``--check`` it only compares, and exits with
 status 1 where a file differs from the code.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,9 +23,27 @@ from voile.release.folder import release_schema
 from voile.study.documents import comparison_schema, record_schema
 from voile_share.service.folder import share_schema
 
-__all__ = ["SCHEMAS", "drifted"]
+__all__ = ["SCHEMAS", "drifted", "plain_schema"]
 
-_FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+_ROOT = Path(__file__).parents[1]
+_FOLDER = _ROOT / "docs" / "reference"
+_PAGE = _ROOT / "packages" / "voile" / "src" / "voile" / "release" / "browser"
+_FOR_READERS = {"title", "description", "default", "examples", "$schema", "$id"}
+
+
+def plain_schema(schema: Any, *, names: bool = False) -> Any:
+    """A schema without what only people read; below ``properties`` keys are ``names``."""
+    if isinstance(schema, list):
+        return [plain_schema(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: plain_schema(one, names=key in {"properties", "$defs"})
+        for key, one in schema.items()
+        if names or key not in _FOR_READERS
+    }
+
+
 SCHEMAS = {
     _FOLDER / "plan.schema.json": plan_schema,
     _FOLDER / "release.schema.json": release_schema,
@@ -32,6 +53,7 @@ SCHEMAS = {
     _FOLDER / "audit-record.schema.json": audit_schema,
     _FOLDER / "comparison.schema.json": comparison_schema,
     _FOLDER / "share.schema.json": share_schema,
+    _PAGE / "release.schema.json": lambda: plain_schema(release_schema()),
 }
 
 

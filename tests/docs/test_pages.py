@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import fields
 from decimal import Decimal
@@ -11,10 +12,12 @@ import pytest
 
 import voile
 from tests.docs.pages import PAGES, ROOT, blocks_of
-from tools import make_architecture, make_cli_reference, make_verification_page
-from tools.make_schemas import drifted
+from tools import make_architecture, make_cli_reference
+from tools.make_schemas import drifted, plain_schema
 from voile.dp.sampling import smallest_k
 from voile.publish.registry import parameter_types, publisher_of
+from voile.release.folder import release_schema
+from voile.release.verification_page import verification_page
 from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.plan import Method, parse_plan
@@ -272,7 +275,8 @@ def test_published_schemas_are_those_of_the_code():
 
 def test_the_page_of_releases_is_that_of_its_parts():
     """Script, style and the declaration of release.json in verify.html are those of today."""
-    written = make_verification_page.PLACE.read_text(encoding="utf-8")
-    assert written == make_verification_page.verification_page(), (
-        "run tools/make_verification_page.py"
-    )
+    page, parts = verification_page(), ROOT / "packages/voile/src/voile/release/browser"
+    for name in ("verify.js", "page.js", "verify.css"):
+        assert (parts / name).read_text(encoding="utf-8") in page, name
+    (stated,) = re.findall(r'id="schemas">(.*)</script>', page)
+    assert json.loads(stated) == {"release": plain_schema(release_schema())}

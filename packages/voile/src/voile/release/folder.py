@@ -33,7 +33,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -42,6 +41,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from voile.disclosure.shown import Disclosure
 from voile.release.claims import StatedClaim
 from voile.release.manifest import BESIDE, DOCUMENT, MEASUREMENTS, PAGE, manifest_of
+from voile.release.verification_page import verification_page
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 from voile.table.value_types import Kind
@@ -264,7 +264,7 @@ def write_document(release: _Writable, folder: Path, data: Sequence[Mapping[str,
 
     Beside it stands ``verify.html``, by which who has no Python recounts the release in a browser.
     """
-    write_text(folder / PAGE, (files(__package__) / "browser" / PAGE).read_text("utf-8"))
+    write_text(folder / PAGE, verification_page())
     described = release.document() | {"data": data}
     for key, name in BESIDE.items():
         if (folder / name).exists():
