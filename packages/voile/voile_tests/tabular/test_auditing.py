@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 from voile.cli.attack import _attack
 from voile.cli.table import audit_table_command
 from voile.schema.plan import parse_plan
+from voile.tabular import table_files
 from voile.tabular.attacker import CellSystem, FeasibilityIntervals
 from voile.tabular.auditing import AuditRules, audit_recognised
 from voile.tabular.publishing import make_tables
@@ -231,3 +232,12 @@ def test_what_is_no_table_is_refused(tmp_path: Path, name, text, error, message)
         file.write_text(text)
     with pytest.raises(error, match=message):
         list(map(recognise, read_grids(file)))
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
+    """It is refused by its size alone, whatever stands in it."""
+    file = tmp_path / "table.csv"
+    file.write_bytes(b"\xff" * 100)
+    monkeypatch.setattr(table_files, "_MOST_BYTES", 99)
+    with pytest.raises(InputError, match="more than 99 bytes; audit one table at a time"):
+        read_grids(file)

@@ -49,17 +49,16 @@ def read_grids(file: Path) -> tuple[TableGrid, ...]:
         msg = f"{file}: tables are read from {known}; save it as one of them"
         raise InputError(msg)
     try:
-        size = file.stat().st_size
-        grids = tuple(_trimmed(name, rows) for name, rows in reader(file) if size <= _MOST_BYTES)
+        if file.stat().st_size > _MOST_BYTES:
+            msg = f"{file}: it has more than {_MOST_BYTES:,} bytes; audit one table at a time"
+            raise InputError(msg)
+        grids = tuple(_trimmed(name, rows) for name, rows in reader(file))
     except OSError as error:
         msg = f"{file}: it cannot be read ({error.strerror}); name a file that can"
         raise InputError(msg) from None
     except UnicodeDecodeError:
         msg = f"{file}: it is no text in UTF-8; save it with that encoding"
         raise TableError(msg) from None
-    if size > _MOST_BYTES:
-        msg = f"{file}: it has more than {_MOST_BYTES:,} bytes; audit one table at a time"
-        raise InputError(msg)
     found = tuple(grid for grid in grids if len(grid.rows) > 1 and len(grid.rows[0]) > 1)
     if not found:
         msg = f"{file}: no table with headings and numbers was found in it"
