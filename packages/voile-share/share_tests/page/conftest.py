@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,28 +12,15 @@ import pytest
 from share_tests.page.delivery import NUMBER, Delivery
 from share_tests.page.stub import Stub
 from voile_testing import processes
+from voile_testing.browser import browser
+
+__all__ = ["Viewer", "browser"]
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
 PATIENCE = 1000 * processes.PATIENCE
 """Milliseconds, for Playwright."""
 _NO_FAULTS = ("Failed to load resource", "Service Worker registration blocked by Playwright")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """One Chromium for a module's tests.
-
-    Not for the whole session: while it runs, its event loop is in the way of tests with loops of
-    their own.
-    """
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("there is no Chromium on this machine")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

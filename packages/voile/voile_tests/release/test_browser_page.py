@@ -13,11 +13,12 @@ import pytest
 
 from voile.release.recounting import recount
 from voile_base.errors import VoileError
+from voile_testing.browser import BrowserUser, browser
 from voile_tests.policy.cases import policy, studied, voile
 from voile_tests.release.makes import METHODS, make
 from voile_tests.release.mutants import mutant
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+__all__ = ["browser"]
 
 COUNTED = sorted(set(METHODS) - {"flows", "local-suppression", "microaggregation"})
 """Methods of which the page counts all that Python does."""
@@ -29,18 +30,6 @@ _IN_PAGE = """async (files) => {
 }"""
 
 Told = Callable[[Path], list[str]]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """One Chromium for all tests here."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("there is no Chromium on this machine")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -147,11 +136,8 @@ def test_signatures_are_compared(told, tmp_path):
 
 def test_a_folder_that_is_chosen_is_told_and_nothing_is_asked(browser, good, tmp_path):
     """From a file address, under the page's own policy: the verdict in words, and no request."""
-    page = browser.new_page()
-    asked, said = list[str](), list[str]()
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    user = BrowserUser(browser.new_page())
+    page = user.page
     address = (good["ke-anonymity"] / "verify.html").as_uri()
     page.goto(address)
     page.set_input_files("#folder", good["ke-anonymity"])
@@ -165,5 +151,5 @@ def test_a_folder_that_is_chosen_is_told_and_nothing_is_asked(browser, good, tmp
     page.set_input_files("#folder", tmp_path / "none")
     page.get_by_text("This is not a release: it has no release.json").wait_for()
     page.evaluate("document.title")
-    assert (asked, said) == ([address], [])
+    assert (user.asked, user.complaints) == ([address], [])
     page.context.close()
