@@ -45,8 +45,11 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "docs/packing",
         ),
     ),
-    ("I must show", ("docs/start/i-must-show", "docs/policy", "docs/studies")),
-    ("Choose", ("docs/start/choose", "docs/choosing", "docs/hierarchies")),
+    (
+        "I must show",
+        ("docs/start/i-must-show", "docs/policy", "docs/studies", "docs/population-risk"),
+    ),
+    ("Choose", ("docs/start/choose", "docs/choosing")),
     ("Methods", ("docs/methods/*",)),
     ("Examples", ("docs/examples/*",)),
     ("Coming from", ("docs/coming-from/*",)),
@@ -60,7 +63,9 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "Reference",
-        ("docs/reference/cli", "api", "docs/start/glossary", "docs/start/questions", "CHANGELOG"),
+        ("docs/plan", "docs/hierarchies", "docs/input", "docs/reference/cli",
+         "docs/reference/exit-statuses", "api", "docs/start/glossary", "docs/start/questions",
+         "CHANGELOG"),
     ),
     (
         "Location sharing",

@@ -169,7 +169,7 @@ def known(parse, *arguments):
 
 
 def test_every_key_of_a_plan_is_explained():
-    """Each key that all methods share stands in the custodian's table, and it has no other."""
+    """Each key that all methods share stands in the table of docs/plan.md, and no other."""
     columns = known(parse_plan, {"columns": {"X": {"no such key": 1}}})
     assert {"bounds", "outside", "nulls", "type", *HIERARCHY_KEYS} <= set(columns)
     wanted = ["nulls", "missing", "accept_questions", "[method] name"]
@@ -177,7 +177,7 @@ def test_every_key_of_a_plan_is_explained():
     wanted += [f"[roles] {field.name}" for field in fields(TrajectoryColumns)]
     wanted += [f"[columns.X] {key}" for key in columns]
     wanted += [f"[budget] {field.name}" for field in fields(BudgetPlan)]
-    assert sorted(keys_in(DOCS / "custodian.md")) == sorted(wanted)
+    assert sorted(keys_in(DOCS / "plan.md")) == sorted(wanted)
 
 
 METHODS = known(publisher_of, Method("no such method"))
@@ -192,10 +192,13 @@ def test_every_parameter_of_a_method_is_explained(method):
 
 
 def test_every_method_has_a_page_that_the_others_name():
-    """There is one page for each method, and README and the custodian's page lead to it."""
+    """There is one page for each method, and README and the page on choosing lead to it."""
     pages = {page.stem for page in (DOCS / "methods").glob("*.md")}
     assert pages == set(METHODS)
-    for start, folder in ((ROOT / "README.md", "docs/methods"), (DOCS / "custodian.md", "methods")):
+    for start, folder in (
+        (ROOT / "README.md", "docs/methods"),
+        (DOCS / "start" / "choose.md", "../methods"),
+    ):
         links = _LINK.findall(start.read_text(encoding="utf-8"))
         assert {f"{folder}/{method}.md" for method in pages} <= set(links), start.name
 

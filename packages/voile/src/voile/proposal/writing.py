@@ -112,13 +112,13 @@ class MethodProposal:
 _USUAL = MethodProposal(
     """\
 [method]
-name = "generalization"  # people are made alike: see docs/custodian.md for the other methods
+name = "generalization"  # people are made alike: see docs/start/choose.md for the other methods
 k = 5  # everybody looks like 4 others at least; a convention for data that leave the house
 """
 )
 _NOTHING = f"""\
 {ASKS} table: no column is understood well enough to be published. Answer the questions above by
-#   roles in [roles]; docs/custodian.md has the methods. Without a [method] nothing is published."""
+#   roles in [roles]; docs/start/choose.md has the methods. Without one nothing is published."""
 
 
 def plan_text(proposal: Proposal, name: str, method: MethodProposal = _USUAL) -> str:
