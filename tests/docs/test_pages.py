@@ -203,6 +203,18 @@ def test_every_method_has_a_page_that_the_others_name():
         assert {f"{folder}/{method}.md" for method in pages} <= set(links), start.name
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_every_page_of_a_method_says_when_not_to_use_it_and_ends_with_its_keys(method):
+    """A plan and a result come first, then when another method is better, and the keys last."""
+    text = (DOCS / "methods" / f"{method}.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[0] == "The plan"
+    assert "Publish" in headings[:3]
+    assert headings[-1] == "Keys"
+    assert "When not to use it" in headings
+    assert text.index("[method]") < text.index("$ voile publish") < text.index("\n## Keys")
+
+
 def test_the_table_of_k_is_that_of_the_rule(usual_limits):
     """Each k that the page of private generalization names is the smallest one for its delta."""
     text = (DOCS / "methods" / "dp-generalization.md").read_text("utf-8")
