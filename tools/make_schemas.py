@@ -21,6 +21,7 @@ from voile.policy.stated import policy_schema
 from voile.publish.registry import plan_schema
 from voile.release.folder import release_schema
 from voile.study.documents import comparison_schema, record_schema
+from voile.tabular.published import tables_schema
 from voile_share.service.folder import share_schema
 
 __all__ = ["SCHEMAS", "drifted", "plain_schema"]
@@ -47,6 +48,7 @@ def plain_schema(schema: Any, *, names: bool = False) -> Any:
 SCHEMAS = {
     _FOLDER / "plan.schema.json": plan_schema,
     _FOLDER / "release.schema.json": release_schema,
+    _FOLDER / "tables.schema.json": tables_schema,
     _FOLDER / "policy.schema.json": policy_schema,
     _FOLDER / "verdict.schema.json": verdict_schema,
     _FOLDER / "study-record.schema.json": record_schema,

@@ -38,6 +38,9 @@ from tools.sources import ROOT, SOURCES
 
 COPIED = ("packages", "tests", "benchmarks", "docs", "tools")
 FILES = ("pyproject.toml", "hatch_build.py", "README.md", "Makefile")
+PLANTED = Path("src")
+"""Where the distribution of the room stands in the copy, before its like in ``packages``: mutmut
+takes the path below it for the name of a module."""
 ALSO = {
     "disclosure": ["packages/voile/voile_tests/utility/test_covering.py"],
     "models": ["packages/voile/voile_tests/publish/test_ke_waiting.py"],
@@ -146,11 +149,14 @@ def _copy(desk: Path, room: Path, *, keep: bool) -> None:
         shutil.copytree(ROOT / name, desk / name, ignore=hidden)
     for name in FILES:
         shutil.copy2(ROOT / name, desk / name)
+    source = room.parents[1]
+    shutil.rmtree(desk / PLANTED, ignore_errors=True)
+    shutil.copytree(desk / source, desk / PLANTED)
     tests = [str(one.relative_to(desk)) for one in desk.glob(f"packages/*/*_tests/{room.name}")]
     settings = configparser.ConfigParser()
     settings["mutmut"] = {
-        "source_paths": str(room.parents[1]),
-        "only_mutate": f"{room}/*",
+        "source_paths": str(PLANTED),
+        "only_mutate": f"{PLANTED / room.relative_to(source)}/*",
         "also_copy": "\n".join(("", *COPIED, *FILES)),
         "pytest_add_cli_args_test_selection": "\n".join(("", *tests, *ALSO.get(room.name, []))),
         "pytest_add_cli_args": "\n".join(("", "-m", "not slow", "-p", "no:cacheprovider")),
@@ -167,7 +173,7 @@ def _copy(desk: Path, room: Path, *, keep: bool) -> None:
     }
     with (desk / "setup.cfg").open("w", encoding="utf-8") as file:
         settings.write(file)
-    loaded = [*LIBRARIES, *_modules(room.parents[1], without=("cli", "commands"))]
+    loaded = [*LIBRARIES, *_modules(source, without=("cli", "commands"))]
     (desk / "loaded.txt").write_text("\n".join(loaded), encoding="utf-8")
 
 
@@ -187,9 +193,8 @@ def _mutmut(desk: Path, *arguments: str, quiet: bool = False) -> str:
 def _python(desk: Path, *arguments: str, quiet: bool) -> str:
     """What this Python said in the copy, where ``quiet``."""
     data = ROOT.parent / "shared" / "data"
-    sources = sorted((desk / "mutants").glob("packages/*/src")) or sorted(
-        desk.glob("packages/*/src")
-    )
+    copy = desk / "mutants" if (desk / "mutants" / PLANTED).exists() else desk
+    sources = [copy / PLANTED, *sorted(copy.glob("packages/*/src"))]
     path = [*map(str, sources), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {
         "VOILE_SHARED_DATA": str(data),

@@ -55,6 +55,7 @@ __all__ = [
     "ReleaseBeside",
     "ReleaseDocument",
     "SeriesPlace",
+    "StatedRelease",
     "UnseenFolder",
     "appearing_folder",
     "check_new_folder",
@@ -122,8 +123,8 @@ class StatedGuarantee(Value):
     further: Several[Mapping[str, Any]] = ()
 
 
-class ReleaseDocument(Disclosure):
-    """What ``release.json`` says: how columns are shown, and all else."""
+class StatedRelease(Value):
+    """What ``release.json`` says of every release, whatever form it has."""
 
     format: Annotated[
         Literal[1], Says("1: this is no format of this version of Voile", within=False)
@@ -135,11 +136,16 @@ class ReleaseDocument(Disclosure):
     rows: Annotated[int, Field(ge=0)]
     publishable: bool
     release_id: Annotated[str, Field(min_length=1)]
-    roles: Mapping[str, Several[str]]
     types: Mapping[str, Kind | Literal["single"]]
     """Of the values of each column; ``single`` stands for decimals of 32 bits."""
-    accept_questions: Literal[True] | None = None
     open_questions: Annotated[int, Field(ge=1)] | None = None
+
+
+class ReleaseDocument(Disclosure, StatedRelease):
+    """What ``release.json`` says of rows: how columns are shown, and all else."""
+
+    roles: Mapping[str, Several[str]]
+    accept_questions: Literal[True] | None = None
     data_set: Annotated[str, Field(min_length=1)] | None = None
     series: SeriesPlace | None = None
     data: Annotated[Several[ListedFile], Field(min_length=1)]
@@ -160,9 +166,9 @@ def stated_in(document: Mapping[str, object], folder: Path) -> ReleaseDocument:
     return stated
 
 
-def release_schema() -> dict[str, Any]:
+def release_schema(kind: type[StatedRelease] = ReleaseDocument) -> dict[str, Any]:
     """The JSON Schema of ``release.json``, with the claims of Voile's own methods."""
-    schema, claims = json_schema(ReleaseDocument), json_schema(StatedClaim)
+    schema, claims = json_schema(kind), json_schema(StatedClaim)
     schema["$defs"] |= claims.pop("$defs", {})
     stated = schema["$defs"]["StatedGuarantee"]["properties"]
     beside = {key: stated[key] for key in ("statement", "assumes")}

@@ -12,27 +12,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator, Field, model_validator
 
 from voile.disclosure.exact import Exact
 from voile.disclosure.shown import Disclosure
+from voile.release.folder import ListedFile, StatedRelease, release_schema
+from voile.release.manifest import DOCUMENT
 from voile.schema.numbers import unscaled
 from voile.table.published import PublishedTable
 from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.system import TOTAL, Indices, LinkedSystem, TableLayout, Tabulation
 from voile_base.errors import TableError
+from voile_base.values.value import Several, Value, read
 
 __all__ = [
     "STATUS",
     "TABLE",
     "ReleasedCells",
+    "TablesDocument",
     "TablesRelease",
     "columns_of_cells",
     "layout_document",
     "read_cells",
+    "tables_schema",
+    "tables_stated_in",
 ]
 
 TABLE, STATUS = "table", "status"
@@ -40,6 +48,106 @@ PUBLISHED, SUPPRESSED = "published", "suppressed"
 
 Mask = NDArray[np.bool_]
 Columns = dict[str, list[Any]]
+
+
+class _Level(Value):
+    name: str
+    values: Several[str]
+    above: Several[Annotated[int, Field(ge=0)]] | None = None
+    """For each value, the number of the value of the level above that it belongs to."""
+
+
+def _nested(levels: tuple[_Level, ...]) -> tuple[_Level, ...]:
+    """Each level but the first says where its values belong; raises ``ValueError`` otherwise."""
+    for number, level in enumerate(levels):
+        if (level.above is None) != (number == 0):
+            msg = f"level {level.name!r}: all levels but the first need 'above'"
+            raise ValueError(msg)
+        if level.above is None:
+            continue
+        if len(level.above) != len(level.values):
+            msg = f"level {level.name!r}: 'above' needs a number for each of its values"
+            raise ValueError(msg)
+        if max(level.above, default=0) >= len(levels[number - 1].values):
+            msg = f"level {level.name!r}: 'above' names a value that the level above does not have"
+            raise ValueError(msg)
+    return levels
+
+
+class _Dimension(Value):
+    column: str
+    levels: Annotated[Several[_Level], Field(min_length=1), AfterValidator(_nested)]
+    """From coarse to fine."""
+
+    @model_validator(mode="after")
+    def _by_its_finest(self) -> Self:
+        if self.column != self.levels[-1].name:
+            msg = f"column {self.column!r} is not the last of its levels"
+            raise ValueError(msg)
+        return self
+
+
+class _Table(Value):
+    name: str
+    measures: Several[str]
+    dimensions: Several[_Dimension]
+
+
+class _Measure(Value):
+    kind: Literal["count", "sum"]
+    decimals: Annotated[int, Field(ge=0)]
+
+
+class _ListedTables(ListedFile):
+    file: Annotated[str, Field(pattern=r"^tables\.[a-z0-9]+$")]
+
+
+def _alike(tables: tuple[_Table, ...]) -> tuple[_Table, ...]:
+    """Tables of names of their own, which agree on the levels that they share."""
+    names = [table.name for table in tables]
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        msg = f"two tables are called {doubled[0]!r}"
+        raise ValueError(msg)
+    values: dict[str, tuple[str, ...]] = {}
+    for table in tables:
+        for level in (level for dimension in table.dimensions for level in dimension.levels):
+            if values.setdefault(level.name, level.values) != level.values:
+                msg = f"level {level.name!r} has other values in table {table.name!r}"
+                raise ValueError(msg)
+            if len(set(level.values)) != len(level.values):
+                msg = f"level {level.name!r} has a value twice"
+                raise ValueError(msg)
+    return tables
+
+
+class TablesDocument(StatedRelease):
+    """What ``release.json`` says of tables."""
+
+    form: Literal["tables"]
+    tables: Annotated[Several[_Table], Field(min_length=1), AfterValidator(_alike)]
+    measures: Mapping[str, _Measure]
+    data: Annotated[Several[_ListedTables], Field(min_length=1, max_length=1)]
+
+    @model_validator(mode="after")
+    def _shows_its_measures(self) -> Self:
+        for number, table in enumerate(self.tables):
+            if unknown := sorted(set(table.measures) - set(self.measures)):
+                msg = f"tables[{number + 1}].measures: 'measures' does not have {unknown[0]!r}"
+                raise ValueError(msg)
+        return self
+
+
+def tables_stated_in(document: Mapping[str, object], folder: Path) -> TablesDocument:
+    """What a document of a folder states; raises ``TableError`` with the place that is wrong."""
+    stated: TablesDocument = read(
+        TablesDocument, document, str(folder / DOCUMENT), TableError, public=True
+    )
+    return stated
+
+
+def tables_schema() -> dict[str, Any]:
+    """The JSON Schema of ``release.json`` of tables."""
+    return release_schema(TablesDocument) | {"title": "Voile: a release of tables (public)"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,38 +261,33 @@ def _dimension(tabulation: Tabulation, levels: Sequence[str]) -> dict[str, Any]:
     return {"column": levels[-1], "levels": stated}
 
 
-def read_cells(document: Mapping[str, Any], table: PublishedTable) -> ReleasedCells:
+def read_cells(stated: TablesDocument, table: PublishedTable) -> ReleasedCells:
     """The cells of a folder from its ``release.json`` and its rows.
 
-    Raises ``TableError`` where the document does not describe tables.
+    Raises ``TableError`` where the rows lack a column.
     """
-    try:
-        tabulation = _tabulation(document["tables"])
-        measures = {name: int(one["decimals"]) for name, one in document["measures"].items()}
-        whole = {name: one["kind"] == "count" for name, one in document["measures"].items()}
-        shows = {one["name"]: tuple(one["measures"]) for one in document["tables"]}
-    except (KeyError, TypeError, ValueError, IndexError):
-        msg = "release.json does not describe tables of counts and sums"
-        raise TableError(msg) from None
-    system = LinkedSystem(tabulation)
+    measures = {name: one.decimals for name, one in stated.measures.items()}
+    whole = {name: one.kind == "count" for name, one in stated.measures.items()}
+    shows = {one.name: one.measures for one in stated.tables}
+    system = LinkedSystem(_tabulation(stated.tables))
     return _CellReader(system, measures, shows).read(table.to_arrow().to_pydict(), whole)
 
 
-def _tabulation(stated: Sequence[Mapping[str, Any]]) -> Tabulation:
+def _tabulation(stated: Sequence[_Table]) -> Tabulation:
     labels: dict[str, tuple[str, ...]] = {}
     parents: dict[tuple[str, str], Indices] = {}
     layouts = []
     for table in stated:
         dimensions = []
-        for dimension in table["dimensions"]:
+        for dimension in table.dimensions:
             chain: list[str] = []
-            for level in dimension["levels"]:
-                labels[level["name"]] = tuple(level["values"])
-                if chain:
-                    _nest(parents, level["name"], chain, np.array(level["above"], dtype=np.int64))
-                chain.append(level["name"])
+            for level in dimension.levels:
+                labels[level.name] = level.values
+                if level.above is not None:
+                    _nest(parents, level.name, chain, np.array(level.above, dtype=np.int64))
+                chain.append(level.name)
             dimensions.append(tuple(chain))
-        layouts.append(TableLayout(table["name"], tuple(dimensions)))
+        layouts.append(TableLayout(table.name, tuple(dimensions)))
     return Tabulation(tuple(layouts), labels, parents)
 
 

@@ -8,14 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from voile.release.claims import UnknownClaim
-from voile.release.manifest import DOCUMENT, release_document, verified_files
+from voile.release.manifest import DOCUMENT, release_document, require_hashes, verified_files
 from voile.release.recounting import Recount, RecountedClaim, told_breaches
 from voile.release.release import Guarantee
 from voile.table.formats.excel import read_sheets
 from voile.table.opening import open_published, published_rows
 from voile.table.protocol import Engine
 from voile.table.published import PublishedTable
-from voile.tabular.published import ReleasedCells, TablesRelease, read_cells
+from voile.tabular.published import (
+    ReleasedCells,
+    TablesDocument,
+    TablesRelease,
+    read_cells,
+    tables_stated_in,
+)
 from voile_base.errors import TableError
 
 __all__ = ["TablesForm", "released_cells"]
@@ -31,15 +37,12 @@ class TablesForm:
         Raises ``TableError`` where the folder does not hold tables, ``RefusedError`` where its
         files are not those that are listed.
         """
+        require_hashes(document, folder)
+        stated = tables_stated_in(document, folder)
+        guarantee = Guarantee.of_document(document["guarantee"], f"{folder / DOCUMENT}: guarantee")
         files = verified_files(document, folder)
-        try:
-            guarantee = Guarantee.of_document(document["guarantee"], f"{folder / DOCUMENT}")
-            method, stated = dict(document["method"]), document["rows"]
-            table = _opened(folder, files.names, document, engine)
-            release = TablesRelease(table, method, read_cells(document, table))
-        except (KeyError, TypeError, AttributeError, ValueError):
-            msg = f"{folder / DOCUMENT}: this does not describe tables of Voile"
-            raise TableError(msg) from None
+        table = _opened(folder, files.names, stated, engine)
+        release = TablesRelease(table, stated.method, read_cells(stated, table))
         files.require_unchanged()
         claims = tuple(
             RecountedClaim(
@@ -48,8 +51,8 @@ class TablesForm:
             )
             for claim in guarantee.claims
         )
-        told = f"its file has {table.rows:,} cells, and it states {stated}"
-        others = (told,) if table.rows != stated else ()
+        told = f"its file has {table.rows:,} cells, and it states {stated.rows:,}"
+        others = (told,) if table.rows != stated.rows else ()
         return Recount(folder, files.names, table.rows, claims, others)
 
 
@@ -62,12 +65,10 @@ def released_cells(folder: Path, engine: Engine | str = "auto") -> ReleasedCells
     document = release_document(folder)
     if document.get("form") != "tables":
         return None
+    require_hashes(document, folder)
+    stated = tables_stated_in(document, folder)
     files = verified_files(document, folder)
-    try:
-        cells = read_cells(document, _opened(folder, files.names, document, engine))
-    except (KeyError, TypeError, AttributeError, ValueError):
-        msg = f"{folder / DOCUMENT}: this does not describe tables of Voile"
-        raise TableError(msg) from None
+    cells = read_cells(stated, _opened(folder, files.names, stated, engine))
     if cells.faults:
         msg = f"{folder}: {cells.faults[0]}; ask for the folder as it was published"
         raise TableError(msg)
@@ -75,11 +76,11 @@ def released_cells(folder: Path, engine: Engine | str = "auto") -> ReleasedCells
 
 
 def _opened(
-    folder: Path, names: tuple[str, ...], document: Mapping[str, Any], engine: Engine | str
+    folder: Path, names: tuple[str, ...], stated: TablesDocument, engine: Engine | str
 ) -> PublishedTable:
     """The rows of the file; of a workbook, those of all sheets."""
     (name,) = names
     if name.endswith(".xlsx"):
         return published_rows(read_sheets(folder / name))
-    texts = [column for column, kind in document["types"].items() if kind == "text"]
+    texts = [column for column, kind in stated.types.items() if kind == "text"]
     return open_published(folder, texts, names, engine)
