@@ -19,6 +19,8 @@ from voile_base.ondemand import on_demand
 if TYPE_CHECKING:
     from voile.disclosure import covering as disclosure_covering
     from voile.disclosure.covering import Covered
+    from voile.disclosure.shown import ShownColumn
+    from voile.schema.coding import Coding
 else:
     disclosure_covering = on_demand("voile.disclosure.covering")
 
@@ -46,6 +48,14 @@ class Averaged(AsItReads):
     def size_basis(self) -> str:
         """See ``covered``."""
         return "four times the mean distance of numbers from the middle of their group"
+
+    def coded(self, coding: Coding) -> ShownColumn | None:
+        """A rounded middle lies further away, by a quarter of the base on average."""
+        if coding.kind != "rounding":
+            return None
+        return self.model_copy(
+            update={"scale": float(f"{self.scale + float(coding.base) / 4:.2g}")}
+        )
 
     def evidence(self, known: Known, cells: DistinctCells) -> NearEvidence:
         """A cell fits a number the better the nearer it is."""

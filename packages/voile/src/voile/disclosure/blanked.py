@@ -15,11 +15,15 @@ from voile.disclosure.exact import AsItReads
 from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
+    from voile.disclosure import coded as disclosure_coded
     from voile.disclosure import covering as disclosure_covering
     from voile.disclosure import evidence as disclosure_evidence
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence
+    from voile.disclosure.shown import ShownColumn
+    from voile.schema.coding import Coding
 else:
+    disclosure_coded = on_demand("voile.disclosure.coded")
     disclosure_covering = on_demand("voile.disclosure.covering")
     disclosure_evidence = on_demand("voile.disclosure.evidence")
 
@@ -35,6 +39,10 @@ class Blanked(AsItReads):
     def coarse(self) -> bool:
         """A missing value may stand for any."""
         return True
+
+    def coded(self, coding: Coding) -> ShownColumn:
+        """Coded values with the same blanks: a blank stays one."""
+        return disclosure_coded.Coded(codings=(coding,), then=self)
 
     def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """A cell fits a value that reads the same, and a missing one fits all."""

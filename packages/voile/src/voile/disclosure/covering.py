@@ -44,6 +44,7 @@ from voile_base.ondemand import on_demand
 __all__ = [
     "Covered",
     "Spread",
+    "expanded",
     "intervals_covered",
     "labels_covered",
     "near_covered",
@@ -242,6 +243,29 @@ def labels_covered(
     hidden = mixed | unclear
     size = np.where(hidden, _size_of_hidden(spread), size)
     return Covered(spread, size, ends, reading.levels_of_entries(hidden))
+
+
+def expanded(domain: Domain, covered: Covered, code: Indices) -> Covered:
+    """What entries over c coded values cover of the d values that became these.
+
+    ``code`` (d,) is what each became.  An entry is as wide as its values lie apart, or as it was.
+    """
+    held = np.bincount(code, minlength=len(covered.spread.weight))
+    first = np.cumsum(held) - held
+    members = np.argsort(code, kind="stable")
+    before = covered.spread
+    each = held[before.order]
+    ends = np.concatenate([[0], np.cumsum(each)])
+    run = np.arange(int(ends[-1])) - np.repeat(ends[:-1] - first[before.order], each)
+    start, stop = ends[before.start], ends[before.stop]
+    spread = Spread(members[run], start, stop, domain.weight)
+    outer = _ends_of_runs(domain, spread)
+    if outer is None:
+        wide = spread.covered > 1
+        share = np.where(wide, spread.covered / len(domain), 0.0)
+    else:
+        share = _width(domain, *outer)
+    return Covered(spread, np.clip(np.maximum(covered.size, share), 0.0, 1.0), outer, None)
 
 
 def sets_covered(domain: Domain, named: Sequence[Texts | None]) -> Covered:

@@ -23,12 +23,15 @@ from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+
+if TYPE_CHECKING:
+    from voile.schema.coding import Coding
 
 __all__ = [
     "CheckedCells",
@@ -253,6 +256,9 @@ class Known(Protocol):
         None where nobody tells the hierarchy.  Raises ``InputError`` for a level that it lacks.
         """
 
+    def coded(self, codings: Sequence[Coding]) -> Known | None:
+        """What is known of the coded values; None where that needs a hierarchy not known."""
+
 
 class DistinctCells(Protocol):
     """The g different cells, or tuples of cells, that show one column of a table."""
@@ -326,3 +332,6 @@ class Domain(Protocol):
 
     def nearest(self, numbers: Floats) -> Indices:
         """The place of the value that is nearest to each number; -1 where there is none."""
+
+    def coded(self, codings: Sequence[Coding]) -> tuple[Domain, Indices] | None:
+        """The values that codings make of these, and which each becomes, shape (d,); as above."""

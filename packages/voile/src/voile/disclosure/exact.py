@@ -15,12 +15,15 @@ from voile_base.errors import InputError
 from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
+    from voile.disclosure import coded as disclosure_coded
     from voile.disclosure import covering as disclosure_covering
     from voile.disclosure import evidence as disclosure_evidence
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence
     from voile.disclosure.shown import ComparedColumn, OriginalSide
+    from voile.schema.coding import Coding
 else:
+    disclosure_coded = on_demand("voile.disclosure.coded")
     disclosure_covering = on_demand("voile.disclosure.covering")
     disclosure_evidence = on_demand("voile.disclosure.evidence")
 
@@ -54,6 +57,14 @@ class Exact(AsItReads):
     def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
         """Whether the original holds the values as often."""
         return compare.values(name)
+
+    def coded(self, coding: Coding) -> ShownColumn:
+        """Its coded values."""
+        return disclosure_coded.Coded(codings=(coding,))
+
+    def treated(self, then: ShownColumn) -> ShownColumn:
+        """As the method shows it."""
+        return then
 
 
 class Numbered(AsItReads):

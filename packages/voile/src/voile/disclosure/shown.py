@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence
     from voile.disclosure.noise import StatedNoise
+    from voile.schema.coding import Coding
 
 __all__ = [
     "SHOWN",
@@ -144,6 +145,15 @@ class ShownColumn(Value):
         """The same with each interval in one column of texts."""
         return self
 
+    def coded(self, coding: Coding) -> ShownColumn | None:
+        """How the column is shown once its cells are coded; None where nobody could read them."""
+        del coding
+        return None
+
+    def treated(self, then: ShownColumn) -> ShownColumn | None:
+        """How a column is shown that a further method shows as ``then``; None as above."""
+        return self if then.as_it_is else None
+
     @abstractmethod
     def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
         """What each of g cells says of each of t known values.
@@ -209,6 +219,7 @@ SHOWN: Registry[ShownColumn] = Registry(
         "permuted": "voile.disclosure.permuted:Permuted",
         "blanked": "voile.disclosure.blanked:Blanked",
         "averaged": "voile.disclosure.averaged:Averaged",
+        "coded": "voile.disclosure.coded:Coded",
         "altered": "voile.disclosure.foreign:Altered",
         "typical": "voile.disclosure.foreign:Typical",
         "moved": "voile.disclosure.moved:Moved",

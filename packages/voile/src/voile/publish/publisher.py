@@ -80,6 +80,8 @@ class Capabilities:
     """Whether columns to keep are published row by row as they are, for rows of the table.
 
     A rehearsal then gives rows their numbers, by which right guesses are counted."""
+    followed: bool = False
+    """Whether further steps of a chain may follow: what it leaves are rows of the table."""
     no_criteria: str = "it makes no groups of rows that share what they show"
     """Why criteria cannot be asked of it, where it has no such parameter; as the next two."""
     no_series: str = (

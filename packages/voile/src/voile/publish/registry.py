@@ -10,15 +10,22 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from voile.publish.publisher import Publisher
-from voile.schema.plan import Method, Plan, PlanDocument
+from voile.schema.plan import Method, Plan, PlanDocument, Step
 from voile.schema.plan import read_plan as read_stated_plan
 from voile.schema.trajectory import TrajectoryColumns
-from voile_base.errors import PlanError
+from voile_base.errors import PlanError, nearest
+from voile_base.ondemand import on_demand
 from voile_base.registry import Registry
 from voile_base.values.value import InPlanFolder, checked, json_schema
+
+if TYPE_CHECKING:
+    from voile.publish import chain as publish_chain
+    from voile.publish.chain import ChainStep
+else:
+    publish_chain = on_demand("voile.publish.chain")
 
 __all__ = [
     "METHODS",
@@ -160,13 +167,42 @@ def _refuse(method: Method, asked: str, key: str, words: str) -> None:
 
 
 def publisher_for(plan: Plan) -> Publisher:
-    """The publisher of a plan; ``PlanError`` names its file."""
+    """The publisher of a plan, with its steps; ``PlanError`` names its file."""
     if plan.method is None:
         raise plan.error(plan.without_method)
     try:
-        return publisher_of(plan.method)
+        method = publisher_of(plan.method)
+        if not plan.steps:
+            return method
+        made = [
+            (step.after, _step_of(step, f"[[steps]] {number} ({step.kind})"))
+            for number, step in enumerate(plan.steps, 1)
+        ]
+        before, after = ([step for late, step in made if late is is_after]
+                         for is_after in (False, True))  # fmt: skip
+        return publish_chain.chained(plan.method.name, method, before, after)
     except PlanError as error:
         raise plan.error(str(error)) from None
+
+
+def _step_of(step: Step, where: str) -> ChainStep:
+    """A step of a chain; raises ``PlanError``."""
+    coding = publish_chain.coding_step(step, where)
+    if coding is not None:
+        return coding
+    if step.kind not in METHODS:
+        known = ("top-coding", "bottom-coding", "rounding", "recoding", *METHODS.names)
+        msg = (
+            f"{where}: there is no step of this kind{nearest(step.kind, known)} "
+            f"(known: {', '.join(known)})"
+        )
+        raise PlanError(msg)
+    try:
+        method = publisher_of(Method(step.kind, step.parameters))
+    except PlanError as error:
+        msg = f"{where}: {str(error).removeprefix('[method] ')}"
+        raise PlanError(msg) from None
+    return publish_chain.ChainStep(step.kind, where, method=method)
 
 
 def parameter_types(method: str) -> Mapping[str, Any]:
@@ -248,6 +284,17 @@ def plan_schema() -> dict[str, Any]:
             stated["properties"] = {"name": {"const": name}, **stated["properties"]}
             stated["required"] = ["name", *stated.get("required", ())]
             methods.append(stated)
+    steps = []
+    for kind, made in publish_chain.CODINGS.items():
+        stated = json_schema(made)
+        schema["$defs"].update(stated.pop("$defs", {}))
+        stated["properties"] |= {"kind": {"const": kind}, "after": {"type": "boolean"}}
+        stated["required"] = ["kind", *stated.get("required", ())]
+        steps.append(stated)
+    named = {"kind": {"enum": list(METHODS.own)}, "after": {"type": "boolean"}}
+    steps.append({"type": "object", "properties": named, "required": ["kind"]})
+    schema["properties"]["steps"]["items"] = {"anyOf": steps}
+    del schema["$defs"]["StepTable"]
     del schema["$defs"]["MethodTable"]
     schema["properties"]["method"] = {"anyOf": methods}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

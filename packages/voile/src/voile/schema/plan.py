@@ -82,6 +82,7 @@ __all__ = [
     "Outside",
     "Plan",
     "PlanDocument",
+    "Step",
     "open_questions",
     "parse_plan",
     "read_plan",
@@ -320,12 +321,30 @@ class Method:
 
 @checked(PlanError)
 @dataclass(frozen=True)
+class Step:
+    """A step of a chain before the method of a plan, or after it, not yet validated."""
+
+    kind: str
+    """A coding, or the name of a method."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    after: bool = False
+    """Whether it follows the method."""
+
+    def document(self) -> Mapping[str, Any]:
+        """The step as a file states it."""
+        return {"kind": self.kind, **self.parameters, **({"after": True} if self.after else {})}
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
 class Plan:
     """Everything a custodian decided."""
 
     roles: Roles
     method: Method | None = None
     """None: a plan that is only good for inspecting."""
+    steps: tuple[Step, ...] = ()
+    """What is done before the method, and after it, in this order."""
     nulls: Nulls = "refuse"
     missing: Several[str] = ()
     columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
@@ -481,6 +500,11 @@ def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
     return Plan(
         roles=stated.roles.of(Roles),
         method=None if stated.method is None else stated.method.of(document),
+        steps=tuple(
+            step.of(given) for step, given in zip(stated.steps, document["steps"], strict=True)
+        )
+        if stated.steps
+        else (),
         nulls=stated.nulls,
         missing=stated.missing,
         accept_questions=stated.accept_questions,
@@ -534,6 +558,22 @@ class MethodTable(Value):
         return Method(self.name, given)
 
 
+class StepTable(Value):
+    """A step of a chain, beside which its parameters stand."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: Annotated[str, Says('the kind of a step, for example "top-coding"')]
+    """``top-coding``, ``bottom-coding``, ``rounding``, ``recoding``, or the name of a method."""
+    after: bool = False
+    """Whether the step follows the method."""
+
+    def of(self, given: Mapping[str, Any]) -> Step:
+        """The step, its parameters as the document has them."""
+        own = {key: value for key, value in given.items() if key not in {"kind", "after"}}
+        return Step(self.kind, own, self.after)
+
+
 class PlanDocument(Value):
     """What the file of a plan may hold."""
 
@@ -543,6 +583,7 @@ class PlanDocument(Value):
     roles: RolesTable = Field(default_factory=RolesTable)
     columns: dict[str, ColumnTable] = Field(default_factory=dict)
     method: MethodTable | None = None
+    steps: Several[StepTable] = ()
     budget: BudgetPlan | None = None
     tables: Several[TablePlan] = ()
     protection: CellSuppression | CellPerturbation | CellRounding | None = None

@@ -180,6 +180,7 @@ def _document(plan: Plan) -> dict[str, Any]:
         },
         "columns": {name: column for name, column in columns.items() if column},
         "method": _method_document(plan.method) if plan.method else {},
+        "steps": [json_value(step.document()) for step in plan.steps],
         "budget": _budget(plan.budget) if plan.budget else {},
     }
     return {key: value for key, value in stated.items() if value}

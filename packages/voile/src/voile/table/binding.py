@@ -42,6 +42,7 @@ __all__ = [
     "UNPUBLISHABLE",
     "BoundTable",
     "bind",
+    "coded_series",
     "dated",
     "distinct_values",
     "exact_numbers",
@@ -345,13 +346,37 @@ def number_series(columns: Sequence[ExactNumbers]) -> list[pl.Series]:
     whole = [_whole(numbers) for numbers in columns]
     if all(integers is not None for integers in whole):
         return [pl.Series(integers, dtype=pl.Int64) for integers in whole]
-    floats = ([float(number) for number in numbers.decimals()] for numbers in columns)
-    return [pl.Series(nearest, dtype=pl.Float64) for nearest in floats]
+    return [pl.Series(_floats(numbers), dtype=pl.Float64) for numbers in columns]
+
+
+def coded_series(values: DistinctValues) -> pl.Series:
+    """Distinct values of a coded column, numbers or texts, missing first."""
+    if values.numbers is None:
+        return pl.Series(values.texts, dtype=pl.String)
+    (numbers,) = number_series([values.numbers])
+    missing = pl.Series([None] * int(values.missing), dtype=numbers.dtype)
+    return pl.concat([missing, numbers])
+
+
+def _floats(numbers: ExactNumbers) -> NDArray[np.float64]:
+    """The nearest floats; a division of exact floats is rounded once."""
+    units = numbers.units
+    small = units.dtype != object and int(np.abs(units).max(initial=0)) <= 2**53
+    if small and numbers.scale <= _EXACT_POWER:
+        return np.asarray(units / 10.0**numbers.scale, dtype=np.float64)
+    return np.array([float(number) for number in numbers.decimals()], dtype=np.float64)
+
+
+_EXACT_POWER = 22
+"""The greatest power of ten that a float holds exactly."""
 
 
 def _whole(numbers: ExactNumbers) -> NDArray[np.int64] | None:
     """The numbers as integers of 64 bits, or None where one of them is not."""
     one = 10**numbers.scale  # may be more than 64 bits
+    if numbers.units.dtype != object and one < 2**62:
+        whole, rest = np.divmod(numbers.units, one)
+        return None if rest.any() else np.asarray(whole, dtype=np.int64)
     units = numbers.units.tolist()
     if not all(unit % one == 0 and -(2**63) <= unit // one < 2**63 for unit in units):
         return None

@@ -72,9 +72,11 @@ from voile.release.reading.rows import (
     People,
     PublishedRows,
     ShownCells,
+    coded_column,
     finite,
     texts_of,
 )
+from voile.schema.coding import Coding
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan
 from voile.table.alignment import common_codes
@@ -234,6 +236,17 @@ class OriginalDomain:
         borders = (known[1:] + known[:-1]) / 2
         found = np.searchsorted(borders, numbers, side="left") + first
         return np.where(np.isnan(numbers), -1, found)
+
+    def coded(self, codings: Sequence[Coding]) -> tuple[OriginalDomain, Indices] | None:
+        """The domain of the coded column, and what each value became."""
+        rows = DictionaryColumn(self.column.values, np.arange(len(self)))
+        found = coded_column(self.people, rows, codings)
+        if found is None:
+            return None
+        people, coded, code = found
+        column = DictionaryColumn(coded.values, code[self.column.codes])
+        alone = People(coded.values.to_frame(), people.plan)
+        return OriginalDomain(column, distinct_values(coded.values), alone), code
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,6 +130,7 @@ class Generalization(SingleRelease):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         persons=True,
+        followed=True,
         exact_kept=True,
         card=MethodCard(
             "generalization",

@@ -62,6 +62,7 @@ class LocalSuppression(SingleRelease):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         persons=True,
+        followed=True,
         no_criteria="it blanks cells by what rows have in common, whatever their sensitive values",
         no_series="its blanks are chosen anew in each release",
         card=MethodCard(

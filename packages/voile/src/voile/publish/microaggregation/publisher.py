@@ -155,6 +155,7 @@ class Microaggregation(SingleRelease):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         persons=True,
+        followed=True,
         no_criteria="its groups are of rows that are alike, whatever their sensitive values are",
         no_series="its groups are cut anew in each release",
         card=MethodCard(

@@ -664,13 +664,21 @@ function remaining_breaches(name, shown, { table }) {
   return column.numbers.some((one) => one && one.units < 0n) ? [`column ${repr(name)} shows distances below 0`] : [];
 }
 
+function coded_unread(name) {
+  throw new Unread(`that column ${repr(name)} shows nothing but coded values: voile recount counts it`);
+}
+
+// How a column is shown behind its codings.
+function behind(shown) { return shown.kind === "coded" && shown.then ? behind(shown.then) : shown; }
+
 const CELLS = { noisy: noisy_breaches, moved: coordinate_breaches, remaining: remaining_breaches };
 
 // --- one release
 
 function published_columns(said) {
   const found = said.groups ? [said.groups.column] : [];
-  for (const [name, shown] of Object.entries(said.columns)) {
+  for (const [name, one] of Object.entries(said.columns)) {
+    const shown = behind(one);
     if (shown.kind === "withheld") continue;
     if (shown.kind === "noisy" && shown.ends !== "text") found.push(name, `${name}.low`, `${name}.high`);
     else if (shown.kind === "noisy") found.push(name, `${name}.interval`);
@@ -685,7 +693,7 @@ function first_misfit(said) {
   const whole = misfit(said, SCHEMAS.release, "release.json", SCHEMAS.release.$defs || {});
   if (whole) return whole;
   if (typeof said.method.name !== "string") return "release.json: method: the method needs a name";
-  if (Object.values(said.columns).some((one) => one.kind === "permuted") && !said.groups) return "release.json: columns are permuted within groups, and no groups are stated";
+  if (Object.values(said.columns).some((one) => behind(one).kind === "permuted") && !said.groups) return "release.json: columns are permuted within groups, and no groups are stated";
   return null;
 }
 
@@ -771,10 +779,12 @@ async function recount(folder, read, progress = async () => {}) {
   await progress("counting claims");
   found.claims = claims.map((claim, place) => recounted_claim(claim, place, release));
   for (const [name, shown] of release.table && found.rows ? Object.entries(said.columns) : []) {
-    if (!CELLS[shown.kind]) continue;
-    const told = counted_again(CELLS[shown.kind], name, shown, release);
-    found.broken.push(...told.breaches);
-    found.unread.push(...told.unread);
+    const cells = CELLS[behind(shown).kind], asked = shown.kind === "coded" ? [coded_unread] : [];
+    for (const find of cells ? [...asked, cells] : asked) {
+      const told = counted_again(find, name, behind(shown), release);
+      found.broken.push(...told.breaches);
+      found.unread.push(...told.unread);
+    }
   }
   found.unread.push(...found.claims.flatMap((one) => one.unread.map((what) => `${one.claim.kind}: ${what}`)));
   found.broken.push(...found.claims.flatMap((one) => one.breaches));

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from voile.disclosure.evidence import Evidence
 from voile.disclosure.shown import Disclosure, Shown
 from voile.release.release import Release
+from voile.schema.coding import BottomCoded, Coding, TopCoded, coded_values, described_after
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected
 from voile.table.arrays import Frame, series_of
-from voile.table.binding import distinct_values
-from voile.table.codes import encode
+from voile.table.binding import coded_series, distinct_values
+from voile.table.codes import DictionaryColumn, encode
 from voile.table.protocol import Counted
 from voile.table.published import PublishedTable
 from voile.table.value_types import as_dates, with_missing
@@ -43,6 +44,7 @@ __all__ = [
     "PublishedRows",
     "ShownCells",
     "Texts",
+    "coded_column",
     "distinct_texts_of",
     "finite",
     "floats_of",
@@ -288,6 +290,12 @@ class KnownValues:
         generalized = [_generalized(hierarchy, number, values.texts) for number in levels]
         return [[texts[code] for code in codes] for texts in generalized]
 
+    def coded(self, codings: Sequence[Coding]) -> KnownValues | None:
+        """The same of the coded column; None where its hierarchy is not known."""
+        column = encode(finite(self.people.column(self.name)))
+        found = coded_column(self.people, column, codings)
+        return None if found is None else KnownValues(found[0], self.name, self.targets)
+
 
 @dataclass(frozen=True, eq=False)
 class ShownCells:
@@ -379,6 +387,31 @@ class ColumnView:
     def notes(self) -> list[str]:
         """What could not be compared."""
         return self.shown.notes(self.known, self.cells)
+
+
+def coded_column(
+    people: People, column: DictionaryColumn, codings: Sequence[Coding]
+) -> tuple[People, DictionaryColumn, NDArray[np.int64]] | None:
+    """People whose column is coded, that column, and what each distinct value became.
+
+    None where its hierarchy is not known.  Raises ``InputError`` where it is another one.
+    """
+    name, described = column.name, people.described(column.name)
+    if people.plan is None and any(one.kind == "recoding" for one in codings):
+        return None
+    if described.outside == "clamp" and described.bounds is not None:
+        low, high = described.bounds
+        within = TopCoded(bound=high, shown=high), BottomCoded(bound=low, shown=low)
+        codings = (*within, *codings)
+    found = coded_values(name, described, distinct_values(column.values), codings)
+    values = coded_series(found.values).alias(name)
+    coded = DictionaryColumn(values, found.codes[column.codes])
+    plan = people.plan
+    if plan is not None:
+        columns = {**plan.columns, name: described_after(described, codings)}
+        plan = replace(plan, columns=columns)
+    frame = people.frame.with_columns(values.gather(pl.Series(coded.codes)).alias(name))
+    return People(frame, plan), coded, found.codes
 
 
 def _generalized(hierarchy: BoundHierarchy, level: int, own: Sequence[str | None]) -> Texts:
