@@ -23,9 +23,11 @@ from voile_base.values.value import InPlanFolder, checked, json_schema
 
 if TYPE_CHECKING:
     from voile.publish import chain as publish_chain
+    from voile.publish import coding as publish_coding
     from voile.publish.chain import ChainStep
 else:
     publish_chain = on_demand("voile.publish.chain")
+    publish_coding = on_demand("voile.publish.coding")
 
 __all__ = [
     "METHODS",
@@ -191,7 +193,7 @@ def _step_of(step: Step, where: str) -> ChainStep:
     if coding is not None:
         return coding
     if step.kind not in METHODS:
-        known = ("top-coding", "bottom-coding", "rounding", "recoding", *METHODS.names)
+        known = (*publish_coding.CODINGS, *METHODS.names)
         msg = (
             f"{where}: there is no step of this kind{nearest(step.kind, known)} "
             f"(known: {', '.join(known)})"
@@ -285,7 +287,7 @@ def plan_schema() -> dict[str, Any]:
             stated["required"] = ["name", *stated.get("required", ())]
             methods.append(stated)
     steps = []
-    for kind, made in publish_chain.CODINGS.items():
+    for kind, made in publish_coding.CODINGS.items():
         stated = json_schema(made)
         schema["$defs"].update(stated.pop("$defs", {}))
         stated["properties"] |= {"kind": {"const": kind}, "after": {"type": "boolean"}}
