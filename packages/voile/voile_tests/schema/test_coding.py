@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.disclosure.coded import Coded
+from voile.disclosure.exact import Exact
 from voile.release.reading.rows import KnownValues, People, ShownCells
 from voile.schema.coding import (
     BottomCoded,
@@ -130,7 +131,7 @@ def test_cells_fit_and_cover_the_values_that_became_them(made) -> None:
               for text, code in zip(values.texts, found.codes.tolist(), strict=True)}  # fmt: skip
     texts = sorted(set(became.values()))
     cells = ShownCells("age", pl.DataFrame({"age": texts}), np.ones(len(texts), dtype=np.int64))
-    shown = Coded(codings=made)
+    shown = Coded(codings=made, then=Exact())
     known = KnownValues(people, "age", np.arange(len(own)))
     fits = shown.evidence(known, cells).log_weights(slice(None)) == 0
     expected = [[became[str(age)] == text for text in texts] for age in own.to_list()]
@@ -144,7 +145,7 @@ def test_nothing_is_ruled_out_without_the_hierarchy() -> None:
     """Whoever does not know the plan learns nothing from nodes of its hierarchy."""
     people = People(pl.DataFrame({"age": [18, 22]}))
     cells = ShownCells("age", pl.DataFrame({"age": ["[10, 19]"]}), np.ones(1, dtype=np.int64))
-    shown = Coded(codings=(Recoded(level=1),))
+    shown = Coded(codings=(Recoded(level=1),), then=Exact())
     known = KnownValues(people, "age", np.arange(2))
     assert (shown.evidence(known, cells).log_weights(slice(None)) == 0).all()
     assert "plan" in shown.notes(known, cells)[0]

@@ -15,7 +15,6 @@ import numpy as np
 from pydantic import Field, WithJsonSchema
 
 from voile.disclosure.evidence import CheckedCells, DistinctCells, Domain, Known
-from voile.disclosure.exact import Exact
 from voile.disclosure.shown import ComparedColumn, OriginalSide, Shown, ShownColumn
 from voile.schema.coding import Coding, Recoded, Rounded, strays
 from voile_base.ondemand import on_demand
@@ -48,7 +47,7 @@ class Coded(ShownColumn):
     kind: Literal["coded"] = "coded"
     codings: Annotated[tuple[Coding, ...], Field(min_length=1)]
     """One after the other."""
-    then: Behind = Field(default_factory=Exact)
+    then: Behind
     """How coded values are shown."""
 
     @property

@@ -60,7 +60,7 @@ class Exact(AsItReads):
 
     def coded(self, coding: Coding) -> ShownColumn:
         """Its coded values."""
-        return disclosure_coded.Coded(codings=(coding,))
+        return disclosure_coded.Coded(codings=(coding,), then=self)
 
     def treated(self, then: ShownColumn) -> ShownColumn:
         """As the method shows it."""
