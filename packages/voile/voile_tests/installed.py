@@ -17,6 +17,7 @@ from voile.publish.registry import METHODS
 from voile.recognisers.recognition import RECOGNISERS
 from voile.release.claims import CLAIMS
 from voile.release.recounting import FORMS
+from voile.table.decisions import TREATMENTS
 from voile.table.engines import ENGINES
 from voile.table.formats.registry import FORMATS
 from voile.utility.protocol import MEASURES
@@ -50,6 +51,6 @@ def _forget() -> None:
     """Let registries look anew at what is installed."""
     for registry in (
         *(ATTACKS, CLAIMS, CRITERIA, ENGINES, FORMATS, FORMS),
-        *(MEASURES, METHODS, RECOGNISERS, RISKS, SHOWN),
+        *(MEASURES, METHODS, RECOGNISERS, RISKS, SHOWN, TREATMENTS),
     ):
         vars(registry).pop("installed", None)

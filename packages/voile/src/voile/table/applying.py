@@ -3,7 +3,7 @@
 1. Rows get the number of their group, and those without one are left out.  Groups that show the
    same become one, and groups are numbered by what they show, so that neither their numbers nor
    their order tell how a method came to them.
-2. Perturbed columns get their noise (``noising``).
+2. Perturbed columns get their noise (``noising``), and columns that rows change show it.
 3. Permuted columns are permuted within groups, and rows stand by group and then by all that is not
    permuted: an order that is a function of what they show and tells nothing else.
 4. What groups show, and the intervals of perturbed columns, take their place in the ordered rows.
@@ -42,7 +42,15 @@ from numpy.typing import NDArray
 from voile.table.arrays import array_of, numbers_of, series_of
 from voile.table.binding import require_finite_numbers
 from voile.table.codes import Codes, DictionaryColumn, combine, encode, look_up
-from voile.table.decisions import GroupColumn, Grouping, PermutedColumn, Perturbation, Treatment
+from voile.table.decisions import (
+    GroupColumn,
+    Grouping,
+    PermutedColumn,
+    Perturbation,
+    RowColumn,
+    Treatment,
+    require_announced,
+)
 from voile.table.keeping import WORDS, Words, with_row_words, words_of
 from voile.table.protocol import Rows
 from voile.table.published import GROUP
@@ -228,7 +236,8 @@ def applied(
     others; the draws of a row are a function of the key and of the row's identity.
 
     Raises ``TableError`` where a column stands in the way of a name that the release makes, or
-    cannot be perturbed; ``ValueError`` where columns and decisions do not go together.
+    cannot be perturbed; ``InputError`` for a treatment that no package announces; ``ValueError``
+    where columns and decisions do not go together.
     """
     _require_fitting(published, treatment)
     recoded = [it for it in treatment.columns if isinstance(it, GroupColumn)]
@@ -243,6 +252,8 @@ def applied(
     if treatment.groups and shown:
         rows = shown.grouped(treatment.groups)
     rows = _PerturbedSteps.drawn(rows, noise, published, randomness)
+    for changed in (it for it in treatment.columns if isinstance(it, RowColumn)):
+        rows = _changed(rows, changed)
     by_name = {each.column: each for each in noise}
     gone = [it.column for it in recoded]
     order = [GROUP] if shown else []
@@ -285,16 +296,32 @@ def _require_fitting(published: Sequence[str], treatment: Treatment) -> None:
     """Raise ``ValueError`` where a treatment asks for what a release cannot show."""
     names = [treated.column for treated in treatment.columns]
     for index, treated in enumerate(treatment.columns):
+        require_announced(treated)
         name, what = treated.column, treated.what
         if name not in published:  # its values would show in the numbers of the groups
             msg = f"column {name!r} is {what} and not published"
         elif name in names[:index]:
             msg = f"column {name!r} is {what} twice, or treated in two ways"
-        elif treatment.groups is None and not isinstance(treated, Perturbation):
+        elif treatment.groups is None and not isinstance(treated, Perturbation | RowColumn):
             msg = f"column {name!r} is {what}, and there are no groups"
         else:
             continue
         raise ValueError(msg)
+
+
+def _changed(rows: Rows, treated: RowColumn) -> Rows:
+    """Rows that show what becomes of a column, in its place."""
+    name = treated.column
+    given = treated.type_of(rows.schema.field(name).type)
+
+    def change(batch: pa.RecordBatch) -> list[pa.Array]:
+        shown = treated.cells(batch[name])
+        if len(shown) != len(batch) or shown.type != given:
+            msg = f"column {name!r}: its treatment shows other cells than it says"
+            raise ValueError(msg)
+        return [shown]
+
+    return rows.map(change, [name], pa.schema([pa.field(name, given)]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,9 @@
 """What a publisher hands back to be applied: pure decisions, in terms of what was counted.
 
 A ``Treatment`` says all of it at once: which group each combination of values gets, if there are
-groups, and what becomes of each column that does not stay as it is.
+groups, and what becomes of each column that does not stay as it is.  Another package adds a kind of
+treatment by an entry point of the group ``voile.treatments``: a subclass of ``GroupColumn`` or of
+``RowColumn``, which engines apply without knowing it.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.zones import Zoning
 from voile.table.binding import number_series
 from voile.table.summaries import CombinationCounts, CountedRows, ValueCounts
+from voile_base.errors import InputError
+from voile_base.registry import Registry
 
 if TYPE_CHECKING:  # reading a release needs no mechanism
     from voile.dp.discrete_laplace import DiscreteLaplace
@@ -31,6 +35,7 @@ if TYPE_CHECKING:  # reading a release needs no mechanism
     from voile_geo.planar.pricing import TripPrice
 
 __all__ = [
+    "TREATMENTS",
     "BlankedColumn",
     "BlockAssignment",
     "GroupColumn",
@@ -41,9 +46,11 @@ __all__ = [
     "RecodedColumn",
     "Relocated",
     "Relocation",
+    "RowColumn",
     "Treated",
     "Treatment",
     "TripAccounts",
+    "require_announced",
 ]
 
 
@@ -173,8 +180,56 @@ class Perturbation:
     """Least and largest published value, in units of the grid."""
 
 
-Treated = GroupColumn | PermutedColumn | Perturbation
+class RowColumn(ABC):
+    """A column of which each row shows a function of its own value; it applies itself.
+
+    It needs no groups and draws nothing; rows stand in the order of what they show.  Another
+    package's method hands back its own subclass.
+    """
+
+    what: ClassVar[str] = "changed"
+    column: str
+
+    @abstractmethod
+    def type_of(self, own: pa.DataType) -> pa.DataType:
+        """The type of what is shown; raises ``TableError`` where that of the column is wrong."""
+
+    @abstractmethod
+    def cells(self, own: pa.Array) -> pa.Array:
+        """What n rows show, shape (n,), by their own values; batches come in any order and size."""
+
+
+Treated = GroupColumn | RowColumn | PermutedColumn | Perturbation
 """What becomes of a column that does not stay as it is."""
+
+TREATMENTS: Registry[Treated] = Registry(
+    group="voile.treatments",
+    what="a treatment",
+    own={
+        "recoded": "voile.table.decisions:RecodedColumn",
+        "numbers": "voile.table.decisions:NumberColumn",
+        "blanked": "voile.table.decisions:BlankedColumn",
+        "permuted": "voile.table.decisions:PermutedColumn",
+        "perturbed": "voile.table.decisions:Perturbation",
+    },
+    offers=("what", "cells"),
+)
+
+
+def require_announced(treated: Treated) -> None:
+    """Raise ``InputError`` for a treatment that is neither Voile's nor announced by a package."""
+    kind = type(treated)
+    place = f"{kind.__module__}:{kind.__qualname__}"
+    if place in TREATMENTS.own.values():
+        return
+    names = [name for name, point in TREATMENTS.installed.items() if point.value == place]
+    if not names:
+        msg = (
+            f"column {treated.column!r}: no installed package announces its treatment {place}; the "
+            f"package of the method must name it among the entry points {TREATMENTS.group}"
+        )
+        raise InputError(msg)
+    TREATMENTS.class_of(names[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +243,7 @@ class Treatment:
     columns: tuple[Treated, ...]
     """Published columns; a column is named once."""
     groups: Grouping | None = None
-    """None: rows have no groups; then no column is recoded or permuted."""
+    """None: rows have no groups; then no column is permuted or shows what its group shows."""
 
 
 @dataclass(frozen=True, eq=False)
