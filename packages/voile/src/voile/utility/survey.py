@@ -1,0 +1,512 @@
+r"""Measures that statistics offices read of masked survey microdata; private.
+
+Each row of a release is taken for what its cells stand for on average (``covering``): numbers for
+their expectation, texts for their probabilities.  Where the plan names sampling weights and the
+release shows that column as it is, rows count by their weights.
+
+**IL1s**, Mateo-Sanz, Domingo-Ferrer and Sebe, "Probabilistic information loss measures in
+confidentiality protection of continuous microdata" (DMKD 2005), and Yancey, Winkler and Creecy
+(2002): the mean of |x - x'| / (sqrt(2) s) over rows and columns of numbers, s being a column's
+standard deviation.  Rows are paired by the columns that are shown exactly; among rows that agree in
+these, by the order of the numbers, which is the least that any pairing gives.
+
+**Ratio of eigenvalues**, Templ and Meindl, "Robustification of microdata masking methods" (PSD
+2008): mean |1 - lambda' / lambda| of the covariance matrices of the numbers, in units of the
+original.
+
+**Hellinger distance** of each column's distribution, sqrt(1 - sum sqrt(p q)); numbers in at most 20
+bins of as many original rows.
+
+**Propensity score**, Woo, Reiter, Oganian and Karr (JPC 2009): a logistic regression tells original
+rows from published ones; pMSE is the mean of (p - c)^2, c the share of published rows.  Snoke and
+others, "General and specific utility measures for synthetic data" (JRSS A 2018), Theorem 1: rows
+drawn from the original rows give (k - 1)(1 - c)^2 c / N on average, with the standard deviation
+sqrt(2 (k - 1)) (1 - c)^2 c / N, for k coefficients and N rows.
+
+**Overlap of intervals**, Karr, Kohnen, Oganian, Reiter and Sanil (American Statistician 2006): each
+column of numbers is regressed on all other columns, before and after, and the overlap of the two
+95 % intervals of a coefficient is the mean of its share of each; 0 where they do not meet.
+
+**Weighted totals** with the standard error of sampling with replacement,
+n / (n - 1) sum (w x - mean)^2; the difference is told in standard errors of the original.
+
+Cost for n rows and f features: O(n f^2); IL1s sorts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.release.reading.rows import floats_of
+from voile.utility.covering import ColumnCovering, coverings, expectations
+from voile.utility.protocol import Comparison, Measurement
+
+__all__ = [
+    "EigenvalueRatio",
+    "HellingerDistance",
+    "InformationLossIL1s",
+    "IntervalOverlap",
+    "PropensityScore",
+    "WeightedTotals",
+]
+
+Floats = NDArray[np.float64]
+
+_BINS = 20
+_MOST_TEXTS = 20
+"""Texts that become features; the others are one."""
+_NORMAL = 1.959963984540054
+"""Half of the width of a 95 % interval, in standard errors."""
+_NOTHING = 1e-9
+_ROUNDS = 50
+_SAME = 1 - 1e-14
+"""Shares of the same distribution overlap so, but for rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """Original and published rows as numbers and features, and their weights."""
+
+    names: tuple[str, ...]
+    before: Floats
+    """Shape (n, m)."""
+    after: Floats
+    """Shape (n', m)."""
+    weights: tuple[Floats, Floats] | None
+
+    @property
+    def scaled(self) -> _Sides:
+        """In units of each column's standard deviation, from its mean, both of the original."""
+        middle, spread = self.before.mean(axis=0), self.before.std(axis=0)
+        spread = np.where(spread > _NOTHING, spread, 1.0)
+        before, after = (self.before - middle) / spread, (self.after - middle) / spread
+        return _Sides(self.names, before, after, self.weights)
+
+    def weight(self, side: int) -> Floats:
+        """Of each row; 1 where none are known."""
+        if self.weights is not None:
+            return self.weights[side]
+        return np.ones(len((self.before, self.after)[side]))
+
+
+def _weights(comparison: Comparison) -> tuple[Floats, Floats] | None:
+    """Those of original and published rows; None where the release does not show them."""
+    plan = comparison.original.plan
+    name = None if plan is None else plan.roles.weight
+    shown = comparison.published.disclosure.columns.get(name or "")
+    if name is None or shown is None or not shown.as_it_is:
+        return None
+    before = floats_of(comparison.original.column(name))
+    after = floats_of(comparison.published.frame[name])
+    fit = all(
+        len(side) and np.isfinite(side).all() and (side > 0).all() for side in (before, after)
+    )
+    return (before, after) if fit else None
+
+
+def _columns(comparison: Comparison) -> dict[str, ColumnCovering]:
+    """Published columns but for the weights."""
+    plan = comparison.original.plan
+    weight = None if plan is None else plan.roles.weight
+    return {name: one for name, one in coverings(comparison).items() if name != weight}
+
+
+def _numbers(comparison: Comparison) -> _Sides | None:
+    """Columns of numbers without missing values and of several ones; None where there is none."""
+    names, before, after = [], [], []
+    for name, one in _columns(comparison).items():
+        points = one.points
+        if points is None or one.values.numbers is None or np.isnan(points).any():
+            continue
+        if len(points) < 2:
+            continue
+        shown = _shown_numbers(one, points)
+        names.append(name)
+        before.append(points[one.own])
+        after.append(shown[one.entry])
+    if not names or not len(after[0]):
+        return None
+    sides = np.stack(before, axis=1), np.stack(after, axis=1)
+    return _Sides(tuple(names), *sides, _weights(comparison))
+
+
+def _shown_numbers(one: ColumnCovering, points: Floats) -> Floats:
+    """The number of each entry, as it is published; else what it stands for on average."""
+    means: Floats = expectations(one.spread, points[:, np.newaxis])[:, 0]
+    if one.column not in one.shown.columns or not one.shown[one.column].dtype.is_numeric():
+        return means
+    shown = floats_of(one.shown[one.column])
+    return np.where(np.isnan(shown), means, shown)
+
+
+def _features(comparison: Comparison) -> tuple[_Sides, list[str]] | None:
+    """Numbers, and indicators of texts but for one; with the column of each feature."""
+    numbers = _numbers(comparison)
+    names = [] if numbers is None else list(numbers.names)
+    before = [] if numbers is None else list(numbers.before.T)
+    after = [] if numbers is None else list(numbers.after.T)
+    owners = list(names)
+    for name, one in _columns(comparison).items():
+        if name in names or len(one.values) < 2:
+            continue
+        common = np.argsort(-one.domain.rows, kind="stable")[1:_MOST_TEXTS]
+        shares = expectations(one.spread, np.eye(len(one.values))[:, common])
+        for place, value in enumerate(common.tolist()):
+            names.append(f"{name} {value}")
+            owners.append(name)
+            before.append((one.own == value).astype(np.float64))
+            after.append(shares[one.entry, place])
+    if not names or not len(after[0]):
+        return None
+    sides = np.stack(before, axis=1), np.stack(after, axis=1)
+    return _Sides(tuple(names), *sides, _weights(comparison)), owners
+
+
+def _no_numbers(comparison: Comparison, least: int = 1) -> str | None:
+    found = _numbers(comparison)
+    if found is None or len(found.names) < least:
+        return f"fewer than {least} of the published columns hold numbers that are all there"
+    return None
+
+
+def _weighing(sides: _Sides) -> tuple[str, ...]:
+    return () if sides.weights is None else ("rows count by their sampling weights",)
+
+
+@dataclass(frozen=True)
+class InformationLossIL1s:
+    """Mean distance of published numbers from their own, in standard deviations."""
+
+    name: ClassVar[str] = "il1s"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Rows must be numbers, and pairs."""
+        if (why := _no_numbers(comparison)) is not None:
+            return why
+        return None if self._pairs(comparison) is not None else (
+            "published rows cannot be paired with those of the original: rows were left out or "
+            "made, or columns that are shown exactly differ"
+        )  # fmt: skip
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The mean over rows and columns, each column as a part."""
+        sides, groups = _numbers(comparison), self._pairs(comparison)
+        assert sides is not None
+        assert groups is not None
+        parts = {}
+        for place, name in enumerate(sides.names):
+            own, shown = sides.before[:, place], sides.after[:, place]
+            apart = np.abs(
+                own[np.lexsort((own, groups[0]))] - shown[np.lexsort((shown, groups[1]))]
+            )
+            deviation = own.std(ddof=1)
+            parts[name] = float(apart.mean() / (np.sqrt(2) * deviation)) if deviation else 0.0
+        alone = float((np.bincount(groups[0])[groups[0]] == 1).mean())
+        note = (
+            f"{alone:.0%} of the rows are told apart by columns that are shown exactly; others are "
+            "paired in the order of their numbers, which is the least loss"
+        )
+        value = float(np.mean(list(parts.values())))
+        meaning = (
+            "the mean distance of a published number from its own, in units of the root of 2 "
+            "times the column's standard deviation"
+        )
+        return [
+            Measurement(self.name, "IL1s", value, "lower", meaning, 0.0, None, parts, (note,))
+        ]  # fmt: skip
+
+    def _pairs(self, comparison: Comparison) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """The group of each row by what is shown exactly, before and after; None without pairs."""
+        found = _columns(comparison)
+        rows = next(iter(found.values()), None)
+        if rows is None or len(rows.own) != len(rows.entry):
+            return None
+        exact = [one for one in found.values() if one.stated.as_it_is]
+        labels = [np.zeros(len(rows.own), np.int64), np.zeros(len(rows.own), np.int64)]
+        for one in exact:
+            value = one.spread.order[one.spread.start][one.entry]
+            both = np.concatenate([labels[0] * len(one.values) + one.own,
+                                   labels[1] * len(one.values) + value])  # fmt: skip
+            label = np.unique(both, return_inverse=True)[1]
+            labels = [label[: len(one.own)], label[len(one.own) :]]
+        most = max(int(side.max(initial=0)) for side in labels) + 1
+        counts = [np.bincount(side, minlength=most) for side in labels]
+        return (labels[0], labels[1]) if (counts[0] == counts[1]).all() else None
+
+
+@dataclass(frozen=True)
+class EigenvalueRatio:
+    """How far the eigenvalues of the covariance matrix moved."""
+
+    name: ClassVar[str] = "eigenvalue-ratio"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """A matrix needs two columns."""
+        return _no_numbers(comparison, 2)
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The mean relative difference, with the ratio of each eigenvalue as a part."""
+        sides = _numbers(comparison)
+        assert sides is not None
+        scaled = sides.scaled
+        spectra = [
+            np.linalg.eigvalsh(np.atleast_2d(np.cov(rows.T, aweights=scaled.weight(side))))[::-1]
+            for side, rows in enumerate((scaled.before, scaled.after))
+        ]
+        there = spectra[0] > _NOTHING
+        ratio = spectra[1][there] / spectra[0][there]
+        return [
+            Measurement(
+                self.name,
+                "Ratio of eigenvalues",
+                float(np.abs(1 - ratio).mean()),
+                "lower",
+                "the mean relative difference of the eigenvalues of the covariance matrix of the "
+                "numbers",
+                0.0,
+                1.0,
+                {f"eigenvalue {place}": float(one) for place, one in enumerate(ratio, 1)},
+                _weighing(sides),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class HellingerDistance:
+    """How far apart the distributions of each column are."""
+
+    name: ClassVar[str] = "hellinger"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Rows must be there."""
+        return None if _columns(comparison) else "no published column shows values"
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The mean over columns, with each as a part."""
+        weights = _weights(comparison)
+        parts = {}
+        for name, one in _columns(comparison).items():
+            places = len(one.values)
+            if weights is None:
+                before, rows = one.domain.rows.astype(np.float64), one.rows.astype(np.float64)
+            else:
+                before = _weighed(one.own, weights[0], places)
+                rows = _weighed(one.entry, weights[1], len(one.spread))
+            after = one.spread.spread(rows)
+            bins = _even(one, before)
+            p, q = (np.bincount(bins, side, int(bins.max()) + 1) for side in (before, after))
+            if q.sum() > 0:
+                overlap = float(np.sqrt(p / p.sum() * q / q.sum()).sum())
+                parts[name] = float(np.sqrt(max(0.0, 1 - overlap))) if overlap < _SAME else 0.0
+            else:
+                parts[name] = 1.0
+        note = () if weights is None else ("rows count by their sampling weights",)
+        value = float(np.mean(list(parts.values())))
+        meaning = "the mean Hellinger distance between the distributions of a column"
+        return [
+            Measurement(
+                self.name, "Hellinger distance", value, "lower", meaning, 0.0, None, parts, note
+            )
+        ]
+
+
+def _weighed(place: NDArray[Any], weight: Floats, places: int) -> Floats:
+    """The weight at each place, shape (places,)."""
+    return np.bincount(place, weight, places).astype(np.float64)
+
+
+def _even(one: ColumnCovering, before: Floats) -> NDArray[np.int64]:
+    """The bin of each value: its own for texts, one of at most 20 for numbers."""
+    if one.points is None or len(one.values) <= _BINS:
+        return np.arange(len(one.values))
+    share = (np.cumsum(before) - before / 2) / max(before.sum(), 1.0)
+    return np.asarray(np.minimum((share * _BINS).astype(np.int64), _BINS - 1))
+
+
+@dataclass(frozen=True)
+class PropensityScore:
+    """How well a logistic regression tells published rows from original ones."""
+
+    name: ClassVar[str] = "propensity-score"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Rows need features."""
+        return None if _features(comparison) else "no published column differs between rows"
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """pMSE, and its ratio to what a sample of the same distribution would give."""
+        found = _features(comparison)
+        assert found is not None
+        sides = found[0].scaled
+        rows = np.vstack([sides.before, sides.after])
+        design = np.hstack([np.ones((len(rows), 1)), rows])
+        of_release = np.concatenate([np.zeros(len(sides.before)), np.ones(len(sides.after))])
+        weight = np.concatenate([sides.weight(0), sides.weight(1)])
+        # Weights of a side keep its number of rows, so that c stays the share of published ones.
+        for side in (of_release == 0, of_release == 1):
+            weight[side] /= weight[side].mean()
+        score, k = _logistic(design, of_release, weight)
+        c, n = len(sides.after) / len(rows), len(rows)
+        pmse = float(np.average((score - c) ** 2, weights=weight))
+        by_chance = (k - 1) * (1 - c) ** 2 * c / n
+        deviation = np.sqrt(2 * (k - 1)) * (1 - c) ** 2 * c / n
+        standard = float((pmse - by_chance) / deviation) if deviation else 0.0
+        return [
+            Measurement(
+                self.name,
+                "Propensity score (pMSE)",
+                pmse,
+                "lower",
+                "the mean squared distance of propensity scores from the share of published rows",
+                0.0,
+                c * (1 - c),
+                {"standardized": standard, "expected by chance": float(by_chance)},
+                _weighing(sides),
+            ),
+            Measurement(
+                "propensity-score-ratio",
+                "Ratio of pMSE to its expectation",
+                float(pmse / by_chance) if by_chance else 0.0,
+                "lower",
+                "pMSE in units of what rows that are drawn from the original ones would give",
+                0.0,
+            ),
+        ]
+
+
+def _logistic(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, int]:
+    """Fitted probabilities by Newton's method, and how many coefficients can be told apart."""
+    left, size, _ = np.linalg.svd(design * np.sqrt(weight)[:, np.newaxis], full_matrices=False)
+    rank = int((size > _NOTHING * size[0] * 10).sum())
+    basis = left[:, :rank] / np.sqrt(weight)[:, np.newaxis]
+    coefficients = np.zeros(rank)
+    for _round in range(_ROUNDS):
+        score = 1 / (1 + np.exp(-np.clip(basis @ coefficients, -30, 30)))
+        bend = weight * score * (1 - score)
+        slope = basis.T @ (weight * (target - score))
+        move = np.linalg.lstsq(basis.T @ (basis * bend[:, np.newaxis]), slope, rcond=None)[0]
+        coefficients += move
+        if np.abs(basis @ move).max(initial=0.0) < 1e-8:
+            break
+    return 1 / (1 + np.exp(-np.clip(basis @ coefficients, -30, 30))), rank
+
+
+@dataclass(frozen=True)
+class IntervalOverlap:
+    """How much the intervals of regression coefficients overlap."""
+
+    name: ClassVar[str] = "interval-overlap"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """A regression needs a number and a further column."""
+        if (why := _no_numbers(comparison)) is not None:
+            return why
+        found = _features(comparison)
+        if found is None or len(set(found[1])) < 2:
+            return "a regression needs a second column"
+        return None
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The mean over coefficients, with the mean of each regressed column as a part."""
+        found, numbers = _features(comparison), _numbers(comparison)
+        assert found is not None
+        assert numbers is not None
+        sides, owners = found[0].scaled, np.array(found[1])
+        parts = {}
+        for place, name in enumerate(numbers.names):
+            others = np.flatnonzero(owners != name)
+            fits = [
+                _least_squares(rows[:, others], rows[:, place], sides.weight(side))
+                for side, rows in enumerate((sides.before, sides.after))
+            ]
+            overlap = _overlap(*fits)
+            if len(overlap):
+                parts[name] = float(overlap.mean())
+        meaning = (
+            "the mean overlap of the 95 % intervals of coefficients, of regressions of each column "
+            "of numbers on all others"
+        )
+        value = float(np.mean(list(parts.values()))) if parts else 0.0
+        title = "Overlap of coefficients' intervals"
+        notes = _weighing(sides)
+        return [Measurement(self.name, title, value, "higher", meaning, 1.0, 0.0, parts, notes)]
+
+
+def _least_squares(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Coefficients and standard errors of weighted least squares; NaN for what cannot be told."""
+    root = np.sqrt(weight / weight.mean())[:, np.newaxis]
+    rows = np.hstack([np.ones((len(design), 1)), design]) * root
+    own = target * root[:, 0]
+    left, size, right = np.linalg.svd(rows, full_matrices=False)
+    kept = size > 1e-8 * size[0]
+    inverse = np.where(kept, 1 / np.where(kept, size, 1.0), 0.0)
+    coefficients = right.T @ (inverse * (left.T @ own))
+    freedom = len(rows) - int(kept.sum())
+    residual = own - rows @ coefficients
+    variance = float(residual @ residual) / freedom if freedom > 0 else 0.0
+    errors = np.sqrt(variance * ((right.T * inverse) ** 2).sum(axis=1))
+    lost = ((right[~kept].T) ** 2).sum(axis=1) > _NOTHING
+    coefficients[lost] = np.nan
+    return coefficients[1:], errors[1:]
+
+
+def _overlap(before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> Floats:
+    """Mean share of both intervals that they have in common, of coefficients of the original."""
+    told = ~np.isnan(before[0])
+    low, high = ([side[0] - way * _NORMAL * side[1] for side in (before, after)]
+                 for way in (1, -1))  # fmt: skip
+    with np.errstate(invalid="ignore", divide="ignore"):
+        common = np.minimum(*high) - np.maximum(*low)
+        share = np.mean([common / (b - a) for a, b in zip(low, high, strict=True)], axis=0)
+    share = np.where(np.isnan(after[0]), 0.0, share)
+    same = np.isclose(before[0], after[0]) & np.isclose(before[1], after[1])
+    return np.asarray(np.where(same, 1.0, np.clip(np.nan_to_num(share), 0.0, 1.0))[told])
+
+
+@dataclass(frozen=True)
+class WeightedTotals:
+    """How far weighted totals moved, in their standard errors."""
+
+    name: ClassVar[str] = "weighted-totals"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Weights must be known of published rows."""
+        if _weights(comparison) is None:
+            return (
+                "no column of sampling weights is published as it is: name it in [roles] weight "
+                "and in keep"
+            )
+        return _no_numbers(comparison)
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The mean difference of totals in standard errors, with each column as a part."""
+        sides = _numbers(comparison)
+        assert sides is not None
+        parts, notes = {}, []
+        for place, name in enumerate(sides.names):
+            (total, error), (shown, around) = (
+                _total(rows[:, place], sides.weight(side))
+                for side, rows in enumerate((sides.before, sides.after))
+            )
+            apart = abs(shown - total)
+            parts[name] = float(apart / error) if error else float(apart > 0)
+            notes.append(
+                f"{name!r}: {total:,.6g} with a standard error of {error:,.4g} before, "
+                f"{shown:,.6g} with {around:,.4g} after"
+            )
+        value = float(np.mean(list(parts.values())))
+        meaning = "the mean difference of weighted totals, in standard errors of the original"
+        title = "Difference of weighted totals"
+        return [Measurement(self.name, title, value, "lower", meaning, 0.0, None, parts, (*notes,))]
+
+
+def _total(values: Floats, weight: Floats) -> tuple[float, Any]:
+    """A weighted total, and its standard error under sampling with replacement."""
+    each = values * weight
+    n = len(each)
+    return float(each.sum()), np.sqrt(n * each.var(ddof=1)) if n > 1 else 0.0

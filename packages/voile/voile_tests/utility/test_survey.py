@@ -1,0 +1,194 @@
+"""Measures of survey microdata, held against plain formulas and another library's regressions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from voile.publish.microaggregation import Microaggregation
+from voile.release.reading.sightings import People, PublishedRows
+from voile.schema.plan import parse_plan
+from voile.table.opening import open_frame
+from voile.utility.protocol import Comparison, measure_named
+from voile.utility.survey import _logistic
+from voile_base.randomness import Randomness
+
+
+def _people(rows: int = 150) -> pl.DataFrame:
+    draws = np.random.default_rng(8)
+    wage = draws.lognormal(8, 0.4, rows).round()
+    return pl.DataFrame(
+        {
+            "id": np.arange(rows),
+            "wage": wage,
+            "rent": (wage * draws.uniform(0.2, 0.4, rows)).round(),
+            "town": draws.choice(["a", "b", "c"], rows),
+            "w": draws.integers(5, 50, rows),
+        }
+    )
+
+
+def _compared(k: int = 5, keep: tuple[str, ...] = ("id", "w")) -> tuple[Comparison, pl.DataFrame]:
+    """A release with averaged wages, and its rows in the order of the original."""
+    roles = {"quasi_identifiers": ["wage"], "sensitive": ["rent"], "keep": ["town", *keep]}
+    if "id" in keep:
+        roles["keep_unique"] = ["id"]
+    if "w" in keep:
+        roles["weight"] = "w"
+    plan = parse_plan({"roles": {"person": "row", **roles}})
+    frame = _people()
+    release = Microaggregation(k=k, columns=("wage",)).publish(
+        open_frame(frame, plan), Randomness.seeded(1)
+    )
+    shown = pl.DataFrame(release.table.to_arrow())
+    if "id" in keep:
+        shown = shown.sort("id")
+    original = People(frame, plan)
+    return Comparison(PublishedRows.of(release), original, Randomness.seeded(2)), shown
+
+
+def _measured(comparison: Comparison, name: str):
+    measure = measure_named(name)
+    assert measure.refusal(comparison) is None
+    return measure.measure(comparison)
+
+
+def test_il1s_is_the_mean_distance_of_paired_rows() -> None:
+    """Rows that a published number tells apart are paired by it, and by nothing else."""
+    comparison, shown = _compared()
+    frame = _people()
+    (found,) = _measured(comparison, "il1s")
+    own, published = frame["wage"].to_numpy(), shown["wage"].to_numpy()
+    expected = np.abs(own - published).mean() / (np.sqrt(2) * own.std(ddof=1))
+    assert found.parts["wage"] == pytest.approx(expected, rel=1e-12)
+    assert found.parts["rent"] == 0
+    assert "100%" in found.notes[0]
+
+
+def test_il1s_without_a_key_is_no_more_than_the_loss_of_any_pairing() -> None:
+    """Pairs in the order of the numbers lose the least."""
+    (with_key,) = _measured(_compared()[0], "il1s")
+    (without,) = _measured(_compared(keep=())[0], "il1s")
+    assert 0 < without.parts["wage"] <= with_key.parts["wage"]
+
+
+def test_eigenvalues_are_those_of_the_weighted_covariances() -> None:
+    """Held against numpy's covariance of rows repeated as often as they weigh."""
+    comparison, shown = _compared()
+    (found,) = _measured(comparison, "eigenvalue-ratio")
+    frame = _people()
+    names = ["id", "wage", "rent"]
+    own = frame.select(names).to_numpy().astype(float)
+    middle, spread = own.mean(axis=0), own.std(axis=0)
+    ratios = []
+    for side in (frame, shown):
+        rows = (side.select(names).to_numpy().astype(float) - middle) / spread
+        repeated = np.repeat(rows, side["w"].to_numpy(), axis=0)
+        matrix = np.cov(repeated.T, bias=True)
+        ratios.append(np.sort(np.linalg.eigvalsh(matrix))[::-1])
+    expected = ratios[1] / ratios[0]
+    assert list(found.parts.values()) == pytest.approx(expected.tolist(), rel=1e-2)
+    assert found.value == pytest.approx(np.abs(1 - expected).mean(), abs=2e-3)
+
+
+def test_hellinger_is_that_of_the_two_distributions() -> None:
+    """A column as it is has none; averaged wages have that of their bins."""
+    comparison, _ = _compared()
+    (found,) = _measured(comparison, "hellinger")
+    assert found.parts["rent"] == pytest.approx(0, abs=1e-7)
+    assert found.parts["town"] == pytest.approx(0, abs=1e-7)
+    assert 0 < found.parts["wage"] < 0.5
+
+
+def test_scores_are_those_of_another_librarys_regression() -> None:
+    """Fitted probabilities equal scikit-learn's without a penalty, weighted too."""
+    draws = np.random.default_rng(3)
+    rows = draws.normal(size=(200, 3))
+    target = (rows[:, 0] + draws.normal(size=200) > 0).astype(float)
+    weight = draws.uniform(0.5, 2, 200)
+    ours, rank = _logistic(np.hstack([np.ones((200, 1)), rows]), target, weight)
+    fitted = LogisticRegression(C=1e12, tol=1e-10, max_iter=1000).fit(rows, target, weight)
+    assert rank == 4
+    assert ours == pytest.approx(fitted.predict_proba(rows)[:, 1], abs=1e-5)
+
+
+def test_a_further_column_that_says_the_same_adds_no_coefficient() -> None:
+    """Columns that follow from others count for nothing."""
+    rows = np.random.default_rng(4).normal(size=(80, 2))
+    design = np.hstack([np.ones((80, 1)), rows, rows[:, :1] * 2])
+    assert _logistic(design, (rows[:, 0] > 0.1).astype(float), np.ones(80))[1] == 3
+
+
+def test_the_ratio_of_pmse_is_about_one_for_rows_drawn_from_the_original() -> None:
+    """200 pairs: the mean lies within four standard errors of 1; moved rows do not."""
+    draws = np.random.default_rng(6)
+
+    def ratio(moved: float) -> float:
+        own = draws.normal(size=(100, 3))
+        both = np.vstack([own, own[draws.integers(0, 100, 100)] + moved])
+        design = np.hstack([np.ones((200, 1)), both])
+        of_release = np.repeat([0.0, 1.0], 100)
+        score, k = _logistic(design, of_release, np.ones(200))
+        return float(((score - 0.5) ** 2).mean() / ((k - 1) * 0.125 / 200))
+
+    found = [ratio(0.0) for _ in range(200)]
+    error = np.std(found) / np.sqrt(200)
+    assert abs(np.mean(found) - 1) < 4 * error
+    assert np.mean([ratio(0.3) for _ in range(50)]) > 1 + 10 * error
+
+
+def test_overlaps_are_those_of_least_squares() -> None:
+    """Intervals of scikit-learn's coefficients with the usual errors, overlapped by hand."""
+    comparison, shown = _compared(keep=("id",))
+    (found,) = _measured(comparison, "interval-overlap")
+    frame = _people()
+    towns = [town for town, _ in sorted(
+        frame["town"].value_counts().rows(), key=lambda pair: (-pair[1], pair[0]))][1:]  # fmt: skip
+    intervals = []
+    for side in (frame, shown):
+        columns = [side["id"], side["wage"], *[(side["town"] == town) for town in towns]]
+        rows = np.stack([column.cast(float).to_numpy() for column in columns], axis=1)
+        target = side["rent"].to_numpy()
+        fit = LinearRegression().fit(rows, target)
+        whole = np.hstack([np.ones((len(rows), 1)), rows])
+        residual = target - fit.predict(rows)
+        variance = residual @ residual / (len(rows) - whole.shape[1])
+        errors = np.sqrt(variance * np.diag(np.linalg.inv(whole.T @ whole)))[1:]
+        intervals.append((fit.coef_ - 1.959964 * errors, fit.coef_ + 1.959964 * errors))
+    low = np.maximum(intervals[0][0], intervals[1][0])
+    high = np.minimum(intervals[0][1], intervals[1][1])
+    shares = [(high - low) / (right - left) for left, right in intervals]
+    expected = np.clip(np.mean(shares, axis=0), 0, 1).mean()
+    assert found.parts["rent"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_totals_and_their_errors_are_those_of_the_formula() -> None:
+    """Weighted totals before and after, and the error of sampling with replacement."""
+    comparison, shown = _compared()
+    (found,) = _measured(comparison, "weighted-totals")
+    frame = _people()
+    each = (frame["wage"] * frame["w"]).to_numpy()
+    n = len(each)
+    error = np.sqrt(n / (n - 1) * ((each - each.mean()) ** 2).sum())
+    after = float((shown["wage"] * shown["w"]).sum())
+    assert found.parts["wage"] == pytest.approx(abs(after - each.sum()) / error, rel=1e-9)
+    assert found.parts["rent"] == 0
+    assert any("'wage'" in note and "standard error" in note for note in found.notes)
+
+
+def test_totals_without_published_weights_are_refused_with_the_way_out() -> None:
+    """And so are weights that are none: zero, negative or missing."""
+    comparison, _ = _compared(keep=("id",))
+    why = measure_named("weighted-totals").refusal(comparison)
+    assert why is not None
+    assert "[roles] weight" in why
+    weighed, _ = _compared()
+    frame = weighed.original.frame
+    for wrong in (0, -3, None):
+        bad = frame.with_columns(w=pl.when(pl.int_range(pl.len()) == 0).then(wrong).otherwise("w"))
+        people = People(bad, weighed.original.plan)
+        assert measure_named("weighted-totals").refusal(replace(weighed, original=people))
