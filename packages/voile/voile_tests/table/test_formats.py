@@ -140,7 +140,7 @@ def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
         ([["Visits", None], ["2020", "2021"], [1, 2]], "column 2 .* has no name"),
         ([["a", "b", "a"], [1, 2, 3]], "columns 1 and 3 are both named 'a'"),
         ([["a", "b"]], "no row"),
-        ([["a", "b"], [1, 5], [SECRET, "=1/0"]], "row 2 of column 'b' holds an error"),
+        ([["a", "b"], [1, 5], [SECRET, "=1/0"]], "row 3 of column 'b' holds an error"),
         ([], "no table|is empty"),
     ],
 )

@@ -47,6 +47,7 @@ from voile.schema.roles import Roles
 from voile.table.alignment import common_places
 from voile.table.arrays import Frame
 from voile.table.opening import Read, plain, read_compactly
+from voile.table.places import laid_out, place_of
 from voile.table.profile import Inspected
 from voile.table.summaries import ColumnDetails
 from voile_base.errors import TableError
@@ -212,7 +213,8 @@ def read_sides(
 def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema, Plan]:
     """The rows, their types in the file, and the plan that was given or is proposed for them."""
     if stated is not None:
-        found = read_compactly(path, stated.missing, stated.texts)
+        place = laid_out(place_of(path), stated.input)
+        found = read_compactly(place, stated.missing, stated.texts)
         stated.bind(found.frame.columns)
         return found.frame, found.types, stated
     details: list[ColumnDetails] = []

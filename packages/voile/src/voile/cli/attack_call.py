@@ -14,7 +14,7 @@ from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.study.evidence_run import EvidenceRun, ReleaseUnderTest
 from voile.table.opening import rows_in_memory
-from voile.table.places import Place
+from voile.table.places import Place, laid_out
 from voile.table.remote import brought_release
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
@@ -62,6 +62,7 @@ class AttackCall:
     def people(self, path: Place, plan: Plan | None) -> Any:
         """The rows of a private table, read by the engine that was asked for."""
         missing, texts = (plan.missing, plan.texts) if plan else ((), ())
+        path = laid_out(path, plan.input) if plan else path
         frame, _ = rows_in_memory(path, missing=missing, texts=texts, engine=self.engine)
         return frame
 

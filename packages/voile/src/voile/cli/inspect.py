@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from voile.cli.options import engine_option
-from voile.table.places import place_of
+from voile.table.places import laid_out, place_of
 from voile_base.errors import InputError, TableError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, print_table, progress, say
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from voile.models.k_anonymity import GroupExposure
     from voile.models.population import PopulationRisk
     from voile.proposal import columns as proposal_columns
+    from voile.proposal import layout as proposal_layout
     from voile.proposal import writing
     from voile.publish import registry
     from voile.schema import persons
@@ -39,6 +40,7 @@ else:
     k_anonymity = on_demand("voile.models.k_anonymity")
     population = on_demand("voile.models.population")
     proposal_columns = on_demand("voile.proposal.columns")
+    proposal_layout = on_demand("voile.proposal.layout")
     writing = on_demand("voile.proposal.writing")
     registry = on_demand("voile.publish.registry")
     hierarchy_suggestion = on_demand("voile.schema.hierarchy.suggestion")
@@ -115,7 +117,13 @@ def _inspect_command(  # noqa: PLR0913 - one parameter for each option
         raise InputError(msg)
     with progress() as stage:
         stage("reading")
-        table = table_profile.inspect_file(source, bound.missing if bound else (), engine=engine)
+        place = place_of(source)
+        place, laid = (
+            proposal_layout.proposed_layout(place)
+            if bound is None
+            else (laid_out(place, bound.input), None)
+        )
+        table = table_profile.inspect_file(place, bound.missing if bound else (), engine=engine)
         stage("counting")
         if bound:
             bound.bind(table.columns)
@@ -132,7 +140,7 @@ def _inspect_command(  # noqa: PLR0913 - one parameter for each option
         by_units = _UnitsOfGroups.of(table, columns, units) if units and measured else None
         spread = _spread(table, bound, values, rows) | _size_classes(sizes, values)
         at_risk = _population_risk(table, columns, weight, bound)
-    for note in table.notes:
+    for note in (*table.notes, *(laid.notes if laid else ())):
         say(f"voile: {note}")
     if as_json:
         document: dict[str, Any] = {
@@ -150,7 +158,7 @@ def _inspect_command(  # noqa: PLR0913 - one parameter for each option
     if suggesting:
         click.echo("\n".join(map(hierarchy_suggestion.suggestion_text, suggestions)), nl=False)
         return
-    _show(str(place_of(source)), table, profiles)
+    _show(str(place), table, profiles)
     for line in found.told:
         click.echo(f"\n{line}")
     if measured:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from voile.cli.options import engine_option
-from voile.table.places import place_of
+from voile.table.places import LaidOut, Place, laid_out, place_of
 from voile_base.durable import new_private_file
 from voile_base.errors import InputError, TableError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
-    from voile.proposal import whole, writing
+    from voile.proposal import layout, whole, writing
     from voile.proposal.whole import Proposal
     from voile.proposal.writing import MethodProposal
     from voile.publish import registry
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from voile.table import profile
     from voile.table.profile import Inspected, PlanDoubt
 else:
+    layout = on_demand("voile.proposal.layout")
     whole = on_demand("voile.proposal.whole")
     writing = on_demand("voile.proposal.writing")
     registry = on_demand("voile.publish.registry")
@@ -85,23 +86,31 @@ def _plan_command(
         raise InputError(msg)
     with progress() as stage:
         stage("reading")
-        place = place_of(source)
+        place, laid = layout.proposed_layout(place_of(source))
         table = profile.inspect_file(place, engine=engine)
         stage("counting")
         proposal = _proposal(table)
-        _refuse_data_as_names(proposal, str(place))
+        if laid.layout.header_rows:
+            _refuse_data_as_names(proposal, str(place))
         if not proposal.publishes and not any(one.question for one in proposal.columns):
             raise InputError(_nothing_to_propose(proposal, str(place)))
-        named = place.name if isinstance(place, Path) else str(place)
-        text = writing.plan_text(proposal, named, **proposed)
+        named = _file_name(place)
+        text = writing.plan_text(proposal, named, layout=laid, **proposed)
         new_private_file(out, text)
     with telling_what_is_done(f"the proposal stands at {out}"):
-        for note in table.notes:
+        for note in (*table.notes, *laid.notes):
             say(f"voile: {note}")
         if as_json:
             print_json({"out": str(out), "rows": table.rows, **_document(proposal)})
         else:
             say(_summary(proposal, text, out))
+
+
+def _file_name(place: Place) -> str:
+    """What the plan calls the table."""
+    if isinstance(place, LaidOut):
+        return place.file.name
+    return place.name if isinstance(place, Path) else str(place)
 
 
 def _proposed_of(method: str) -> MethodProposal:
@@ -142,7 +151,8 @@ def _refuse_data_as_names(proposal: Proposal, place: str) -> None:
         msg = (
             f"{place}: the first row looks like data, not like names of columns: in columns "
             f"{', '.join(map(str, places))} the name is a value of the column, a number or a date. "
-            "Put a line with names above it; if these are names, change one of them"
+            f"Put a line with names above it, or say that there is none: {place}#header=none. If "
+            "these are names, change one of them"
         )
         raise TableError(msg)
 
@@ -152,7 +162,8 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
     with progress() as stage:
         plan = registry.read_plan(path)
         stage("reading")
-        table = profile.inspect_file(source, plan.missing, plan.texts, engine)
+        place = laid_out(place_of(source), plan.input)
+        table = profile.inspect_file(place, plan.missing, plan.texts, engine)
         plan.bind(table.columns)
         stage("counting")
         found = whole.misfits(

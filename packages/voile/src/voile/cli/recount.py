@@ -9,19 +9,21 @@ import click
 
 from voile.cli.options import TABLE, engine_option
 from voile.release.manifest import release_document
-from voile.table.places import Place
+from voile.table.places import Place, laid_out
 from voile.table.remote import brought_release
-from voile_base.errors import RefusedError
+from voile_base.errors import InputError, RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, progress
 
 if TYPE_CHECKING:
+    from voile.publish import registry
     from voile.release import recounting
     from voile.release.recounting import Recount
     from voile.study import record
     from voile.table import opening
 else:
+    registry = on_demand("voile.publish.registry")
     recounting = on_demand("voile.release.recounting")
     record = on_demand("voile.study.record")
     opening = on_demand("voile.table.opening")
@@ -38,9 +40,16 @@ __all__: list[str] = []
     help="The private original, which shows more: altered values, permutations and noise that are "
     "none. The output is then private.",
 )
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path),
+    help="The plan of --against, whose [input] says how the file is laid out.",
+)
 @engine_option
 @json_option
-def _recount_command(folder: Path, against: Place | None, engine: str, *, as_json: bool) -> None:
+def _recount_command(
+    folder: Path, against: Place | None, plan: Path | None, engine: str, *, as_json: bool
+) -> None:
     """Recount the release in DIR from its folder alone. Exit status 0, or 4 where it is refused.
 
     The files are compared with the hashes of release.json. Each claim is counted again on the
@@ -52,8 +61,13 @@ def _recount_command(folder: Path, against: Place | None, engine: str, *, as_jso
     attack, audit, check, dossier, sign, study and verify recount first. A release that somebody
     remade as a whole, with a smaller promise that holds, is told by its signatures and its ledger.
     """
+    if plan is not None and against is None:
+        msg = "--plan says how the file of --against is laid out; name that too"
+        raise InputError(msg)
     with progress() as stage:
         stage("recounting")
+        if plan is not None and against is not None:
+            against = laid_out(against, registry.read_plan(plan).input)
         folder = brought_release(folder)
         found = recounting.recount(folder, _original(folder, against, engine), engine=engine)
     if as_json:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
+from voile.proposal.layout import ProposedLayout
 from voile.proposal.trips import ProposedTrips
 from voile.proposal.whole import Proposal
 from voile.schema.domain import public_domain
@@ -116,21 +117,29 @@ name = "generalization"  # people are made alike: see docs/start/choose.md for t
 k = 5  # everybody looks like 4 others at least; a convention for data that leave the house
 """
 )
+_USUAL_LAYOUT = ProposedLayout()
 _NOTHING = f"""\
 {ASKS} table: no column is understood well enough to be published. Answer the questions above by
 #   roles in [roles]; docs/start/choose.md has the methods. Without one nothing is published."""
 
 
-def plan_text(proposal: Proposal, name: str, method: MethodProposal = _USUAL) -> str:
-    """The plan as a text; ``name`` is that of the table."""
+def plan_text(
+    proposal: Proposal,
+    name: str,
+    method: MethodProposal = _USUAL,
+    layout: ProposedLayout = _USUAL_LAYOUT,
+) -> str:
+    """The plan as a text; ``name`` is that of the table, ``layout`` that of its file."""
     shown = toml_text({"x": name}).strip().removeprefix("x = ")
     head = _HEAD.format(name=shown)
     if proposal.trips is not None:
-        return _joined([head, "\n".join(_of_trips(proposal, proposal.trips))])
+        lines_of = (_input(layout), _of_trips(proposal, proposal.trips))
+        return _joined([head, *("\n".join(lines) for lines in lines_of)])
     return _joined(
         [
             head,
             "\n".join(_missing(proposal)),
+            "\n".join(_input(layout)),
             "\n".join(_roles(proposal)),
             *(
                 "\n".join(_column(column, domain=method.over_domains))
@@ -212,6 +221,20 @@ def _domain(column: ColumnProposal, keys: Mapping[str, object]) -> Iterator[str]
     except PlanError:
         asked = _ASKED_OF_DOMAINS.get(column.kind, _VALUES)
         yield f"{ASKS} {_value(column.name)}: {asked}; {_PUBLIC}"
+
+
+def _input(proposed: ProposedLayout) -> Iterator[str]:
+    """How the file is laid out, and columns whose numbers can be read in two ways."""
+    stated, reasons = proposed.layout.stated, dict(proposed.reasons)
+    if stated:
+        yield "[input]"
+        for key, value in stated.items():
+            yield _line(key, value, reasons.get(key, "as it was said"))
+    for name in proposed.questions:
+        yield (
+            f"{ASKS} {_value(name)}: does a comma part its decimals or its thousands? Say "
+            'decimal = "," or thousands = "," in [input]'
+        )
 
 
 def _missing(proposal: Proposal) -> Iterator[str]:

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, Protocol
 
@@ -138,8 +138,11 @@ class ListedRecogniser:
         return Recognition(self.key, self.letter, self.group, self.title, by)
 
     def _is_named(self, look: ColumnLook) -> bool:
-        if self.group == "movement" and not _has_positions((look.name, *look.beside)):
+        if not self._may_be_named(look):
             return False
+        return self.group != "movement" or _has_positions((look.name, *look.beside))
+
+    def _may_be_named(self, look: ColumnLook) -> bool:
         if fits(self.columns, look.words):
             return self.key not in _CODED or _tells(look)
         if self.beside_street and len(look.words) == 1 and look.words[0] in self.beside_street:
@@ -295,9 +298,19 @@ def _position(by: By) -> Recognition:
 
 def _has_positions(names: Iterable[str]) -> bool:
     """Whether some columns are positions by their names: one that says so, or a pair that may."""
-    (position,) = (one for one in listed_recognisers() if one.key == "position")
-    words = [set(words_of(name)) for name in names]
-    return any(fits(position.columns, sorted(each)) for each in words) or any(
+    words = [_words(name) for name in names]
+    return any(map(_is_position, words)) or any(
         any(first in each for each in words) and any(second in each for each in words)
         for first, second in _PAIRS
     )
+
+
+@lru_cache(maxsize=1 << 16)
+def _words(name: str) -> frozenset[str]:
+    return frozenset(words_of(name))
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_position(words: frozenset[str]) -> bool:
+    (position,) = (one for one in listed_recognisers() if one.key == "position")
+    return fits(position.columns, sorted(words))

@@ -386,6 +386,8 @@ def _degrees(look: ColumnLook) -> bool:
 
 def _is_displacement(look: ColumnLook) -> bool:
     """Whether ``dx`` stands beside ``dy``, as metres from some point do."""
+    if not {"dx", "dy"} & set(look.words):
+        return False
     others = {word for name in look.beside for word in words_of(name)}
     return any(one in look.words and other in others for one, other in (("dx", "dy"), ("dy", "dx")))
 
@@ -394,8 +396,10 @@ def _has_other_axis(look: ColumnLook) -> bool:
     """Whether another column is called the same but for the axis: E_sweref and N_sweref."""
     axis = _AXES & set(look.words)
     rest = set(look.words) - _AXES
+    if not axis:
+        return False
     others = [set(words_of(name)) for name in look.beside]
-    return bool(axis) and any(one - _AXES == rest and one & _AXES - axis for one in others)
+    return any(one - _AXES == rest and one & _AXES - axis for one in others)
 
 
 def _codes(look: ColumnLook) -> bool:

@@ -31,8 +31,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fnmatch import fnmatchcase
-from functools import cache
+from fnmatch import translate
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, Literal
@@ -93,6 +93,7 @@ def _is_ordered(kind: Kind | None, values: DistinctValues) -> bool:
 Role = Literal["identifier", "person", "household", "quasi", "sensitive", "drop"]
 """What is proposed for a column; "drop": no role, so that it is not published."""
 
+_Form = re.Pattern[str]
 _ENDS = ("id", "nummer", "nr", "kennung", "numer")
 _JOINTS = ("en", "n", "s")
 """What German puts between the parts of a word."""
@@ -128,12 +129,23 @@ class Meaning:
 
 def fits(patterns: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a name of these words fits one of some patterns, as ``words.toml`` writes them."""
-    return any(
-        all(any(fnmatchcase(word, part) for word in words) for part in pattern.split("+"))
-        for pattern in patterns
+    alone, together = _compiled(tuple(patterns))
+    return any(map(alone.fullmatch, words)) or any(
+        all(any(map(part.fullmatch, words)) for part in parts) for parts in together
     )
 
 
+@lru_cache(maxsize=1 << 12)
+def _compiled(patterns: tuple[str, ...]) -> tuple[_Form, tuple[tuple[_Form, ...], ...]]:
+    """Patterns of one word as one expression, and those of several by their words."""
+    alone = "|".join(translate(pattern) for pattern in patterns if "+" not in pattern)
+    together = (pattern.split("+") for pattern in patterns if "+" in pattern)
+    return re.compile(alone or r"(?!)"), tuple(
+        tuple(re.compile(translate(part)) for part in parts) for parts in together
+    )
+
+
+@lru_cache(maxsize=1 << 16)
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name, small, without numbers at their ends: ``schoolid1`` is school, id."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", without_accents(name))

@@ -3,6 +3,9 @@
     nulls   = "refuse"              # or "category", "drop"; may be set per column
     missing = ["?"]                 # texts that stand for a missing value
 
+    [input]                         # how the file is laid out; see ``schema.layout``
+    header = 3
+
     [roles]
     identifiers = ["name"]
     quasi_identifiers = ["age", "sex"]
@@ -66,6 +69,7 @@ from voile.schema.hierarchy.declared import (
 )
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.ranks import Ranks
+from voile.schema.layout import USUAL, InputLayout
 from voile.schema.names import UNORDERED, ColumnType, Kind, ShownAs, type_of
 from voile.schema.roles import Roles
 from voile.schema.tabulation import CellPerturbation, CellRounding, CellSuppression, TablePlan
@@ -356,6 +360,8 @@ class Plan:
     """Tables of counts and sums, for ``voile table``."""
     protection: CellSuppression | CellPerturbation | CellRounding | None = None
     """What protects their cells."""
+    input: InputLayout = USUAL
+    """How the table is laid out in its file."""
     accept_questions: bool = False
     """Whether it may be published though questions are open."""
     questions: tuple[OpenQuestion, ...] = field(default=(), compare=False)
@@ -512,6 +518,7 @@ def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
         budget=stated.budget,
         tables=stated.tables,
         protection=stated.protection,
+        input=stated.input,
         trajectory=(
             stated.roles.of(TrajectoryColumns)
             if {named.name for named in fields(TrajectoryColumns)}
@@ -580,6 +587,7 @@ class PlanDocument(Value):
     nulls: Nulls = "refuse"
     missing: Annotated[Several[str], Says('a list of texts, for example ["?"]')] = ()
     accept_questions: bool = False
+    input: InputLayout = USUAL
     roles: RolesTable = Field(default_factory=RolesTable)
     columns: dict[str, ColumnTable] = Field(default_factory=dict)
     method: MethodTable | None = None

@@ -497,9 +497,8 @@ def _refuse_what_cannot_be(
         hint = nearest(axes.risk, known)
         msg = f"there is no measure of risk {axes.risk!r}{hint} (known: {', '.join(known)})"
         raise InputError(msg)
-    columns = names_of_columns(source)
     for stated in grid.plans:
-        stated.plan.bind(columns)
+        stated.plan.bind(names_of_columns(source, stated.plan))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from voile.study.plans import file_of
 from voile.table.engines import AUTO
 from voile.table.frames import from_native
 from voile.table.opening import rows_in_memory
-from voile.table.places import Address, file_and_part, place_of
+from voile.table.places import LaidOut, file_and_part, is_place, laid_out, place_of
 from voile.table.protocol import Engine
 from voile.table.reading import list_columns
 from voile_base.errors import TableError
@@ -45,17 +45,18 @@ def read_original(source: object, plan: Plan, engine: Engine | str = AUTO) -> Or
 
     ``engine`` reads a file.  Raises ``TableError`` where there are none.
     """
-    if not isinstance(source, str | Path | Address):
+    if not is_place(source):
         frame, _ = from_native(source)
         return Original(frame)
     told = {"missing": plan.missing, "columns": _named(plan), "texts": plan.texts}
-    return Original(*rows_in_memory(place_of(source), **told, engine=engine), file_of(source))
+    place = laid_out(place_of(source), plan.input)
+    return Original(*rows_in_memory(place, **told, engine=engine), file_of(source))
 
 
-def names_of_columns(source: object) -> list[str]:
+def names_of_columns(source: object, plan: Plan) -> list[str]:
     """The columns of a file or a data frame; raises ``TableError`` where there is no table."""
-    if isinstance(source, str | Path | Address):
-        return list(list_columns(place_of(source)))
+    if is_place(source):
+        return list(list_columns(laid_out(place_of(source), plan.input)))
     frame, _ = from_native(source)
     return list(frame.columns)
 
@@ -68,7 +69,10 @@ def fingerprint(source: object, *, named: bool = True) -> str:
     Raises ``TableError`` where a file cannot be read.
     """
     digest = blake2b(digest_size=16)
-    place = place_of(source) if isinstance(source, str | Path | Address) else None
+    place = place_of(source) if is_place(source) else None
+    if isinstance(place, LaidOut):
+        digest.update(f"{place.layout}\0".encode())
+        place = place.file
     if not isinstance(place, Path):
         frame = rows_in_memory(place)[0] if place else from_native(source)[0]
         stream = BytesIO()

@@ -52,7 +52,7 @@ from voile.schema.hierarchy.prefixes import Prefixes
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan, Method, Plan
-from voile.table.places import Address, place_of
+from voile.table.places import is_place, place_of
 from voile_base.errors import InfeasibleError, OutOfMemoryError, PlanError, TableError, VoileError
 
 __all__ = [
@@ -422,7 +422,7 @@ _COLUMN = re.compile(r"column '([^']+)'(: )?")
 
 def file_of(source: object) -> str:
     """The file or the address of a table, as messages name it; empty for a data frame."""
-    return str(place_of(source)) if isinstance(source, str | Path | Address) else ""
+    return str(place_of(source)) if is_place(source) else ""
 
 
 @contextmanager

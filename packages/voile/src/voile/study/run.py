@@ -58,7 +58,7 @@ from voile.table.opening import (
     scan_frame,
     scan_table,
 )
-from voile.table.places import Address
+from voile.table.places import is_place
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Format
 from voile.table.published import PublishedTable
@@ -329,7 +329,7 @@ def _read(
 
     A table of which only the best rows matter is read when these are asked for.
     """
-    is_file = isinstance(source, str | Path | Address)
+    is_file = is_place(source)
     worth_it = compiles() and _is_worth_it(source)
     get_ready = publisher.get_ready if worth_it else lambda: None
     if publisher.ranks:

@@ -20,7 +20,6 @@ Files in Parquet or Arrow IPC are streamed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 from voile.schema.numbers import ExactNumbers
 from voile.table.codes import Combinations, DictionaryColumn, combine, encode, sort_words
 from voile.table.frames import from_native
-from voile.table.places import Address, place_of
+from voile.table.places import is_place, place_of
 from voile.table.published import PublishedTable
 from voile.table.reading import scan_rows
 from voile_base.errors import TableError, nearest, refuse_out_of_memory
@@ -196,7 +195,7 @@ def _ascending(left: Counts, right: Counts) -> tuple[Counts, Counts]:
 def _lazy(table: object, columns: Sequence[str]) -> pl.LazyFrame:
     if isinstance(table, pl.LazyFrame):
         return table
-    if isinstance(table, str | Path | Address):
+    if is_place(table):
         return scan_rows(place_of(table), columns)
     if isinstance(table, PublishedTable):
         return pl.DataFrame(table.to_arrow()).lazy()

@@ -46,7 +46,7 @@ from voile.table.engines import AUTO, engine_for, engine_of
 from voile.table.formats.registry import WRITTEN
 from voile.table.keeping import KeptRows
 from voile.table.looking import require_rows_of_persons
-from voile.table.places import Place, place_of
+from voile.table.places import Place, laid_out, place_of
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Rows, Source
 from voile.table.published import PublishedTable
@@ -184,7 +184,7 @@ def open_any_rows(
         plan.bind(found.names)
         rows = found.rows.select(list(plan.used)).read()
     except EmptyTableError:
-        empty = empty_frame(place_of(source))
+        empty = empty_frame(laid_out(place_of(source), plan.input))
         found, written = engine.of_native(empty.frame), empty.written
         plan.bind(found.names)
         rows = found.rows.select(list(plan.used)).read()
@@ -284,7 +284,8 @@ def _scanned(
     identifying = identifying_columns(plan.roles, record_key)
     columns = [*plan.used, *([record_key] if record_key else []), *identifying]
     texts = [*plan.texts, *identifying]
-    return engine.scan(place_of(path), columns=columns, missing=plan.missing, texts=texts)
+    place = laid_out(place_of(path), plan.input)
+    return engine.scan(place, columns=columns, missing=plan.missing, texts=texts)
 
 
 def _held_against_persons(table: PrivateTable) -> PrivateTable:
@@ -335,7 +336,7 @@ class Read:
 
 
 def read_compactly(
-    path: Path,
+    path: Place,
     missing: Sequence[str] = (),
     texts: Sequence[str] = (),
     look: Callable[[pl.DataFrame, Sequence[str]], None] = lambda rows, notes: None,
@@ -347,8 +348,9 @@ def read_compactly(
     """
     types = pl.Schema()
     columns: list[pl.Series] = []
-    for names in _parts(path):
-        rows, notes = rows_in_memory(str(path), missing=missing, columns=names, texts=texts)
+    place = place_of(path)
+    for names in _parts(place):
+        rows, notes = rows_in_memory(place, missing=missing, columns=names, texts=texts)
         look(rows, notes)
         types.update(rows.schema)
         some = rows.get_columns()
@@ -370,14 +372,13 @@ def _in_dictionary(column: pl.Series) -> pl.Series:
     return encoded.decode(encoded.codes).alias(column.name)
 
 
-def _parts(path: Path) -> Iterator[Sequence[str] | None]:
+def _parts(place: Place) -> Iterator[Sequence[str] | None]:
     """Which columns are read together, in their order; None for all."""
-    place = place_of(str(path))
-    if is_whole(place) or not path.is_file():
+    if is_whole(place) or not isinstance(place, Path) or not place.is_file():
         yield None
         return
     names = [*list_columns(place)]
-    passes = min(len(names), path.stat().st_size // _AT_A_TIME + 1)
+    passes = min(len(names), place.stat().st_size // _AT_A_TIME + 1)
     step = -(-len(names) // passes)
     yield from (names[start : start + step] for start in range(0, len(names), step))
 

@@ -2,6 +2,7 @@
 
     people.csv                              a file
     people.xlsx#Patients                    a sheet of a workbook
+    people.csv#header=3&decimal=,           how it is laid out; see ``schema.layout``
     survey.sav#codes                        the codes of a file with value labels, or #labels
     sqlite:hospital.db#stays                a table of a database
     duckdb:hospital.duckdb#SELECT * FROM stays WHERE year = 2024
@@ -26,22 +27,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeGuard
 
+from voile.schema.layout import USUAL, InputLayout, layout_of_text
 from voile.table.formats.registry import Format
 from voile.table.remote import is_remote, near
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
 
 __all__ = [
     "Address",
+    "LaidOut",
     "Place",
     "Scheme",
     "SourceFiles",
     "SourceFormat",
     "corrupt",
     "file_and_part",
+    "is_place",
+    "laid_out",
     "locate",
     "place_of",
     "readable",
@@ -132,10 +137,40 @@ class Address:
         return f"{self.scheme}:{self.location}#{what}"
 
 
-Place = Path | Address
+@dataclass(frozen=True)
+class LaidOut:
+    """A file whose table does not begin with names in its first row, or has numbers of its own."""
+
+    file: Path
+    layout: InputLayout
+
+    def __str__(self) -> str:
+        return f"{self.file}#{self.layout}"
 
 
-def place_of(source: str | Path | Address) -> Place:
+Place = Path | Address | LaidOut
+
+
+def is_place(source: object) -> TypeGuard[str | Place]:
+    """Whether a table stands somewhere, and is no data frame."""
+    return isinstance(source, str | Path | Address | LaidOut)
+
+
+def laid_out(place: Place, layout: InputLayout) -> Place:
+    """A place with the layout that a plan states, unless the place has its own.
+
+    Raises ``InputError`` where both name another sheet.
+    """
+    if layout == USUAL or isinstance(place, LaidOut | Address):
+        return place
+    file, part = file_and_part(place)
+    if part is not None and layout.sheet not in {None, part}:
+        msg = f"{file}: #{part} and the plan's [input] sheet = {layout.sheet!r} name two sheets"
+        raise InputError(msg)
+    return LaidOut(file, replace(layout, sheet=part) if part is not None else layout)
+
+
+def place_of(source: str | Place) -> Place:
     """Where a table stands; of one in a store a copy, which stays until the process ends.
 
     Raises ``InputError`` for an address that cannot be, ``TableError`` where it cannot be read.
@@ -143,17 +178,26 @@ def place_of(source: str | Path | Address) -> Place:
     if is_remote(source):
         assert isinstance(source, str | Path)
         return near(source)
-    if isinstance(source, Path | Address):
+    if isinstance(source, Path):
+        return _with_layout(source)
+    if isinstance(source, Address | LaidOut):
         return source
     match = _ADDRESS.fullmatch(source)
     if match is None or Path(source).exists():
         _refuse_stray_query(source)
-        return Path(source)
+        return _with_layout(Path(source))
     location, _, asked = match[2].partition("#")
     scheme = match[1].lower()
     if scheme == "postgres":
         scheme = "postgresql"
     return Address(scheme, location, asked)  # type: ignore[arg-type]
+
+
+def _with_layout(path: Path) -> Path | LaidOut:
+    """A path, or the file whose layout it states."""
+    file, part = file_and_part(path)
+    layout = None if part is None else layout_of_text(part)
+    return path if layout is None else LaidOut(file, layout)
 
 
 def _refuse_stray_query(source: str) -> None:

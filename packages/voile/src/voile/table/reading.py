@@ -15,6 +15,7 @@ read.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,11 +24,14 @@ from typing import TYPE_CHECKING, TypeVar
 import polars as pl
 import pyarrow as pa
 
-from voile.table.formats.delimited import csv_names, read_csv
+from voile.schema.layout import USUAL, InputLayout
+from voile.table.formats.delimited import csv_head, csv_names, read_csv
 from voile.table.formats.gpx import GPX_COLUMNS, read_gpx
 from voile.table.formats.registry import Format, Whole, format_named, format_of, is_written
+from voile.table.formats.shaping import calendar_of_instants
 from voile.table.places import (
     Address,
+    LaidOut,
     Place,
     SourceFiles,
     SourceFormat,
@@ -37,19 +41,22 @@ from voile.table.places import (
     readable,
     unreadable,
 )
-from voile.table.value_types import kind_of_type, with_missing
-from voile_base.errors import EmptyTableError, TableError, refuse_out_of_memory
+from voile.table.value_types import infer_type, kind_of_type, with_marks, with_missing
+from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
 from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
     from voile.table.formats import databases as formats_databases
+    from voile.table.formats import excel as formats_excel
 else:
+    formats_excel = on_demand("voile.table.formats.excel")
     formats_databases = on_demand("voile.table.formats.databases")
 
 __all__ = [
     "SourceFormat",
     "count_rows",
     "files_of_table",
+    "first_rows",
     "is_whole",
     "list_columns",
     "read_batches",
@@ -114,9 +121,48 @@ def read_frame(
     Raises TableError if there is no table with at least one row and one column, if it cannot be
     read completely, or if two columns have one name.
     """
+    with _unchanged(path):
+        return _read_frame(path, missing, columns, texts)
+
+
+@contextmanager
+def _unchanged(path: Place) -> Iterator[None]:
+    """Raise ``TableError`` for a file that grows while it is read: its last row may be half."""
+    file = path.file if isinstance(path, LaidOut) else path
+    before = _size_and_time(file)
+    yield
+    if before is not None and _size_and_time(file) != before:
+        raise TableError(
+            f"{file}: the file changed while it was read, as one does that is still being written; "
+            "wait until it is whole, or copy it and read the copy"
+        )
+
+
+def _size_and_time(file: Path | Address) -> tuple[int, int] | None:
+    if not isinstance(file, Path):
+        return None
+    with suppress(OSError):
+        told = file_and_part(file)[0].stat()
+        return told.st_size, told.st_mtime_ns
+    return None
+
+
+def _read_frame(
+    path: Place,
+    missing: Sequence[str],
+    columns: Sequence[str] | None,
+    texts: Collection[str],
+) -> _SourceFrame:
     if is_whole(path):
-        whole, source_format = _read_whole(path, columns)
+        whole, source_format = _read_whole(path, columns, missing, texts)
+        layout = path.layout if isinstance(path, LaidOut) else USUAL
         frame = whole.frame.with_columns(with_missing(series, missing) for series in whole.frame)
+        if whole.loose:
+            frame = frame.with_columns(
+                _numbers_again(whole.frame[series.name], series, layout)
+                for series in frame
+                if series.name not in texts
+            )
         return _SourceFrame(frame, source_format, str(path), whole.notes, whole.names)
     assert isinstance(path, Path)
     source = locate(path)
@@ -160,19 +206,90 @@ def empty_frame(path: Place) -> _SourceFrame:
 
 def is_whole(path: Place) -> bool:
     """Whether a table is read as a whole, whatever is asked of it."""
-    return isinstance(path, Address) or format_of(file_and_part(path)[0]) is not None
+    if isinstance(path, Address | LaidOut):
+        return True
+    return format_of(file_and_part(path)[0]) is not None
 
 
-def _read_whole(path: Place, columns: Collection[str] | None) -> tuple[Whole, SourceFormat]:
+def _read_whole(
+    path: Place,
+    columns: Collection[str] | None,
+    missing: Sequence[str] = (),
+    texts: Collection[str] = (),
+) -> tuple[Whole, SourceFormat]:
     """A table that is read as a whole, and its format."""
     if isinstance(path, Address):
         return formats_databases.read_database(path, columns), "database"
+    if isinstance(path, LaidOut):
+        return _read_laid_out(path, columns, missing, texts)
     file, part = file_and_part(path)
     name = format_of(file)
     assert name is not None
     with readable(file):
         whole = format_named(name).read(file, part, columns)
     return whole, name
+
+
+def _read_laid_out(
+    place: LaidOut,
+    columns: Collection[str] | None,
+    missing: Sequence[str],
+    texts: Collection[str],
+) -> tuple[Whole, SourceFormat]:
+    """The table of a file whose plan, or address, says how it is laid out."""
+    file, layout = place.file, place.layout
+    name = format_of(file)
+    if name == "xlsx":
+        with readable(file):
+            return formats_excel.Excel().read(file, None, columns, layout), name
+    source = locate(file)
+    if source.format != "csv" or name is not None:
+        msg = (
+            f"{file}: [input] says how CSV files and workbooks are laid out, and this is neither; "
+            "leave [input] out, or what stands behind # of the file"
+        )
+        raise InputError(msg)
+    with readable(file):
+        names = csv_names(file, compression=source.compression, stated=layout)
+        if columns is not None and not columns:
+            return Whole(pl.DataFrame(), names), "csv"
+        frame, notes = read_csv(
+            file,
+            compression=source.compression,
+            columns=None if columns is None else list(columns),
+            missing=missing,
+            texts=texts,
+            stated=layout,
+        )
+    return Whole(frame, names, notes), "csv"
+
+
+def first_rows(place: Path, rows: int) -> tuple[str | None, list[tuple[int, list[str | None]]]]:
+    """The first rows of a CSV file or a sheet as they stand, with the row of each, from 1.
+
+    And the name of the sheet; None for CSV.  None of other formats.  Raises TableError as
+    ``read_frame`` does.
+    """
+    file, part = file_and_part(place)
+    if (name := format_of(file)) == "xlsx":
+        with readable(file):
+            sheet, found = formats_excel.Excel().head(file, part, rows)
+        return sheet, list(enumerate(found, 1))
+    if name is not None or (source := locate(file)).format != "csv":
+        return None, []
+    with readable(file):
+        head = csv_head(file, rows, compression=source.compression)
+    return None, [(line, [cell or None for cell in row]) for line, row in head]
+
+
+def _numbers_again(before: pl.Series, after: pl.Series, layout: InputLayout) -> pl.Series:
+    """Texts of a sheet as the numbers or days that they are, once marks for missing are gone."""
+    if after.dtype != pl.String:
+        return after
+    marked = with_marks(after, layout)
+    if marked.dtype == pl.String and after.null_count() > before.null_count():
+        marked = calendar_of_instants(infer_type(after))
+    return marked
 
 
 def read_column(path: Path, name: str) -> pl.Series | pa.ChunkedArray:

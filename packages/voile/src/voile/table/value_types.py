@@ -45,6 +45,7 @@ Cost: a pass over the column for the format, or one for each usual format.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -52,6 +53,7 @@ from typing import Literal
 import polars as pl
 
 from voile.schema.hierarchy.dates import USUAL_FORMATS, has_time, pattern_of, the_usual_ones
+from voile.schema.layout import InputLayout
 from voile.schema.plan import ColumnFacts
 from voile_base.errors import PlanError, TableError
 
@@ -69,6 +71,7 @@ __all__ = [
     "kind_of_type",
     "matching",
     "may_hold_dates",
+    "with_marks",
     "with_missing",
 ]
 
@@ -204,6 +207,36 @@ def infer_decimal_comma(series: pl.Series) -> pl.Series | None:
     if with_comma.str.contains(_THOUSANDS).all():  # true as well if there is no comma at all
         return None
     return _parsed(values, _COMMA_FORM)
+
+
+def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
+    """A column of texts that are numbers with the marks of a layout, as numbers; others as given.
+
+    Where decimals have a comma, a point in a number is none, and the column stays one of texts.
+    """
+    if series.dtype != pl.String or (layout.decimal is None and layout.thousands is None):
+        return series
+    usual = "," if layout.thousands == "." else "."
+    point, group = re.escape(layout.decimal or usual), re.escape(layout.thousands or "")
+    if layout.thousands == " ":
+        group = "[ \u00a0\u202f]"
+    elif layout.thousands == "'":
+        group = "['\u2019]"
+    whole = f"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+" if group else "[0-9]+"
+    values = _trimmed(series)
+    if (
+        not values.count()
+        or not values.drop_nulls().str.contains(rf"^[+-]?(?:{whole})(?:{point}[0-9]+)?$").all()
+    ):
+        return series
+    if group and values.str.contains(group).any():
+        digits = values.drop_nulls().str.count_matches("[0-9]")
+        if digits.min() == digits.max() and digits.n_unique() < values.n_unique():
+            return series  # as long in each row: numbers of something, such as telephones
+    plain = values.str.replace_all(group, "") if group else values
+    plain = plain.str.strip_prefix("+").str.replace(point, ".")
+    typed = infer_type(plain)
+    return typed if typed.dtype.is_numeric() else series
 
 
 def first_offending_row(series: pl.Series, wanted: Kind = "decimal") -> int | None:

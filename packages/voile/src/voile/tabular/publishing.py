@@ -27,7 +27,7 @@ from voile.release.release import Guarantee
 from voile.schema.plan import Plan
 from voile.schema.tabulation import CellPerturbation, CellRounding, CellSuppression
 from voile.table.opening import open_frame, open_table
-from voile.table.places import Address
+from voile.table.places import is_place
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile.tabular.attacker import FeasibilityIntervals, recomputable
@@ -318,7 +318,7 @@ def make_tables(
         msg = f"tables are written as {', '.join(FORMATS_OF_TABLES)}, not as {output.file_format}"
         raise InputError(msg)
     place = None if out is None else check_new_folder(out)
-    is_file = isinstance(source, str | Path | Address)
+    is_file = is_place(source)
     progress("reading")
     rows = plan_of_rows(plan)
     table = (open_table if is_file else open_frame)(source, rows, engine=engine)

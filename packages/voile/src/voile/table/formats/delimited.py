@@ -60,15 +60,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from pyarrow import csv
 
-from voile.table.value_types import infer_decimal_comma, infer_type, with_missing
-from voile_base.errors import EmptyTableError, TableError, refuse_out_of_memory
+from voile.schema.layout import USUAL, InputLayout, column_names
+from voile.table.value_types import (
+    infer_decimal_comma,
+    infer_type,
+    with_marks,
+    with_missing,
+)
+from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
 from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
@@ -76,7 +82,7 @@ if TYPE_CHECKING:
 else:
     charset_normalizer = on_demand("charset_normalizer")
 
-__all__ = ["BLOCK", "csv_names", "read_csv"]
+__all__ = ["BLOCK", "csv_head", "csv_names", "read_csv"]
 
 
 _SEPARATORS = (",", ";", "\t", "|")
@@ -109,6 +115,8 @@ class _FileLayout:
     header_size: int
     unnamed: bool = False
     """Whether the first column has no name in the file."""
+    stated: InputLayout = USUAL
+    """What the plan says of the file."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +143,14 @@ class _Reading:
             width,
         )
 
+    def merit_of_most(self) -> tuple[bool, float, float, int]:
+        """The same where lines above the names have fewer fields than most rows."""
+        if not self.rows:
+            return (False, 0.0, 0.0, 0)
+        width = Counter(map(len, self.rows)).most_common(1)[0][0]
+        first = next(place for place, row in enumerate(self.rows) if len(row) == width)
+        return replace(self, rows=self.rows[first:]).merit()
+
     def looks_quoted(self) -> bool:
         """Whether a field that was read without quotes begins with one."""
         return any(value.startswith('"') for row in self.rows for value in row)
@@ -152,15 +168,7 @@ def _detect_dialect(sample: str, *, whole: bool) -> _FileLayout | None:
     Names in the header lose the spaces around them.
     """
     lines = list(io.StringIO(sample, newline=""))
-    readings = [
-        _read(lines, _Dialect(separator, quote, escape), whole=whole)
-        for quote, escape in _quotings(sample)
-        for separator in _SEPARATORS
-    ]
-    readings = [r for r in readings if r.dialect.quote is not None or not r.looks_quoted()]
-    best = max(readings, key=_Reading.merit)  # the first of equals: the commoner dialect
-    if not best.merit()[0]:  # one column
-        best = max((r for r in readings if r.dialect.separator == ","), key=_Reading.merit)
+    best = _best_of(_readings(sample, lines, whole=whole))
     if not best.rows:
         return None
     dialect = best.dialect
@@ -168,6 +176,24 @@ def _detect_dialect(sample: str, *, whole: bool) -> _FileLayout | None:
         dialect = _Dialect(dialect.separator, dialect.quote, dialect.escape, spaced=True)
     header_size = len("".join(lines[: best.header_lines]).encode())
     return _FileLayout(dialect, tuple(name.strip() for name in best.rows[0]), header_size)
+
+
+def _readings(sample: str, lines: Sequence[str], *, whole: bool) -> list[_Reading]:
+    """The first rows in each dialect that the sample gives reason to try."""
+    readings = [
+        _read(lines, _Dialect(separator, quote, escape), whole=whole)
+        for quote, escape in _quotings(sample)
+        for separator in _SEPARATORS
+    ]
+    return [r for r in readings if r.dialect.quote is not None or not r.looks_quoted()]
+
+
+def _best_of(readings: Sequence[_Reading]) -> _Reading:
+    """The first of equals: the commoner dialect."""
+    best = max(readings, key=_Reading.merit)
+    if best.merit()[0]:
+        return best
+    return max((r for r in readings if r.dialect.separator == ","), key=_Reading.merit)
 
 
 def _quotings(sample: str) -> list[tuple[str | None, str | None]]:
@@ -181,15 +207,7 @@ def _quotings(sample: str) -> list[tuple[str | None, str | None]]:
 
 
 def _read(lines: Sequence[str], dialect: _Dialect, *, whole: bool) -> _Reading:
-    reader = python_csv.reader(
-        lines,
-        delimiter=dialect.separator,
-        quotechar=dialect.quote,
-        escapechar=dialect.escape,
-        doublequote=dialect.escape is None,
-        quoting=python_csv.QUOTE_NONE if dialect.quote is None else python_csv.QUOTE_MINIMAL,
-        strict=True,
-    )
+    reader = python_csv.reader(lines, **_reader_options(dialect))
     rows: list[tuple[str, ...]] = []
     header_lines = 0
     try:
@@ -201,6 +219,18 @@ def _read(lines: Sequence[str], dialect: _Dialect, *, whole: bool) -> _Reading:
     except python_csv.Error:
         sound = not whole and reader.line_num >= len(lines)  # the sample ends within a field
     return _Reading(dialect, tuple(rows), header_lines, sound)
+
+
+def _reader_options(dialect: _Dialect) -> dict[str, Any]:
+    """Of Python's reader."""
+    return {
+        "delimiter": dialect.separator,
+        "quotechar": dialect.quote,
+        "escapechar": dialect.escape,
+        "doublequote": dialect.escape is None,
+        "quoting": python_csv.QUOTE_NONE if dialect.quote is None else python_csv.QUOTE_MINIMAL,
+        "strict": True,
+    }
 
 
 def _misplaced_quote(
@@ -305,9 +335,16 @@ class _Utf8Text:
     content: bytes | None = field(default=None, repr=False)
     start: int = 0
     notes: tuple[str, ...] = ()
+    lines_above: int = 0
+    """Lines before the first byte that is read."""
+    end: int | None = None
+    """Where the table ends, in bytes after ``start``; None: where the text does."""
 
     def open(self, offset: int = 0) -> BinaryIO:
         """A new stream that begins ``offset`` bytes into the text."""
+        if self.end is not None:
+            with replace(self, end=None).open() as whole:
+                return io.BytesIO(whole.read(self.end)[offset:])
         stream: BinaryIO = (
             self.path.open("rb") if self.content is None else io.BytesIO(self.content)
         )
@@ -322,7 +359,7 @@ class _Utf8Text:
 
     def line_at(self, offset: int) -> int:
         """The 1-based line that holds the byte at ``offset``."""
-        line, left, previous = 1, offset, b""
+        line, left, previous = 1 + self.lines_above, offset, b""
         for block in self.blocks():
             part = block[:left]
             line += part.count(b"\n") + part.count(b"\r") - part.count(b"\r\n")
@@ -459,17 +496,17 @@ def read_csv(
     columns: Sequence[str] | None = None,
     missing: Sequence[str] = (),
     texts: Collection[str] = (),
+    stated: InputLayout = USUAL,
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The table in a CSV file and notes on what had to be assumed to read it.
 
     ``columns`` limits the result to these, in the file's order; names that the file does not
     have are left out.  ``missing`` holds texts that mean "no value".  ``texts`` names columns that
-    stay as they are written, whatever they look like.
+    stay as they are written, whatever they look like.  ``stated`` is what a plan says of the file.
 
     Raises TableError, which names the line, for anything that is not one table.
     """
-    text = _open_text(path, compression)
-    layout = _layout(text)
+    text, layout = _laid_out(_open_text(path, compression), stated)
     _require_rows(text, layout)
     _require_paired_quotes(text, layout)
     wanted = [name for name in layout.names if columns is None or name in set(columns)]
@@ -477,31 +514,110 @@ def read_csv(
     notes = list(text.notes)
     if layout.unnamed and _ROW in wanted:
         notes.append(f"{text.name}: column 1 has no name; it is called {_ROW!r}, as row names are")
-    if all(name.replace(".", "").lstrip("-").isdigit() for name in layout.names):
+    if stated.header_rows and all(
+        name.replace(".", "").lstrip("-").isdigit() for name in layout.names
+    ):
         notes.append(f"{text.name}: all names in line 1 are numbers; is the header line missing?")
     typed = []
     for name in wanted:
         series = pl.Series(name, table.column(name))
         table = table.drop_columns([name])  # before the next is converted, to free its text
         series = _cleaned(series, layout.dialect, missing)
-        series, note = (series, None) if name in texts else _typed(series, layout.dialect)
+        series, note = (series, None) if name in texts else _typed(series, layout)
         typed.append(series)
         notes += [f"{text.name}: {note}"] if note else []
     return pl.DataFrame(typed), tuple(notes)
 
 
-def csv_names(path: Path, *, compression: str | None = None) -> tuple[str, ...]:
+def csv_names(
+    path: Path,
+    *,
+    compression: str | None = None,
+    stated: InputLayout = USUAL,
+) -> tuple[str, ...]:
     """The names in the header of a CSV file; raises TableError as ``read_csv`` does."""
-    return _layout(_open_text(path, compression)).names
+    return _laid_out(_open_text(path, compression), stated)[1].names
+
+
+def csv_head(
+    path: Path, rows: int, *, compression: str | None = None
+) -> list[tuple[int, list[str]]]:
+    """The first rows of a CSV file with the line on which each begins, from 1.
+
+    They are parted as most of its first lines are, which may be fewer fields in lines above the
+    names.  Raises TableError as ``read_csv`` does.
+    """
+    text = _open_text(path, compression)
+    sample, whole = _sample(text)
+    lines = list(io.StringIO(sample, newline=""))
+    best = max(_readings(sample, lines, whole=whole), key=_Reading.merit_of_most)
+    reader = python_csv.reader(lines, **_reader_options(best.dialect))
+    found: list[tuple[int, list[str]]] = []
+    begins = 1
+    with suppress(python_csv.Error):
+        for row in reader:
+            found.append((begins, row))
+            begins = reader.line_num + 1
+            if len(found) == rows:
+                break
+    return found
+
+
+def _laid_out(text: _Utf8Text, stated: InputLayout) -> tuple[_Utf8Text, _FileLayout]:
+    """The text from its names on, and how it is laid out."""
+    if (stated.header, stated.last, stated.number_names) == (1, None, False):
+        return text, replace(_layout(text), stated=stated)
+    if stated.sheet is not None:
+        msg = f"{text.name}: [input] sheet is for workbooks; a CSV file has none"
+        raise InputError(msg)
+    above = (stated.header_rows or (1,))[0] - 1
+    text = _between_lines(text, above, stated.last)
+    head, whole = _sample(text)
+    lines = list(io.StringIO(head, newline=""))
+    best = _best_of(_readings(head, lines, whole=whole))
+    count = len(stated.header_rows)
+    if len(best.rows) < count or not best.rows:
+        raise TableError(f"{text.name}: the file ends above line {above + count}, its names")
+    width = max(map(len, best.rows[: count or 1]))
+    names = column_names(best.rows[:count], width, numbered=stated.number_names)
+    size = len("".join(lines[: _lines_of(best, lines, count)]).encode())
+    dialect = replace(best.dialect, spaced=best.is_spaced())
+    layout = _FileLayout(dialect, names, size, stated=stated)
+    if not stated.number_names and count:
+        layout = _with_row_names(layout)
+    _require_names(text, layout.names)
+    return text, layout
+
+
+def _between_lines(text: _Utf8Text, above: int, last: int | None) -> _Utf8Text:
+    """A text without the lines above its names and below its last row; raises ``TableError``."""
+    start, end, line = 0, None, 0
+    with text.open() as stream:
+        while line < (above if last is None else last):
+            if line == above:
+                start = stream.tell() - text.start
+            if not stream.readline(BLOCK):
+                raise TableError(
+                    f"{text.name}: the file has {line:,} lines, fewer than [input] says"
+                )
+            line += 1
+        here = stream.tell() - text.start
+        start = here if line == above else start
+        end = None if last is None else here - start
+    return replace(text, start=text.start + start, lines_above=above, end=end)
+
+
+def _lines_of(reading: _Reading, lines: Sequence[str], rows: int) -> int:
+    """How many lines the first rows take."""
+    reader = python_csv.reader(lines, **_reader_options(reading.dialect))
+    while rows:
+        rows -= bool(next(reader))
+    return reader.line_num
 
 
 def _layout(text: _Utf8Text) -> _FileLayout:
     """The dialect and header of the text, with a proper name for each column."""
-    with text.open() as stream:
-        head = stream.read(_SAMPLE)
-        head += stream.readline(BLOCK)  # no half line, unless it is endless
-        whole = not stream.read(1)
-    sample = head.decode("utf-8", "ignore")
+    sample, whole = _sample(text)
     if not sample.strip("\r\n"):
         raise TableError(
             f"{text.name}: the file is empty; it needs a header line with the names of the "
@@ -515,6 +631,15 @@ def _layout(text: _Utf8Text) -> _FileLayout:
     layout = _with_row_names(layout)
     _require_names(text, layout.names)
     return layout
+
+
+def _sample(text: _Utf8Text) -> tuple[str, bool]:
+    """The beginning of a text, in whole lines, and whether it is all of it."""
+    with text.open() as stream:
+        head = stream.read(_SAMPLE)
+        head += stream.readline(BLOCK)  # no half line, unless it is endless
+        whole = not stream.read(1)
+    return head.decode("utf-8", "ignore"), whole
 
 
 def _with_row_names(layout: _FileLayout) -> _FileLayout:
@@ -672,9 +797,15 @@ def _cleaned(series: pl.Series, dialect: _Dialect, missing: Sequence[str]) -> pl
     return with_missing(series, missing)
 
 
-def _typed(series: pl.Series, dialect: _Dialect) -> tuple[pl.Series, str | None]:
+def _typed(series: pl.Series, layout: _FileLayout) -> tuple[pl.Series, str | None]:
     """A column of text as the type it holds, and a note if that took an assumption."""
+    dialect, stated = layout.dialect, layout.stated
+    marked = with_marks(series, stated)
+    if marked.dtype != pl.String:
+        return marked, None
     typed = infer_type(series)
+    if typed.dtype.is_float() and stated.decimal == ",":
+        return series, None  # a point is no decimal mark there
     if typed.dtype == pl.String and dialect.separator != ",":
         numbers = infer_decimal_comma(typed)
         if numbers is not None:

@@ -6,9 +6,12 @@ Which sheet: ``people.xlsx#Patients``; without, the only one that holds anything
 
 What is read is values: numbers, texts, dates, truth values, and what formulas were last worked out
 to.  Formats, formulas, comments and colours are not kept.  A column of numbers and texts is one of
-texts.  A cell with an error such as ``#N/A`` is refused, for a missing value would hide it.
+texts, unless the plan calls the texts missing.  A cell with an error such as ``#N/A`` is refused,
+for a missing value would hide it.
 
-Headers over several rows or columns are refused: a table has one row of names, each its own.
+Names that stand below a title, or in two rows, are read where a layout says so (``schema.layout``).
+An empty row within a table is refused, for what follows may be another table; so is a workbook that
+is encrypted.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Any
 
 import polars as pl
 
+from voile.schema.layout import USUAL, InputLayout, column_names
 from voile.table.formats.registry import Whole, library
 from voile.table.formats.shaping import calendar_of_instants, refuse_nothing, whole_numbers
 from voile_base.errors import InputError, TableError, nearest, refuse_out_of_memory
@@ -31,6 +35,13 @@ MOST_ROWS = 1_048_575
 """Below the row of names."""
 MOST_COLUMNS = 16_384
 _EXACT = 2**53
+_HEAD = 76
+"""Bytes of a compound file ([MS-CFB] 2.2) that say where its directory begins."""
+_DIRECTORY = 4096
+"""Bytes of the directory that are looked at, whose first entries name the streams."""
+_COMPOUND = b"\xd0\xcf\x11\xe0"
+"""How the files begin that Office encrypts, and its old workbooks."""
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _NO_TITLE = re.compile(r"[\[\]:*?/\\]")
 _LONGEST_TITLE = 31
 
@@ -38,34 +49,47 @@ _LONGEST_TITLE = 31
 class Excel:
     """See ``registry.FileFormat``."""
 
-    def read(self, file: Path, part: str | None, columns: Collection[str] | None) -> Whole:
-        """The sheet of that name, or the only one."""
+    def read(
+        self,
+        file: Path,
+        part: str | None,
+        columns: Collection[str] | None,
+        layout: InputLayout = USUAL,
+    ) -> Whole:
+        """The sheet of that name, or the only one, from the row of names on."""
         fastexcel = library("fastexcel", "excel", f"{file}: reading workbooks")
-        with file.open("rb"):  # says what the system refuses
-            pass
+        _refuse_encrypted(file)
         faults = (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError)
         try:
             book = fastexcel.read_excel(file)
-            sheet = _sheet(file, book, part)
-            names = _names(file, book, sheet)
-            rows, wrong = book.load_sheet(sheet, schema_sample_rows=None).to_arrow_with_errors()
+            sheet = _sheet(file, book, layout.sheet or part)
+            names = _names(file, book, sheet, layout)
+            frame = _cells(file, book, sheet, names, layout)
         except faults as fault:
             refuse_out_of_memory(fault)
             raise TableError(
                 f"{file}: the workbook is not whole or not valid; save it again from its source"
             ) from None
-        if wrong is not None and wrong.errors:
-            row, column = wrong.errors[0].offset_position
-            raise TableError(
-                f"{file}: row {row + 1} of column {names[column]!r} holds an error such as #N/A; "
-                "mend the formula, or clear the cell"
-            )
-        frame = pl.DataFrame(rows)
         refuse_nothing(file, names, frame.height)
+        _refuse_gaps(file, sheet, frame, layout)
         frame.columns = list(names)
         wanted = [name for name in names if columns is None or name in columns]
         shaped = [calendar_of_instants(whole_numbers(frame[name])) for name in wanted]
-        return Whole(pl.DataFrame(shaped), names)
+        return Whole(pl.DataFrame(shaped), names, loose=True)
+
+    def head(self, file: Path, part: str | None, rows: int) -> tuple[str, list[list[str | None]]]:
+        """The name of a sheet and its first rows as texts; raises as ``read`` does."""
+        fastexcel = library("fastexcel", "excel", f"{file}: reading workbooks")
+        _refuse_encrypted(file)
+        try:
+            book = fastexcel.read_excel(file)
+            sheet = _sheet(file, book, part)
+            return sheet, _texts(book, sheet, 0, rows)
+        except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError) as fault:
+            refuse_out_of_memory(fault)
+            raise TableError(
+                f"{file}: the workbook is not whole or not valid; save it again from its source"
+            ) from None
 
     def refusal(self, names: Sequence[str], rows: int) -> str | None:
         """Sheets end somewhere."""
@@ -168,21 +192,93 @@ def _sheet(file: Path, book: Any, part: str | None) -> str:
     return sheets[0]
 
 
-def _names(file: Path, book: Any, sheet: str) -> tuple[str, ...]:
-    """The names in the first row; raises ``TableError`` where they are none."""
-    first = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
-    if not first.width:
+def _texts(book: Any, sheet: str, skipped: int, rows: int) -> list[list[str | None]]:
+    """Some rows of a sheet as texts, from its first row on, whether that is empty or not."""
+    if not book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").width:
+        return []
+    read = book.load_sheet(
+        sheet, header_row=None, skip_rows=skipped, n_rows=rows, dtypes="string"
+    ).to_polars()
+    return [list(row) for row in read.rows()]
+
+
+def _names(file: Path, book: Any, sheet: str, layout: InputLayout) -> tuple[str, ...]:
+    """The names in the rows that hold them; raises ``TableError`` where they are none."""
+    rows = layout.header_rows
+    whole = book.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=1, dtypes="string")
+    width: int = whole.width
+    if not width:
         raise TableError(f"{file}: sheet {sheet!r} is empty")
-    width = book.load_sheet(sheet, schema_sample_rows=1, n_rows=0).width
-    names = (*first.row(0), *([None] * (width - first.width)))
-    for place, name in enumerate(names, 1):
-        if name is None or not name.strip():
-            raise TableError(
-                f"{file}: column {place} of sheet {sheet!r} has no name in the first row; names "
-                "that are merged over columns or stand in several rows must become one row of "
-                "names, one for each column, with nothing above it"
-            )
+    if rows and rows[-1] > whole.total_height:
+        raise TableError(f"{file}: sheet {sheet!r} ends above row {rows[-1]}, its row of names")
+    heads = _texts(book, sheet, rows[0] - 1, len(rows)) if rows else []
+    names = column_names(heads, width, numbered=layout.number_names)
+    if "" in names:
+        said = "the first row" if layout.header == 1 else f"row {rows[-1]}"
+        raise TableError(
+            f"{file}: column {names.index('') + 1} of sheet {sheet!r} has no name in {said}. If "
+            "the names stand in another row, or in two, say so: header = 3 or [3, 4] in the "
+            f"plan's [input], or {file.name}#header=3 (voile plan proposes it). If another table "
+            "stands beside this one, copy each to a sheet of its own. Else give the column a name"
+        )
     return names
+
+
+def _cells(
+    file: Path, book: Any, sheet: str, names: Sequence[str], layout: InputLayout
+) -> pl.DataFrame:
+    """The rows below the names; a column that also holds texts such as "n/a" is one of texts."""
+    told: dict[str, Any] = {
+        "header_row": None,
+        "skip_rows": layout.rows_above,
+        "n_rows": None if layout.last is None else layout.last - layout.rows_above,
+        "schema_sample_rows": None,
+        "column_names": [f"{place}" for place in range(len(names))],
+    }
+    rows, wrong = book.load_sheet(sheet, **told).to_arrow_with_errors()
+    mixed = {error.offset_position[1] for error in (wrong.errors if wrong else ())}
+    if mixed:
+        texts = dict.fromkeys(mixed, "string")
+        rows, wrong = book.load_sheet(sheet, **told, dtypes=texts).to_arrow_with_errors()
+    if wrong is not None and wrong.errors:
+        row, column = wrong.errors[0].offset_position
+        raise TableError(
+            f"{file}: row {row + layout.rows_above + 1} of column {names[column]!r} holds an error "
+            "such as #N/A; mend the formula, or clear the cell"
+        )
+    frame = pl.DataFrame(rows)
+    filled = pl.any_horizontal(pl.all().is_not_null())
+    last = frame.select(filled.arg_true().max()).item() if frame.width and frame.height else None
+    return frame.head(0 if last is None else last + 1)
+
+
+def _refuse_gaps(file: Path, sheet: str, frame: pl.DataFrame, layout: InputLayout) -> None:
+    """Raise ``TableError`` for an empty row within: below it may stand notes or another table."""
+    empty = frame.select(pl.all_horizontal(pl.all().is_null()).arg_true().min()).item()
+    if empty is None:
+        return
+    row = empty + layout.rows_above + 1
+    raise TableError(
+        f"{file}: row {row} of sheet {sheet!r} is empty and more follows below it: another table, "
+        f"or notes. Read this table alone with last = {row - 1} in the plan's [input], or "
+        f"{file.name}#last={row - 1}; copy another table to a sheet of its own; or delete the row"
+    )
+
+
+def _refuse_encrypted(file: Path) -> None:
+    """Raise ``TableError`` for a workbook that opens with a password alone."""
+    with file.open("rb") as stream:  # also says what the system refuses
+        head = stream.read(_HEAD)
+        if not head.startswith(_COMPOUND) or len(head) < _HEAD:
+            return
+        size, sector = 1 << (head[30] % 32), int.from_bytes(head[48:52], "little")
+        stream.seek((sector + 1) * size)
+        names = stream.read(_DIRECTORY)
+    if _ENCRYPTED in names:
+        raise TableError(
+            f"{file}: the workbook is encrypted; open it with its password and save a copy "
+            "without one where only you can read it, or export the sheet as CSV"
+        )
 
 
 def _write_row(sheet: Any, row: int, values: Sequence[Any], formats: Sequence[Any]) -> None:

@@ -47,6 +47,8 @@ class Whole:
     """All columns of the table."""
     notes: tuple[str, ...] = ()
     """What was assumed to read it, one sentence each, without values."""
+    loose: bool = False
+    """Whether texts may be all but numbers, as in cells of a sheet, once missing marks are gone."""
 
 
 class FileFormat(Protocol):

@@ -97,7 +97,7 @@ class DuckDBEngine(OfEagerFrames[DuckDBRows]):
     ) -> DuckDBSource:
         """A table in a file, a folder or a database; raises ``TableError`` where there is none."""
         if is_whole(path):
-            read = read_frame(path, missing=missing, columns=columns)
+            read = read_frame(path, missing=missing, columns=columns, texts=texts)
             rows = self.of_frame(read.frame)
             return DuckDBSource(rows, read.names or (), read.written, (*read.notes, *self._notes))
         assert isinstance(path, Path)

@@ -54,7 +54,7 @@ class PolarsEngine(OfEagerFrames[PolarsRows]):
     ) -> PolarsSource:
         """A table in a file, a folder or a database; raises ``TableError`` where there is none."""
         if is_whole(path):
-            read = read_frame(path, missing=missing, columns=columns)
+            read = read_frame(path, missing=missing, columns=columns, texts=texts)
             rows = PolarsRows.of_frame(read.frame)
             return PolarsSource(rows, read.names or (), read.written, read.notes)
         assert isinstance(path, Path)

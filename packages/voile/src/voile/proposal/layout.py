@@ -1,0 +1,306 @@
+"""How a file is laid out that does not begin with its names: a proposal from its first rows.
+
+Reports have a title above their names, merged cells a second row of them, loggers no names at all.
+A pure function looks at the first rows, as texts, and says where the names stand and how numbers
+are written (``schema.layout``).  Rules, in their order:
+
+1. the table is as wide as most rows; rows that fill less than half of it, before any that does, are
+   titles.  A row with two or more names right above the first full one is the upper of two;
+2. a first full row of numbers, days or addresses, or of values that its columns have again, is no
+   row of names: there are none, and columns are called by their place;
+3. a row with gaps above one that fills them is the upper of two rows of names; so is a full row
+   above one of texts where columns hold numbers (units stand so);
+4. numbers are written with decimal commas, or with thousands, where some value can be read in one
+   way alone; what can be read in two ways stays text, and is a question.
+
+Cost: linear in the cells that are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from voile.recognisers.telling import told_within
+from voile.schema.layout import USUAL, Decimals, InputLayout, Thousands, column_names
+from voile.table.looking import MARKS
+from voile.table.places import Address, LaidOut, Place, file_and_part, laid_out
+from voile.table.reading import first_rows
+from voile_base.errors import TableError
+
+__all__ = ["ProposedLayout", "layout_of_rows", "proposed_layout"]
+
+Row = tuple[int, Sequence[str | None]]
+"""The number of a row in its file, from 1, and its cells."""
+
+_LOOKED_AT = 200
+_WIDE = 0.5
+"""Share of the width that a row of names fills, at least."""
+_MOST = 0.6
+_FEW = 2
+_NUMBER = re.compile(
+    r"[+-]?(?:\d{1,3}(?:[ .,'\u2019\u00a0\u202f]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][+-]?\d+)?%?"
+)
+_DAY = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2})?")
+_YEAR = re.compile(r"(?:19|20)\d{2}")
+_BOTH_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+")
+_BOTH_POINT = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+\.\d+")
+_SPACED = re.compile(r"[+-]?\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d+)?")
+_PRIMED = re.compile(r"[+-]?\d{1,3}(?:['\u2019]\d{3})+(?:[.,]\d+)?")
+_POINTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){2,}")
+_COMMAS = re.compile(r"[+-]?\d{1,3}(?:,\d{3}){2,}")
+_COMMA = re.compile(r"[+-]?\d+,\d+")
+_EITHER = re.compile(r"[+-]?\d{1,3},\d{3}")
+_FORMS: tuple[tuple[re.Pattern[str], Decimals | None, Thousands], ...] = (
+    (_BOTH_COMMA, ",", "."),
+    (_BOTH_POINT, ".", ","),
+    (_POINTS, None, "."),
+    (_COMMAS, None, ","),
+)
+"""What can be read in one way alone."""
+_GROUPED: tuple[tuple[re.Pattern[str], Thousands], ...] = ((_SPACED, " "), (_PRIMED, "'"))
+
+
+@dataclass(frozen=True)
+class ProposedLayout:
+    """How a file seems to be laid out, with a reason for each setting."""
+
+    layout: InputLayout = USUAL
+    reasons: tuple[tuple[str, str], ...] = ()
+    """The key of each setting that differs from the usual, and why."""
+    questions: tuple[str, ...] = ()
+    """Columns, by name, whose numbers can be read in two ways."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed, one sentence each, without values."""
+        stated = self.layout.stated
+        return tuple(f"[input] {key} = {stated[key]!r}: {why}" for key, why in self.reasons)
+
+
+def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
+    """A place with the layout that its file seems to have.
+
+    That of an address is taken as it is said.  Raises ``TableError`` where the file cannot be read,
+    or has a title and no names.
+    """
+    if isinstance(place, LaidOut):
+        said = tuple((key, "as the address of the file says") for key in place.layout.stated)
+        return place, ProposedLayout(place.layout, said)
+    if isinstance(place, Address):
+        return place, ProposedLayout()
+    sheet, rows = first_rows(place, _LOOKED_AT)
+    found = layout_of_rows(rows, str(place))
+    if sheet is not None and sheet == file_and_part(place)[1]:
+        why = "the sheet that was named"
+        found = replace(
+            found,
+            layout=replace(found.layout, sheet=sheet),
+            reasons=(("sheet", why), *found.reasons),
+        )
+    return laid_out(place, found.layout), found
+
+
+def layout_of_rows(rows: Sequence[Row], file: str) -> ProposedLayout:
+    """How a file with these first rows is laid out; a pure function.
+
+    Raises ``TableError`` for a title above a table without names.
+    """
+    rows = [(number, cells) for number, cells in rows if any(cells)]
+    if not rows:
+        return ProposedLayout()
+    width = _width(rows)
+    first = next((place for place in range(len(rows)) if _is_wide(rows, place, width)), 0)
+    head, body = _head_and_body(rows, first, width)
+    if not head:
+        if first:
+            raise TableError(
+                f"{file}: lines stand above the first row of values and none of them has the "
+                f"names of the columns; put a line with names above row {rows[first][0]}"
+            )
+        reason = ("header", "the first row holds values: columns are called by their place")
+        found = ProposedLayout(InputLayout(header="none"), (reason,))
+    else:
+        found = _with_header([number for number, _ in head])
+    return _with_numbers(_with_numbered(found, head, body, width), head, body, width)
+
+
+def _is_wide(rows: Sequence[Row], place: int, width: int) -> bool:
+    """Whether a row may be the first of a table; one with gaps stands right above another."""
+    filled = _filled(rows[place][1])
+    if filled < max(1, _WIDE * width):
+        return False
+    alone = place + 1 == len(rows) or rows[place + 1][0] > rows[place][0] + 1
+    return filled == width or not alone
+
+
+def _width(rows: Sequence[Row]) -> int:
+    """Of most rows; the greater of equals."""
+    widths = Counter(_last(cells) for _, cells in rows)
+    return max(widths, key=lambda width: (widths[width], width))
+
+
+def _last(cells: Sequence[str | None]) -> int:
+    return max((place for place, cell in enumerate(cells, 1) if cell), default=0)
+
+
+def _filled(cells: Sequence[str | None]) -> int:
+    return sum(bool(cell and cell.strip()) for cell in cells)
+
+
+def _is_value(cell: str | None) -> bool:
+    """Whether a cell holds what no name of a column is: a number, a day, an address."""
+    text = (cell or "").strip()
+    if _NUMBER.fullmatch(text) or _DAY.fullmatch(text) or "@" in text:
+        return True
+    return " " in text and told_within([text]) == "names of persons"
+
+
+def _head_and_body(
+    rows: Sequence[Row], first: int, width: int
+) -> tuple[Sequence[Row], Sequence[Row]]:
+    """The rows of names and those below them; no rows of names where there are none."""
+    number, cells = rows[first]
+    body = rows[first + 1 :]
+    if _holds_values(cells, body, width):
+        return (), rows[first:]
+    if first and _is_upper(rows[first - 1], rows[first]):
+        return rows[first - 1 : first + 1], body
+    if body and body[0][0] == number + 1 and _has_second(cells, body, width):
+        return rows[first : first + 2], body[1:]
+    return rows[first : first + 1], body
+
+
+def _holds_values(cells: Sequence[str | None], body: Sequence[Row], width: int) -> bool:
+    """Whether the first full row is one of values, as those below it are."""
+    values = [cell for cell in cells if _is_value(cell)]
+    years = [int(cell) for cell in values if cell and _YEAR.fullmatch(cell.strip())]
+    if years and len(years) == len(values) and len(set(years)) == len(years) > 1:
+        values = []  # a column for each year
+    again = 0
+    for place, cell in enumerate(cells):
+        below = [each[place] for _, each in body if place < len(each) and each[place]]
+        again += bool(cell) and not _is_value(cell) and cell in below
+    least = 1 if width == 1 else _FEW
+    return len(values) >= least or (bool(values) and again > 0) or again >= least
+
+
+def _is_upper(above: Row, names: Row) -> bool:
+    """Whether the row right above the names has names of its own, over several columns."""
+    number, cells = above
+    return (
+        number + 1 == names[0]
+        and _filled(cells) >= _FEW
+        and not any(_is_value(cell) and not _YEAR.fullmatch(cell or "") for cell in cells)
+    )
+
+
+def _has_second(cells: Sequence[str | None], body: Sequence[Row], width: int) -> bool:
+    """Whether the row below that of names is a second row of them."""
+    second, below = body[0][1], body[1:]
+    if any(map(_is_value, second)) or not below:
+        return False
+    padded = [*cells, *[None] * width][:width]
+    gaps = [place for place, cell in enumerate(padded) if not cell]
+    fills = [place for place in gaps if place < len(second) and second[place]]
+    numbers = [place for place in range(width) if _of_numbers(place, below)]
+    texts = [
+        place
+        for place in numbers
+        if place < len(second) and second[place] and second[place] not in MARKS
+    ]
+    if not numbers:
+        return False
+    if gaps:
+        return len(fills) == len(gaps) and len(texts) >= 1
+    return len(texts) >= _FEW and len(texts) >= _MOST * len(numbers)
+
+
+def _of_numbers(place: int, rows: Sequence[Row]) -> bool:
+    held = [cells[place] for _, cells in rows if place < len(cells) and cells[place]]
+    held = [cell for cell in held if cell not in MARKS]
+    return bool(held) and sum(map(_is_value, held)) >= _MOST * len(held)
+
+
+def _with_header(numbers: Sequence[int]) -> ProposedLayout:
+    if list(numbers) == [1]:
+        return ProposedLayout()
+    if len(numbers) == 1:
+        why = "the names of the columns stand below a title"
+        return ProposedLayout(InputLayout(header=numbers[0]), (("header", why),))
+    why = "the names of the columns stand in two rows"
+    return ProposedLayout(InputLayout(header=tuple(numbers)), (("header", why),))
+
+
+def _with_numbered(
+    found: ProposedLayout, head: Sequence[Row], body: Sequence[Row], width: int
+) -> ProposedLayout:
+    """With numbers for columns that have no name, or the name of another."""
+    width = max(width, *(_last(cells) for _, cells in head)) if head else width
+    names = column_names([cells for _, cells in head], width, numbered=False)
+    held = [any(place < len(cells) and cells[place] for _, cells in body) for place in range(width)]
+    unnamed = [place for place, name in enumerate(names) if not name and held[place]]
+    named = [name for name in names if name]
+    twins = len(set(named)) < len(named)
+    if not twins and (unnamed == [0] or not unnamed):  # a first one alone are names of rows
+        return found
+    why = "columns of equal names are numbered" if twins else "columns without a name are numbered"
+    return replace(
+        found,
+        layout=replace(found.layout, number_names=True),
+        reasons=(*found.reasons, ("number_names", why)),
+    )
+
+
+def _with_numbers(
+    found: ProposedLayout, head: Sequence[Row], body: Sequence[Row], width: int
+) -> ProposedLayout:
+    """With the marks of decimals and thousands, where some value can be read in one way alone."""
+    names = column_names(
+        [cells for _, cells in head], width, numbered=found.layout.number_names or not head
+    )
+    decimals: set[Decimals] = set()
+    thousands: set[Thousands] = set()
+    unsure: list[str] = []
+    for place, name in enumerate(names):
+        held = [cells[place].strip() for _, cells in body if place < len(cells) and cells[place]]  # type: ignore[union-attr]
+        held = [cell for cell in held if cell not in MARKS]
+        if not held or not all(map(_NUMBER.fullmatch, held)):
+            continue
+        marks = _marks_of(held)
+        if marks is None:
+            unsure.append(name)
+        else:
+            decimals |= {mark for mark in marks[:1] if mark}
+            thousands |= {mark for mark in marks[1:] if mark}
+    if len(decimals) > 1 or len(thousands) > 1 or decimals & thousands:
+        return replace(found, questions=tuple(names))
+    layout, reasons = found.layout, found.reasons
+    if thousands:
+        layout = replace(layout, thousands=thousands.pop())
+        reasons = (*reasons, ("thousands", "numbers are written so"))
+    if decimals == {","} or (decimals and layout.thousands):
+        layout = replace(layout, decimal=decimals.pop())
+        reasons = (*reasons, ("decimal", "numbers are written so"))
+    settled = layout.decimal or layout.thousands
+    return replace(
+        found, layout=layout, reasons=reasons, questions=() if settled else tuple(unsure)
+    )
+
+
+def _marks_of(held: Sequence[str]) -> tuple[Decimals | None, Thousands | None] | None:
+    """The marks of decimals and of thousands that are seen; None where two ways read all."""
+    lengths = {sum(map(str.isdigit, cell)) for cell in held}
+    for form, decimal, group in _FORMS:
+        if any(map(form.fullmatch, held)):
+            return (decimal, group) if len(lengths) > 1 else (None, None)
+    for form, group in _GROUPED:
+        if any(map(form.fullmatch, held)) and len(lengths) > 1:
+            comma = any("," in cell for cell in held)
+            return "," if comma else "." if any("." in cell for cell in held) else None, group
+    commas = [cell for cell in held if _COMMA.fullmatch(cell)]
+    if not commas:
+        return None, None
+    return None if all(map(_EITHER.fullmatch, commas)) else (",", None)

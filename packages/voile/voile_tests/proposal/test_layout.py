@@ -1,0 +1,98 @@
+"""How a file is laid out, as its first rows tell."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+import pytest
+
+from voile.proposal.layout import layout_of_rows
+from voile_base.errors import TableError
+
+NAMES = ["name", "sex", "age", "town"]
+BODY = [
+    ["Anna Meyer", "F", "31", "Ulm"],
+    ["Jonas Weber", "M", "45", "Bonn"],
+    ["Lena Fuchs", "F", "27", "Ulm"],
+    ["Paul Braun", "M", "52", "Kiel"],
+]
+
+
+def proposed(rows: list[list[Any]]) -> dict[str, object]:
+    """The settings that differ from the usual."""
+    return layout_of_rows(list(enumerate(rows, 1)), "t.csv").layout.stated
+
+
+@pytest.mark.parametrize(
+    ("rows", "stated"),
+    [
+        ([NAMES, *BODY], {}),
+        ([["Members"], [], NAMES, *BODY], {"header": 3}),
+        ([["Members", "of 2024"], [None] * 4, NAMES, *BODY], {"header": 3}),
+        ([["Person", None, None, "Home"], NAMES, *BODY], {"header": [1, 2]}),
+        ([["List"], ["Person", None, None, "Home"], NAMES, *BODY], {"header": [2, 3]}),
+        ([NAMES, ["text", "code", "years", "place"], *BODY], {"header": [1, 2]}),
+        ([["n", "age", "pay"], ["", "years", "EUR"], ["a", "3", "4"], ["b", "5", "6"]],
+         {"header": [1, 2]}),
+        (BODY, {"header": "none"}),
+        ([row[2:] for row in BODY], {"header": "none"}),
+        ([["17", "3"], ["18", "4"], ["19", "5"]], {"header": "none"}),
+        ([["town", "2019", "2020"], ["Ulm", "3", "4"], ["Bonn", "5", "6"]], {}),
+        ([["name", "sex", "sex", "town"], *BODY], {"number_names": True}),
+        ([["name", "", "age", "town"], *BODY], {"number_names": True}),
+        ([["", "sex", "age", "town"], *BODY], {}),
+        ([["age"], ["3"], ["4"]], {}),
+        ([["3"], ["4"], ["5"]], {"header": "none"}),
+        ([["a"], ["1.234,5"], ["7"]], {"decimal": ",", "thousands": "."}),
+        ([["a"], ["1,234.5"], ["7"]], {"decimal": ".", "thousands": ","}),
+        ([["a"], ["12 345"], ["7"]], {"thousands": " "}),
+        ([["a"], ["1,5"], ["2,25"], ["n/a"]], {"decimal": ","}),
+        ([["a"], ["612 345 678"], ["611 222 333"]], {}),
+    ],
+)  # fmt: skip
+def test_the_layout_is_told_by_the_first_rows(rows: Any, stated: dict[str, object]) -> None:
+    """Titles, two rows of names, none, twins, and how numbers are written."""
+    assert proposed(rows) == stated
+
+
+def test_what_can_be_read_in_two_ways_is_a_question() -> None:
+    """1,234 is one thing or another: the column stays text until somebody says which."""
+    rows = [["a", "b"], ["1,234", "x"], ["5,678", "y"]]
+    found = layout_of_rows(list(enumerate(rows, 1)), "t.csv")
+    assert (found.layout.stated, found.questions) == ({}, ("a",))
+
+
+def test_a_title_above_rows_without_names_is_refused() -> None:
+    """Nothing says which row is the first person; the message quotes none."""
+    with pytest.raises(TableError, match=r"put a line with names above row 2") as refusal:
+        proposed([["Members"], *BODY])
+    assert "Anna" not in str(refusal.value)
+
+
+def test_a_plan_for_a_file_with_a_title_is_published_unedited(desk) -> None:
+    """The proposal states [input], and publish, inspect and recount read the file by it."""
+    rows = "".join(f"{20 + n % 30};{'FM'[n % 2]};{['flu', 'gout'][n % 3 > 0]}\n" for n in range(90))
+    table = desk.file("Ward 7\n\nage;sex;illness\n" + rows)
+    plan = desk / "p.toml"
+    assert desk.run("plan", table, "--out", plan).status == 0
+    assert tomllib.loads(plan.read_text("utf-8"))["input"] == {"header": 3}
+    assert desk.run("publish", table, "--plan", plan, "--out", desk / "out").status == 0
+    shown = desk.run("inspect", table, "--plan", plan, "--json")
+    assert json.loads(shown.stdout)["rows"] == 90
+    counted = desk.run("recount", desk / "out", "--against", table, "--plan", plan)
+    assert counted.status == 0, counted.stderr
+    assert desk.run("recount", desk / "out", "--plan", plan).status == 2
+
+
+def test_nobody_gives_a_column_its_name(desk) -> None:
+    """A file without names: no value of the first row stands in plan, message or output."""
+    rows = "".join(f"Zelda Moor{'abcdef'[n % 6]};{30 + n};Ulm\n" for n in range(40))
+    table = desk.file(rows)
+    outcome = desk.run("plan", table, "--out", desk / "p.toml")
+    shown = desk.run("inspect", table)
+    assert (outcome.status, shown.status) == (0, 0), outcome.stderr + shown.stderr
+    told = (desk / "p.toml").read_text("utf-8") + outcome.stderr + shown.stdout + shown.stderr
+    assert "Zelda" not in told
+    assert '"column 1"' in told
