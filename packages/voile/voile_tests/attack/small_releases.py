@@ -17,7 +17,12 @@ from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.local_suppression import LocalSuppression
 from voile.publish.m_shuffle import MShuffle
 from voile.publish.microaggregation import Microaggregation
+from voile.publish.noise import Noise
+from voile.publish.pram import PRAM
+from voile.publish.rank_swapping import RankSwapping
 from voile.publish.ranking.publisher import Ranking
+from voile.publish.record_swapping import RecordSwapping
+from voile.publish.shuffling import Shuffling
 from voile.schema.hierarchy.intervals import Intervals
 from voile.table.opening import open_frame
 from voile_base.randomness import Randomness
@@ -74,6 +79,14 @@ METHODS = {
     "m-shuffle": (MShuffle(columns=("age",)), _PEOPLE_ROLES),
     "local-suppression": (LocalSuppression(k=5), _PEOPLE_ROLES),
     "microaggregation": (Microaggregation(k=5), _PEOPLE_ROLES),
+    "pram": (PRAM(columns=("sex",)), _PEOPLE_ROLES),
+    "noise": (Noise(amount=0.2, columns=("age",)), _PEOPLE_ROLES),
+    "rank-swapping": (RankSwapping(distance=0.1, columns=("age",)), _PEOPLE_ROLES),
+    "record-swapping": (RecordSwapping(carried=("sex",), rate=0.1), _PEOPLE_ROLES),
+    "shuffling": (
+        Shuffling(columns=("salary",)),
+        {"quasi_identifiers": ("age", "sex"), "sensitive": ("salary",)},
+    ),
     "ranking": (
         Ranking(k=4, top=40, search="mondrian"),
         {**_PEOPLE_ROLES, "ranking": ("math", "reading")},

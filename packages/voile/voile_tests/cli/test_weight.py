@@ -79,6 +79,14 @@ PLANS = {
     ),
     "local-suppression": ('[roles]\nquasi_identifiers = ["age", "zip"]\n', "k = 3"),
     "microaggregation": ('[roles]\nquasi_identifiers = ["age", "zip"]\n', "k = 3"),
+    "pram": ('[roles]\nquasi_identifiers = ["age", "zip"]\n', 'columns = ["zip"]'),
+    "noise": ('[roles]\nquasi_identifiers = ["age", "zip"]\n', "amount = 0.1"),
+    "rank-swapping": ('[roles]\nquasi_identifiers = ["age", "zip"]\n', "distance = 0.2"),
+    "record-swapping": (
+        '[roles]\nquasi_identifiers = ["age", "zip"]\n',
+        'carried = ["zip"]\nrate = 0.1',
+    ),
+    "shuffling": ('[roles]\nquasi_identifiers = ["age"]\nsensitive = ["paid"]\n', ""),
     "flows": (
         '[roles]\nvehicle = "van"\n',
         f"epsilon = 1\nzones = {ZONES}",
@@ -96,6 +104,11 @@ MAY_LOAD = {
     "m-shuffle": {"numba"},
     "local-suppression": set(),
     "microaggregation": {"numba"},
+    "pram": set(),
+    "noise": set(),
+    "rank-swapping": set(),
+    "record-swapping": set(),
+    "shuffling": {"scipy.special"},
     "flows": {"scipy.sparse", "voile_geo.roads"},
     "geo-indistinguishability": {
         "numba",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from voile.disclosure.averaged import Averaged
 from voile.disclosure.blanked import Blanked
 from voile.disclosure.exact import Exact, Numbered, Withheld
+from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
 from voile.disclosure.foreign import Altered, Typical
 from voile.disclosure.interval import Generalized, Interval
 from voile.disclosure.moved import (
@@ -20,8 +21,10 @@ from voile.disclosure.moved import (
     StatedRoadMap,
     TurningLaplace,
 )
+from voile.disclosure.noise_added import NoiseAdded
 from voile.disclosure.noisy import Cluster, Noisy
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.randomized import Randomized
 from voile.disclosure.shown import Disclosure, GroupNumbering
 
 __all__ = ["DISCLOSURES", "SHOWN"]
@@ -76,6 +79,13 @@ SHOWN = (
     | st.builds(Altered, share=st.floats(0.001, 1))
     | st.builds(Blanked)
     | st.builds(Averaged, scale=POSITIVE)
+    | st.builds(RankSwapped, distance=st.floats(0.001, 1), margin=st.none() | st.just("kept"))
+    | st.builds(Shuffled, explained=st.floats(0, 1), margin=st.none() | st.just("kept"))
+    | st.builds(Swapped, margin=st.none() | st.just("kept"))
+    | st.builds(
+        NoiseAdded, law=st.sampled_from(["normal", "laplace", "multiplied"]), deviation=POSITIVE
+    )
+    | st.builds(Randomized, values=st.just(("f", None)), matrix=st.just(((0.75, 0.25), (0.0, 1.0))))
     | st.builds(Typical, differs=st.floats(0.001, 0.999))
     | st.builds(Permuted, within=st.none() | st.just("file"))
     | st.builds(Numbered)

@@ -45,7 +45,7 @@ def test_intervals_become_texts_once(shown):
 @pytest.mark.parametrize(
     ("shown", "said"),
     [
-        ({"kind": "shuffled"}, "columns.age: unknown kind 'shuffled' (known: exact, generalized,"),
+        ({"kind": "stirred"}, "columns.age: unknown kind 'stirred' (known: exact, generalized,"),
         ({"kind": "exat"}, "columns.age: unknown kind 'exat'; did you mean 'exact'?"),
         ({"kind": "generalized"}, "columns.age: needs 'level'"),
         ({"kind": "exact", "level": 2}, "columns.age: unknown key 'level'"),

@@ -12,10 +12,13 @@ from voile.disclosure.averaged import Averaged
 from voile.disclosure.blanked import Blanked
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.exact import Exact, Numbered, Withheld
+from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
 from voile.disclosure.foreign import Altered, Typical
 from voile.disclosure.interval import Generalized, Interval
 from voile.disclosure.moved import Moved, PlanarZones, Remaining, StatedPlanarLaplace
+from voile.disclosure.noise_added import NoiseAdded
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.randomized import Randomized
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
@@ -81,6 +84,8 @@ def test_kinds_say_what_their_cells_are_good_for():
     kinds = (Exact(), Generalized(level=1), Interval(level=1), NOISY, Permuted(), Numbered())
     kinds += (Withheld(), Label(), COUNTS, NORTH, METRES, Altered(share=0.5))
     kinds += (Typical(differs=0.2), Averaged(scale=2.5), Blanked())
+    kinds += (RankSwapped(distance=0.1), Shuffled(explained=0.5), Swapped())
+    kinds += (NoiseAdded(law="normal", deviation=2.5), Randomized(values=("f",), matrix=((1,),)))
     said = {one.kind: (one.promises, one.weighed, one.coarse) for one in kinds}
     assert said == {
         "exact": (False, True, False),
@@ -98,6 +103,11 @@ def test_kinds_say_what_their_cells_are_good_for():
         "typical": (False, True, False),
         "averaged": (False, True, False),
         "blanked": (False, True, True),
+        "rank-swapped": (False, True, False),
+        "shuffled": (False, True, False),
+        "swapped": (False, True, False),
+        "noise-added": (False, True, False),
+        "randomized": (False, True, False),
     }
     assert not Generalized(level=0).coarse
     assert Interval(level=0).coarse

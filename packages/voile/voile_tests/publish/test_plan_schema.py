@@ -37,6 +37,12 @@ METHODS = [
     'name = "ranking"\nk = 3\ntop = 9\nby = { score = 2 }',
     'name = "local-suppression"\nk = 3\nimportance = { age = 2.5 }\nlimits = { age = 9 }',
     'name = "microaggregation"\nk = 3\ncentre = "medoid"\nstrata = ["age"]',
+    'name = "pram"\nretain = 0.5\nstrata = ["age"]',
+    'name = "pram"\nmatrices = { sex = { f = { f = 0.9, m = 0.1 }, m = { m = 1 } } }',
+    'name = "noise"\namount = 0.1\nkind = "correlated"\nkeep_covariance = true',
+    'name = "rank-swapping"\ndistance = 0.05\nstrata = ["age"]',
+    'name = "record-swapping"\ncarried = ["zip"]\nrate = 0.05\nmatch = ["age"]\nk = 2',
+    'name = "shuffling"\ncolumns = ["score"]\nby = ["age"]',
     'name = "m-shuffle"\ncolumns = ["zip"]\nclusters = 2',
     'name = "geo-indistinguishability"\nlevels = [1, 2]\nradii = 400\nlevel_limits = 50',
     'name = "geo-indistinguishability"\nmechanism = "angle-selection"\nepsilon = 1\n'

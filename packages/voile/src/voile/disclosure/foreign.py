@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 else:
     disclosure_covering = on_demand("voile.disclosure.covering")
 
-__all__ = ["Altered", "NearEvidence", "Perturbed", "Typical"]
+__all__ = ["Altered", "NearEvidence", "Perturbed", "Typical", "usual_text"]
 
 
 _MOSTLY = 0.5
@@ -177,9 +177,7 @@ class Typical(AsItReads):
 
     def evidence(self, known: Known, cells: DistinctCells) -> _UsualText:
         """A cell fits the value that it reads like best, and any other one less."""
-        others = max(len(known.vocabulary) - 1, 1)
-        weight = min(self.differs / (1 - self.differs) / others, _MOST)
-        return _UsualText(Labels.of([known.texts], cells.texts(cells.name)), float(np.log(weight)))
+        return usual_text(known, cells, self.differs)
 
     def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """A text stands for itself, and, in the share of rows that differ, for any."""
@@ -187,6 +185,13 @@ class Typical(AsItReads):
             domain, cells, super().evidence(domain.known, cells), level=0
         )
         return replace(covered, size=np.maximum(covered.size, self.differs), level=None)
+
+
+def usual_text(known: Known, cells: DistinctCells, differs: float) -> _UsualText:
+    """Cells of which this share, above 0 and below 1, shows another value than the own one."""
+    others = max(len(known.vocabulary) - 1, 1)
+    weight = min(differs / (1 - differs) / others, _MOST)
+    return _UsualText(Labels.of([known.texts], cells.texts(cells.name)), float(np.log(weight)))
 
 
 @dataclass(frozen=True, eq=False)

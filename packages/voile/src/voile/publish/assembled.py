@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.publish.contribution import assumed_of_units, known_rows
+from voile.publish.publisher import refuse_ranking, refuse_telling_quasi_identifiers
 from voile.publish.shown import exactly, shown_roles
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.schema.persons import units_told
+from voile.schema.plan import ColumnPlan
 from voile.schema.roles import Protected, Roles
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
+from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError, PlanError, nearest
 from voile_base.randomness import Randomness
 
@@ -28,11 +31,19 @@ __all__ = [
     "MicrodataOutcome",
     "assembled",
     "assumed",
+    "assumed_of_draws",
     "columns_asked",
     "named",
+    "places_in_order",
     "require_large_strata",
+    "require_strata_of",
+    "require_treated",
     "require_units",
+    "require_values",
 ]
+
+FEWEST_OF_STRATUM = 10
+"""Persons of a stratum within which values are drawn or exchanged."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,104 @@ def assumed(roles: Roles) -> tuple[str, ...]:
         "no other published data is derived from the same rows",
     )
     return assumes if protected == "row" else (*assumes, known_rows(protected))
+
+
+def assumed_of_draws(roles: Roles) -> tuple[str, ...]:
+    """What methods take for granted that draw values row by row."""
+    return (
+        assumed_of_units(roles.protected),
+        "the parameters were chosen without looking at the rows",
+        "no other release draws from the same rows: the average of several tells more than each",
+    )
+
+
+def require_treated(
+    table: PrivateTable,
+    method: str,
+    columns: Sequence[str],
+    strata: Sequence[str],
+    key: str = "columns",
+    key_of_strata: str = "strata",
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that a method treats, by default all quasi-identifiers, and its strata.
+
+    Raises ``PlanError`` where there are none, one is both, or a quasi-identifier that may stay as
+    it is tells persons by itself; ``InfeasibleError`` where the table has fewer than two units.
+    """
+    refuse_ranking(table, method)
+    refuse_telling_quasi_identifiers(table)
+    roles = table.plan.roles
+    treated = columns_asked(key, columns, roles) or roles.quasi_identifiers
+    within = columns_asked(key_of_strata, strata, roles)
+    if not treated or set(treated) & set(within):
+        msg = (
+            f"[method] {key} names no column, or one that {key_of_strata} names, too; {method} "
+            "shows other values in the place of theirs: name different columns in both"
+        )
+        raise PlanError(msg)
+    require_units(table, 2, "two rows at least, between which values may differ")
+    return treated, within
+
+
+def require_values(counts: CombinationCounts, column: str, place: int = 0) -> None:
+    """Raise ``PlanError`` where a counted column has one value: nothing would hide it."""
+    values = counts.values[place]
+    if len(values) - values.missing < 2:
+        msg = (
+            f"[method] columns: {column!r} has one value in all rows, so that nothing can take its "
+            "place; leave the column out of columns"
+        )
+        raise PlanError(msg)
+
+
+def places_in_order(
+    table: PrivateTable, counts: CombinationCounts, place: int
+) -> NDArray[np.int64]:
+    """Where the values of a counted column stand in their order, shape (d,); -1 for missing ones.
+
+    Raises ``PlanError`` for texts whose order the plan does not say.
+    """
+    name, values = counts.columns[place], counts.values[place]
+    found = np.arange(len(values), dtype=np.int64)
+    order = table.plan.columns.get(name, ColumnPlan()).order
+    if order is not None:
+        rank = {text: number for number, text in enumerate(order)}
+        found = np.array([rank.get(text or "", -1) for text in values.texts], dtype=np.int64)
+    elif values.kind == "text":
+        msg = (
+            f"[method] columns: the values of {name!r} are texts without an order, so that they "
+            f"have no ranks; say it, [columns.{name}] order = [...], or leave the column out"
+        )
+        raise PlanError(msg)
+    if values.missing:
+        found[0] = -1
+    return found
+
+
+def require_strata_of(
+    table: PrivateTable, counts: CombinationCounts, strata: Sequence[str]
+) -> NDArray[np.int64]:
+    """The stratum of each counted combination, whose last columns are the strata, from 0.
+
+    Raises ``InfeasibleError`` where one has fewer than ``FEWEST_OF_STRATUM`` who are protected.
+    """
+    if not strata:
+        return np.zeros(len(counts.rows), dtype=np.int64)
+    beside = counts.codes[:, -len(strata) :]
+    stratum = np.unique(beside, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    number = int(stratum.max(initial=-1)) + 1
+    if counts.units is None:
+        held = np.bincount(stratum, counts.rows, number)
+    else:
+        held = counts.units.count(stratum, number)
+    if few := int((held < FEWEST_OF_STRATUM).sum()):
+        msg = (
+            f"no release exists: {few:,} of {number:,} strata of {named(strata)} have fewer than "
+            f"{FEWEST_OF_STRATUM} {table.plan.roles.protected}s, whose values would stay among "
+            "them; leave a column out of [method] strata, or recode it to fewer values"
+        )
+        raise InfeasibleError(msg)
+    return stratum
 
 
 def columns_asked(

@@ -54,6 +54,11 @@ METHODS: Registry[Publisher] = Registry(
         "m-shuffle": "voile.publish.m_shuffle:MShuffle",
         "local-suppression": "voile.publish.local_suppression:LocalSuppression",
         "microaggregation": "voile.publish.microaggregation:Microaggregation",
+        "pram": "voile.publish.pram:PRAM",
+        "noise": "voile.publish.noise:Noise",
+        "rank-swapping": "voile.publish.rank_swapping:RankSwapping",
+        "record-swapping": "voile.publish.record_swapping:RecordSwapping",
+        "shuffling": "voile.publish.shuffling:Shuffling",
         "flows": "voile.publish.flows:Flows",
         "geo-indistinguishability": (
             "voile.publish.geo_indistinguishability:GeoIndistinguishability"
@@ -102,10 +107,15 @@ _OF_THE_FIELD = {
     ),
     "mondrian": 'it is an algorithm of method "generalization": algorithm = "mondrian"',
     "laplace": 'method "clustered-laplace" adds such noise to numbers',
-    "noise": 'method "clustered-laplace" adds noise to numbers',
-    "shuffling": 'method "m-shuffle" shuffles values',
-    "swapping": 'method "m-shuffle" shuffles values',
-    "permutation": 'method "m-shuffle" shuffles values',
+    "noise": (
+        'method "noise" adds noise to numbers without a formal promise, "clustered-laplace" with '
+        "one"
+    ),
+    "swapping": (
+        'method "rank-swapping" exchanges near values, and "record-swapping" places of rows'
+    ),
+    "permutation": 'method "m-shuffle" shuffles values, and "shuffling" does by a regression',
+    "post-randomisation": 'method "pram" redraws values by a matrix that is published',
 }
 """What the field calls a promise or a technique, and the method that has it."""
 _ALSO = {
@@ -115,8 +125,11 @@ _ALSO = {
     **dict.fromkeys(("t", "tcloseness"), "t-closeness"),
     **dict.fromkeys(("mdav", "micro-aggregation"), "microaggregation"),
     **dict.fromkeys(("local-suppression", "cell-suppression"), "suppression"),
-    **dict.fromkeys(("gaussian-noise", "additive-noise", "laplace-mechanism"), "noise"),
-    **dict.fromkeys(("rank-swapping", "record-swapping", "data-swapping"), "swapping"),
+    **dict.fromkeys(
+        ("gaussian-noise", "additive-noise", "laplace-mechanism", "noise-addition"), "noise"
+    ),
+    **dict.fromkeys(("data-swapping", "rank-swap", "record-swap"), "swapping"),
+    **dict.fromkeys(("post-randomization", "randomized-response"), "post-randomisation"),
     "kanonymity": "k-anonymity",
     "differentialprivacy": "differential-privacy",
 }

@@ -24,9 +24,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from voile.disclosure.randomized import Randomized
 from voile.query import bounds
 from voile.query.bounds import MatchedGroups, matched_groups
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
+from voile.query.randomized import randomized_answer
 from voile.query.synthesis import EstimatedAnswer, estimated_answer
 from voile.release.release import Release
 from voile.schema.numbers import unscaled
@@ -91,6 +93,8 @@ def answer(
     Of tables or synthetic rows with noisy measurements: an estimate, and an interval of this
     ``confidence``, or of that of the release (``synthesis``).
 
+    Of a release with redrawn columns: the same, by their matrices (``randomized``).
+
     Of a (k,e)-anonymous release: guaranteed bounds.  There ``aggregate`` is SUM(column),
     AVG(column), MIN(column) or MAX(column) of the sensitive column, COUNT(*), or COUNT(column) of
     any published column, which counts its values that are not missing.  ``where`` is a predicate
@@ -99,6 +103,8 @@ def answer(
     Raises ``QueryError`` where the release shows its columns otherwise, or the query cannot be
     read or cannot be answered from the release.
     """
+    if any(isinstance(shown, Randomized) for shown in release.disclosure.columns.values()):
+        return randomized_answer(release, aggregate, where, confidence)
     if release.measurements is not None:
         return estimated_answer(release, aggregate, where, confidence)
     columns, group = _columns(release)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from voile.release.release import Release
     from voile.table.published import PublishedTable
 
-__all__ = ["EstimatedAnswer", "estimated_answer"]
+__all__ = ["EstimatedAnswer", "estimated_answer", "fieller"]
 
 _CONFIDENCE = 0.95
 _ROUNDING = 1e-6
@@ -209,7 +209,7 @@ def _summed(
         "the rows that took part"
     )
     if function == "AVG":
-        ratio = _fieller(added, rows, 0.0, question.confidence)
+        ratio = fieller(added, rows, 0.0, question.confidence)
         if ratio is None:
             return own.answer(None, "no answer: there may be no such row, by the noisy counts")
         value, *ends = (min(max(middle + it * part, low), high) for it in ratio)
@@ -295,7 +295,7 @@ def _measured(
     )
     if question.asked.function == "AVG":
         covariance = marginals.covariance(question.names, *weights)
-        ratio = _fieller(found[0], found[1], covariance, question.confidence)
+        ratio = fieller(found[0], found[1], covariance, question.confidence)
         if ratio is None:
             return question.answer(None, "no answer: there may be no such row, by the noisy counts")
         return question.answer(ratio[0], source, ratio[1:])
@@ -309,7 +309,7 @@ def _measured(
     return question.answer(value, source, (low, high))
 
 
-def _fieller(
+def fieller(
     dividend: LinearEstimate, divisor: LinearEstimate, covariance: float, confidence: float
 ) -> tuple[float, float, float] | None:
     """A ratio and its bounds; None where the divisor may be 0."""

@@ -2,21 +2,41 @@
 
 microaggregation       that k rows share what is shown of the columns; of persons, what rows can
 show of it
+local-suppression      that k rows match what a row shows
+pram                   that the matrix tells no more than is said, and that values stand as often
+                       as it allows
+noise, rank-swapping, record-swapping, shuffling
+                       that their columns are stated to be shown so; how values were drawn, no
+                       output shows
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
+from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
+from voile.disclosure.noise_added import NoiseAdded
+from voile.disclosure.randomized import Randomized
+from voile.disclosure.shown import ShownColumn
 from voile.models.population import matching
 from voile.release.claims import Claim
 from voile.release.group_checks import Least, PublicRelease
 
-__all__ = ["MatchedRows", "MicroaggregatedRows"]
+__all__ = [
+    "MatchedRows",
+    "MicroaggregatedRows",
+    "NoiseOfSurvey",
+    "RedrawnValues",
+    "ShuffledValues",
+    "SwappedRanks",
+    "SwappedRecords",
+    "ratio_of_matrices",
+]
 
 Columns = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -65,3 +85,112 @@ class MatchedRows(_OfPersons):
         if few := int(counted.rows[found < self.k].sum()):
             names = ", ".join(map(repr, self.columns))
             yield f"{few} rows show what fewer than {self.k} rows match in {names}"
+
+
+_RATIO_DIGITS = 1e-6
+
+
+def ratio_of_matrices(shown: Randomized) -> float | None:
+    """The largest logarithm of a ratio in a column of the matrices, rounded up; None: infinite."""
+    found = 0.0
+    for number in range(len(shown.strata)) if shown.strata else (None,):
+        matrix = shown.probabilities(number)
+        own = np.array([value is not None for value in shown.values])
+        shows = matrix[own][:, own]
+        shows = shows[:, shows.max(axis=0) > 0]
+        if (shows == 0).any():
+            return None
+        found = max(found, float(np.log(shows.max(axis=0) / shows.min(axis=0)).max()))
+    return math.ceil(found / _RATIO_DIGITS) * _RATIO_DIGITS
+
+
+class RedrawnValues(Claim):
+    """Values were redrawn by published matrices, whatever other rows hold."""
+
+    kind: Literal["pram"] = "pram"
+    epsilon: Annotated[Mapping[str, float | None], Field(min_length=1)]
+    """By column, the most that a cell changes the logarithm of the odds of two values; None where
+    nothing limits it."""
+    unit: Literal["person", "household"] | None = None
+    """Whose rows with one value show one; None: each row is drawn for by itself."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """How values were drawn."""
+        return ("that values were drawn by the matrices: a property of the draws",)
+
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
+        """Columns without a matrix, or with one that tells more than is said."""
+        for name, stated in self.epsilon.items():
+            shown = published.disclosure.columns.get(name)
+            if not isinstance(shown, Randomized):
+                yield f"column {name!r} is said to be redrawn, and no matrix is stated"
+                continue
+            found = ratio_of_matrices(shown)
+            if stated is not None and (found is None or found > stated + _RATIO_DIGITS):
+                yield f"the matrix of column {name!r} tells more than epsilon = {stated:g}"
+
+
+class _Drawn(Claim):
+    """A claim about how cells of some columns were drawn, which only the draws keep."""
+
+    columns: Columns
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """How values were drawn."""
+        return ("how values were drawn: a property of the draws",)
+
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
+        """Columns that are shown otherwise."""
+        for name in self.columns:
+            shown = published.disclosure.columns.get(name)
+            if shown is None or not self._shows(shown):
+                yield f"column {name!r} is not shown as the claim {self.kind} says"
+
+    def _shows(self, shown: ShownColumn) -> bool:
+        """Whether a column is shown as it is promised."""
+        raise NotImplementedError
+
+
+class NoiseOfSurvey(_Drawn):
+    """Numbers have noise of a stated distribution."""
+
+    kind: Literal["noise"] = "noise"
+
+    def _shows(self, shown: ShownColumn) -> bool:
+        return isinstance(shown, NoiseAdded)
+
+
+class SwappedRanks(_Drawn):
+    """Values were exchanged for such of ranks that are at most ``distance`` of all away."""
+
+    kind: Literal["rank-swapping"] = "rank-swapping"
+    distance: Annotated[float, Field(gt=0, le=1)]
+    within: tuple[str, ...] = ()
+    """Columns within whose values ranks were exchanged."""
+
+    def _shows(self, shown: ShownColumn) -> bool:
+        if not isinstance(shown, RankSwapped):
+            return False
+        return (shown.within, shown.distance) == (self.within, self.distance)
+
+
+class ShuffledValues(_Drawn):
+    """Values were dealt out anew, by what the columns ``by`` tell of them."""
+
+    kind: Literal["shuffling"] = "shuffling"
+    by: tuple[str, ...] = ()
+
+    def _shows(self, shown: ShownColumn) -> bool:
+        return isinstance(shown, Shuffled) and shown.by == self.by
+
+
+class SwappedRecords(_Drawn):
+    """Some rows exchanged these columns with others that agree in the columns ``match``."""
+
+    kind: Literal["record-swapping"] = "record-swapping"
+    match: tuple[str, ...] = ()
+
+    def _shows(self, shown: ShownColumn) -> bool:
+        return isinstance(shown, Swapped)

@@ -8,6 +8,8 @@
    permuted: an order that is a function of what they show and tells nothing else.
 4. What groups show, and the intervals of perturbed columns, take their place in the ordered rows.
 
+Columns that are drawn row by row (``Drawn``) are drawn before rows are ordered.
+
 Cost for n rows, p groups and m published columns: a count of p tuples, one sort of n rows, and what
 engines take for a look-up a row and column.
 
@@ -31,22 +33,28 @@ Cost in n rows: the identities, the draws, and some 10 ns a value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from voile.table.arrays import array_of, numbers_of, series_of
 from voile.table.binding import require_finite_numbers
 from voile.table.codes import Codes, DictionaryColumn, combine, encode, look_up
 from voile.table.decisions import (
+    Drawn,
+    ExchangedColumns,
     GroupColumn,
     Grouping,
+    NoisyColumns,
     PermutedColumn,
     Perturbation,
+    RankedColumns,
+    RedrawnColumn,
     RowColumn,
     Treatment,
     require_announced,
@@ -66,6 +74,8 @@ _LARGEST_INTEGER = 2**61
 _LARGEST_NOISE = 2**62
 _LARGEST_FLOAT = 2**53
 _LOWEST_EXPONENT = -1022
+_PLACE, _STRATUM, _RANK, _AGREEING = "\1combination", "\1stratum", "\1rank", "\1agreeing"
+"""No file has columns whose names begin so."""
 _WORTH_LOADING = 10_000
 """Rows from which loading compiled code takes less time than doing without it."""
 
@@ -254,6 +264,7 @@ def applied(
     rows = _PerturbedSteps.drawn(rows, noise, published, randomness)
     for changed in (it for it in treatment.columns if isinstance(it, RowColumn)):
         rows = _changed(rows, changed)
+    rows = _redrawn(rows, treatment.drawn, published, beside, randomness)
     by_name = {each.column: each for each in noise}
     gone = [it.column for it in recoded]
     order = [GROUP] if shown else []
@@ -281,6 +292,190 @@ def applied(
     return rows.select([*columns, *beside])
 
 
+def _redrawn(
+    rows: Rows,
+    drawn: Sequence[Drawn],
+    published: Sequence[str],
+    units: Sequence[str],
+    randomness: Randomness,
+) -> Rows:
+    """Rows that show what is drawn for them in the place of their own.
+
+    Of persons or households, whose column ``units`` names, each is drawn for once for all of its
+    rows that agree in what is read.
+    """
+    if not drawn:
+        return rows
+    identity = randomness.key("identity")
+    if not units:
+        rows = with_row_words(rows, sorted(published), identity)
+    names = [name for each in drawn for name in each.columns]
+    for each in drawn:
+        own = randomness.within("drawn", *each.columns)
+        if units:
+            on = list(dict.fromkeys([*units, *each.reads]))
+            once = with_row_words(rows.distinct(on, _AGREEING), on, identity)
+            made = _DRAWS[type(each)](once, each, own)
+            rows = rows.join_rows(made.select([*on, *map(_shown, each.columns)]), on, "left")
+        else:
+            rows = _DRAWS[type(each)](rows, each, own)
+    fields = [pa.field(name, rows.schema.field(_shown(name)).type) for name in names]
+    shown = [_shown(name) for name in names]
+    return rows.map(lambda batch: [batch[name] for name in shown], shown, pa.schema(fields))
+
+
+def _shown(name: str) -> str:
+    """The column with what is drawn in the place of another."""
+    return f"\1drawn of {name}"
+
+
+def _redraw(rows: Rows, of: RedrawnColumn, randomness: Randomness) -> Rows:
+    """Each row's value, by the distribution of its combination."""
+    counted = rows.count(of.reads, keep=True)
+    rows = rows.join(counted, {_PLACE: array_of(of.distribution)})
+    values, (identity, key) = counted.values[0], map(randomness.key, ("words", "values"))
+
+    def draw(batch: pa.RecordBatch) -> list[pa.Array]:
+        words = words_of(batch, identity)
+        codes = of.outcomes.draw(numbers_of(batch[_PLACE]), words, key)
+        return [pa.DictionaryArray.from_arrays(array_of(codes), values, safe=False)]
+
+    gives = pa.schema([pa.field(_shown(of.column), values.type)])
+    return rows.map(draw, [*WORDS, _PLACE], gives)
+
+
+def _with_noise(rows: Rows, of: NoisyColumns, randomness: Randomness) -> Rows:
+    """The numbers of each row with noise."""
+    places = [f"{_PLACE} {column}" for column in of.columns]
+    for name, place in zip(of.columns, places, strict=True):
+        counted = rows.count([name], keep=True)
+        numbers = series_of(counted.values[0]).cast(float).fill_null(np.nan).to_numpy()
+        rows = rows.join(counted, {place: array_of(numbers[counted.codes[:, 0]])})
+    identity, draws = randomness.key("words"), randomness.within("noise")
+    types = [pa.float64() if digits else pa.int64() for digits in of.decimals]
+
+    def draw(batch: pa.RecordBatch) -> list[pa.Array]:
+        own = np.column_stack([numbers_of(batch[place]) for place in places])
+        shown = of.noisy(own, words_of(batch, identity), draws)
+        return [
+            _numbers(np.round(column, digits), dtype)
+            for column, digits, dtype in zip(shown.T, of.decimals, types, strict=True)
+        ]
+
+    fields = [pa.field(_shown(n), dtype) for n, dtype in zip(of.columns, types, strict=True)]
+    return rows.map(draw, [*WORDS, *places], pa.schema(fields))
+
+
+def _numbers(numbers: NDArray[np.float64], dtype: pa.DataType) -> pa.Array:
+    """Numbers of a type; NaN is a missing one."""
+    missing = np.isnan(numbers)
+    if dtype == pa.int64():
+        numbers = np.clip(np.nan_to_num(numbers), -_LARGEST_FLOAT, _LARGEST_FLOAT)
+        array = array_of(numbers.astype(np.int64))
+    else:
+        array = array_of(numbers)
+    return pc.if_else(array_of(~missing), array, None) if missing.any() else array
+
+
+def _deal(rows: Rows, of: RankedColumns, randomness: Randomness) -> Rows:
+    """The values of each column, dealt out by rank."""
+    counted = rows.count(of.reads, keep=True)
+    strata = int(of.stratum.max(initial=-1)) + 1
+    apart = np.where(of.place < 0, of.stratum[:, np.newaxis] + strata, of.stratum[:, np.newaxis])
+    each = range(len(of.columns))
+    joined = {_PLACE: array_of(np.arange(len(of.stratum), dtype=np.int64))}
+    joined |= {f"{_STRATUM} {number}": array_of(apart[:, number]) for number in each}
+    if of.scores is None:
+        joined |= {_score(number): array_of(of.place[:, number]) for number in each}
+    rows = rows.join(counted, joined)
+    if of.scores is not None:
+        rows = _scored(rows, of, randomness)
+    for number, name in enumerate(of.columns):
+        stratum = apart[:, number]
+        sizes = np.bincount(stratum, counted.rows, 2 * strata).astype(np.int64)
+        order = np.lexsort((of.place[:, number], stratum))
+        held = np.repeat(counted.codes[order, number], counted.rows[order])
+        if of.partners is not None:
+            partner = of.partners(sizes[:strata], randomness.within("partners", name))
+            held[: len(partner)] = held[partner]
+        within = f"{_STRATUM} {number}"
+        rows = rows.rank(_RANK, [within], [_score(number), *WORDS])
+        first = np.cumsum(sizes) - sizes
+        rows = _by_rank(rows, (name, within), (held, first), counted.values[number])
+    return rows
+
+
+def _by_rank(
+    rows: Rows,
+    column: tuple[str, str],
+    dealt: tuple[NDArray[np.int32], NDArray[np.int64]],
+    values: pa.Array,
+) -> Rows:
+    """The value that is dealt to each row's place, counted from the first of its stratum."""
+    (name, within), (held, first) = column, dealt
+
+    def shown(batch: pa.RecordBatch) -> list[pa.Array]:
+        place = first[numbers_of(batch[within])] + numbers_of(batch[_RANK]).astype(np.int64)
+        return [pa.DictionaryArray.from_arrays(array_of(held[place]), values, safe=False)]
+
+    return rows.map(shown, [within, _RANK], pa.schema([pa.field(_shown(name), values.type)]))
+
+
+def _scored(rows: Rows, of: RankedColumns, randomness: Randomness) -> Rows:
+    """Rows with what orders them, by column."""
+    identity, draws, scores = randomness.key("words"), randomness.within("scores"), of.scores
+    assert scores is not None
+
+    def score(batch: pa.RecordBatch) -> list[pa.Array]:
+        found = scores(numbers_of(batch[_PLACE]), words_of(batch, identity), draws)
+        return [array_of(column) for column in found.T]
+
+    fields = [pa.field(_score(number), pa.float64()) for number in range(len(of.columns))]
+    return rows.map(score, [*WORDS, _PLACE], pa.schema(fields))
+
+
+def _score(number: int) -> str:
+    return f"\1score {number}"
+
+
+def _exchange(rows: Rows, of: ExchangedColumns, randomness: Randomness) -> Rows:
+    """The tuples of others, for the first of each combination in a random order."""
+    counted = rows.count(of.reads, keep=True)
+    key = randomness.key("words")
+    rows = rows.join(counted, {_PLACE: array_of(np.arange(len(counted.rows), dtype=np.int64))})
+    gives = pa.schema([pa.field(_RANK, pa.uint64())])
+    rows = rows.map(lambda batch: [array_of(words_of(batch, key))], WORDS, gives)
+    rows = rows.rank(_STRATUM, [_PLACE], [_RANK])
+    many = np.diff(of.first)
+
+    def shown(batch: pa.RecordBatch) -> list[pa.Array]:
+        own, rank = (numbers_of(batch[name]).astype(np.int64) for name in (_PLACE, _STRATUM))
+        moves = rank < many[own]
+        whose = own.copy()
+        whose[moves] = of.giver[of.first[own[moves]] + rank[moves]]
+        return [
+            pa.DictionaryArray.from_arrays(
+                array_of(counted.codes[whose, number]), counted.values[number], safe=False
+            )
+            for number in range(len(of.columns))
+        ]
+
+    fields = [
+        pa.field(_shown(name), counted.values[number].type)
+        for number, name in enumerate(of.columns)
+    ]
+    return rows.map(shown, [_PLACE, _STRATUM], pa.schema(fields))
+
+
+_DRAWS: Mapping[type, Callable[[Rows, Any, Randomness], Rows]] = {
+    RedrawnColumn: _redraw,
+    NoisyColumns: _with_noise,
+    RankedColumns: _deal,
+    ExchangedColumns: _exchange,
+}
+"""How each kind of draw is applied."""
+
+
 def require_free_names(published: Sequence[str], made: Mapping[str, str]) -> None:
     """Raise ``TableError`` where a name that a release makes is that of a published column.
 
@@ -294,8 +489,12 @@ def require_free_names(published: Sequence[str], made: Mapping[str, str]) -> Non
 
 def _require_fitting(published: Sequence[str], treatment: Treatment) -> None:
     """Raise ``ValueError`` where a treatment asks for what a release cannot show."""
-    names = [treated.column for treated in treatment.columns]
-    for index, treated in enumerate(treatment.columns):
+    drawn = [name for each in treatment.drawn for name in each.columns]
+    names = [*drawn, *(treated.column for treated in treatment.columns)]
+    if not set(drawn) <= set(published) or len(set(drawn)) < len(drawn):
+        msg = "columns are drawn that are not published, or one is drawn twice"
+        raise ValueError(msg)
+    for index, treated in enumerate(treatment.columns, start=len(drawn)):
         require_announced(treated)
         name, what = treated.column, treated.what
         if name not in published:  # its values would show in the numbers of the groups

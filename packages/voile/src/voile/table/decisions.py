@@ -38,12 +38,17 @@ __all__ = [
     "TREATMENTS",
     "BlankedColumn",
     "BlockAssignment",
+    "Drawn",
+    "ExchangedColumns",
     "GroupColumn",
     "Grouping",
+    "NoisyColumns",
     "NumberColumn",
     "PermutedColumn",
     "Perturbation",
+    "RankedColumns",
     "RecodedColumn",
+    "RedrawnColumn",
     "Relocated",
     "Relocation",
     "RowColumn",
@@ -233,6 +238,99 @@ def require_announced(treated: Treated) -> None:
 
 
 @dataclass(frozen=True, eq=False)
+class RedrawnColumn:
+    """A column of which each row shows a value that is drawn by its own one.
+
+    ``counted`` are the column, and then those ``within`` whose values draws differ.
+    """
+
+    column: str
+    within: tuple[str, ...]
+    distribution: NDArray[np.int64]
+    """Shape (g,): which of the distributions each counted combination draws from."""
+    outcomes: Categorical
+    """Of the values of the column, by their codes."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The one that is drawn."""
+        return (self.column,)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What the draws of a row depend on, in the order in which it was counted."""
+        return (self.column, *self.within)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyColumns:
+    """Columns of numbers, all of which get noise at once; missing ones stay missing."""
+
+    columns: tuple[str, ...]
+    noisy: Callable[[NDArray[np.float64], NDArray[np.uint64], Randomness], NDArray[np.float64]]
+    """Of n rows their m numbers (n, m), their words (n,), and by what noise is drawn: the numbers
+    that they show, NaN where one is missing."""
+    decimals: tuple[int, ...]
+    """Of what each column shows; 0 shows whole numbers."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The numbers themselves."""
+        return self.columns
+
+
+@dataclass(frozen=True, eq=False)
+class RankedColumns:
+    """Columns whose values are dealt out anew by rank, within strata.
+
+    The rows of a stratum are put in an order for each column, by ``scores``; what stands at place i
+    of that order gets the value of place ``partners`` (i) among the values of the stratum, in their
+    own order.
+    """
+
+    columns: tuple[str, ...]
+    reads: tuple[str, ...]
+    """What was counted, ``columns`` first."""
+    place: NDArray[np.int64]
+    """Shape (g, m): where the value of each counted combination stands among those of its column;
+    -1 leaves the row as it is."""
+    stratum: NDArray[np.int64]
+    """Shape (g,): from 0."""
+    scores: (
+        Callable[[NDArray[np.int64], NDArray[np.uint64], Randomness], NDArray[np.float64]] | None
+    )
+    """Of n rows their combinations (n,) and words (n,): what orders them, (n, m); None: ``place``,
+    and equal ones at random."""
+    partners: Callable[[NDArray[np.int64], Randomness], NDArray[np.int64]] | None
+    """Of the sizes of strata, one behind the other: whose value each place gets; None: its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExchangedColumns:
+    """Columns whose cells some rows exchange with those of others, whole tuples at a time.
+
+    Rows, or persons or households with all their rows, are counted by what they have in ``reads``;
+    of each combination some, drawn at random, get the tuple of another.
+    """
+
+    columns: tuple[str, ...]
+    reads: tuple[str, ...]
+    """What was counted, ``columns`` first."""
+    giver: NDArray[np.int64]
+    """Shape (e,): the combination whose tuple is shown."""
+    first: NDArray[np.int64]
+    """Shape (g + 1,): where the givers of each combination begin; the j-th of its rows gets the
+    tuple of the j-th giver, and those behind the last keep their own."""
+
+
+Drawn = RedrawnColumn | NoisyColumns | RankedColumns | ExchangedColumns
+"""Columns whose cells are drawn row by row.
+
+Rows of one person or household that agree in what is read are drawn for once, and show the same:
+whoever knows which rows are of one learns no more from several."""
+
+
+@dataclass(frozen=True, eq=False)
 class Treatment:
     """A decision on what rows become.
 
@@ -244,6 +342,8 @@ class Treatment:
     """Published columns; a column is named once."""
     groups: Grouping | None = None
     """None: rows have no groups; then no column is permuted or shows what its group shows."""
+    drawn: tuple[Drawn, ...] = ()
+    """Columns whose cells are drawn; each by itself."""
 
 
 @dataclass(frozen=True, eq=False)

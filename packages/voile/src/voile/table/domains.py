@@ -56,6 +56,7 @@ __all__ = [
     "SumOfNumbers",
     "TableCounts",
     "count_tables",
+    "flagged_rows",
     "flagged_values",
     "measured_cells",
     "measured_table",
@@ -573,11 +574,25 @@ def flagged_values(
         name: _column_of(kind, values).gather(place)
         for (name, (kind, values)), place in zip(columns.items(), places, strict=True)
     }
-    frame = pl.DataFrame({**shown, _PLACE: np.arange(int(np.prod(shape)))})
+    return _flagged(predicate, shown, int(np.prod(shape))).reshape(shape)
+
+
+def flagged_rows(
+    predicate: Expression, columns: Mapping[str, tuple[str, Sequence[float | str | None]]]
+) -> NDArray[np.bool_]:
+    """For which of n rows a predicate holds, shape (n,); columns as for ``flagged_values``."""
+    shown = {name: _column_of(kind, values) for name, (kind, values) in columns.items()}
+    return _flagged(predicate, shown, max((len(it) for it in shown.values()), default=1))
+
+
+def _flagged(
+    predicate: Expression, columns: Mapping[str, pl.Series], rows: int
+) -> NDArray[np.bool_]:
+    frame = pl.DataFrame({**columns, _PLACE: np.arange(rows)})
     matching = PublishedTable(PolarsEngine().of_frame(frame)).count_matching(predicate, _PLACE)
-    flags = np.zeros(int(np.prod(shape)), dtype=np.bool_)
+    flags = np.zeros(rows, dtype=np.bool_)
     flags[[*matching]] = True
-    return flags.reshape(shape)
+    return flags
 
 
 def _column_of(kind: str, values: Sequence[float | str | None]) -> pl.Series:

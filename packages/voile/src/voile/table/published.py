@@ -64,6 +64,10 @@ class PublishedTable:
         """Rows by distinct combination of values of some columns."""
         return self._rows.count(columns)
 
+    def texts_of(self, values: Any) -> tuple[str | None, ...]:
+        """How values that ``count`` gave of a column read."""
+        return distinct_values(series_of(values)).texts
+
     def fold(self, columns: Sequence[str], fold: Fold) -> None:
         """Give the rows to a fold, batch by batch."""
         self._rows.fold(columns, fold)
