@@ -8,17 +8,19 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from voile.proposal.editing import (
+    with_answer,
+    with_column_key,
+    with_method,
+    with_role,
+    with_row_as_person,
+)
 from voile.schema.plan import open_questions, parse_plan
 from voile_base.errors import InputError
 from voile_studio.planning import (
     ROLES,
     column_lines,
     problem_of,
-    with_answer,
-    with_column_key,
-    with_method,
-    with_role,
-    with_row_as_person,
 )
 
 PLAN = """\
@@ -44,7 +46,7 @@ COLUMNS = ("id", "age", "sex", "pay")
 
 def test_a_role_is_changed_and_comments_stay():
     """In a list of one line and in one of several."""
-    text = with_role(with_role(PLAN, "pay", "sensitive"), "age", "keep")
+    text = with_role(with_role(PLAN, ["pay"], "sensitive"), ["age"], "keep")
     lines = {line.name: line for line in column_lines(text, COLUMNS)}
     assert [lines[name].role for name in COLUMNS] == [
         "identifiers",
@@ -62,7 +64,7 @@ def test_after_any_changes_a_column_has_its_last_role(changes: list[tuple[str, s
     text = PLAN
     expected = {"id": "identifiers", "age": "quasi_identifiers", "sex": "quasi_identifiers"}
     for column, role in changes:
-        text = with_role(text, column, role)
+        text = with_role(text, [column], role)
         if role in {"person", "household"}:
             expected = {name: said for name, said in expected.items() if said != role}
         expected[column] = role
@@ -82,7 +84,9 @@ def test_one_hierarchy_takes_the_place_of_another():
 def test_a_name_that_toml_must_quote_is_quoted():
     """Dots, spaces, quotes, other scripts."""
     for name in ("a.b", "two words", 'say "x"', "名前", "[x]", "a\nb"):
-        text = with_role(with_column_key(PLAN, name, "kind", "nominal"), name, "quasi_identifiers")
+        text = with_role(
+            with_column_key(PLAN, name, "kind", "nominal"), [name], "quasi_identifiers"
+        )
         (line,) = column_lines(text, [name])
         assert (line.role, line.kind) == ("quasi_identifiers", "nominal")
 
@@ -126,7 +130,7 @@ def test_a_right_plan_has_no_problem(tmp_path: Path):
 def test_a_text_that_is_no_toml_is_not_edited():
     """But may be typed on."""
     with pytest.raises(InputError, match="mended first"):
-        with_role("[roles\n", "age", "keep")
+        with_role("[roles\n", ["age"], "keep")
     assert [line.role for line in column_lines("[roles\n", COLUMNS)] == [""] * 4
 
 
@@ -156,7 +160,7 @@ def test_a_question_is_answered_as_it_stands_or_by_a_choice():
     """By its button, by a role or a kind for its column, by the word that rows are persons."""
     left = [one.column for one in open_questions(with_answer(ASKING, 0))]
     assert left == ["id", "age"]
-    by_role = with_role(ASKING, "sex", "sensitive")
+    by_role = with_role(ASKING, ["sex"], "sensitive")
     assert [one.column for one in open_questions(by_role)] == ["id", "age"]
     by_kind = with_column_key(ASKING, "age", "kind", "ordinal")
     assert [one.column for one in open_questions(by_kind)] == ["sex", "id"]

@@ -1,4 +1,4 @@
-"""Edits of a plan as text, with its comments kept, and where in the text an error stands.
+"""What a plan says of each column, and where in its text an error stands.
 
 A plan on disk may be wrong while somebody works on it; nothing is published with it then, because
 every command reads it anew.
@@ -10,19 +10,16 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Array, Table
-
+from voile.proposal.editing import ONE_COLUMN_ROLES, ROLE_LISTS
 from voile.publish.registry import publisher_for, read_plan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.names import Kind
-from voile.schema.plan import OpenQuestion, Plan, open_questions
+from voile.schema.plan import Plan
 from voile_base.errors import InputError, PlanError, VoileError
 from voile_studio.project import Start
 
@@ -35,11 +32,6 @@ __all__ = [
     "file_of_plan",
     "plan_of",
     "problem_of",
-    "with_answer",
-    "with_column_key",
-    "with_method",
-    "with_role",
-    "with_row_as_person",
 ]
 
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -55,13 +47,10 @@ ROLES: Mapping[str, str] = {
 }
 """The roles of a column, in plain words; none leaves it out."""
 
-_LISTS = ("identifiers", "quasi_identifiers", "sensitive", "ranking", "keep", "keep_unique")
-_ONE = ("person", "household")
 _PLACE = re.compile(r"\[(?P<table>[^\[\]]+)\](?:\s+(?P<key>[\w-]+))?")
 _FILES = frozenset({"hierarchy", "tree", "zones", "roads"})
 """Keys that may name a file."""
 _LINE = re.compile(r"at line (\d+)")
-_ASKS_FOR_PERSONS = "are the rows of one value a person's?"
 
 
 @dataclass(frozen=True)
@@ -155,8 +144,8 @@ def column_lines(text: str, columns: Sequence[str]) -> list[ColumnLine]:
     except tomllib.TOMLDecodeError:
         document = {}
     roles = _table(document, "roles")
-    taken = {name: role for role in _LISTS[:-1] for name in _texts(roles.get(role))}
-    taken |= {name: key for key in _ONE if isinstance(name := roles.get(key), str)}
+    taken = {name: role for role in ROLE_LISTS[:-1] for name in _texts(roles.get(role))}
+    taken |= {name: key for key in ONE_COLUMN_ROLES if isinstance(name := roles.get(key), str)}
     said = _table(document, "columns")
     return [
         _line(index, name, taken.get(name, ""), _table(said, name))
@@ -172,120 +161,6 @@ def file_named(text: str, column: str) -> tuple[str, str] | None:
         return None
     found = ((key, said[key]) for key in ("hierarchy", "tree") if key in said)
     return next(((key, named) for key, named in found if isinstance(named, str)), None)
-
-
-def with_role(text: str, column: str, role: str) -> str:
-    """The plan with another role for a column; raises ``InputError`` where it cannot be edited."""
-    if role not in ROLES:
-        msg = "there is no such role"
-        raise InputError(msg)
-
-    def change(document: tomlkit.TOMLDocument) -> None:
-        roles = _made(document, "roles")
-        for key in _LISTS:
-            _remove(roles, key, column)
-        for key in _ONE:
-            if roles.get(key) == column:
-                del roles[key]
-        if role in _ONE:
-            roles[role] = column
-        elif role:
-            named = roles.get(role)
-            if named is None:
-                roles[role] = named = tomlkit.array()
-            _append(named, column)
-
-    return _without(_changed(text, change), lambda one: one.column == column)
-
-
-def with_row_as_person(text: str) -> str:
-    """The plan with the word that each row is another person, which answers whose rows are."""
-    changed = _changed(text, lambda document: _made(document, "roles").update({"person": "row"}))
-    return _without(changed, lambda one: _ASKS_FOR_PERSONS in one.text)
-
-
-def with_answer(text: str, index: int) -> str:
-    """The plan without its question of an index, which is answered as the plan stands."""
-    found = open_questions(text)
-    if not 0 <= index < len(found):
-        msg = "there is no such question; it may have been answered already"
-        raise InputError(msg)
-    return _without(text, lambda one: one == found[index])
-
-
-def _without(text: str, gone: Callable[[OpenQuestion], bool]) -> str:
-    """The plan without some of its questions."""
-    lines = text.splitlines(keepends=True)
-    for one in reversed(open_questions(text)):
-        if gone(one):
-            del lines[one.first - 1 : one.last]
-    return "".join(lines)
-
-
-def with_column_key(text: str, column: str, key: str, value: object) -> str:
-    """The plan with a key of a column's table, or without it (None).
-
-    One hierarchy takes the place of another.
-    """
-
-    def change(document: tomlkit.TOMLDocument) -> None:
-        table = _made(_made(document, "columns"), column)
-        for other in HIERARCHY_KEYS if key in HIERARCHY_KEYS else (key,):
-            table.pop(other, None)
-        if value is not None:
-            table[key] = value
-
-    changed = _changed(text, change)
-    return _without(changed, lambda one: key == "kind" and one.column == column)
-
-
-def with_method(text: str, name: str, parameters: Mapping[str, object]) -> str:
-    """The plan with this method."""
-
-    def change(document: tomlkit.TOMLDocument) -> None:
-        document.pop("method", None)
-        table = tomlkit.table()
-        for key, value in {"name": name, **parameters}.items():
-            table[key] = value
-        document["method"] = table
-
-    return _changed(text, change)
-
-
-def _changed(text: str, change: Callable[[tomlkit.TOMLDocument], None]) -> str:
-    try:
-        document = tomlkit.parse(text)
-        change(document)
-        return tomlkit.dumps(document)
-    except (TOMLKitError, TypeError, AttributeError, ValueError):
-        msg = "the plan's text must be mended first: it cannot be changed as long as it is no TOML"
-        raise InputError(msg) from None
-
-
-def _made(parent: Any, key: str) -> Table:
-    if key not in parent:
-        parent[key] = tomlkit.table(is_super_table=key == "columns")
-    table: Table = parent[key]
-    return table
-
-
-def _remove(roles: Table, key: str, column: str) -> None:
-    named = roles.get(key)
-    if not isinstance(named, list):
-        return
-    for index in reversed([i for i, name in enumerate(named) if name == column]):
-        del named[index]
-    if not named:
-        del roles[key]
-
-
-def _append(named: Array, column: str) -> None:
-    if column in named:
-        return
-    if "\n" in named.as_string():
-        named.add_line(column, indent="    ")
-    else:
-        named.append(column)
 
 
 def _line(index: int, name: str, role: str, said: Mapping[str, Any]) -> ColumnLine:

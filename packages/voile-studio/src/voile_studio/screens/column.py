@@ -19,10 +19,11 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from voile.proposal.editing import with_column_key
 from voile.schema.hierarchy.taxonomy import read_lines
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, PlanError
-from voile_studio.planning import ColumnLine, file_named, file_of_plan, with_column_key
+from voile_studio.planning import ColumnLine, file_named, file_of_plan
 from voile_studio.project import Project
 from voile_studio.screens.data import values_of
 from voile_studio.screens.pages import Pages

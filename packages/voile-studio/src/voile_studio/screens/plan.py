@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
+from voile.proposal.editing import with_answer, with_column_key, with_role, with_row_as_person
 from voile.schema.plan import open_questions
 from voile_base.errors import InputError
 from voile_studio import commands
@@ -17,10 +18,6 @@ from voile_studio.planning import (
     ColumnLine,
     column_lines,
     problem_of,
-    with_answer,
-    with_column_key,
-    with_role,
-    with_row_as_person,
 )
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
@@ -128,7 +125,7 @@ def _changed(
 ) -> str:
     """The text of the plan with what a form says of a column."""
     if role is not None and role != line.role:
-        text = with_role(text, line.name, role)
+        text = with_role(text, [line.name], role)
     if kind is not None and kind != line.kind:
         if kind and kind not in KINDS:
             msg = "there is no such kind"

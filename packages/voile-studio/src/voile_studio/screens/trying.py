@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from voile.proposal.editing import with_method
 from voile.publish.publisher import MethodCard
 from voile.release.manifest import verified_files
 from voile.report.grid import risk_title
@@ -27,7 +28,7 @@ from voile_base.errors import InputError, RefusedError
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
 from voile_studio.pictures import risk_and_loss
-from voile_studio.planning import column_lines, problem_of, with_method
+from voile_studio.planning import column_lines, problem_of
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,21 +13,22 @@ import click
 
 from voile.cli.options import engine_option
 from voile.table.places import LaidOut, Place, laid_out, place_of
-from voile_base.durable import new_private_file
+from voile_base.durable import new_private_file, replace_private_file
 from voile_base.errors import InputError, TableError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
-    from voile.proposal import layout, whole, writing
+    from voile.proposal import editing, layout, whole, writing
     from voile.proposal.whole import Proposal
     from voile.proposal.writing import MethodProposal
     from voile.publish import registry
     from voile.schema import plan as schema_plan
-    from voile.schema.plan import Plan
+    from voile.schema.plan import OpenQuestion, Plan
     from voile.table import profile
     from voile.table.profile import Inspected, PlanDoubt
 else:
+    editing = on_demand("voile.proposal.editing")
     layout = on_demand("voile.proposal.layout")
     whole = on_demand("voile.proposal.whole")
     writing = on_demand("voile.proposal.writing")
@@ -48,13 +50,21 @@ _REASONS = 3
     metavar="NAME",
     help="Propose it for this method: dp-synthesis or dp-tables; without, for generalization.",
 )
+@click.option(
+    "--ask",
+    is_flag=True,
+    help="Put its questions here, first those on which others depend, and write the answers into "
+    "the plan. With an --out that stands already: its open questions.",
+)
 @click.option("--check", "plan", type=click.Path(), help="Say what of this plan fits badly.")
 @engine_option
 @as_json
 def _plan_command(
+    *,
     source: str,
     out: Path | None,
     method: str | None,
+    ask: bool,
     plan: str | None,
     engine: str,
     as_json: bool,
@@ -67,6 +77,9 @@ def _plan_command(
     change it, and publish with it. For a method that counts over public domains it also asks which
     values each column may have, where that is not publicly known: it proposes none of the table's.
 
+    With --ask, each question is put here with its possible answers, and each answer written at
+    once, so that nothing is lost where the asking ends. Public facts are left to the file.
+
     With --check: what fits badly between the plan and the table, with the row of the file. Exit
     status 2 where publishing would be refused.
     """
@@ -76,14 +89,26 @@ def _plan_command(
     if method is not None and plan is not None:
         msg = "--method is for a proposal, with --out; with --check the plan names its method"
         raise InputError(msg)
-    proposed = {} if method is None else {"method": _proposed_of(method)}
+    if ask:
+        _require_terminal(out, as_json=as_json)
     if plan is not None:
         _check(source, Path(plan), engine, as_json=as_json)
         return
     assert out is not None
+    if ask and out.is_file():
+        _ask(out)
+        return
     if out.exists():
         msg = f"{out}: something is here already; name a new file"
         raise InputError(msg)
+    _propose(source, out, method, engine, as_json=as_json)
+    if ask:
+        _ask(out)
+
+
+def _propose(source: str, out: Path, method: str | None, engine: str, *, as_json: bool) -> None:
+    """Write a proposal to a new file, and say what was assumed."""
+    kind = {} if method is None else {"method": _proposed_of(method)}
     with progress() as stage:
         stage("reading")
         place, laid = layout.proposed_layout(place_of(source))
@@ -95,7 +120,7 @@ def _plan_command(
         if not proposal.publishes and not any(one.question for one in proposal.columns):
             raise InputError(_nothing_to_propose(proposal, str(place)))
         named = _file_name(place)
-        text = writing.plan_text(proposal, named, layout=laid, **proposed)
+        text = writing.plan_text(proposal, named, layout=laid, **kind)
         new_private_file(out, text)
     with telling_what_is_done(f"the proposal stands at {out}"):
         for note in (*table.notes, *laid.notes):
@@ -104,6 +129,101 @@ def _plan_command(
             print_json({"out": str(out), "rows": table.rows, **_document(proposal)})
         else:
             say(_summary(proposal, text, out))
+
+
+def _require_terminal(out: Path | None, *, as_json: bool) -> None:
+    """Raise ``InputError`` where nobody can be asked."""
+    if out is None:
+        raise InputError("--ask writes answers into a plan: name it with --out")
+    if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        msg = (
+            "--ask puts questions at a terminal, and here is none: leave it out, and answer the "
+            f'lines of the plan that begin with "{schema_plan.ASKS}", or take voile studio'
+        )
+        raise InputError(msg)
+
+
+def _ask(out: Path) -> None:
+    """Put the open questions of a plan, and write each answer into it at once."""
+    skipped: set[str] = set()
+    while True:
+        text = out.read_text(encoding="utf-8-sig")
+        left = [one for one in editing.questions_in_order(text) if one.quoted_text not in skipped]
+        if not left:
+            break
+        question = left[0]
+        say(f"\n{len(left)} left. {question.quoted_text}")
+        changed = _answered(text, question)
+        if changed is None:
+            break
+        if changed == text:
+            skipped.add(question.quoted_text)
+        else:
+            replace_private_file(out, changed)
+    still = len(schema_plan.open_questions(out.read_text(encoding="utf-8-sig")))
+    say(f"{out}: {still} question{'s' * (still != 1)} open." + (_STILL if still else _NONE))
+
+
+_STILL = " Nothing is published until each is answered: voile plan --ask asks again."
+_NONE = " The plan can be published with."
+
+
+def _answered(text: str, question: OpenQuestion) -> str | None:
+    """The plan with an answer; the same where it is put off, None where the asking ends."""
+    choices = _choices(question)
+    for key, (words, _) in choices.items():
+        say(f"  {key}  {words}")
+    say("  s  put it off    q  end the asking")
+    while True:
+        try:
+            said = click.prompt("", prompt_suffix="> ", err=True).strip().casefold()
+        except click.Abort:
+            return None
+        if said == "q":
+            return None
+        if said == "s":
+            return text
+        if said in choices:
+            return choices[said][1](text)
+        say(f"answer with one of {', '.join((*choices, 's', 'q'))}")
+
+
+def _choices(question: OpenQuestion) -> dict[str, tuple[str, Callable[[str], str]]]:
+    """What may be answered: a key, in words, and what it makes of the plan."""
+    if editing.asks_for_marks(question):
+        return {
+            "d": ("decimals: 1,234 is about one", lambda text: _with_mark(text, "decimal")),
+            "t": (
+                "thousands: 1,234 is over a thousand",
+                lambda text: _with_mark(text, "thousands"),
+            ),
+        }
+    if editing.asks_for_values(question):
+        return {}
+    column = question.column
+    if editing.asks_for_persons(question) and column is not None:
+        return {
+            "p": ("yes: all its rows are one person's", _with(column, "person")),
+            "r": ("no: each row is another person", editing.with_row_as_person),
+        }
+    as_proposed = ("as the plan proposes", lambda text: editing.with_answered(text, question))
+    if column is None:
+        return {"y": as_proposed}
+    return {
+        "o": ("others may know it: quasi-identifier", _with(column, "quasi_identifiers")),
+        "n": ("nobody should learn it: sensitive", _with(column, "sensitive")),
+        "i": ("it tells persons or things apart: identifier", _with(column, "identifiers")),
+        "l": ("leave it out", _with(column, "")),
+        "y": as_proposed,
+    }
+
+
+def _with(column: str, role: str) -> Callable[[str], str]:
+    return lambda text: editing.with_role(text, [column], role)
+
+
+def _with_mark(text: str, key: str) -> str:
+    return editing.with_input(text, key, ",")
 
 
 def _file_name(place: Place) -> str:

@@ -120,6 +120,11 @@ class OpenQuestion:
     """Its last line."""
 
     @property
+    def quoted_text(self) -> str:
+        """What it asks, with the name of its column."""
+        return self.text if self.column is None else f'"{self.column}": {self.text}'
+
+    @property
     def quoted(self) -> str:
         """Where it stands, and what it asks, as ``line 12, [roles] "code": what is it?`` does."""
         table = f", {self.table}" if self.table else ""

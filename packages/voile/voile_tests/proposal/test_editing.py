@@ -1,0 +1,108 @@
+"""Questions of a plan, put at a terminal, and what the answers make of its text."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from voile.proposal.editing import questions_in_order, with_input, with_role
+from voile.schema.plan import open_questions, parse_plan
+from voile_base.errors import InputError
+
+ASKING = """\
+# a plan
+# ? "pay": does a comma part its decimals or its thousands? Say decimal = "," or thousands = ","
+
+[roles]
+# ? "id": are the rows of one value a person's? The values of "id" stand in several rows each.
+#   If so, say person = "id".
+quasi_identifiers = [  # others
+    "sex",  # a group
+    "town",  # a place
+]
+# ? "note": what does it hold? Nothing was understood of it: give it a role, or leave it
+
+[columns.sex]
+# ? "sex": may others know it of a person?
+kind = "nominal"
+[method]
+name = "generalization"
+k = 3
+"""
+
+
+def test_questions_stand_in_the_order_of_what_depends_on_them() -> None:
+    """How numbers are written, whose the rows are, published columns, then those left out."""
+    assert [one.column for one in questions_in_order(ASKING)] == ["pay", "id", "sex", "note"]
+
+
+def test_a_role_for_many_columns_answers_their_questions() -> None:
+    """Comments of others stay, and one edit is enough for all."""
+    text = with_role(ASKING, ["sex", "note", "pay"], "sensitive")
+    roles = tomllib.loads(text)["roles"]
+    assert roles == {"quasi_identifiers": ["town"], "sensitive": ["sex", "note", "pay"]}
+    assert [one.column for one in open_questions(text)] == ["id"]
+    assert "# a place" in text
+    with pytest.raises(InputError, match="one column alone"):
+        with_role(ASKING, ["sex", "town"], "person")
+    with pytest.raises(InputError, match="no such role"):
+        with_role(ASKING, ["sex"], "king")
+
+
+def test_how_numbers_are_written_becomes_input() -> None:
+    """A new [input] stands before other tables, and the plan can still be read."""
+    text = with_input(ASKING, "decimal", ",")
+    assert parse_plan(tomllib.loads(text)).input.decimal == ","
+    assert text.index("[input]") < text.index("[roles]")
+    assert "pay" not in [one.column for one in open_questions(text)]
+    assert tomllib.loads(text)["roles"] == tomllib.loads(ASKING)["roles"]
+
+
+def asked(plan: Path, keys: str) -> tuple[int, str]:
+    """What `voile plan --ask` says at a terminal where these lines are typed, and its status."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "voile", "plan", "none.csv", "--ask", "--out", str(plan)]
+    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    os.write(master, keys.encode())
+    said = b""
+    try:
+        while block := os.read(master, 1 << 16):
+            said += block
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    return process.wait(60), said.decode()
+
+
+def test_answers_at_a_terminal_are_written_at_once(tmp_path: Path) -> None:
+    """One line an answer; what was put off stays open, and what was answered is kept."""
+    plan = tmp_path / "p.toml"
+    plan.write_text(ASKING, "utf-8")
+    status, said = asked(plan, "d\nx\np\ns\nl\n")
+    assert status == 0, said
+    assert "answer with one of p, r, s, q" in said
+    assert "1 question open" in said
+    document = tomllib.loads(plan.read_text("utf-8"))
+    assert document["input"] == {"decimal": ","}
+    assert document["roles"]["person"] == "id"
+    assert [one.column for one in open_questions(plan.read_text("utf-8"))] == ["sex"]
+    status, said = asked(plan, "y\n")
+    assert "can be published with" in said
+    assert not open_questions(plan.read_text("utf-8"))
+
+
+def test_without_a_terminal_nobody_is_asked(desk) -> None:
+    """The refusal says where the questions are answered instead, and no plan is written."""
+    table = desk.file("age,illness\n" + "31,flu\n45,gout\n" * 20)
+    outcome = desk.run("plan", table, "--ask", "--out", desk / "p.toml")
+    assert outcome.status == 2
+    assert "here is none" in outcome.stderr
+    assert not (desk / "p.toml").exists()
+    assert desk.run("plan", table, "--ask").status == 2
