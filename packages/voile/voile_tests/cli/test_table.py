@@ -277,3 +277,134 @@ def test_noise_needs_persons_and_suppresses_nothing(desk) -> None:
     assert done.status == 2
     assert "needs [roles] person" in done.stderr
     assert not (desk / "out").exists()
+
+
+PEOPLE = "who,region,sex,income\n" + "".join(
+    f"p{number},{'ABC'[number % 3]},{'FM'[number % 2]},{number * 7 % 100}\n"
+    for number in range(240)
+)
+OF_PEOPLE = """
+[roles]
+person = "who"
+
+[columns.region]
+values = ["A", "B", "C"]
+
+[columns.sex]
+values = ["F", "M"]
+
+[columns.income]
+bounds = [0, 100]
+
+[[tables]]
+dimensions = ["region", "sex"]
+"""
+NOISE = """
+[protection]
+kind = "differential-privacy"
+epsilon = 2
+rows_per_person = 1
+"""
+BUDGET = """
+[budget]
+data_set = "people"
+epsilon = 3
+neighbours = "person"
+"""
+
+
+def test_tables_with_noise_are_paid_recounted_and_have_intervals(desk) -> None:
+    """Totals at every level, each with an interval; a second one exceeds the budget."""
+    rows = desk.file(PEOPLE, "rows.csv")
+    plan = desk.plan(OF_PEOPLE + 'mean = ["income"]\n' + NOISE + BUDGET)
+    made = ["table", rows, "--plan", plan, "--ledger", desk / "ledger.db"]
+    done = desk.run(*made, "--out", desk / "out")
+    assert done.status == 0, done.stderr
+    assert "is left" in done.stderr
+    shown = cells_of(desk / "out")
+    assert len(shown) == 3 * 2 + 3 + 2 + 1
+    assert {"count.low", "sum(income)", "mean(income).high"} <= set(shown[0])
+    assert all(float(one["count.low"]) <= float(one["count.high"]) for one in shown)
+    assert desk.run("recount", desk / "out").status == 0
+    assert "[" in (desk / "out" / "index.html").read_text()
+    again = desk.run(*made, "--out", desk / "again")
+    assert again.status == 4
+    assert not (desk / "again").exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "more", "options", "problem"),
+    [
+        ("", "", ["--ledger", "l.db"], "the plan has none to charge"),
+        ("", BUDGET, ["--data-set", "people"], "name it in the plan"),
+        ('filter = ["income < 5"]', "", [], "filter has no form with noise"),
+        ('count = "income"', "", [], "count has no form with noise"),
+        ('weight = "income"', "", [], "weight has no form with noise"),
+        ("", "", ["--cells", "cells.csv"], "this protection suppresses none"),
+    ],
+)
+def test_what_has_no_form_with_noise_is_refused(desk, table, more, options, problem) -> None:
+    """Exit status 2, the remedy, and nothing written."""
+    plan = desk.plan(OF_PEOPLE + table + NOISE + more)
+    rows = desk.file(PEOPLE, "rows.csv")
+    done = desk.run("table", rows, "--plan", plan, "--out", desk / "out", *options)
+    assert done.status == 2
+    assert problem in done.stderr
+    assert not (desk / "out").exists()
+
+
+def test_messages_about_noise_name_the_table_of_the_plan(desk) -> None:
+    """What the method asks for stands in [protection] here."""
+    plan = desk.plan(OF_PEOPLE + NOISE.replace("rows_per_person = 1", ""))
+    rows = desk.file(PEOPLE, "rows.csv")
+    done = desk.run("table", rows, "--plan", plan, "--out", desk / "out")
+    assert done.status == 2
+    assert "[protection] rows_per_person is missing" in done.stderr
+    assert "[method]" not in done.stderr
+
+
+def test_protections_stand_side_by_side_beside_the_truth(desk) -> None:
+    """Five of one table at a glance, marked as private; nothing is published or charged."""
+    rows = desk.file(PEOPLE, "rows.csv")
+    plans = {
+        "hide": "minimum = 41",
+        "keys": f'kind = "cell-key"\nsecret = "{desk / "secret"}"',
+        "round": 'kind = "rounding"\nbase = 7',
+        "adjust": 'kind = "adjustment"\nminimum = 41',
+    }
+    files = [desk.plan(OF_PEOPLE + f"[protection]\n{one}\n", f"{name}.toml")
+             for name, one in plans.items()]  # fmt: skip
+    noise = desk.plan(OF_PEOPLE + NOISE + BUDGET, "noise.toml")
+    others = [it for one in (*files[1:], noise) for it in ("--compare", one)]
+    done = desk.run("table", rows, "--plan", files[0], *others, "--json", "--out", desk / "out")
+    assert done.status == 0, done.stderr
+    assert done.document["private"].startswith("PRIVATE")
+    by_name = {one["name"]: one for one in done.document["protections"]}
+    assert list(by_name) == [
+        "suppression", "cell-key", "rounding", "adjustment", "differential-privacy",
+    ]  # fmt: skip
+    assert by_name["suppression"]["shown"] < 1
+    assert by_name["suppression"]["mean_error"] == 0
+    assert by_name["rounding"]["additive"]
+    assert by_name["adjustment"]["additive"]
+    assert by_name["rounding"]["largest_error"] < 7
+    whole = next(one for one in done.document["cells"] if one["cell"] == "Total")
+    assert whole["truth"] == 240
+    assert whole["shown"][-1].endswith("]")
+    files_made = {file.name for file in (desk / "out").iterdir()}
+    assert files_made == {"comparison.csv", "comparison.html"}
+    assert "PRIVATE" in (desk / "out" / "comparison.html").read_text()
+
+
+def test_other_tables_are_not_compared(desk) -> None:
+    """Plans that are compared differ in their protection alone."""
+    rows = desk.file(PEOPLE, "rows.csv")
+    one = desk.plan(OF_PEOPLE + "[protection]\nminimum = 3\n", "one.toml")
+    other = desk.plan(OF_PEOPLE + NOISE.replace("[prot", '[[tables]]\ndimensions = ["sex"]\n[prot'),
+                      "other.toml")  # fmt: skip
+    done = desk.run("table", rows, "--plan", one, "--compare", other)
+    assert done.status == 2
+    assert "the same [[tables]]" in done.stderr
+    missing = desk.run("table", rows, "--plan", one)
+    assert missing.status == 2
+    assert "--out is missing" in missing.stderr

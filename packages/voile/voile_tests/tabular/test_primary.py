@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 from voile.schema.plan import parse_plan
+from voile.schema.tabulation import CellSuppression
 from voile.table.opening import open_frame
-from voile.tabular.breaches import PatternAttack
+from voile.tabular.breaches import PatternAttack, dominated_unions
 from voile.tabular.counting import count_cells, plan_of_rows
-from voile_base.errors import PlanError
+from voile_base.errors import PlanError, VoileError
 from voile_tests.tabular.small_tables import counted, protected, random_small
 
 SUM: dict[str, Any] = {"dimensions": ["a"], "sum": ["v"], "contributor": "who"}
@@ -120,3 +121,105 @@ def test_the_attack_finds_a_pattern_that_protects_nothing() -> None:
     cells, primary = counted(rows, [{"dimensions": ["a", "b"], "count": "n"}], minimum=3)
     found = list(PatternAttack(cells, primary).breaches(primary.cells))
     assert {breach.cell for breach in found} == set(np.flatnonzero(primary.cells).tolist())
+
+
+def test_a_contributor_of_two_suppressed_cells_is_one_in_their_sum() -> None:
+    """Big is the largest in b1 and in b2, which together are its own: a third cell is hidden.
+
+    With n = 2, the two largest of two cells may be 90 % of what both are together.
+    """
+    rows = {
+        "a": ["b1"] * 2 + ["b2"] * 2 + ["b3"] * 4 + ["b4"] * 4,
+        "who": ["big", "u", "big", "v", *"cdefghij"],
+        "v": [900, 30, 910, 40, *[200, 210, 220, 230], *[400, 410, 420, 430]],
+    }
+    total = [{"a": "Total"}]
+    made = protected(rows, [SUM], dominance=[[1, 80]], publish=total)
+    labels = made.cells.system.tabulation.labels["a"]
+    hidden = {labels[cell - 1] for cell in np.flatnonzero(made.pattern.suppressed)}
+    assert {"b1", "b2"} < hidden
+    assert made.pattern.least
+    pair = np.zeros_like(made.pattern.suppressed)
+    pair[[1 + labels.index("b1"), 1 + labels.index("b2")]] = True
+    (union,) = dominated_unions(made.cells, RULES, made.primary.cells, pair)
+    assert set(union.hidden) == set(np.flatnonzero(pair))
+    other = protected(rows, [SUM], dominance=[[1, 80]], publish=total, search="heuristic")
+    assert not dominated_unions(made.cells, RULES, other.primary.cells, other.pattern.suppressed)
+    of_two = protected(rows, [SUM], dominance=[[2, 95]], publish=total)
+    chosen = {labels[cell - 1] for cell in np.flatnonzero(of_two.pattern.suppressed)}
+    values = {name: rows["v"][i : i + n] for name, i, n in (("b3", 4, 4), ("b4", 8, 4))}
+    union_sum = 930 + 950 + sum(sum(values[one]) for one in chosen & set(values))
+    assert 900 + 910 + max(max(values[one]) for one in chosen & set(values)) <= 0.95 * union_sum
+
+
+RULES = CellSuppression(dominance=((1, 80),))
+
+
+def test_weights_stand_for_units_of_the_population() -> None:
+    """Sums are of the population; a respondent stands for so many like it, rounded up."""
+    rows = {
+        "a": ["x", "x", "y", "y", "y"],
+        "w": [1.5, 2.0, 1.0, 1.0, 1.0],
+        "v": [100, 10, 80, 15, 5],
+    }
+    table = {"dimensions": ["a"], "sum": ["v"], "weight": "w"}
+    cells, primary = counted(rows, [table], p=7, minimum_weighted=3.2)
+    (measure,) = cells.measures
+    assert (measure.values / 10**measure.scale).tolist() == [270, 170, 100]
+    assert cells.weighted.tolist() == [6.5, 3.5, 3.0]
+    labels = ["Total", "x", "y"]
+    assert [labels[cell] for cell in np.flatnonzero(primary.rules["p"])] == ["x", "y"]
+    assert [labels[c] for c in np.flatnonzero(primary.rules["weighted minimum"])] == ["y"]
+    count, *_ = counted(rows, [{"dimensions": ["a"], "weight": "w"}], minimum=2)[0].measures
+    assert (count.values / 10**count.scale).tolist() == [6.5, 3.5, 3.0]
+
+
+def test_weights_of_one_change_nothing() -> None:
+    """The same primary cells and the same pattern as without weights."""
+    rows = {**COMPANIES, "w": [1] * 7}
+    plain = protected(COMPANIES, [SUM], p=10, minimum=3)
+    weighted = protected(rows, [{**SUM, "weight": "w"}], p=10, minimum=3)
+    assert plain.pattern.suppressed.tolist() == weighted.pattern.suppressed.tolist()
+    assert plain.primary.rules["p"].tolist() == weighted.primary.rules["p"].tolist()
+
+
+def test_contributors_of_a_holding_are_one() -> None:
+    """Three companies of one holding have all of x, and are one unit."""
+    rows = {
+        "a": ["x"] * 3 + ["y"] * 3,
+        "who": list("123456"),
+        "h": ["H", "H", "H", "4", "5", "6"],
+        "v": [30, 30, 30, 30, 30, 30],
+    }
+    alone, _ = counted(rows, [SUM], minimum=2)
+    held, primary = counted(rows, [{**SUM, "holding": "h"}], minimum=2)
+    assert alone.units.tolist() == [6, 3, 3]
+    assert held.units.tolist() == [4, 1, 3]
+    assert np.flatnonzero(primary.cells).tolist() == [1]
+
+
+def test_a_mean_stands_beside_its_sum_and_count() -> None:
+    """It is their ratio; where the cell is suppressed, all three are."""
+    rows = {"a": ["x"] * 4 + ["y"] * 4 + ["z"], "v": [1, 2, 3, 5, 4, 4, 4, 5, 9]}
+    made = protected(rows, [{"dimensions": ["a"], "mean": ["v"]}], minimum=3)
+    shown = dict(zip(made.columns["a"], made.columns["mean(v)"], strict=True))
+    hidden = {a for a, one in zip(made.columns["a"], made.columns["status"], strict=True)
+              if one == "suppressed"}  # fmt: skip
+    assert hidden == {a for a, mean in shown.items() if mean is None}
+    assert "z" in hidden
+    assert float(shown["Total"]) == pytest.approx(37 / 9, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("table", "protection", "problem"),
+    [
+        ({"weight": "v", "count": "who"}, {"minimum": 2}, "leave one of them out"),
+        ({"holding": "who"}, {"minimum": 2}, "a holding is of contributors"),
+        ({"weight": "v"}, {"minimum": 2}, "some of them are not above 0"),
+        ({}, {"minimum_weighted": 2}, "needs a weight"),
+    ],
+)
+def test_weights_and_holdings_that_cannot_be_are_refused(table, protection, problem) -> None:
+    """Each with what to change."""
+    with pytest.raises(VoileError, match=problem):
+        counted(COMPANIES, [{"dimensions": ["a"], **table}], **protection)

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from voile.cli.options import TABLE, engine_option, ledger_option
 from voile.table.places import Place
+from voile_base.durable import write_text
 from voile_base.errors import InputError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
+    from voile.release import folder
     from voile.report import html
     from voile.schema import conditions, tabulation
     from voile.schema import plan as schema_plan
     from voile.schema.plan import Plan
-    from voile.study import outputs
+    from voile.study import outputs, protections
     from voile.study import plans as study_plans
     from voile.study import record as study_record
     from voile.study.outputs import OutputMemory
     from voile.table import opening
     from voile.tabular import (
+        adjustment,
         auditing,
         private_cells,
         publishing,
@@ -41,9 +45,12 @@ if TYPE_CHECKING:
 else:
     html = on_demand("voile.report.html")
     conditions = on_demand("voile.schema.conditions")
+    folder = on_demand("voile.release.folder")
     outputs = on_demand("voile.study.outputs")
+    protections = on_demand("voile.study.protections")
     study_record = on_demand("voile.study.record")
     opening = on_demand("voile.table.opening")
+    adjustment = on_demand("voile.tabular.adjustment")
     auditing = on_demand("voile.tabular.auditing")
     recognised = on_demand("voile.tabular.recognised")
     remembered = on_demand("voile.tabular.remembered")
@@ -66,7 +73,7 @@ _data_set_option = click.option(
 @click.command("table", short_help="Tables of counts and sums, protected.")
 @click.argument("source", metavar="INPUT", type=TABLE)
 @click.option("--plan", required=True, type=click.Path(), help="The plan, in TOML.")
-@click.option("--out", required=True, type=click.Path(), help="A folder that does not exist yet.")
+@click.option("--out", type=click.Path(), help="A folder that does not exist yet.")
 @click.option(
     "--format",
     "file_format",
@@ -80,41 +87,61 @@ _data_set_option = click.option(
     help="A new file, private: each suppressed cell with its rules, its values, and the interval "
     "to which an outsider can narrow it.",
 )
+@click.option(
+    "--compare",
+    "compared",
+    metavar="PLAN",
+    multiple=True,
+    help="Another plan with the same [[tables]]; may be repeated. Nothing is published: the "
+    "protections are shown side by side, beside the truth, and the output is private.",
+)
 @ledger_option
 @_data_set_option
 @engine_option
 @json_option
 def _table_command(  # noqa: PLR0913 - one parameter for each option
     source: Place,
+    *,
     plan: str,
-    out: str,
-    file_format: str,
+    out: str | None,
+    file_format: Literal["csv", "parquet", "xlsx"],
     cells: str | None,
+    compared: tuple[str, ...],
     ledger: str | None,
     data_set: str | None,
     engine: str,
-    *,
     as_json: bool,
 ) -> None:
     """Make the tables that the plan states of the rows of INPUT, and write them to a new folder.
 
     Cells that break a rule of [protection] are suppressed, and with them as many others as keep
-    anybody from working them out; or counts get noise by cell keys, or are rounded. Exit status 3
-    where cells that must be published leave no way.
+    anybody from working them out; or they are adjusted, or counts get noise by cell keys, or are
+    rounded. Exit status 3 where cells that must be published leave no way.
 
-    With --ledger, the tables are judged together with all that left the same data set before: exit
-    status 4 where a group of fewer units than the minimum would follow from both.
+    With kind = "differential-privacy" all cells get noise and intervals, and the ledger is charged
+    as [budget] says. Otherwise, with --ledger, the tables are judged together with all that left
+    the same data set before: exit status 4 where a group of fewer units than the minimum would
+    follow from both.
     """
-    started = time.monotonic()
     stated = schema_plan.read_plan(Path(plan))
-    memory = _memory(ledger, data_set, _minimum_of(stated))
+    if compared:
+        _compare(source, stated, compared, (out, cells, ledger), engine, as_json=as_json)
+        return
+    if out is None:
+        msg = "--out is missing: name a folder that does not exist yet"
+        raise InputError(msg)
     if cells is not None:
-        if isinstance(stated.protection, tabulation.CellPerturbation | tabulation.CellRounding):
+        if not isinstance(stated.protection, tabulation.CellSuppression | None):
             msg = (
                 "--cells lists suppressed cells, and this protection suppresses none; leave it out"
             )
             raise InputError(msg)
         private_cells.refuse_place(Path(cells), Path(out))
+    started = time.monotonic()
+    if isinstance(stated.protection, tabulation.CellNoise):
+        _make_noisy(source, stated, out, (file_format, ledger, data_set, engine), as_json=as_json)
+        return
+    memory = _memory(ledger, data_set, _minimum_of(stated))
     with progress() as stage, study_plans.naming_files(stated, study_plans.file_of(source)):
         page = functools.partial(_page, stated.source)
         output = publishing.TablesOutput(file_format, page)
@@ -133,12 +160,128 @@ def _table_command(  # noqa: PLR0913 - one parameter for each option
             say(_summary(made, out))
 
 
-def _page(source: str, made: ProtectedTables | PerturbedTables) -> str | None:
-    """The page of the tables; None where the libraries that draw it are missing."""
+def _make_noisy(
+    source: Place,
+    stated: Plan,
+    out: str,
+    options: tuple[Literal["csv", "parquet", "xlsx"], str | None, str | None, str],
+    *,
+    as_json: bool,
+) -> None:
+    """Make tables with differentially private noise, and say what they cost."""
+    file_format, ledger, data_set, engine = options
+    if data_set is not None:
+        msg = "--data-set is for tables without noise; name it in the plan: [budget] data_set"
+        raise InputError(msg)
+    if ledger is not None and stated.budget is None:
+        msg = (
+            "tables with noise spend a budget, and the plan has none to charge to this ledger; "
+            "say data_set and epsilon under [budget], or leave --ledger out"
+        )
+        raise InputError(msg)
+    name = Path(stated.source).stem
+    output = protections.NoisyOutput(
+        file_format,
+        lambda columns, promise: _drawn(name, columns, promise),
+    )
+    with progress() as stage:
+        publication = protections.make_noisy_tables(
+            source, stated, out, output, ledger=ledger, engine=engine, progress=stage
+        )
+    release = publication.release
+    with telling_what_is_done(f"the tables stand at {out}"):
+        for notice in publication.private.notices:
+            say(f"voile: {notice}.")
+        if as_json:
+            print_json({"out": out, "cells": release.rows, "method": dict(release.method)})
+        else:
+            say(f"{out}: {release.rows:,} cells with noise and intervals.")
+            say(f"{release.guarantee.statement}.")
+
+
+def _compare(
+    source: Place,
+    stated: Plan,
+    compared: Sequence[str],
+    others: tuple[str | None, ...],
+    engine: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Show several protections of the same tables side by side; private."""
+    out, *leaving = others
+    if any(one is not None for one in leaving):
+        msg = "--compare publishes nothing; leave --cells, --ledger and --data-set out"
+        raise InputError(msg)
+    plans = [stated, *(schema_plan.read_plan(Path(one)) for one in compared)]
+    place = None if out is None else folder.check_new_folder(out)
+    with progress() as stage, study_plans.naming_files(stated, study_plans.file_of(source)):
+        found = protections.compare_protections(source, plans, engine=engine, progress=stage)
+    rows = [dataclasses.asdict(one) for one in found.protections]
+    if place is not None:
+        with folder.appearing_folder(place) as made:
+            private_cells.write_cells(made / "comparison.csv", found.columns())
+            page = _drawn_comparison(Path(stated.source).stem, rows, found.columns())
+            if page is not None:
+                write_text(made / "comparison.html", page, private=True)
+    if as_json:
+        cells = [dataclasses.asdict(one) for one in found.cells]
+        print_json({**_private_mark(), "protections": rows, "cells": cells})
+        return
+    click.echo(study_record.PRIVATE)
+    print_table(_COMPARED, [_compared_row(one) for one in found.protections])
+    click.echo("")
+    columns = found.columns()
+    listed = list(zip(*columns.values(), strict=True))
+    print_table(list(columns), [[str(it) for it in row] for row in listed[:_MOST_SHOWN]])
+    if len(listed) > _MOST_SHOWN:
+        click.echo(f"  ... and {len(listed) - _MOST_SHOWN:,} more; --json and --out have them all.")
+
+
+_COMPARED = [
+    "protection",
+    "shown %",
+    "exact %",
+    "mean error",
+    "largest error",
+    "adds up",
+    "small counts as they are",
+]
+
+
+def _compared_row(one: protections.ComparedProtection) -> list[object]:
+    return [
+        one.name,
+        f"{100 * one.shown:.1f}",
+        f"{100 * one.exact:.1f}",
+        f"{one.mean_error:,.3g}",
+        f"{one.largest_error:,.3g}",
+        "yes" if one.additive else "no",
+        one.few_exact,
+    ]
+
+
+def _drawn(name: str, columns: Mapping[str, Sequence[Any]], promise: str) -> str | None:
+    """The page of tables with noise; None where the libraries that draw it are missing."""
     try:
-        return html.render_tables(Path(source).stem, made.columns, made.promise)
+        return html.render_tables(name, columns, promise)
     except InputError:
         return None
+
+
+def _drawn_comparison(
+    name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[Any]]
+) -> str | None:
+    """The private page of a comparison; None where the libraries that draw it are missing."""
+    try:
+        return html.render_protections(name, rows, columns)
+    except InputError:
+        return None
+
+
+def _page(source: str, made: ProtectedTables | PerturbedTables) -> str | None:
+    """The page of the tables; None where the libraries that draw it are missing."""
+    return _drawn(Path(source).stem, made.columns, made.promise)
 
 
 def _document(made: ProtectedTables | PerturbedTables, out: str, seconds: float) -> dict[str, Any]:
@@ -162,13 +305,19 @@ def _document(made: ProtectedTables | PerturbedTables, out: str, seconds: float)
 
 def _summary(made: ProtectedTables | PerturbedTables, out: str) -> str:
     if not isinstance(made, publishing.ProtectedTables):
-        if made.rounded is not None:
+        cells = made.cells.system.cells
+        if isinstance(made.altered, adjustment.AdjustedCells):
             return (
-                f"{out}: {made.cells.system.cells:,} counts rounded so that all totals add up, "
-                f"each by less than {made.rounded.reach:,}."
+                f"{out}: {made.altered.moved:,} of {cells:,} cells adjusted so that all totals add "
+                f"up; a cell changes by {made.altered.change:.2g} % in the mean."
+            )
+        if made.altered is not None:
+            return (
+                f"{out}: {cells:,} counts rounded so that all totals add up, each by less than "
+                f"{made.altered.reach:,}."
             )
         return (
-            f"{out}: {made.cells.system.cells:,} counts with noise by cell keys. Cells do not add "
+            f"{out}: {cells:,} counts with noise by cell keys. Cells do not add "
             "up; keep the secret, so that later tables have the same noise."
         )
     primary, pattern = int(made.primary.cells.sum()), made.pattern
@@ -313,9 +462,13 @@ def _minimum_of(stated: Plan) -> int:
     return getattr(stated.protection, "minimum", None) or 2
 
 
+def _private_mark() -> dict[str, Any]:
+    return {"private": study_record.PRIVATE}
+
+
 def show_audits(audits: Sequence[TableAudit], *, as_json: bool, private: bool) -> None:
     """Print what some tables give away."""
-    mark: Mapping[str, Any] = {"private": study_record.PRIVATE} if private else {}
+    mark = _private_mark() if private else {}
     if as_json:
         print_json({**mark, "tables": [one.document() for one in audits]})
         return

@@ -492,6 +492,7 @@ CLAIMS: Registry[Claim] = Registry(
         "cell-suppression": "voile.tabular.claims:SuppressedCells",
         "cell-key": "voile.tabular.claims:PerturbedCounts",
         "controlled-rounding": "voile.tabular.claims:ControlledRounding",
+        "controlled-adjustment": "voile.tabular.claims:ControlledAdjustment",
         "permutation-within-clusters": "voile.release.claims:PermutationWithinClusters",
         "local-suppression": "voile.release.microdata_claims:MatchedRows",
         "noise": "voile.release.microdata_claims:NoiseOfSurvey",

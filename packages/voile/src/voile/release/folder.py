@@ -87,7 +87,7 @@ class ListedFile(Value):
 
     file: Annotated[
         str,
-        Field(pattern=r"^(data\.[a-z0-9]+|data/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet)$"),
+        Field(pattern=r"^((data|tables)\.[a-z0-9]+|data/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet)$"),
         Says('the name of a file of rows, for example "data.csv"'),
     ]
     bytes: Annotated[int, Field(ge=0)]

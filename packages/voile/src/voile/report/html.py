@@ -37,6 +37,7 @@ __all__ = [
     "render_comparison",
     "render_dossier",
     "render_fleet",
+    "render_protections",
     "render_study",
     "render_tables",
     "require_report",
@@ -54,6 +55,7 @@ Row = list[Any]
 
 def _tables_page(name: str, columns: Columns, statement: str) -> dict[str, Any]:
     """What the page shows of the columns of the file of tables, in which each row is a cell."""
+    columns = _with_intervals(columns)
     named = dict.fromkeys(columns["table"])
     status = columns["status"]
     hidden = sum(one == _SUPPRESSED for one in status)
@@ -66,6 +68,30 @@ def _tables_page(name: str, columns: Columns, statement: str) -> dict[str, Any]:
         ],
         "sections": [section for title in named for section in _sections(title, columns)],
     }
+
+
+def _with_intervals(columns: Columns) -> Columns:
+    """Values with the intervals beside them, as texts; what has no value is suppressed."""
+    if "status" in columns:
+        return columns
+    found: dict[str, Sequence[Any]] = {}
+    for name, values in columns.items():
+        low, high = (columns.get(f"{name}.{end}") for end in ("low", "high"))
+        if low is not None and high is not None:
+            rows = zip(values, low, high, strict=True)
+            found[name] = _IntervalTexts(
+                None if value is None else f"{value:,.1f} [{least:,.0f}, {most:,.0f}]"
+                for value, least, most in rows
+            )
+        elif not name.endswith((".low", ".high")):
+            found[name] = values
+    values = next(one for one in found.values() if isinstance(one, _IntervalTexts))
+    found["status"] = [_SUPPRESSED if one is None else "published" for one in values]
+    return found
+
+
+class _IntervalTexts(list[str | None]):
+    """Texts that are values with their intervals, not labels."""
 
 
 def _sections(title: str, columns: Columns) -> list[dict[str, Any]]:
@@ -84,7 +110,9 @@ def _sections(title: str, columns: Columns) -> list[dict[str, Any]]:
 
 
 def _is_text(values: Sequence[object], rows: Sequence[int]) -> bool:
-    return isinstance(next(values[row] for row in rows if values[row] is not None), str)
+    return not isinstance(values, _IntervalTexts) and isinstance(
+        next(values[row] for row in rows if values[row] is not None), str
+    )
 
 
 def _crossed(
@@ -159,6 +187,39 @@ def render_tables(name: str, columns: Mapping[str, Sequence[object]], statement:
     """
     require_report()
     return _render("tables.html.j2", _tables_page(name, columns, statement))
+
+
+def render_protections(
+    name: str,
+    protections: Sequence[Mapping[str, object]],
+    cells: Mapping[str, Sequence[object]],
+) -> str:
+    """The page of several protections of the same tables, side by side; private.
+
+    ``protections`` has a row for each, ``cells`` the columns of all cells.  Raises ``InputError``
+    where Jinja2 or matplotlib are not installed.
+    """
+    require_report()
+    heads = ["protection", "cells shown", "shown exactly", "mean error", "largest error"]
+    heads += ["totals add up", "small counts shown exactly"]
+    rows = [
+        [
+            one["name"],
+            *(f"{100 * float(str(one[key])):.1f} %" for key in ("shown", "exact")),
+            *(f"{float(str(one[key])):,.4g}" for key in ("mean_error", "largest_error")),
+            "yes" if one["additive"] else "no",
+            one["few_exact"],
+        ]
+        for one in protections
+    ]
+    body = [list(row) for row in zip(*cells.values(), strict=True)]
+    left = max(len(body) - _MOST_ROWS, 0)
+    sections = [
+        {"title": "Protections", "columns": heads, "rows": rows, "left": 0},
+        {"title": "Cells", "columns": list(cells), "rows": body[:_MOST_ROWS], "left": left},
+    ]
+    page = {"name": name, "summary": [PRIVATE], "sections": sections}
+    return _render("tables.html.j2", page)
 
 
 def _render(template: str, page: Mapping[str, object]) -> str:

@@ -72,7 +72,7 @@ from voile.schema.hierarchy.ranks import Ranks
 from voile.schema.layout import USUAL, InputLayout
 from voile.schema.names import UNORDERED, ColumnType, Kind, ShownAs, type_of
 from voile.schema.roles import Roles
-from voile.schema.tabulation import CellPerturbation, CellRounding, CellSuppression, TablePlan
+from voile.schema.tabulation import Protection, TablePlan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, nearest
 from voile_base.values.value import Exact, Says, Several, Value, checked, read
@@ -363,7 +363,7 @@ class Plan:
     """None: the rows are not reports of trips."""
     tables: tuple[TablePlan, ...] = ()
     """Tables of counts and sums, for ``voile table``."""
-    protection: CellSuppression | CellPerturbation | CellRounding | None = None
+    protection: Protection | None = None
     """What protects their cells."""
     input: InputLayout = USUAL
     """How the table is laid out in its file."""
@@ -599,4 +599,4 @@ class PlanDocument(Value):
     steps: Several[StepTable] = ()
     budget: BudgetPlan | None = None
     tables: Several[TablePlan] = ()
-    protection: CellSuppression | CellPerturbation | CellRounding | None = None
+    protection: Protection | None = None

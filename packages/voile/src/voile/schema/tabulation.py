@@ -4,7 +4,10 @@
     dimensions  = ["region", "sector"]      # or from coarse to fine: [["county", "region"], ...]
     count       = "persons"                 # a column that holds counts; none: rows or persons
     sum         = ["turnover"]
+    mean        = ["wage"]                  # published beside its sum and the count
+    weight      = "weight"                  # of a sample: what each row stands for
     contributor = "company"
+    holding     = "group"                   # contributors that belong together
     filter      = ["age < 65"]              # the rows that the table is of
 
     [protection]
@@ -19,11 +22,12 @@ rules and their names.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from voile.schema.conditions import Condition, parse_condition
 from voile.schema.roles import ColumnName
@@ -31,11 +35,15 @@ from voile_base.errors import InputError, PlanError
 from voile_base.values.value import Exact, Says, Several, checked
 
 __all__ = [
+    "CellAdjustment",
+    "CellNoise",
     "CellPattern",
     "CellPerturbation",
     "CellRounding",
     "CellSuppression",
     "DimensionPlan",
+    "PrimaryRules",
+    "Protection",
     "TablePlan",
 ]
 
@@ -69,9 +77,16 @@ class TablePlan:
     """A column of whole numbers that are counts; None: rows are counted, or persons where the plan
     names them."""
     sum: Annotated[Several[ColumnName], Says('a list of columns of numbers: ["turnover"]')] = ()
+    mean: Annotated[Several[ColumnName], Says('a list of columns of numbers: ["wage"]')] = ()
+    """Columns whose mean is published, beside their sum and the count that it follows from."""
+    weight: ColumnName | None = None
+    """A column of numbers above 0, how many units of the population each row stands for: counts
+    and sums are then those of the population."""
     contributor: ColumnName | None = None
     """The column that tells apart who contributes to sums: companies, holdings; never published.
     None: persons or households where the plan names them, else rows."""
+    holding: ColumnName | None = None
+    """The column of what contributors belong to: those of one holding are one contributor."""
     filter: Annotated[
         Several[Annotated[str, Field(min_length=1)]],
         Says('a list of conditions on columns: ["age < 65", "sex = F"]'),
@@ -84,8 +99,15 @@ class TablePlan:
         except InputError as error:
             msg = f"filter: {error}"
             raise PlanError(msg) from None
-        taken = [*(name for levels in self.levels for name in levels), *self.sum]
-        taken += [name for name in (self.count, self.contributor) if name is not None]
+        if self.holding is not None and self.contributor is None:
+            msg = "a holding is of contributors; name their column as contributor, too"
+            raise PlanError(msg)
+        if self.weight is not None and self.count is not None:
+            msg = "weights are of rows, and count names a column of counts; leave one of them out"
+            raise PlanError(msg)
+        taken = [*(name for levels in self.levels for name in levels), *self.numbers]
+        units = (self.count, self.contributor, self.holding, self.weight)
+        taken += [name for name in units if name is not None]
         twice = {name for name in taken if taken.count(name) > 1}
         if twice:
             msg = f"column {min(twice)!r} has two places in one table; name it once"
@@ -102,23 +124,29 @@ class TablePlan:
         return tuple(map(parse_condition, self.filter))
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """All columns that the table needs."""
-        named = [name for levels in self.levels for name in levels]
-        return (*named, *((self.count,) if self.count else ()), *self.sum)
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that are added up."""
+        return tuple(dict.fromkeys((*self.sum, *self.mean)))
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """All columns of numbers that the table needs."""
+        named = (name for name in (self.count, self.weight) if name is not None)
+        return (*named, *self.numbers)
 
 
 @checked(PlanError)
 @dataclass(frozen=True)
-class CellSuppression:
-    """Which cells may not be shown, how uncertain they must stay, and what hiding others costs.
+class PrimaryRules:
+    """Which cells say too much, and how uncertain they must stay.
 
     Raises ``PlanError`` where no rule says which cells are primary.
     """
 
-    kind: Literal["suppression"] = "suppression"
     minimum: Annotated[int, Field(ge=1)] | None = None
     """Fewest units of a cell that may be shown."""
+    minimum_weighted: Annotated[Exact, Field(gt=0)] | None = None
+    """The same of the units of the population, where rows have weights."""
     zeros: Literal["hide", "show"] = "hide"
     """Whether empty cells are too few, or may be shown."""
     dominance: Annotated[
@@ -134,16 +162,14 @@ class CellSuppression:
     suppress: Several[CellPattern] = ()
     """Cells that are primary, by hand."""
     publish: Several[CellPattern] = ()
-    """Cells that must be published."""
+    """Cells that must be published as they are."""
     interval: Annotated[int, Field(ge=1)] = 1
     """How wide the interval is to which anybody can narrow a count that is primary."""
     margin: _Percent = Decimal(10)
     """By how many percent of a sum it must remain uncertain, either way, where it is primary by a
     rule that does not say so."""
     cost: Literal["cells", "count", "value"] = "cells"
-    """What is least: suppressed cells, the units in them, or the first sum in them."""
-    search: Literal["auto", "exact", "heuristic"] = "auto"
-    """Exact: an integer program; heuristic: for large tables; auto: by the number of cells."""
+    """What is least: changed cells, the units in them, or the first sum in them."""
     nodes: Annotated[int, Field(ge=1)] = 100_000
     """After so many nodes the exact search ends with what it has, and says its bound."""
 
@@ -151,8 +177,8 @@ class CellSuppression:
         if self.pq is not None and self.pq[0] >= self.pq[1]:
             msg = "pq: p must be below q, which is what is known beforehand"
             raise PlanError(msg)
-        rules = (self.minimum, self.p, self.pq)
-        if rules == (None,) * 3 and not (self.dominance or self.whole_groups or self.suppress):
+        rules = (self.minimum, self.minimum_weighted, self.p, self.pq)
+        if rules == (None,) * 4 and not (self.dominance or self.whole_groups or self.suppress):
             msg = (
                 "no rule says which cells are primary; say minimum, dominance, p, pq, "
                 "whole_groups or suppress"
@@ -163,6 +189,26 @@ class CellSuppression:
     def of_contributors(self) -> bool:
         """Whether a rule looks at the largest contributors to sums."""
         return bool(self.dominance or self.p or self.pq)
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class CellSuppression(PrimaryRules):
+    """Primary cells are suppressed, and as many others as keep them uncertain."""
+
+    kind: Literal["suppression"] = "suppression"
+    search: Literal["auto", "exact", "heuristic"] = "auto"
+    """Exact: an integer program; heuristic: for large tables; auto: by the number of cells."""
+
+
+@checked(PlanError)
+@dataclass(frozen=True, kw_only=True)
+class CellAdjustment(PrimaryRules):
+    """Primary cells are moved by what keeps them uncertain, and others so that totals add up."""
+
+    kind: Literal["adjustment"]
+    zeros: Literal["hide", "show"] = "show"
+    """Whether empty cells are too few, and get units, or may be shown."""
 
 
 @checked(PlanError)
@@ -199,3 +245,61 @@ class CellRounding:
     kind: Literal["rounding"] = "rounding"
     minimum: Annotated[int, Field(ge=1)] | None = None
     """No count of fewer units, and more than none, may be known exactly; None: the base."""
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class CellNoise:
+    """Differentially private noise for all cells, by the method ``dp-tables``.
+
+    One of ``epsilon`` and ``rho`` is needed; the method refuses what cannot be.
+    """
+
+    kind: Literal["differential-privacy"]
+    epsilon: Annotated[Exact, Field(gt=0)] | None = None
+    """The budget; with ``delta`` noise is Laplace or Gaussian, whichever is narrower."""
+    delta: Annotated[Exact, Field(gt=0, lt=1)] | None = None
+    rho: Annotated[str, Says('a fraction above 0 as a text, for example "1/64"')] | None = None
+    """The budget in zero-concentrated differential privacy."""
+    rows_per_person: Annotated[int, Field(ge=1)] | None = None
+    """Rows of a person, or household, that take part at most."""
+    confidence: Annotated[Exact, Field(gt=0, lt=1)] | None = None
+    """With which an interval encloses the true value of its cell; None: 0.95."""
+    show_from: Annotated[Exact, Field(gt=0)] | None = None
+    """The least estimated count that is shown; None: all are."""
+
+    @property
+    def parameters(self) -> dict[str, str | int | Decimal]:
+        """What is stated, as parameters of the method."""
+        stated = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "rows_per_person": self.rows_per_person,
+            "confidence": self.confidence,
+            "show_from": self.show_from,
+        }
+        return {name: value for name, value in stated.items() if value is not None}
+
+
+def _kind_of(stated: object) -> object:
+    """The kind of a protection; without one, cells are suppressed."""
+    if isinstance(stated, Mapping):
+        return stated.get("kind", "suppression")
+    return getattr(stated, "kind", None)
+
+
+Protection = Annotated[
+    Annotated[CellSuppression, Tag("suppression")]
+    | Annotated[CellAdjustment, Tag("adjustment")]
+    | Annotated[CellPerturbation, Tag("cell-key")]
+    | Annotated[CellRounding, Tag("rounding")]
+    | Annotated[CellNoise, Tag("differential-privacy")],
+    Discriminator(
+        _kind_of,
+        custom_error_type="protection_kind",
+        custom_error_message="kind must be one of 'suppression', 'adjustment', 'cell-key', "
+        "'rounding', 'differential-privacy'",
+    ),
+]
+"""What protects the cells of a plan's tables."""

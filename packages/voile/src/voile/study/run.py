@@ -76,7 +76,8 @@ class ReleaseStaging:
 
     ``out`` is None where nothing is written.  ``within`` names the folder of the release inside the
     one that appears, which holds ``what``, for messages.  ``file_format`` is that of the rows;
-    None: the usual one.  A release may be bound for an object store (``table.remote``): then it is
+    None: the usual one.  ``data`` is what a single file of them is called.  A release may be bound
+    for an object store (``table.remote``): then it is
     made ready in a folder of this machine that goes with the stage.  Raises ``InputError`` where
     something stands at ``out``.
     """
@@ -88,7 +89,9 @@ class ReleaseStaging:
         *,
         within: str = "",
         file_format: Format | None = None,
+        data: Literal["data", "tables"] = "data",
     ) -> None:
+        self._called = data
         self._remote: RemotePlace | None = None
         self._here: tempfile.TemporaryDirectory[str] | None = None
         if out is not None and is_remote(out):
@@ -134,13 +137,20 @@ class ReleaseStaging:
             with self._unseen.writing() as root:
                 folder = root / self._within
                 folder.mkdir(exist_ok=True)
-                files = table.write(folder, file_format)
+                files = [self._named(folder, name) for name in table.write(folder, file_format)]
                 write_measurements(release, folder)
                 self._data = manifest_of(folder, files)
             if table.rows:  # no reader takes a file without rows for a table
                 table = _read_back(table, folder, files, engine)
         progress("checking")
         check_release(replace(release, table=table))
+
+    def _named(self, folder: Path, file: str) -> str:
+        """What a file of rows is called in the end."""
+        given = Path(file)
+        name = f"{self._called}{given.suffix}" if given.stem == "data" else file
+        (folder / file).rename(folder / name)
+        return name
 
     @property
     def data(self) -> Sequence[Mapping[str, Any]]:

@@ -11,6 +11,10 @@ primary cell (``attacker``) reaches as far as its protection asks.  An insider c
 Who shares a cell with others and knows his own part of it is in the protection of the cell itself
 (p %, pq, dominance).
 
+What the suppressed cells below a published one are together is known: the published one minus the
+others.  So this **union** must keep the rules on contributors like a cell, in which a contributor
+of several of them is one (``dominated_unions``).
+
 Cost: two linear programs for each primary cell, and two more for each insider of its part who knows
 that the values at which the outsider ends cannot be.
 """
@@ -23,12 +27,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.schema.tabulation import PrimaryRules
 from voile.tabular.attacker import CellBound, CellSystem, PriorBounds, SystemPart, among_shown
 from voile.tabular.counting import CellMeasure, PrivateCells
-from voile.tabular.primary import MeasureProtection, PrimaryCells
+from voile.tabular.primary import (
+    MeasureProtection,
+    PrimaryCells,
+    most_looked_at,
+    needs_of_rules,
+)
 from voile.tabular.system import Indices
 
-__all__ = ["InsiderKnowledge", "NarrowedCell", "PatternAttack", "ProvenBound"]
+__all__ = [
+    "DominatedUnion",
+    "InsiderKnowledge",
+    "NarrowedCell",
+    "PatternAttack",
+    "ProvenBound",
+    "dominated_unions",
+]
 
 Mask = NDArray[np.bool_]
 _SLACK = 1e-6
@@ -96,9 +113,9 @@ class InsiderKnowledge:
         of_cell[of.cell[first]] = at
         entries = np.flatnonzero(np.isin(who, names))
         cell = of.cell[entries]
-        alone = np.bincount(of.cell, weights=of.times, minlength=size)[cell] == 1
+        alone = np.bincount(of.cell, weights=of.respondents, minlength=size)[cell] == 1
         upper = np.where(alone, measure.values[cell].astype(np.float64), np.inf)
-        lower = of.value[entries].astype(np.float64)
+        lower = of.added[entries].astype(np.float64)
         insider = np.searchsorted(names, who[entries])
         return cls(of_cell, insider, cell, lower, upper, len(names))
 
@@ -153,6 +170,62 @@ class PatternAttack:
         measure = self.cells.measures[number]
         hidden = suppressed & measure.shown
         return CellSystem(self.constraints[number], measure.values, hidden, measure.whole)
+
+
+@dataclass(frozen=True, eq=False)
+class DominatedUnion:
+    """Suppressed cells whose known sum breaks a rule on contributors."""
+
+    hidden: Indices
+    """Those cells."""
+    others: Indices
+    """Published ones of their constraint: were one of them suppressed, it would be another sum."""
+
+
+def dominated_unions(
+    cells: PrivateCells, rules: PrimaryRules, primary: Mask, suppressed: Mask
+) -> list[DominatedUnion]:
+    """The unions of suppressed cells, of several below one published cell, that break a rule."""
+    found: list[DominatedUnion] = []
+    for measure in cells.measures if rules.of_contributors else ():
+        of = measure.contributions
+        if of is None or not measure.ruled:
+            continue
+        named = bool((of.who >= 0).all())
+        constraints = among_shown(cells.system.constraints, measure.shown)
+        most, rows = most_looked_at(rules), []
+        values, largest = [], []
+        for row in range(constraints.shape[0]):
+            span = slice(constraints.indptr[row], constraints.indptr[row + 1])
+            of_row, signs = constraints.indices[span].astype(np.int64), constraints.data[span]
+            hidden = of_row[suppressed[of_row]]
+            if len(hidden) < 2 or suppressed[of_row[signs > 0]].any() or not primary[hidden].any():
+                continue
+            entries = np.concatenate(
+                [np.arange(*np.searchsorted(of.cell, [cell, cell + 1])) for cell in hidden.tolist()]
+            )
+            rows.append(DominatedUnion(hidden, of_row[~suppressed[of_row]]))
+            values.append(int(measure.values[hidden].sum()))
+            times = np.minimum(of.times[entries], most)
+            if named:
+                _, at = np.unique(of.who[entries], return_inverse=True)
+                each = np.zeros(at.max(initial=-1) + 1, dtype=np.int64)
+                number = np.zeros_like(each)
+                np.add.at(each, at, of.value[entries])
+                np.maximum.at(number, at, times)
+                pool = np.repeat(each, number)
+            else:
+                pool = np.repeat(of.value[entries], times)
+            top = np.zeros(most, dtype=np.int64)
+            ordered = np.sort(pool)[::-1][:most]
+            top[: len(ordered)] = ordered
+            largest.append(top)
+        if rows:
+            broken = np.zeros(len(rows), dtype=np.bool_)
+            for _, needs in needs_of_rules(np.array(values), np.array(largest), rules):
+                broken |= needs > 0
+            found += [rows[place] for place in np.flatnonzero(broken)]
+    return found
 
 
 def _agree(part: SystemPart, ends: tuple[CellBound, ...], knowledge: PriorBounds) -> bool:

@@ -35,7 +35,7 @@ from voile.tabular.moves import (
 from voile.tabular.published import ReleasedCells, TablesRelease
 from voile_base.randomness import Randomness
 
-__all__ = ["ControlledRounding", "PerturbedCounts", "SuppressedCells"]
+__all__ = ["ControlledAdjustment", "ControlledRounding", "PerturbedCounts", "SuppressedCells"]
 
 Mask = NDArray[np.bool_]
 Number = Annotated[int, Field(ge=0)]
@@ -155,6 +155,37 @@ class ControlledRounding(Claim):
                 yield f"{other:,} counts of {name!r} are no multiples of {self.base:,}"
             constraints = among_shown(found.system.constraints, found.shown[name])
             if (constraints @ counts).any():
+                yield f"published cells of {name!r} do not add up"
+
+
+class ControlledAdjustment(Claim):
+    """Cells are near to the true ones, and add up."""
+
+    kind: Literal["controlled-adjustment"] = "controlled-adjustment"
+    cells: Number
+    """Of all tables, those that tables share counted once."""
+    minimum: Annotated[int, Field(ge=1)] | None = None
+    """No published count lies between 0 and this one."""
+    counts: tuple[str, ...] = ()
+    """The measures that are counts."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What the private rows alone can show."""
+        return ("which cells were moved by their protection distance, and how near the others are",)
+
+    def breaches(self, published: PublicRelease) -> Iterator[str]:
+        """What the tables show against it."""
+        yield from _altered_breaches(published, self.cells, "adjustment")
+        if not isinstance(published, TablesRelease) or published.cells.suppressed.any():
+            return
+        found = published.cells
+        for name, values in found.values.items():
+            few = found.shown[name] & (values > 0) & (values < (self.minimum or 1))
+            if name in self.counts and few.any():
+                yield f"{int(few.sum()):,} counts of {name!r} lie between 0 and {self.minimum:,}"
+            constraints = among_shown(found.system.constraints, found.shown[name])
+            if (constraints @ values).any():
                 yield f"published cells of {name!r} do not add up"
 
 

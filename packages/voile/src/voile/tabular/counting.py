@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.conditions import Condition
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import ColumnPlan, Method, Plan
 from voile.schema.roles import EACH_ROW, Roles
-from voile.schema.tabulation import TablePlan
+from voile.schema.tabulation import CellNoise, TablePlan
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile.tabular.system import (
@@ -35,7 +35,7 @@ from voile.tabular.system import (
 from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Key
 
-__all__ = ["COUNT", "CellMeasure", "PrivateCells", "count_cells", "plan_of_rows"]
+__all__ = ["COUNT", "CellMeasure", "PrivateCells", "count_cells", "plan_of_noise", "plan_of_rows"]
 
 COUNT = "count"
 """The measure that counts rows, or persons."""
@@ -53,9 +53,13 @@ class _CellContributions:
     who: Indices
     """Shape (e,): the contributor; -1 where none is named, and each of ``times`` is another."""
     value: Indices
-    """Shape (e,), in the measure's unit."""
+    """Shape (e,), in the measure's unit: what each of ``times`` contributors has."""
     times: Indices
-    """Shape (e,): how many contributors add this; 1 where they are named."""
+    """Shape (e,): how many contributors have this: those whom a weight stands for, rounded up."""
+    added: Indices
+    """Shape (e,): what each of ``respondents`` adds to the cell; its value, times its weight."""
+    respondents: Indices
+    """Shape (e,): how many rows or named contributors these are."""
 
     def largest(self, count: int, cells: int) -> NDArray[np.int64]:
         """Shape (cells, count): the largest contributions to each cell; 0 where it has fewer."""
@@ -85,6 +89,8 @@ class CellMeasure:
     """Shape (combinations,): what each combination of finest values adds to its cells."""
     contributions: _CellContributions | None = None
     """None: units are counted, and each adds one."""
+    ruled: bool = True
+    """Whether rules on the largest contributors are about it; not of weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,27 +105,33 @@ class PrivateCells:
     """Shape (cells,): those who contribute to each cell: counted units, persons or companies."""
     shows: Mapping[str, tuple[str, ...]]
     """For each table, its measures."""
+    means: Mapping[str, Mapping[str, str]]
+    """For each table, the columns whose mean it shows, each with the measure it is divided by."""
+    weighted: NDArray[np.float64] | None = None
+    """Shape (cells,): the units of the population in each; None without weights."""
     keys: Indices | None = None
     """Shape (cells,): the sum of the record keys of each, modulo 2**64; None without keys."""
 
 
 def plan_of_rows(plan: Plan) -> Plan:
     """The plan that the rows are read with: dimensions, measures, and who is protected."""
-    contributors = {table.contributor for table in plan.tables}
-    if len(contributors) > 1:
-        msg = "[[tables]] name different contributors; tables of one plan have the same"
-        raise plan.error(msg)
-    (contributor,) = contributors or {None}
-    if len({table.filter for table in plan.tables}) > 1:
-        msg = "[[tables]] have different filters; tables of one plan are of the same rows"
-        raise plan.error(msg)
+    owners = {(table.contributor, table.holding) for table in plan.tables}
+    same = {
+        "contributors": len(owners),
+        "filters": len({table.filter for table in plan.tables}),
+        "weights": len({table.weight for table in plan.tables}),
+    }
+    for what, number in same.items():
+        if number > 1:
+            msg = f"[[tables]] have different {what}; tables of one plan have the same"
+            raise plan.error(msg)
+    ((contributor, holding),) = owners or {(None, None)}
     filtered = tuple(one.column for table in plan.tables for one in table.conditions)
     dimensions = _named(name for table in plan.tables for each in table.levels for name in each)
-    measures = _named(
-        name for t in plan.tables for name in (*((t.count,) if t.count else ()), *t.sum)
-    )
+    measures = _named(name for table in plan.tables for name in table.measured)
     both = [name for name in dimensions if name in measures]
-    units = {plan.roles.person, plan.roles.household, contributor, *plan.roles.identifiers}
+    units = {plan.roles.person, plan.roles.household, contributor, holding}
+    units |= {*plan.roles.identifiers}
     telling = [name for name in (*dimensions, *filtered) if name in units]
     if both or telling:
         what = "also counted or summed" if both else "tells those who are protected apart"
@@ -133,11 +145,43 @@ def plan_of_rows(plan: Plan) -> Plan:
         keep_unique=measures,
         identifiers=tuple(n for n in plan.roles.identifiers if n not in measures),
         person=EACH_ROW if person is None and counted else person,
-        household=plan.roles.household if contributor is None else None,
+        household=plan.roles.household if contributor is None else holding,
     )
     used = {*dimensions, *measures, *filtered, *roles.named_units.values()}
     columns = {name: it for name, it in plan.columns.items() if name in used}
     return replace(plan, roles=roles, columns=columns, method=None, trajectory=None)
+
+
+def plan_of_noise(plan: Plan, noise: CellNoise) -> Plan:
+    """The plan by which the method ``dp-tables`` publishes the tables, with totals at every level.
+
+    Raises ``PlanError`` for what has no form with noise.
+    """
+    rows, tables, measures = plan_of_rows(plan), [], list[str]()
+    for table in plan.tables:
+        several = [levels for levels in table.levels if len(levels) > 1]
+        if several:
+            msg = (
+                f"[[tables]] dimensions {list(several[0])}: with noise, levels are public facts "
+                "and not found in the rows. Declare the hierarchy of "
+                f"{several[0][-1]!r} under [columns.{several[0][-1]}], and name this column alone"
+            )
+            raise plan.error(msg)
+        for key, stated in (("count", table.count), ("filter", table.filter)):
+            if stated:
+                msg = f"[[tables]] {key} has no form with noise; leave it out, or publish rows of"
+                raise plan.error(f"{msg} a file that is filtered and has a row for each person")
+        if table.weight is not None:
+            msg = "[[tables]] weight has no form with noise; leave it out"
+            raise plan.error(msg)
+        names = [levels[-1] for levels in table.levels]
+        parts = (c for size in range(len(names), 0, -1) for c in combinations(names, size))
+        tables += [list(part) for part in parts]
+        measures += [f"sum({name})" for name in table.sum if name not in table.mean]
+        measures += [f"{kind}({name})" for name in table.mean for kind in ("sum", "mean")]
+    distinct = [list(one) for one in dict.fromkeys(map(tuple, tables))]
+    asked = {"tables": distinct, "measures": list(dict.fromkeys(measures)), **noise.parameters}
+    return replace(rows, method=Method("dp-tables", asked), tables=(), protection=None)
 
 
 def count_cells(
@@ -149,9 +193,7 @@ def count_cells(
     numbers are negative; ``PlanError`` where persons cannot be counted.
     """
     dimensions = _named(name for each in tables for levels in each.levels for name in levels)
-    numbers = _named(
-        n for each in tables for n in (*((each.count,) if each.count else ()), *each.sum)
-    )
+    numbers = _named(name for each in tables for name in each.measured)
     unit, (conditions, *_) = table.plan.roles.unit, [each.conditions for each in tables]
     asked = _named((*dimensions, *numbers, *(one.column for one in conditions)))
     counted = table.count_combinations([*asked, *([unit] if unit else [])])
@@ -165,7 +207,7 @@ def count_cells(
     tabulation = Tabulation(layouts, distinct_labels(layouts, levels.labels), levels.nestings())
     system = LinkedSystem(tabulation)
     shows = {layout.name: _measures_of(each) for layout, each in zip(layouts, tables, strict=True)}
-    entries = _Entries(system, counted, levels.codes, unit, numbers)
+    entries = _Entries(system, counted, levels.codes, unit, (numbers, tables[0].weight))
     measures = tuple(
         entries.measure(name, _shown_in(system, shows, name), counts=name in _counts(tables))
         for name in _named(name for names in shows.values() for name in names)
@@ -173,7 +215,10 @@ def count_cells(
     (count, *_) = (each.count or COUNT for each in tables)
     units = entries.units(count, _counts(tables))
     keys = None if key is None else entries.keys(key, counted.values[-1].texts)
-    return PrivateCells(system, entries.combinations, measures, units, shows, keys)
+    named = zip(layouts, tables, strict=True)
+    means = {it.name: dict.fromkeys(each.mean, each.count or COUNT) for it, each in named}
+    weighted = entries.weighted()
+    return PrivateCells(system, entries.combinations, measures, units, shows, means, weighted, keys)
 
 
 def _meeting(counted: CombinationCounts, conditions: Sequence[Condition]) -> CombinationCounts:
@@ -196,8 +241,9 @@ def _counts(tables: Sequence[TablePlan]) -> set[str]:
 
 def _measures_of(table: TablePlan) -> tuple[str, ...]:
     """What a table shows: its count, and its sums; a count unless there are only sums."""
-    count = (table.count,) if table.count else ((COUNT,) if not table.sum else ())
-    return (*count, *table.sum)
+    counts = not table.sum or bool(table.mean)
+    count = (table.count,) if table.count else ((COUNT,) if counts else ())
+    return (*count, *table.numbers)
 
 
 def _shown_in(
@@ -313,7 +359,7 @@ class _Entries:
         counted: CombinationCounts,
         codes: Mapping[str, Indices],
         unit: str | None,
-        numbers: Sequence[str],
+        named: tuple[Sequence[str], str | None],
     ) -> None:
         self._system, self._rows, self._unit = system, counted.rows, unit
         self._codes = codes
@@ -322,50 +368,69 @@ class _Entries:
         self.combinations: Mapping[str, Indices] = dict(zip(codes, distinct.T, strict=True))
         self._who = counted.codes[:, -1].astype(np.int64) if unit else None
         self._numbers = {}
-        for name in numbers:
+        names, weight = named
+        for name in names:
             place = counted.columns.index(name)
             values = counted.values[place].numbers
             if values is None or counted.values[place].missing:
                 msg = f"column {name!r} is to be added up, and not all of its values are numbers"
                 raise TableError(msg)
-            if (values.units < 0).any():
-                msg = (
-                    f"column {name!r} has negative numbers; cells are protected on the ground that "
-                    "none is. Publish gains and losses as two columns"
-                )
-                raise TableError(msg)
+            self._refuse_signs(name, values.units, weight)
             self._numbers[name] = values.units[counted.codes[:, place]], values.scale
+        ones = np.ones(len(counted.rows), dtype=np.int64), 0
+        each, self._weight_scale = self._numbers[weight] if weight else ones
+        self._weight: Indices = each.astype(np.int64)
+        self._has_weights = weight is not None
+
+    @staticmethod
+    def _refuse_signs(name: str, units: Indices, weight: str | None) -> None:
+        if name == weight and (units <= 0).any():
+            msg = (
+                f"column {name!r} holds weights, and some of them are not above 0; say what each "
+                "row stands for, or leave such rows out"
+            )
+            raise TableError(msg)
+        if (units < 0).any():
+            msg = (
+                f"column {name!r} has negative numbers; cells are protected on the ground that "
+                "none is. Publish gains and losses as two columns"
+            )
+            raise TableError(msg)
 
     def measure(self, name: str, shown: NDArray[np.bool_], *, counts: bool) -> CellMeasure:
         """What a measure is in every cell that shows it."""
-        if name in self._numbers:
-            each, scale = self._numbers[name]
-            if counts and scale:
-                msg = f"column {name!r} is named as a count, and has numbers that are not whole"
-                raise TableError(msg)
-            if int(np.dot(each.astype(object), self._rows.astype(object))) >= _SAFE:
-                msg = f"the sum of column {name!r} has more than 15 digits; round its values first"
-                raise TableError(msg)
-            added = each.astype(np.int64) * self._rows
-        else:
-            each, scale, added = None, 0, self._counted_units()
+        each, scale = self._numbers.get(name, (np.ones(len(self._rows), dtype=np.int64), 0))
+        if counts and scale:
+            msg = f"column {name!r} is named as a count, and has numbers that are not whole"
+            raise TableError(msg)
+        rows = self._rows if name in self._numbers else self._counted_units()
+        self._require_exact(name, each, rows)
+        added = each.astype(np.int64) * self._weight * rows
         values = np.where(shown, self._added(added), 0)
         finest = np.zeros(len(next(iter(self.combinations.values()))), dtype=np.int64)
         np.add.at(finest, self._combination.ravel(), added)
-        if counts and (self._unit is None or name not in self._numbers):
+        whole, scale = counts and not self._has_weights, scale + self._weight_scale
+        ruled = name in self._numbers
+        if whole and (self._unit is None or not ruled):
             return CellMeasure(name, values, scale, shown, True, finest)
-        assert each is not None
-        found = self._contributions(each.astype(np.int64))
-        return CellMeasure(name, values, scale, shown, counts, finest, found)
+        found = self._contributions(each.astype(np.int64), rows)
+        return CellMeasure(name, values, scale, shown, whole, finest, found, ruled)
 
     def units(self, count: str, counts: set[str]) -> Indices:
         """Units of each cell: those that a column counts, else distinct contributors, or rows."""
         if self._who is not None:
-            found = self._contributions(np.ones(len(self._rows), dtype=np.int64))
+            found = self._contributions(np.ones(len(self._rows), dtype=np.int64), self._rows)
             return np.bincount(found.cell, minlength=self._system.cells)
         if count in counts and count in self._numbers:
             return self._added(self._numbers[count][0].astype(np.int64) * self._rows)
         return self._added(self._rows)
+
+    def weighted(self) -> NDArray[np.float64] | None:
+        """Shape (cells,): units of the population in each; None without weights."""
+        if not self._has_weights:
+            return None
+        found = self._added(self._weight * self._counted_units())
+        return found / 10.0**self._weight_scale
 
     def keys(self, key: Key, names: Sequence[str | None]) -> Indices:
         """The sum of the record keys of the persons of each cell, modulo 2**64."""
@@ -373,6 +438,13 @@ class _Entries:
         texts = (str(name).encode() for name in names)
         records = np.array([key.digest(text) for text in texts], dtype=np.uint64).view(np.int64)
         return self._added(records[self._who] * self._counted_units())
+
+    def _require_exact(self, name: str, each: Indices, rows: Indices) -> None:
+        """Raise ``TableError`` where the sum of all rows is beyond exact numbers."""
+        parts = (each.astype(object), self._weight.astype(object), rows.astype(object))
+        if int((parts[0] * parts[1] * parts[2]).sum()) >= _SAFE:
+            msg = f"the sum of column {name!r} has more than 15 digits; round its values first"
+            raise TableError(msg)
 
     def _counted_units(self) -> Indices:
         """One for each row, or for each person at one of its combinations."""
@@ -404,21 +476,30 @@ class _Entries:
             return np.full(len(self._rows), block.start, dtype=np.int64)
         return block.cells(self._codes)
 
-    def _contributions(self, each: Indices) -> _CellContributions:
-        """What each contributor adds to each cell, where each row adds ``each``."""
-        parts = [self._of_block(levels, each) for levels in self._system.blocks]
-        cell, who, value, times = (np.concatenate(part) for part in zip(*parts, strict=True))
+    def _contributions(self, each: Indices, rows: Indices) -> _CellContributions:
+        """What each contributor adds to each cell, where each of ``rows`` adds ``each``."""
+        parts = [self._of_block(levels, each, rows) for levels in self._system.blocks]
+        columns = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        cell, who, value, *_ = columns
         order = np.lexsort((who, -value, cell))
-        return _CellContributions(cell[order], who[order], value[order], times[order])
+        return _CellContributions(*(column[order] for column in columns))
 
-    def _of_block(
-        self, levels: tuple[str, ...], each: Indices
-    ) -> tuple[Indices, Indices, Indices, Indices]:
-        cell = self._cells(levels)
+    def _of_block(self, levels: tuple[str, ...], each: Indices, rows: Indices) -> list[Indices]:
+        """Cell, contributor, value, times, what is added, and respondents."""
+        cell, unit = self._cells(levels), 10**self._weight_scale
+        counted = rows > 0
         if self._who is None:
             nobody = np.full(len(cell), -1, dtype=np.int64)
-            return cell, nobody, each, self._rows
-        pairs, at = np.unique(np.column_stack((cell, self._who)), axis=0, return_inverse=True)
-        value = np.zeros(len(pairs), dtype=np.int64)
-        np.add.at(value, at.ravel(), each * self._rows)
-        return pairs[:, 0], pairs[:, 1], value, np.ones(len(pairs), dtype=np.int64)
+            times = self._rows * -(-self._weight // unit)
+            return [cell, nobody, each * unit, times, each * self._weight, self._rows]
+        pairs, at = np.unique(
+            np.column_stack((cell, self._who))[counted], axis=0, return_inverse=True
+        )
+        sums = np.zeros((2, len(pairs)), dtype=np.int64)
+        for into, times in zip(sums, (self._weight, np.full(len(cell), unit)), strict=True):
+            np.add.at(into, at.ravel(), (each * times * rows)[counted])
+        weight = np.zeros(len(pairs), dtype=np.int64)
+        np.maximum.at(weight, at.ravel(), -(-self._weight // unit)[counted])
+        added, value = sums
+        ones = np.ones(len(pairs), dtype=np.int64)
+        return [pairs[:, 0], pairs[:, 1], value, weight, added, ones]

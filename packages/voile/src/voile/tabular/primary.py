@@ -3,6 +3,7 @@
 Rules, of a cell with value X and largest contributions x1 >= x2 >= ...:
 
     minimum       fewer units than may be shown; empty cells too, unless zeros = "show"
+    weighted      the same of the units of the population that they stand for
     dominance     (n, k): x1 + ... + xn > k % of X
     p             X - x1 - x2 < p % of x1: the second largest estimates the largest too closely
     pq            X - x1 - x2 < (p / q) of x1: everybody knows others to within q % beforehand
@@ -28,12 +29,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.schema.tabulation import CellPattern, CellSuppression
+from voile.schema.tabulation import CellPattern, PrimaryRules
 from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.system import TOTAL, CellBlock, Indices, LinkedSystem, qualified
 from voile_base.errors import PlanError, nearest
 
-__all__ = ["MeasureProtection", "PrimaryCells", "primary_cells"]
+__all__ = [
+    "MeasureProtection",
+    "PrimaryCells",
+    "most_looked_at",
+    "needs_of_rules",
+    "primary_cells",
+]
 
 Mask = NDArray[np.bool_]
 
@@ -72,7 +79,7 @@ class PrimaryCells:
         return tuple(rule for rule, broken in self.rules.items() if broken[cell])
 
 
-def primary_cells(cells: PrivateCells, plan: CellSuppression) -> PrimaryCells:
+def primary_cells(cells: PrivateCells, plan: PrimaryRules) -> PrimaryCells:
     """The primary cells of a linked system.
 
     Raises ``PlanError`` for a pattern that fits no cell, or a column that is no dimension.
@@ -83,6 +90,12 @@ def primary_cells(cells: PrivateCells, plan: CellSuppression) -> PrimaryCells:
     if plan.minimum is not None:
         few = cells.units < plan.minimum
         rules["minimum"] = few & ~empty if plan.zeros == "show" else few
+    if plan.minimum_weighted is not None:
+        if cells.weighted is None:
+            msg = "[protection] minimum_weighted needs a weight in [[tables]]"
+            raise PlanError(msg)
+        thin = cells.weighted < float(plan.minimum_weighted)
+        rules["weighted minimum"] = thin & ~empty if plan.zeros == "show" else thin
     if plan.whole_groups:
         rules["whole group"] = _whole_groups(cells, plan.whole_groups)
     if plan.suppress:
@@ -117,27 +130,42 @@ def _counts_units(measure: CellMeasure) -> bool:
 
 
 def _of_contributors(
-    measure: CellMeasure, plan: CellSuppression
+    measure: CellMeasure, plan: PrimaryRules
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Each rule on contributors, and how far its cells must stay uncertain; 0 where none breaks."""
-    if measure.contributions is None:
+    if measure.contributions is None or not measure.ruled:
         return
-    total = measure.values.astype(np.float64)
-    most = max([2, *(n for n, _ in plan.dominance)])
-    largest = measure.contributions.largest(most, len(total))
-    safe = ~measure.shown | (measure.values == 0)
+    largest = measure.contributions.largest(most_looked_at(plan), len(measure.values))
+    for rule, needs in needs_of_rules(measure.values, largest, plan):
+        yield rule, np.where(measure.shown, needs, 0.0)
+
+
+def most_looked_at(plan: PrimaryRules) -> int:
+    """How many of the largest contributors the rules look at."""
+    return max([2, *(n for n, _ in plan.dominance)])
+
+
+def needs_of_rules(
+    values: Indices, largest: Indices, plan: PrimaryRules
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Each rule on contributors, and by how much a sum must stay uncertain; 0 where none breaks.
+
+    ``largest`` has the contributions to each sum, shape (sums, at least ``most_looked_at``).
+    """
+    total = values.astype(np.float64)
+    safe = values == 0
     for n, percent in plan.dominance:
         top = largest[:, :n].sum(axis=1)
         share = Fraction(percent) / 100
         # Whole numbers, so that a cell at the limit is not over it.
-        broken = top * share.denominator > measure.values * share.numerator
+        broken = top * share.denominator > values * share.numerator
         needs = np.maximum(top / float(share) - total, 1.0)
         yield f"dominance {n}, {percent}", np.where(broken & ~safe, needs, 0.0)
     ratios = {"p": None if plan.p is None else Fraction(plan.p) / 100}
     ratios["pq"] = None if plan.pq is None else Fraction(plan.pq[0]) / Fraction(plan.pq[1])
     for rule, ratio in ratios.items():
         if ratio is not None:
-            rest = measure.values - largest[:, 0] - largest[:, 1]
+            rest = values - largest[:, 0] - largest[:, 1]
             broken = rest * ratio.denominator < largest[:, 0] * ratio.numerator
             needs = np.maximum(largest[:, 0] * float(ratio) - rest, 1.0)
             yield rule, np.where(broken & ~safe, needs, 0.0)

@@ -1,6 +1,7 @@
 """Tables as they are published, written and read back: every cell, shown or suppressed.
 
 A row of the file is a cell: ``table``, a column for each dimension, the measures, and ``status``.
+A mean stands beside the sum and the count that it is made of, and says no more than both.
 ``release.json`` says which levels and values each dimension has, and how levels are nested, so that
 the linked system can be built again by whoever reads the folder.  Nothing tells primary cells from
 secondary ones.
@@ -8,9 +9,9 @@ secondary ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -38,12 +39,15 @@ __all__ = [
     "TablesRelease",
     "columns_of_cells",
     "layout_document",
+    "mean_of",
     "read_cells",
     "tables_schema",
     "tables_stated_in",
 ]
 
 TABLE, STATUS = "table", "status"
+_MORE_DIGITS = 2
+_CONTEXT = Context(prec=60)
 PUBLISHED, SUPPRESSED = "published", "suppressed"
 
 Mask = NDArray[np.bool_]
@@ -91,6 +95,8 @@ class _Table(Value):
     name: str
     measures: Several[str]
     dimensions: Several[_Dimension]
+    means: Mapping[str, str] = Field(default_factory=dict)
+    """Columns whose mean it shows, each with the count that its sum is divided by."""
 
 
 class _Measure(Value):
@@ -133,6 +139,10 @@ class TablesDocument(StatedRelease):
         for number, table in enumerate(self.tables):
             if unknown := sorted(set(table.measures) - set(self.measures)):
                 msg = f"tables[{number + 1}].measures: 'measures' does not have {unknown[0]!r}"
+                raise ValueError(msg)
+            of_means = {name for pair in table.means.items() for name in pair}
+            if unknown := sorted(of_means - set(table.measures)):
+                msg = f"tables[{number + 1}].means: its measures do not have {unknown[0]!r}"
                 raise ValueError(msg)
         return self
 
@@ -194,7 +204,9 @@ def columns_of_cells(cells: PrivateCells, suppressed: Mask) -> Columns:
     system = cells.system
     names = dict.fromkeys(name for t in system.tabulation.tables for name in t.columns)
     measures = {measure.name: measure for measure in cells.measures}
-    found: Columns = {name: [] for name in (TABLE, *names, *measures, STATUS)}
+    means = dict.fromkeys(name for of in cells.means.values() for name in of)
+    shown = (*measures, *map(mean_of, means))
+    found: Columns = {name: [] for name in (TABLE, *names, *shown, STATUS)}
     for table in system.tabulation.tables:
         for choice in table.choices():
             block = system.block(choice)
@@ -215,7 +227,38 @@ def columns_of_cells(cells: PrivateCells, suppressed: Mask) -> Columns:
                 shows = name in cells.shows[table.name]
                 hidden = suppressed[own] | (not shows)
                 found[name] += _numbers(measure, own, hidden)
+            for name in means:
+                count = measures.get(cells.means[table.name].get(name, ""))
+                found[mean_of(name)] += (
+                    [None] * block.size
+                    if count is None
+                    else _means(measures[name], count, own, suppressed[own])
+                )
     return found
+
+
+def mean_of(column: str) -> str:
+    """The column of a mean."""
+    return f"mean({column})"
+
+
+def _means(
+    total: CellMeasure, count: CellMeasure, own: Indices, hidden: Mask
+) -> list[Decimal | None]:
+    """Sums over counts; None where a cell is suppressed or empty."""
+    rows = zip(total.values[own].tolist(), count.values[own].tolist(), hidden.tolist(), strict=True)
+    return [
+        None
+        if gone or not number
+        else _mean(unscaled(value, total.scale), unscaled(number, count.scale), total.scale)
+        for value, number, gone in rows
+    ]
+
+
+def _mean(value: Decimal, count: Decimal, scale: int) -> Decimal:
+    """A mean with two digits more than its sum."""
+    unit = Decimal(1).scaleb(-scale - _MORE_DIGITS)
+    return (value / count).quantize(unit, context=_CONTEXT)
 
 
 def _numbers(measure: CellMeasure, own: Indices, hidden: Mask) -> list[int | Decimal | None]:
@@ -236,6 +279,7 @@ def layout_document(cells: PrivateCells) -> dict[str, Any]:
             {
                 "name": table.name,
                 "measures": list(cells.shows[table.name]),
+                **({"means": dict(of)} if (of := cells.means[table.name]) else {}),
                 "dimensions": [_dimension(tabulation, levels) for levels in table.dimensions],
             }
             for table in tabulation.tables
@@ -269,8 +313,40 @@ def read_cells(stated: TablesDocument, table: PublishedTable) -> ReleasedCells:
     measures = {name: one.decimals for name, one in stated.measures.items()}
     whole = {name: one.kind == "count" for name, one in stated.measures.items()}
     shows = {one.name: one.measures for one in stated.tables}
+    means = {one.name: one.means for one in stated.tables}
     system = LinkedSystem(_tabulation(stated.tables))
-    return _CellReader(system, measures, shows).read(table.to_arrow().to_pydict(), whole)
+    rows = table.to_arrow().to_pydict()
+    found = _CellReader(system, measures, shows).read(rows, whole)
+    return replace(found, faults=(*found.faults, *_wrong_means(rows, measures, means)))
+
+
+def _wrong_means(
+    rows: Mapping[str, Sequence[Any]],
+    decimals: Mapping[str, int],
+    means: Mapping[str, Mapping[str, str]],
+) -> Iterator[str]:
+    """Means that are not those of the sum and the count beside them."""
+    for column, count in {pair for of in means.values() for pair in of.items()}:
+        if mean_of(column) not in rows or not {column, count} <= set(decimals):
+            yield f"the file of the tables has no column {mean_of(column)!r} with its sum and count"
+            continue
+        values = (rows[name] for name in (TABLE, column, count, mean_of(column)))
+        for number, (table, total, units, mean) in enumerate(zip(*values, strict=True), 1):
+            absent = column not in means.get(table, {}) or total in {None, ""}
+            try:
+                none = absent or not Decimal(str(units))
+                wanted = (
+                    None
+                    if none
+                    else _mean(Decimal(str(total)), Decimal(str(units)), decimals[column])
+                )
+                given = None if mean in {None, ""} else Decimal(str(mean))
+                same = wanted == given
+            except (InvalidOperation, ValueError):
+                same = False
+            if not same:
+                yield f"row {number} of the tables holds a mean that is not its sum over its count"
+                return
 
 
 def _tabulation(stated: Sequence[_Table]) -> Tabulation:

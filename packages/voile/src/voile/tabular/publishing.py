@@ -25,18 +25,31 @@ from voile.release.manifest import DOCUMENT, manifest_of
 from voile.release.recounting import recount
 from voile.release.release import Guarantee
 from voile.schema.plan import Plan
-from voile.schema.tabulation import CellPerturbation, CellRounding, CellSuppression
+from voile.schema.tabulation import (
+    CellAdjustment,
+    CellNoise,
+    CellPerturbation,
+    CellRounding,
+    CellSuppression,
+    PrimaryRules,
+)
 from voile.table.opening import open_frame, open_table
 from voile.table.places import is_place
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
+from voile.tabular.adjustment import AdjustedCells, adjust
 from voile.tabular.attacker import FeasibilityIntervals, recomputable
-from voile.tabular.breaches import PatternAttack
+from voile.tabular.breaches import PatternAttack, dominated_unions
 from voile.tabular.cell_keys import PerturbationTable
-from voile.tabular.claims import ControlledRounding, PerturbedCounts, SuppressedCells
+from voile.tabular.claims import (
+    ControlledAdjustment,
+    ControlledRounding,
+    PerturbedCounts,
+    SuppressedCells,
+)
 from voile.tabular.counting import COUNT, PrivateCells, count_cells, plan_of_rows
 from voile.tabular.primary import PrimaryCells, primary_cells
-from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document
+from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document, mean_of
 from voile.tabular.remembered import RememberedTable
 from voile.tabular.rounding import MOST_ATTACKED, RoundedCounts, narrowed, round_counts
 from voile.tabular.suppression import MOST_EXACT, SuppressionPattern, suppress
@@ -69,6 +82,11 @@ _STATEMENT_OF_ROUNDING = (
     "Each count is a multiple of the base, near to the true one, and all totals add up"
 )
 
+_STATEMENT_OF_ADJUSTMENT = (
+    "Each cell that breaks a rule for cells is published at least its protection distance away "
+    "from its value, other cells near to theirs, and all totals add up"
+)
+
 Progress = Callable[[str], None]
 Columns = Mapping[str, Sequence[Any]]
 
@@ -99,7 +117,8 @@ class ProtectedTables:
         """For each suppressed cell: where it stands, its rules, and the attacker's intervals."""
         hidden = [place for place, one in enumerate(self.columns[STATUS]) if one == "suppressed"]
         numbers = self._cells_of_rows()[hidden]
-        names = [name for name in self.columns if name not in {STATUS, *self._measures}]
+        measures = {STATUS, *self._measures, *map(mean_of, self._measures)}
+        names = [name for name in self.columns if name not in measures]
         found: dict[str, list[Any]] = {
             name: [self.columns[name][place] for place in hidden] for name in names
         }
@@ -151,13 +170,15 @@ class PerturbedTables:
     """What is published: the columns of the file."""
     notes: tuple[str, ...] = ()
     """What was assumed in reading the rows."""
-    rounded: RoundedCounts | None = None
-    """None: by cell keys."""
+    altered: RoundedCounts | AdjustedCells | None = None
+    """How; None: by cell keys."""
 
     @property
     def promise(self) -> str:
         """What is promised, in a sentence."""
-        return _STATEMENT_OF_NOISE if self.rounded is None else _STATEMENT_OF_ROUNDING
+        if isinstance(self.altered, AdjustedCells):
+            return _STATEMENT_OF_ADJUSTMENT
+        return _STATEMENT_OF_NOISE if self.altered is None else _STATEMENT_OF_ROUNDING
 
 
 def _protect_tables(
@@ -174,7 +195,7 @@ def _protect_tables(
     primary = primary_cells(cells, rules)
     pattern = suppress(cells, primary, rules, progress)
     progress("attacking the pattern")
-    _require_safe(cells, primary, pattern)
+    _require_safe(cells, primary, pattern, rules)
     columns = columns_of_cells(cells, pattern.suppressed)
     return ProtectedTables(cells, primary, pattern, columns, table.notes)
 
@@ -194,8 +215,9 @@ def _require_tables(plan: Plan) -> None:
 
 def _rules(plan: Plan) -> CellSuppression:
     _require_tables(plan)
+    assert plan.protection is not None
     if not isinstance(plan.protection, CellSuppression):
-        msg = "[protection] asks for noise, and suppresses no cells"
+        msg = f'[protection] kind = "{plan.protection.kind}" suppresses no cells'
         raise plan.error(msg)
     return plan.protection
 
@@ -209,8 +231,11 @@ def _perturb_tables(
     """
     rules = plan.protection
     assert isinstance(rules, CellPerturbation)
-    if any(each.sum or each.count for each in plan.tables):
-        msg = '[protection] kind = "cell-key" is for counts of persons; leave out sum and count'
+    if any(each.numbers or each.count or each.weight for each in plan.tables):
+        msg = (
+            '[protection] kind = "cell-key" is for counts of persons; leave out sum, mean, count '
+            "and weight"
+        )
         raise plan.error(msg)
     if table.plan.roles.unit is None:
         msg = (
@@ -241,8 +266,8 @@ def _round_tables(
     """
     rules = plan.protection
     assert isinstance(rules, CellRounding)
-    if any(each.sum for each in plan.tables):
-        msg = '[protection] kind = "rounding" is for counts; leave out sum'
+    if any(each.numbers or each.weight for each in plan.tables):
+        msg = '[protection] kind = "rounding" is for counts; leave out sum, mean and weight'
         raise plan.error(msg)
     progress("counting")
     cells = count_cells(table, plan.tables)
@@ -266,8 +291,34 @@ def _round_tables(
     return PerturbedTables(cells, columns_of_cells(shown, nowhere), table.notes, rounded)
 
 
-def _require_safe(cells: PrivateCells, primary: PrimaryCells, pattern: SuppressionPattern) -> None:
+def _adjust_tables(
+    table: PrivateTable, plan: Plan, progress: Progress = lambda stage: None
+) -> PerturbedTables:
+    """The tables of a plan, of which primary cells are moved and others so that they add up.
+
+    Raises ``TableError`` and ``PlanError`` where rows and plan do not fit, ``InfeasibleError``
+    where no table keeps all distances.
+    """
+    rules = plan.protection
+    assert isinstance(rules, CellAdjustment)
+    progress("counting")
+    cells = count_cells(table, plan.tables)
+    primary = primary_cells(cells, rules)
+    progress(f"adjusting for {int(primary.cells.sum()):,} primary cells")
+    adjusted = adjust(cells, primary, rules)
+    nowhere = np.zeros(cells.system.cells, dtype=np.bool_)
+    pairs = zip(cells.measures, adjusted.values, strict=True)
+    shown = replace(cells, measures=tuple(replace(of, values=values) for of, values in pairs))
+    return PerturbedTables(cells, columns_of_cells(shown, nowhere), table.notes, adjusted)
+
+
+def _require_safe(
+    cells: PrivateCells, primary: PrimaryCells, pattern: SuppressionPattern, rules: CellSuppression
+) -> None:
     """Raise ``GuaranteeBrokenError`` where the attack finds a primary cell, or a proof is none."""
+    if dominated_unions(cells, rules, primary.cells, pattern.suppressed):
+        msg = "suppressed cells have a known sum that breaks the rules on contributors"
+        raise GuaranteeBrokenError(msg)
     shown = primary.cells & ~pattern.suppressed
     if pattern.proof is not None:
         if shown.any() or not pattern.proof.verified(pattern.suppressed):
@@ -336,8 +387,13 @@ def make_tables(
 
 def _maker(plan: Plan) -> Callable[[PrivateTable, Plan, Progress], AnyTables]:
     """What protects the tables of a plan."""
+    if isinstance(plan.protection, CellNoise):
+        msg = "tables with noise are a release of dp-tables; make them with make_noisy_tables"
+        raise plan.error(msg)
     if isinstance(plan.protection, CellPerturbation):
         return _perturb_tables
+    if isinstance(plan.protection, CellAdjustment):
+        return _adjust_tables
     return _round_tables if isinstance(plan.protection, CellRounding) else _protect_tables
 
 
@@ -405,8 +461,10 @@ def _document(made: AnyTables, plan: Plan, table: PublishedTable) -> dict[str, A
 
 
 def _of_perturbation(made: PerturbedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
-    if made.rounded is not None:
-        return _of_rounding(made, made.rounded, plan)
+    if isinstance(made.altered, AdjustedCells):
+        return _of_adjustment(made, plan)
+    if made.altered is not None:
+        return _of_rounding(made, made.altered, plan)
     rules = plan.protection
     assert isinstance(rules, CellPerturbation)
     claim = PerturbedCounts(
@@ -443,6 +501,22 @@ def _of_rounding(
     return method, Guarantee((claim,), _STATEMENT_OF_ROUNDING, assumes)
 
 
+def _of_adjustment(made: PerturbedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
+    rules = plan.protection
+    assert isinstance(rules, CellAdjustment)
+    claim = ControlledAdjustment(
+        cells=made.cells.system.cells,
+        minimum=rules.minimum,
+        counts=tuple(of.name for of in made.cells.measures if of.whole),
+    )
+    assumes = (
+        "the rows are in no other table that is adjusted anew",
+        "nobody computes back from the rules and from how little cells change",
+    )
+    method = {"name": "controlled-adjustment", **_stated(rules)}
+    return method, Guarantee((claim,), _STATEMENT_OF_ADJUSTMENT, assumes)
+
+
 def _of_suppression(made: ProtectedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
     rules, suppressed = _rules(plan), int(made.pattern.suppressed.sum())
     claim = SuppressedCells(
@@ -464,10 +538,13 @@ def _counted_units(cells: PrivateCells, plan: Plan) -> str | None:
     return None
 
 
-def _stated(rules: CellSuppression) -> dict[str, Any]:
+def _stated(rules: PrimaryRules) -> dict[str, Any]:
     """The rules on numbers; cells that are named by hand are the custodian's alone."""
     stated = {
         "minimum": rules.minimum,
+        "minimum_weighted": (
+            None if rules.minimum_weighted is None else float(rules.minimum_weighted)
+        ),
         "zeros": rules.zeros,
         "dominance": [[n, float(k)] for n, k in rules.dominance] or None,
         "p": None if rules.p is None else float(rules.p),

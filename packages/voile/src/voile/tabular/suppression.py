@@ -33,8 +33,9 @@ after the other, too, by programs over the whole table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,14 @@ from scipy.sparse import csr_matrix, vstack
 
 from voile.schema.tabulation import CellSuppression
 from voile.tabular.alternatives import MeasureProof, OpenDemand, PatternProof
-from voile.tabular.breaches import InsiderKnowledge, NarrowedCell, PatternAttack, ProvenBound
+from voile.tabular.breaches import (
+    DominatedUnion,
+    InsiderKnowledge,
+    NarrowedCell,
+    PatternAttack,
+    ProvenBound,
+    dominated_unions,
+)
 from voile.tabular.counting import PrivateCells
 from voile.tabular.moves import CellMove, CombinationGrid, MoveLimits, MoveSearch
 from voile.tabular.primary import PrimaryCells
@@ -70,6 +78,7 @@ _MOVED = 1e-7
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
 Progress = Callable[[str], None]
+Unions = Callable[[Mask], list[DominatedUnion]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,20 +133,42 @@ def suppress(
     if exact:
         progress("attacking")
         _require_feasible(attack, candidates)
-        found, bound = _least(attack, candidates, plan.nodes, progress)
+        unions = partial(dominated_unions, cells, plan, primary.cells)
+        found, bound = _least((attack, unions), candidates, plan.nodes, progress)
     if found is not None:
         cost = round(float(candidates.cost[found].sum()))
         return SuppressionPattern(found, cost, cost, "exact")
     grid = CombinationGrid(cells.system, cells.combinations)
-    heuristic = _Heuristic(cells, primary, candidates, grid)
-    heuristic.run(progress)
-    if heuristic.unproved:
-        if cells.system.cells <= MOST_EXACT:
-            _require_feasible(attack, candidates)
-        raise _not_found(len(heuristic.unproved))
-    heuristic = heuristic.thinned(progress)
+    wider = candidates
+    for _ in range(_MOST_ROUNDS):
+        heuristic = _Heuristic(cells, primary, wider, grid)
+        heuristic.run(progress)
+        if heuristic.unproved:
+            if cells.system.cells <= MOST_EXACT:
+                _require_feasible(attack, candidates)
+            raise _not_found(len(heuristic.unproved))
+        heuristic = heuristic.thinned(progress)
+        dominated = dominated_unions(cells, plan, primary.cells, heuristic.pattern)
+        if not dominated:
+            break
+        wider = _with_another(wider, dominated)
+    else:
+        raise _not_found(len(dominated))
     cost = round(float(candidates.cost[heuristic.pattern].sum()))
     return SuppressionPattern(heuristic.pattern, cost, bound, "heuristic", heuristic.proof)
+
+
+def _with_another(candidates: _Candidates, dominated: Sequence[DominatedUnion]) -> _Candidates:
+    """Candidates of which one more is hidden beside each union that breaks a rule."""
+    must = candidates.must.copy()
+    for union in dominated:
+        open_cells = union.others[candidates.may[union.others]]
+        if not len(open_cells):
+            raise _not_found(len(dominated))
+        if not must[open_cells].any():
+            price = (candidates.cost + candidates.preference)[open_cells]
+            must[open_cells[np.argmin(price)]] = True
+    return replace(candidates, must=must)
 
 
 def _not_found(number: int) -> InfeasibleError:
@@ -199,9 +230,10 @@ def _require_feasible(attack: PatternAttack, candidates: _Candidates) -> None:
 
 
 def _least(
-    attack: PatternAttack, candidates: _Candidates, nodes: int, progress: Progress
+    attackers: tuple[PatternAttack, Unions], candidates: _Candidates, nodes: int, progress: Progress
 ) -> tuple[Mask | None, float]:
     """A pattern of least cost, and the cost; or None, and a bound, where the nodes are spent."""
+    attack, unions = attackers
     cuts, least = _bridges(attack.cells.system.constraints)
     bound = 0.0
     while True:
@@ -220,6 +252,7 @@ def _least(
         nodes = max(nodes - int(result.mip_node_count or 0), 1)
         pattern = result.x > 0.5
         found = [_cut(attack, candidates, breach, pattern) for breach in attack.breaches(pattern)]
+        found += [_union_cut(union, len(pattern)) for union in unions(pattern)]
         if not found:
             return pattern, bound
         more = vstack([row for row, _ in found])
@@ -260,6 +293,13 @@ def _cut(
         if reach[pattern].sum() < 1 - _MOVED:
             return csr_matrix(reach), 1.0
     return csr_matrix((candidates.may & ~pattern).astype(float)), 1.0
+
+
+def _union_cut(union: DominatedUnion, cells: int) -> tuple[csr_matrix, float]:
+    """Either one of the union is published, or another cell of its constraint is hidden."""
+    row = np.zeros(cells)
+    row[union.others], row[union.hidden] = 1.0, -1.0
+    return csr_matrix(row), 1.0 - len(union.hidden)
 
 
 def _reach(attack: PatternAttack, breach: NarrowedCell, proof: ProvenBound) -> Numbers:
