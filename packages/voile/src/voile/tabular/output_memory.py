@@ -36,7 +36,6 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -44,7 +43,6 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
-from voile.schema.conditions import Condition, number_of
 from voile.tabular.attacker import (
     CellSystem,
     FeasibilityIntervals,
@@ -52,7 +50,15 @@ from voile.tabular.attacker import (
     SystemPart,
     recomputed,
 )
-from voile.tabular.remembered import RememberedDimension, RememberedTable
+from voile.tabular.remembered import RememberedTable
+from voile.tabular.table_boxes import (
+    Box,
+    ColumnPieces,
+    TableBoxes,
+    boxes_of,
+    dividing_sets,
+    without,
+)
 from voile_base.errors import InfeasibleError, TableError
 
 __all__ = ["DerivedCell", "OutputVerdict", "judge_output"]
@@ -61,14 +67,9 @@ _MOST_BOXES = 200_000
 _MOST_PROGRAMS = 400
 """Unknown boxes of one part up to which intervals are looked for."""
 _SLACK = 1e-6
-_RANGE = 2
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-_Cut = tuple[Decimal, int]
-"""A border: before (0) or behind (1) a number."""
-_Box = tuple[tuple[int, int], ...]
-"""Columns that a box restricts, ascending, each with its pieces as the bits of a number."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def judge_output(
     """
     names = dict.fromkeys(name for table in new for name in table.measures)
     found = OutputVerdict(())
-    columns = _Columns.of([*earlier, *new])
+    columns = ColumnPieces.of([*earlier, *new])
     for measure in names:
         judge = _Judge(columns, [t for t in earlier if measure in t.measures], measure, minimum)
         one = judge.of([table for table in new if measure in table.measures])
@@ -119,326 +120,21 @@ def judge_output(
     return found
 
 
-# -- columns --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """All columns that tables restrict, and the pieces into which their values are cut."""
-
-    names: tuple[str, ...]
-    pieces: tuple[Mapping[str, int], ...]
-    """For each column, the pieces of each value, as bits."""
-    cuts: tuple[tuple[_Cut, ...], ...]
-    """For each ordered column, its borders; empty for others."""
-    full: tuple[int, ...]
-    """For each column, all of its pieces."""
-    coarser: Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]]
-    """For columns that are a coarser level of another one: that column, and the values of each."""
-
-    @classmethod
-    def of(cls, tables: Sequence[RememberedTable]) -> _Columns:
-        coarser = _coarser(tables)
-        values: dict[str, dict[str, None]] = defaultdict(dict)
-        borders: dict[str, list[_Cut]] = defaultdict(list)
-        listed: dict[str, dict[str, None]] = defaultdict(dict)
-        for table in tables:
-            for one in table.conditions:
-                if one.sign in {"=", "!="}:
-                    for column, texts in _resolved(coarser, one.column, one.values):
-                        values[column].update(dict.fromkeys(texts))
-                else:
-                    borders[one.column] += _borders(one)
-            for dimension in table.dimensions:
-                for texts in dimension.finest:
-                    for column, inner in _resolved(coarser, dimension.column, texts):
-                        values[column].update(dict.fromkeys(inner))
-                        if dimension.complete and not table.conditions:
-                            listed[column].update(dict.fromkeys(inner))
-        names = tuple(sorted({*values, *borders}))
-        made = [_cut(values[name], borders[name], listed[name]) for name in names]
-        pieces, cuts, full = zip(*made, strict=True) if made else ((), (), ())
-        return cls(names, tuple(pieces), tuple(cuts), tuple(full), coarser)
-
-    def place(self, column: str) -> int:
-        """The number of a column."""
-        return self.names.index(column)
-
-    def condition(self, one: Condition) -> tuple[int, int]:
-        """The column of a condition, and the pieces that meet it."""
-        if one.sign in {"=", "!="}:
-            ((column, texts),) = _resolved(self.coarser, one.column, one.values)
-            place = self.place(column)
-            met = self.union(place, texts)
-            return place, met if one.sign == "=" else self.full[place] & ~met
-        place = self.place(one.column)
-        border = _borders(one)[0]
-        borders = self.cuts[place]
-        below = (1 << (borders.index(border) + 1)) - 1
-        line = (1 << (len(borders) + 1)) - 1
-        met = below if one.sign in {"<", "<="} else line & ~below
-        return place, met & self.full[place]
-
-    def union(self, place: int, texts: Iterable[str]) -> int:
-        """The pieces of some values."""
-        found = 0
-        for text in texts:
-            found |= self.pieces[place].get(text, 0)
-        return found & self.full[place]
-
-    def dimension(self, one: RememberedDimension) -> tuple[int, tuple[int, ...]]:
-        """The column of a dimension, and the pieces of each of its labels."""
-        column = one.column
-        if all(text in self.coarser.get(column, {}) for texts in one.finest for text in texts):
-            first = next(text for texts in one.finest for text in texts)
-            column = self.coarser[one.column][first][0]
-        place = self.place(column)
-        masks = []
-        for texts in one.finest:
-            inner = [
-                text
-                for _, several in _resolved(self.coarser, one.column, texts)
-                for text in several
-            ]
-            masks.append(self.union(place, inner))
-        return place, tuple(masks)
-
-    def text(self, box: _Box) -> str:
-        """A box as conditions."""
-        return ", ".join(f"{self.names[place]} {self._said(place, mask)}" for place, mask in box)
-
-    def _said(self, place: int, mask: int) -> str:
-        cuts = self.cuts[place]
-        line = mask & ((1 << (len(cuts) + 1)) - 1) if cuts else 0
-        if line:
-            ends = _runs(line)
-            return " or ".join(_between(cuts, low, high) for low, high in ends)
-        texts = [text for text, own in self.pieces[place].items() if own and own & mask == own]
-        if not texts:
-            return "is another value"
-        more = f" or {len(texts) - 3:,} more" if len(texts) > 3 else ""
-        return f"= {' or '.join(texts[:3])}{more}"
-
-
-def _coarser(
-    tables: Sequence[RememberedTable],
-) -> Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]]:
-    """Coarser levels, as tables show which finest values each of theirs holds."""
-    found: dict[str, dict[str, tuple[str, dict[str, None]]]] = defaultdict(dict)
-    for table in tables:
-        for one in table.dimensions:
-            for label, texts, level in zip(one.labels, one.finest, one.levels, strict=True):
-                if level is None or level == one.column:
-                    continue
-                column, held = found[level].setdefault(label, (one.column, {}))
-                if column == one.column:
-                    held.update(dict.fromkeys(texts))
-    return {
-        level: {label: (column, tuple(held)) for label, (column, held) in labels.items()}
-        for level, labels in found.items()
-    }
-
-
-def _resolved(
-    coarser: Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]],
-    column: str,
-    texts: Sequence[str],
-) -> list[tuple[str, tuple[str, ...]]]:
-    """Values of a column by those of its finest one, where all of them are known to be coarser."""
-    known = coarser.get(column)
-    if not known or not all(text in known for text in texts):
-        return [(column, tuple(texts))]
-    of: dict[str, list[str]] = defaultdict(list)
-    for text in texts:
-        finer, held = known[text]
-        of[finer] += held
-    if len(of) > 1:
-        return [(column, tuple(texts))]
-    return [(finer, tuple(held)) for finer, held in of.items()]
-
-
-def _borders(one: Condition) -> list[_Cut]:
-    number = number_of(one.values[0])
-    assert number is not None, "conditions were parsed"
-    return [_normal((number, int(one.sign in {"<=", ">"})))]
-
-
-def _normal(cut: _Cut) -> _Cut:
-    """Behind a whole number is before the next: columns of whole borders hold whole numbers."""
-    number, behind = cut
-    whole = behind and number == number.to_integral_value()
-    return (number + 1, 0) if whole else cut
-
-
-def _span(text: str) -> tuple[_Cut, _Cut] | None:
-    """Where a value of an ordered column begins and ends; None for one that has no order."""
-    number = number_of(text)
-    if number is not None:
-        return _normal((number, 0)), _normal((number, 1))
-    inner = text.strip("[]() ")
-    for mark in (",", " to ", "\u2013", "-"):
-        ends = [number_of(part.strip()) for part in inner.split(mark)]
-        if len(ends) == _RANGE and ends[0] is not None and ends[1] is not None:
-            return _normal((ends[0], 0)), _normal((ends[1], 1))
-    for mark, behind in (("<=", 1), (">=", 0), ("<", 0), (">", 1)):
-        if inner.startswith(mark) and (border := number_of(inner.removeprefix(mark).strip())):
-            edge = _normal((border, behind))
-            far = Decimal("Infinity")
-            return ((-far, 0), edge) if mark[0] == "<" else (edge, (far, 0))
-    return None
-
-
-def _cut(
-    values: Iterable[str], borders: Sequence[_Cut], listed: Iterable[str]
-) -> tuple[Mapping[str, int], tuple[_Cut, ...], int]:
-    """The pieces of each value, the borders, and all pieces of a column.
-
-    Rows may have values that no table lists, which are one piece, unless a table of all rows lists
-    them.
-    """
-    spans = {text: _span(text) for text in values}
-    if not borders and not any(span and number_of(t) is None for t, span in spans.items()):
-        pieces = {text: 1 << place for place, text in enumerate(spans)}
-        known = 0
-        for text in listed:
-            known |= pieces[text]
-        return pieces, (), known or (1 << (len(pieces) + 1)) - 1
-    ends = {end for span in spans.values() if span for end in span}
-    cuts = tuple(sorted(cut for cut in {*borders, *ends} if cut[0].is_finite()))
-    at = {cut: number + 1 for number, cut in enumerate(cuts)}
-    at |= {(Decimal("-Infinity"), 0): 0, (Decimal("Infinity"), 0): len(cuts) + 1}
-    pieces, used = {}, len(cuts) + 1
-    for text, span in spans.items():
-        if span is None:
-            pieces[text] = 1 << used
-            used += 1
-        else:
-            pieces[text] = (1 << at[span[1]]) - (1 << at[span[0]])
-    known = 0
-    for text in listed:
-        known |= pieces[text]
-    return pieces, cuts, known or (1 << (used + 1)) - 1
-
-
-def _runs(line: int) -> list[tuple[int, int]]:
-    """Runs of set bits: first and behind the last."""
-    found, place = [], 0
-    while line >> place:
-        if (line >> place) & 1:
-            first = place
-            while (line >> place) & 1:
-                place += 1
-            found.append((first, place))
-        place += 1
-    return found
-
-
-def _between(cuts: Sequence[_Cut], low: int, high: int) -> str:
-    """A run of pieces of an ordered column as a condition."""
-    least = None if low == 0 else cuts[low - 1]
-    most = None if high > len(cuts) else cuts[high - 1]
-    if least and most and least[1] == most[1] == 0 and most[0] == least[0] + 1:
-        return f"= {least[0]}"
-    below = "" if most is None else f"{'<=' if most[1] else '<'} {most[0]}"
-    above = "" if least is None else f"{'>' if least[1] else '>='} {least[0]}"
-    return " and ".join(filter(None, (above, below))) or "any"
-
-
-# -- tables as boxes ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _TableBoxes:
-    """The boxes of a table's cells."""
-
-    table: RememberedTable
-    families: Mapping[int, tuple[int, ...]]
-    """For each column that it restricts: the pieces of each label, or those of its conditions."""
-    boxes: tuple[_Box | None, ...]
-    """Of each cell; None for one that no row can be in."""
-    absent: tuple[_Box, ...]
-    """Boxes that hold none of its rows, as its dimensions list all values."""
-
-
-def _boxes_of(columns: _Columns, table: RememberedTable) -> _TableBoxes:
-    restricted: dict[int, int] = {}
-    for one in table.conditions:
-        place, met = columns.condition(one)
-        restricted[place] = restricted.get(place, columns.full[place]) & met
-    families: dict[int, tuple[int, ...]] = {p: (mask,) for p, mask in restricted.items()}
-    masks: list[tuple[int, tuple[int, ...]]] = []
-    absent: list[tuple[int, int]] = []
-    for dimension in table.dimensions:
-        place, own = columns.dimension(dimension)
-        within = restricted.get(place, columns.full[place])
-        held = 0
-        for mask in own:
-            held |= mask
-        if dimension.complete:
-            totals = [mask == held for mask in own]
-            own = tuple(within if total else mask for mask, total in zip(own, totals, strict=True))
-            if within & ~held:
-                absent.append((place, within & ~held))
-        masks.append((place, tuple(mask & within for mask in own)))
-        families[place] = tuple(dict.fromkeys(mask & within for mask in own))
-    base = {p: m for p, m in restricted.items() if p not in {place for place, _ in masks}}
-    boxes = []
-    for codes in table.codes.tolist():
-        chosen = dict(base)
-        for (place, own), code in zip(masks, codes, strict=True):
-            chosen[place] = chosen.get(place, own[code]) & own[code]
-        boxes.append(_box(columns, chosen))
-    return _TableBoxes(table, families, tuple(boxes), tuple(_absent(columns, boxes, absent)))
-
-
-def _box(columns: _Columns, chosen: Mapping[int, int]) -> _Box | None:
-    if not all(chosen.values()):
-        return None
-    return tuple(
-        (place, mask) for place, mask in sorted(chosen.items()) if mask != columns.full[place]
-    )
-
-
-def _families(columns: _Columns, tables: Iterable[_TableBoxes]) -> list[set[int]]:
-    """For each column, all of its pieces, and the sets in which tables divide it."""
-    found = [{full} for full in columns.full]
-    for table in tables:
-        for place, masks in table.families.items():
-            found[place].update(mask for mask in masks if mask)
-    return found
-
-
-def _absent(
-    columns: _Columns, boxes: Iterable[_Box | None], absent: Sequence[tuple[int, int]]
-) -> Iterator[_Box]:
-    for place, mask in absent:
-        for rest in dict.fromkeys(_without(box, place) for box in boxes if box is not None):
-            yield tuple(sorted((*rest, (place, mask))))
-
-
-def _without(box: _Box, place: int) -> _Box:
-    return tuple(one for one in box if one[0] != place)
-
-
-def _mask_of(columns: _Columns, box: _Box, place: int) -> int:
-    return next((mask for at, mask in box if at == place), columns.full[place])
-
-
 # -- the system -----------------------------------------------------------------------------------
 
 
 class _BoxIndex:
     """All boxes, by what they restrict but one column."""
 
-    def __init__(self, columns: _Columns) -> None:
+    def __init__(self, columns: ColumnPieces) -> None:
         self.columns = columns
-        self.boxes: dict[_Box, int] = {}
-        self.listed: list[_Box] = []
-        self.of_rest: dict[tuple[int, _Box], list[int]] = defaultdict(list)
-        self.places_of: dict[_Box, list[int]] = defaultdict(list)
+        self.boxes: dict[Box, int] = {}
+        self.listed: list[Box] = []
+        self.of_rest: dict[tuple[int, Box], list[int]] = defaultdict(list)
+        self.places_of: dict[Box, list[int]] = defaultdict(list)
         """Columns in which other boxes restrict more than a box does."""
 
-    def add(self, box: _Box) -> int:
+    def add(self, box: Box) -> int:
         """The number of a box, which may be new."""
         number = self.boxes.get(box)
         if number is None:
@@ -446,19 +142,19 @@ class _BoxIndex:
             self.boxes[box] = number
             self.listed.append(box)
             for place, mask in box:
-                rest = _without(box, place)
+                rest = without(box, place)
                 group = self.of_rest[place, rest]
                 if not group:
                     self.places_of[rest].append(place)
                 group.append(mask)
         return number
 
-    def group(self, place: int, rest: _Box) -> list[int]:
+    def group(self, place: int, rest: Box) -> list[int]:
         """The sets of a group along a column."""
         found = list(self.of_rest.get((place, rest), ()))
         return [*found, self.columns.full[place]] if rest in self.boxes else found
 
-    def with_mask(self, place: int, rest: _Box, mask: int) -> _Box:
+    def with_mask(self, place: int, rest: Box, mask: int) -> Box:
         """A box of a group."""
         if mask == self.columns.full[place]:
             return rest
@@ -502,17 +198,17 @@ class _Judge:
     """One measure: all earlier tables, and what new ones add to them."""
 
     def __init__(
-        self, columns: _Columns, earlier: Sequence[RememberedTable], measure: str, minimum: int
+        self, columns: ColumnPieces, earlier: Sequence[RememberedTable], measure: str, minimum: int
     ) -> None:
         self._columns, self._measure, self._minimum = columns, measure, minimum
         self._index = _BoxIndex(columns)
         self._old = _Known({}, {}, {})
-        self._tables = [_boxes_of(columns, table) for table in earlier]
+        self._tables = [boxes_of(columns, table) for table in earlier]
         self._scale = max((t.measures[measure].decimals for t in earlier), default=0)
         for number, table in enumerate(self._tables, 1):
             self._take(table, f"output {number}", self._old)
 
-    def _take(self, table: _TableBoxes, named: str, into: _Known) -> list[int]:
+    def _take(self, table: TableBoxes, named: str, into: _Known) -> list[int]:
         """Enter the cells of a table; their boxes."""
         measure = table.table.measures[self._measure]
         unit = 10 ** max(self._scale - measure.decimals, 0)
@@ -534,7 +230,7 @@ class _Judge:
     def of(self, new: Sequence[RememberedTable]) -> OutputVerdict:
         """What new tables disclose together with the earlier ones."""
         self._scale = max([self._scale, *(t.measures[self._measure].decimals for t in new)])
-        tables = [_boxes_of(self._columns, table) for table in new]
+        tables = [boxes_of(self._columns, table) for table in new]
         known = _Known(dict(self._old.value), dict(self._old.units), dict(self._old.source))
         touched: list[int] = []
         for table in tables:
@@ -551,16 +247,16 @@ class _Judge:
     def _measure_counts(self, tables: Sequence[RememberedTable]) -> bool:
         return all(table.measures[self._measure].counts for table in tables)
 
-    def _unions(self, new: Sequence[_TableBoxes], touched: Sequence[int]) -> list[int]:
+    def _unions(self, new: Sequence[TableBoxes], touched: Sequence[int]) -> list[int]:
         """Boxes that are unions of others in a group, where another table has such sets.
 
         Sets of new tables are looked for in all groups, those of earlier ones in groups of new
         boxes, and all values of a column in each.
         """
         index = self._index
-        of_new = _families(self._columns, new)
-        of_all = _families(self._columns, (*self._tables, *new))
-        own = {(p, _without(index.listed[n], p)) for n in touched for p, _ in index.listed[n]}
+        of_new = dividing_sets(self._columns, new)
+        of_all = dividing_sets(self._columns, (*self._tables, *new))
+        own = {(p, without(index.listed[n], p)) for n in touched for p, _ in index.listed[n]}
         waiting, found = deque(index.of_rest), []
         while waiting:
             place, rest = waiting.popleft()
@@ -574,7 +270,7 @@ class _Judge:
                     continue
                 box = index.with_mask(place, rest, mask)
                 found.append(index.add(box))
-                waiting.extend((p, _without(box, p)) for p, _ in box if p != place)
+                waiting.extend((p, without(box, p)) for p, _ in box if p != place)
                 if len(index.listed) > _MOST_BOXES:
                     raise _too_many()
         return found
@@ -583,10 +279,10 @@ class _Judge:
         """Sums of boxes, as far as unknown boxes reach: a box, and those it is the sum of."""
         index, rows = self._index, []
         waiting, seen = deque(dict.fromkeys(touched)), set(touched)
-        done: set[tuple[int, _Box]] = set()
+        done: set[tuple[int, Box]] = set()
         while waiting:
             box = index.listed[waiting.popleft()]
-            groups = [(place, _without(box, place)) for place, _ in box]
+            groups = [(place, without(box, place)) for place, _ in box]
             groups += [(place, box) for place in index.places_of.get(box, ())]
             for place, rest in groups:
                 if (place, rest) in done:
@@ -835,7 +531,7 @@ class _NestedBoxes:
                 if left and self._holds(outer, inner) and self._apart(outer, inner) > 1:
                     yield int(self._numbers[outer]), (int(self._numbers[inner]),), abs(left)
 
-    def _box(self, at: int) -> _Box:
+    def _box(self, at: int) -> Box:
         return self._index.listed[int(self._numbers[at])]
 
     def _holds(self, outer: int, inner: int) -> bool:
