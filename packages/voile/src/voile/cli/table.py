@@ -15,7 +15,7 @@ import click
 from voile.cli.options import TABLE, engine_option, ledger_option
 from voile.table.places import Place
 from voile_base.durable import write_text
-from voile_base.errors import InputError
+from voile_base.errors import InputError, RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, progress, say, telling_what_is_done
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from voile.tabular import (
         adjustment,
         auditing,
+        output_rules,
         private_cells,
         publishing,
         recognised,
@@ -58,6 +59,7 @@ else:
     schema_plan = on_demand("voile.schema.plan")
     tabulation = on_demand("voile.schema.tabulation")
     study_plans = on_demand("voile.study.plans")
+    output_rules = on_demand("voile.tabular.output_rules")
     private_cells = on_demand("voile.tabular.private_cells")
     publishing = on_demand("voile.tabular.publishing")
 
@@ -336,6 +338,7 @@ def _summary(made: ProtectedTables | PerturbedTables, out: str) -> str:
 
 # -- audit-table ----------------------------------------------------------------------------------
 
+_SMALL, _OUTPUTS = 3, 10
 _MOST_SHOWN = 40
 """Cells of one table that are listed; JSON has them all."""
 
@@ -365,9 +368,16 @@ _MOST_SHOWN = 40
 @click.option(
     "--minimum",
     type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    help="Published counts of fewer units are small.",
+    help="Published counts of fewer units are small [default: 3]. Of a model: fewest observations "
+    "and degrees of freedom; of quantiles: fewest units beside each [default: 10].",
+)
+@click.option(
+    "--state",
+    "stated",
+    metavar="FACT",
+    multiple=True,
+    help='What is true of a model or of quantiles, and not in the file: "observations = 120", '
+    '"degrees of freedom = 110", "units of the smallest group = 15"; may be repeated.',
 )
 @click.option(
     "--percent",
@@ -398,7 +408,8 @@ def audit_table_command(  # noqa: PLR0913 - one parameter for each option
     original: Place | None,
     summed: str | None,
     named: tuple[str, ...],
-    minimum: int,
+    minimum: int | None,
+    stated: tuple[str, ...],
     percent: float,
     engine: str,
     filters: tuple[str, ...],
@@ -413,22 +424,31 @@ def audit_table_command(  # noqa: PLR0913 - one parameter for each option
     suppressed cells follow from published ones by sums and differences, and to which interval he
     can narrow each of the others.
 
+    Coefficients of models and quantiles are held to the rules of secure rooms: observations,
+    degrees of freedom, saturated models, units beside a quantile. Exit status 4 where they break
+    one, or do not state what it needs.
+
     With --ledger, counts are judged together with all tables that left the same data set before:
     exit status 4 where a group of fewer units than --minimum follows from both.
     """
-    memory = _memory(ledger, data_set, minimum)
+    facts = output_rules.StatedFacts.of(stated)
+    memory = _memory(ledger, data_set, minimum or _SMALL)
     if memory is None and (filters or remember):
         msg = "--filter and --remember are about earlier outputs; name their ledger, with --ledger"
         raise InputError(msg)
     held = tuple(map(conditions.parse_condition, filters))
     measure = "count" if summed is None else summed
     leaving = []
-    rules = auditing.AuditRules(minimum, percent)
-    audits = []
+    rules = auditing.AuditRules(minimum or _SMALL, percent, minimum or _OUTPUTS)
+    audits, refusals = [], {}
     with progress() as stage:
         stage("reading")
         for grid in table_files.read_grids(file):
             stage(f"looking at {grid.name}")
+            refused = output_rules.refused_outputs(grid, rules.outputs, facts)
+            if refused is not None:
+                refusals[grid.name] = refused
+                continue
             table = recognised.recognise(grid, named)
             cells = None
             if original is not None:
@@ -437,11 +457,12 @@ def audit_table_command(  # noqa: PLR0913 - one parameter for each option
                 )
             audits.append(auditing.audit_recognised(table, rules, cells))
             leaving.append(remembered.RememberedTable.of_recognised(table, held, measure))
-        if memory is not None:
+        if memory is not None and leaving:
             stage("judging it with earlier outputs")
             verdict = memory.judge(leaving)
-    show_audits(audits, as_json=as_json, private=original is not None)
-    if memory is not None:
+    show_audits(audits, as_json=as_json, private=original is not None, outputs=refusals)
+    _refuse_outputs(file, refusals)
+    if memory is not None and leaving:
         memory.refuse(verdict)
         if remember:
             memory.remember(leaving)
@@ -466,12 +487,34 @@ def _private_mark() -> dict[str, Any]:
     return {"private": study_record.PRIVATE}
 
 
-def show_audits(audits: Sequence[TableAudit], *, as_json: bool, private: bool) -> None:
-    """Print what some tables give away."""
+def _refuse_outputs(file: Path, refusals: Mapping[str, tuple[str, ...]]) -> None:
+    """Raise ``RefusedError`` for models and quantiles that break a rule, or do not state enough."""
+    broken = [(name, why) for name, reasons in refusals.items() for why in reasons]
+    if broken:
+        listed = "".join(f"\n  {name}: {why}" for name, why in broken)
+        msg = (
+            f"{file}: not fit to leave by the rules for models and quantiles:{listed}\nState what "
+            "is missing in the file or by --state, or leave out what is refused"
+        )
+        raise RefusedError(msg)
+
+
+def show_audits(
+    audits: Sequence[TableAudit],
+    *,
+    as_json: bool,
+    private: bool,
+    outputs: Mapping[str, tuple[str, ...]] | None = None,
+) -> None:
+    """Print what some tables give away; ``outputs`` are models and quantiles, with refusals."""
     mark = _private_mark() if private else {}
     if as_json:
-        print_json({**mark, "tables": [one.document() for one in audits]})
+        judged = {} if not outputs else {"outputs": {k: list(v) for k, v in outputs.items()}}
+        print_json({**mark, "tables": [one.document() for one in audits], **judged})
         return
+    for name, reasons in (outputs or {}).items():
+        if not reasons:
+            click.echo(f"{name}: keeps the rules for models and quantiles, as far as it states.")
     if private:
         click.echo(study_record.PRIVATE)
     for one in audits:

@@ -65,6 +65,8 @@ class AuditRules:
     """Fewest units of a published count; a 0 is not small."""
     percent: float = 10.0
     """A cell is narrowed where its interval reaches no further than this from its middle."""
+    outputs: int = 10
+    """Fewest observations and degrees of freedom of a model, and units beside a quantile."""
 
 
 @dataclass(frozen=True)
