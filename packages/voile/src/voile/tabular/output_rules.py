@@ -15,7 +15,7 @@ Nothing is computed from coefficients; a model may betray somebody in other ways
 unit, the difference of two models), which needs a person to look.
 
 Source: Bond, Brandt and de Wolf, *Guidelines for the checking of output based on microdata
-research* (Data without Boundaries, Eurostat 2015), the rule of thumb: ten units, ten degrees of freedom;
+research* (Data without Boundaries, 2015), the rule of thumb: ten units, ten degrees of freedom;
 *The SACRO guide to statistical output checking* (2023, doi 10.5281/zenodo.10054629), part II:
 saturated models, end points and percentiles.
 """
