@@ -20,12 +20,14 @@ __all__ = [
     "look_at",
     "make_key",
     "plan_of_release",
+    "plan_of_tables",
     "plan_of_try",
     "propose",
     "publish_seeded",
     "settle_lost",
     "sign",
     "study",
+    "tables",
 ]
 
 ROWS_SHOWN = 50
@@ -150,3 +152,15 @@ def audit(
     said += ["--control", told(control)] if control else []
     said += ["--plan", project.named(plan)] if plan and plan.is_file() else []
     return [*said, "--out", project.named(out), "--json"]
+
+
+def plan_of_tables(project: Project, made: Path) -> Path:
+    """The plan of some tables, beside the plan, where files that it names are looked for."""
+    return project.folder / f"tables-{made.name}.toml"
+
+
+def tables(project: Project, made: Path) -> list[str]:
+    """Protect tables, with the private list of their suppressed cells."""
+    plan = ["--plan", project.named(plan_of_tables(project, made))]
+    out = ["--out", project.named(made / "out"), "--cells", project.named(made / "cells.csv")]
+    return ["table", _table(project), *plan, *out, "--json"]
