@@ -32,7 +32,7 @@ _PRIVATE = 0o700
 _MOST_DIMENSIONS = 4
 _MOST_CELLS = 4_000
 """Cells of one table that the page shows; the file has all."""
-_NUMBERS = {"minimum": int, "p": float}
+_NUMBERS = ("minimum", "p")
 _SUMMED = frozenset({"integer", "decimal", "float", "number"})
 _BESIDE = ("table", "status")
 
@@ -127,7 +127,7 @@ def _plan(project: Project, said: Mapping[str, Sequence[str]]) -> dict[str, Any]
     if contributor := [name for name in said.get("contributor", ()) if name in known]:
         table["contributor"] = contributor[0]
     protection = {key: _number(said, key) for key in _NUMBERS}
-    stated = {key: value for key, value in protection.items() if value is not None}
+    stated: dict[str, Any] = {key: value for key, value in protection.items() if value is not None}
     if not stated:
         msg = "say the fewest units of a cell that may be shown, or p percent"
         raise InputError(msg)
@@ -140,18 +140,19 @@ def _plan(project: Project, said: Mapping[str, Sequence[str]]) -> dict[str, Any]
         if key in {"person", "household"} and value not in {*dimensions, *summed}
     }
     columns = {name: it for name, it in plan.get("columns", {}).items() if name in dimensions}
-    top = {key: plan[key] for key in ("nulls", "missing") if key in plan}
+    top: dict[str, Any] = {key: plan[key] for key in ("nulls", "missing") if key in plan}
     more = {"roles": roles} if roles else {}
     more |= {"columns": columns} if columns else {}
     return {**top, **more, "tables": [table], "protection": stated}
 
 
 def _number(said: Mapping[str, Sequence[str]], key: str) -> float | None:
+    """What a field says; raises ``InputError`` for what is no number."""
     text = next(iter(said.get(key, ())), "").strip()
     if not text:
         return None
     try:
-        return _NUMBERS[key](text)
+        return int(text) if key == "minimum" else float(text)
     except ValueError:
         msg = f"{key}: {text[:20]!r} is no number"
         raise InputError(msg) from None
