@@ -233,6 +233,8 @@ CRITERIA: Registry[StatedCriterion] = Registry(
         "t-closeness": "voile.models.t_closeness:TCloseness",
         "beta-likeness": "voile.models.relative_shares:BetaLikeness",
         "delta-disclosure": "voile.models.relative_shares:DeltaDisclosure",
+        "delta-presence": "voile.models.presence:DeltaPresence",
+        "km-anonymity": "voile.models.item_sets:ItemSetAnonymity",
     },
     offers=("name", "of_all_rows", "criterion", "words", "document"),
     error=PlanError,
