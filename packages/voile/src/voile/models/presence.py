@@ -100,8 +100,8 @@ class DeltaPresence(StatedCriterion):
         place = values.texts.index(self.member) if self.member in values.texts else -1
         if place < 0 and plan is not None:
             msg = (
-                f"delta-presence: no row of column {self.column!r} has the value of member; name the "
-                "value of those whose presence is hidden"
+                f"delta-presence: no row of column {self.column!r} has the value of member; name "
+                "the value of those whose presence is hidden"
             )
             raise PlanError(msg)
         return _Presence(self.low, self.high, place, self.member, self.column)
