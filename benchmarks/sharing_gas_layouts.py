@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from voile_base.randomness import Randomness
 from voile_share.protocol import TruckSlot
-from voile_share.protocol.wire import Kind, header, number
+from voile_share.protocol.primitives import Kind, header, number
 
 __all__ = ["DECOUPLES_FIGURE", "PAPER_FIGURE", "decouples_layout", "paper_layout"]
 

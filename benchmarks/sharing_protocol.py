@@ -16,7 +16,7 @@ from voile_share.protocol import (
     Suite,
     TrackingSecret,
     TruckSlot,
-    group,
+    primitives,
     suite_named,
 )
 from voile_share.protocol.paper_suite import ITERATIONS, unwrap, wrap
@@ -137,7 +137,7 @@ def _steps(suite: Suite) -> dict[str, Step]:
 
 
 def _wrapping(secret: TrackingSecret, r: bytes) -> dict[str, Step]:
-    public = group.multiple_of_base(secret.opening)
+    public = primitives.multiple_of_base(secret.opening)
     wrapped = wrap(public, bytes(16), r)
     return {
         "ECIES, wrapping": lambda: wrap(public, bytes(16), r),
@@ -148,19 +148,19 @@ def _wrapping(secret: TrackingSecret, r: bytes) -> dict[str, Step]:
 def _sealing(r: bytes) -> dict[str, Step]:
     """What suite voile has for ECIES where there is no stealth secret, as for submissions."""
     own = r[::-1]
-    public = group.x25519_public(own)
+    public = primitives.x25519_public(own)
 
     def cipher(shared: bytes, ephemeral: bytes) -> SingleUse:
         return SingleUse(shared, "benchmark", public, salt=ephemeral)
 
     def seal() -> tuple[bytes, bytes]:
-        ephemeral = group.x25519_public(r)
-        return ephemeral, cipher(group.x25519(r, public), ephemeral).seal(bytes(16), ephemeral)
+        ephemeral = primitives.x25519_public(r)
+        return ephemeral, cipher(primitives.x25519(r, public), ephemeral).seal(bytes(16), ephemeral)
 
     ephemeral, box = seal()
 
     def unseal() -> bytes:
-        return cipher(group.x25519(own, ephemeral), ephemeral).open(box, ephemeral, "the key")
+        return cipher(primitives.x25519(own, ephemeral), ephemeral).open(box, ephemeral, "the key")
 
     return {"ECIES, wrapping": seal, "ECIES, unwrapping": unseal}
 

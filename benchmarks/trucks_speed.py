@@ -27,8 +27,7 @@ from voile_geo.planar.noise import (
     perturb,
 )
 from voile_geo.planar.zones import Zones
-from voile_share.positions import PositionStream
-from voile_share.positions.levels import Levels
+from voile_share.positions import Levels, PositionStream
 
 __all__ = ["run"]
 

@@ -47,7 +47,7 @@ def test_the_page_says_how_near_averaging_comes(
 
 def test_nobody_is_advised_to_report_in_every_slot() -> None:
     """What the rhythm hides costs the place where a truck stands."""
-    source = ROOT / "packages/voile-share/src/voile_share/protocol/report.py"
+    source = ROOT / "packages/voile-share/src/voile_share/protocol/truck.py"
     for text in (known_leaks(), source.read_text(encoding="utf-8")):
         assert "ublish in every slot" not in text
         assert "average" in text or "averaging" in text

@@ -8,7 +8,7 @@ import pytest
 
 from voile_base.errors import InputError
 from voile_share.arrival import SharedPosition
-from voile_share.parties.carrier import fitted
+from voile_share.carrier import fitted
 from voile_share.platform.arrivals import drive_document
 from voile_share.service.folder import Configuration, open_platform
 

@@ -20,9 +20,9 @@ from share_tests.service.server import serving
 from voile_share import protocol
 from voile_share.commands.truck import _Lines
 from voile_share.ingest import Fix
-from voile_share.ingest.nmea import checksum
+from voile_share.ingest.formats import checksum
 from voile_share.parties import Parties, PlatformClient
-from voile_share.protocol.wire import from_base64url
+from voile_share.protocol.primitives import from_base64url
 from voile_share.truck import OwnTruck
 from voile_testing.processes import PATIENCE, wait_until
 

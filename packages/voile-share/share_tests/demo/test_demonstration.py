@@ -14,8 +14,7 @@ from share_tests.parties.malicious import Malicious
 from voile_base.errors import InputError
 from voile_geo.geodesy import metres_between
 from voile_share import protocol
-from voile_share.demo import Drive, Town
-from voile_share.demo.running import Demonstration, Pace
+from voile_share.demo import Demonstration, Drive, Pace, Town
 from voile_share.map import compact_map
 from voile_share.parties import PlatformClientError
 from voile_testing.processes import PATIENCE, wait_until

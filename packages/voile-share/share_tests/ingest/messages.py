@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from voile_share.ingest.fixes import KNOT, Arrival, Fix
-from voile_share.ingest.nmea import checksum
+from voile_share.ingest.formats import checksum
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC).timestamp()
 ARRIVAL = Arrival(NOW, device="truck-7")

@@ -34,11 +34,8 @@ from voile_share.ingest import (
     decode,
     decode_owntracks_mqtt,
 )
+from voile_share.ingest.formats import decode_nmea, decode_osmand, decode_owntracks, decode_traccar
 from voile_share.ingest.gpx import decode_gpx
-from voile_share.ingest.nmea import decode_nmea
-from voile_share.ingest.osmand import decode_osmand
-from voile_share.ingest.owntracks import decode_owntracks
-from voile_share.ingest.traccar import decode_traccar
 from voile_testing.plugin import ROOT
 
 DECODERS = {

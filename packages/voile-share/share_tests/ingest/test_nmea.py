@@ -20,7 +20,7 @@ from voile_share.ingest.fixes import (
     Refusal,
     Rules,
 )
-from voile_share.ingest.nmea import decode_nmea
+from voile_share.ingest.formats import decode_nmea
 
 LINE = "GPRMC,115900.00,A,5154.00000,N,00424.00000,E,10.0,54.7,040526,020.3,E,A"
 EVER = Rules(past=1e10)

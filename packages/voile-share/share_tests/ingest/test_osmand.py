@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from share_tests.ingest.messages import ARRIVAL, FIXES, NOW, as_osmand, close
 from voile_share.ingest.fixes import Fix, Format, IngestError
-from voile_share.ingest.osmand import decode_osmand
+from voile_share.ingest.formats import decode_osmand
 
 AT = "id=truck-7&lat=51.9&lon=4.4"
 SENT = int(NOW) - 30

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from share_tests.ingest.messages import ARRIVAL, FIXES, NOW, as_owntracks, close
 from voile_share.ingest.fixes import Decoded, Fix, Format, IngestError
-from voile_share.ingest.owntracks import decode_owntracks, decode_owntracks_mqtt
+from voile_share.ingest.formats import decode_owntracks, decode_owntracks_mqtt
 
 SENT = {
     "_type": "location",

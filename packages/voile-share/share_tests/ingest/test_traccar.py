@@ -11,7 +11,7 @@ from hypothesis import given
 
 from share_tests.ingest.messages import ARRIVAL, FIXES, NOW, as_traccar, location
 from voile_share.ingest.fixes import Arrival, Decoded, Fix, IngestError, Refusal, Rules
-from voile_share.ingest.traccar import decode_traccar
+from voile_share.ingest.formats import decode_traccar
 
 SENT = """{"location": {"timestamp": "2026-05-04T11:51:46.587Z", "coords": {"latitude": 51.9,
  "longitude": 4.4, "accuracy": 4.32, "speed": 0.11, "heading": 158.44, "altitude": 103},

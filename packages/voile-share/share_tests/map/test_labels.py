@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile_share.map import MapLabel, Streets, compact_map
-from voile_share.map.document import _labels_of
+from voile_share.map import MapLabel, Streets, _labels_of, compact_map
 
 METRE = 1 / 111_320
 """Of latitude, in degrees."""

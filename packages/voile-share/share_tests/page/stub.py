@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from voile_share.map.document import MAP_PATH
+from voile_share.map import MAP_PATH
 from voile_share.page import SECURITY_HEADERS, page_files
 
 TABLE = {

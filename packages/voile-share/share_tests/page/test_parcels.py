@@ -16,8 +16,8 @@ from share_tests.page.stub import Stub
 from share_tests.service.server import serving
 from voile_base.randomness import Randomness
 from voile_share import protocol
+from voile_share.carrier import carrier_folder, new_carrier
 from voile_share.parties import Consignment, Parties, TrackingAddress
-from voile_share.parties.carrier import carrier_folder, new_carrier
 from voile_share.protocol import Notice, SealedNotice, Stage
 from voile_share.protocol.primitives import verifying_key
 

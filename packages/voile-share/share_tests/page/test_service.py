@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from share_tests.page.conftest import PATIENCE, Viewer
-from voile_share.demo import Town
-from voile_share.demo.running import Demonstration, Pace
+from voile_share.demo import Demonstration, Pace, Town
 from voile_share.map import compact_map
 
 MOVED = "(before) => document.getElementById('about-place').textContent !== before"

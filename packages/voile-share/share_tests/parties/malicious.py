@@ -10,7 +10,7 @@ import pytest
 
 from voile_base.randomness import Randomness
 from voile_share import protocol
-from voile_share.protocol.wire import from_base64url, to_base64url
+from voile_share.protocol.primitives import from_base64url, to_base64url
 
 PLACE = (48.0, 2.0)
 """Where it says that trucks are."""

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from share_tests.scene import DAY, HOME
 from voile_base.errors import InputError
 from voile_share import protocol
+from voile_share.carrier import carrier_folder, new_carrier
 from voile_share.parties import (
     Consignment,
     Parties,
@@ -21,7 +22,6 @@ from voile_share.parties import (
     PlatformClientError,
     TrackingAddress,
 )
-from voile_share.parties.carrier import carrier_folder, new_carrier
 from voile_share.platform import AccessError
 from voile_share.protocol import Role, Stage
 from voile_share.service import Options, application

@@ -12,8 +12,8 @@ from share_tests.parties.malicious import PLACE, Malicious
 from share_tests.scene import DAY, HOME
 from voile_base.errors import InputError
 from voile_share import protocol
+from voile_share.carrier import carrier_folder, new_carrier
 from voile_share.parties import Parties, PlatformClient, PlatformClientError, TrackingAddress
-from voile_share.parties.carrier import carrier_folder, new_carrier
 from voile_share.protocol import Role, Stage
 from voile_share.service import Options, application
 

@@ -48,7 +48,7 @@ from voile_share.protocol import (
     TrackingKeys,
     TruckSlot,
     Waybill,
-    group,
+    primitives,
 )
 from voile_share.protocol.primitives import verifying_key
 from voile_share.protocol.voile_suite import ITEM_BYTES, _tag
@@ -128,7 +128,7 @@ def is_point(address):
 def test_addresses_that_are_points_would_be_told_from_such_dummies():
     """An address of the former form is a point of the group, as few uniform bytes are."""
     game = items_game(lambda body, item: items_of(body)[item])
-    point = group.multiple_of_base(b"\7" + bytes(31))
+    point = primitives.multiple_of_base(b"\7" + bytes(31))
     shown = [point if real else one[:32] for one, real in zip(game.shown, game.truth, strict=True)]
     guessed = np.array([is_point(one) for one in shown])
     assert (guessed == game.truth).mean() > 0.9

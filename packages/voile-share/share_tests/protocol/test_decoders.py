@@ -21,7 +21,7 @@ from voile_share.protocol import (
     Submission,
     TruckCard,
 )
-from voile_share.protocol.establishment import _Challenge, _Completion, _Response
+from voile_share.protocol.agreement import _Challenge, _Completion, _Response
 from voile_share.protocol.suite import POSITION_BYTES, Position
 
 DECODERS = {

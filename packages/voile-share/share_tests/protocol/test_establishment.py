@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from share_tests.protocol.scenes import BOTH, PAPER, RANDOMNESS, VOILE, run
 from voile_base.errors import InputError
 from voile_share.protocol import Pair, Reason, Receiver, RejectedError, Sender
-from voile_share.protocol.wire import Kind
+from voile_share.protocol.primitives import Kind
 
 SUITES = pytest.mark.parametrize("suite", BOTH, ids=lambda suite: suite.name)
 

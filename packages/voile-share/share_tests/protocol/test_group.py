@@ -18,11 +18,10 @@ from voile_share.protocol import (
     Submission,
     TruckCard,
     TruckSlot,
-    group,
+    primitives,
 )
-from voile_share.protocol.primitives import check_signature, hkdf, sign, verifying_key
+from voile_share.protocol.primitives import check_signature, framed, hkdf, sign, verifying_key
 from voile_share.protocol.suite import TrackingPublic
-from voile_share.protocol.wire import framed
 
 PRIME = 2**255 - 19
 
@@ -69,21 +68,21 @@ def rejected(call, *arguments):
 @pytest.mark.parametrize("point", HOSTILE_POINTS.values(), ids=HOSTILE_POINTS)
 def test_hostile_points_are_rejected(point):
     """Whatever does not generate the group of prime order is refused, and never multiplied."""
-    assert rejected(group.check_point, point) == Reason.POINT
-    assert rejected(group.multiple, little(5), point) == Reason.POINT
+    assert rejected(primitives.check_point, point) == Reason.POINT
+    assert rejected(primitives.multiple, little(5), point) == Reason.POINT
 
 
 @pytest.mark.parametrize("point", HOSTILE_COORDINATES.values(), ids=HOSTILE_COORDINATES)
 def test_hostile_coordinates_are_rejected(point):
     """Points of small order and second spellings are no public keys of X25519."""
-    assert rejected(group.check_coordinate, point) == Reason.POINT
+    assert rejected(primitives.check_coordinate, point) == Reason.POINT
 
 
 def test_points_of_wrong_size_are_rejected():
     """31 and 33 bytes are no point, in either form."""
     for size in (0, 31, 33):
-        assert rejected(group.check_point, bytes(size)) == Reason.POINT
-        assert rejected(group.check_coordinate, bytes(size)) == Reason.POINT
+        assert rejected(primitives.check_point, bytes(size)) == Reason.POINT
+        assert rejected(primitives.check_coordinate, bytes(size)) == Reason.POINT
 
 
 @pytest.mark.parametrize("suite", BOTH, ids=lambda suite: suite.name)
@@ -135,9 +134,9 @@ def test_x25519_gives_the_answers_of_rfc_7748():
             "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742",
         ),
     )
-    assert group.x25519_public(alice) == alice_public
-    assert group.x25519_public(bob) == bob_public
-    assert group.x25519(alice, bob_public) == group.x25519(bob, alice_public) == shared
+    assert primitives.x25519_public(alice) == alice_public
+    assert primitives.x25519_public(bob) == bob_public
+    assert primitives.x25519(alice, bob_public) == primitives.x25519(bob, alice_public) == shared
 
 
 def test_signing_keys_are_those_of_rfc_8032_in_both_libraries():
@@ -148,14 +147,14 @@ def test_signing_keys_are_those_of_rfc_8032_in_both_libraries():
     scalar[0] &= 248
     scalar[31] = scalar[31] & 127 | 64
     assert verifying_key(seed).hex() == public
-    assert group.multiple_of_base(bytes(scalar)).hex() == public
+    assert primitives.multiple_of_base(bytes(scalar)).hex() == public
 
 
 def test_both_forms_are_one_group():
     """X25519 of a scalar is the Edwards multiple, mapped to its coordinate."""
     scalar = bytes([8]) + b"\x17" * 30 + bytes([64])
-    point = group.multiple_of_base(scalar)
-    assert bindings.crypto_sign_ed25519_pk_to_curve25519(point) == group.x25519_public(scalar)
+    point = primitives.multiple_of_base(scalar)
+    assert bindings.crypto_sign_ed25519_pk_to_curve25519(point) == primitives.x25519_public(scalar)
 
 
 def extract_and_expand(secret, salt, info, size):
@@ -196,13 +195,13 @@ def test_a_signature_holds_for_its_label_alone():
 
 def test_without_pynacl_one_is_told_what_to_install(monkeypatch):
     """The protocol is an optional part, and says so where its library is absent."""
-    group._sodium.cache_clear()
+    primitives._sodium.cache_clear()
 
     def absent(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(group, "import_module", absent)
+    monkeypatch.setattr(primitives, "import_module", absent)
     with pytest.raises(InputError, match=r"pip install voile-share"):
-        group.multiple_of_base(little(5))
+        primitives.multiple_of_base(little(5))
     monkeypatch.undo()
-    assert group.multiple_of_base(little(5))
+    assert primitives.multiple_of_base(little(5))

@@ -30,7 +30,7 @@ from voile_share.protocol import (
     RejectedError,
     Report,
     TruckSlot,
-    group,
+    primitives,
 )
 from voile_share.protocol.paper_suite import WRAPPED_BYTES, unwrap, wrap
 
@@ -40,7 +40,7 @@ PLACE = TruckSlot(TRUCK, NOON)
 def test_ecies_opens_for_its_key_alone():
     """A wrapped key is 96 bytes, opens for k_a, and not changed or for another."""
     secret = secret_of(PAPER).opening
-    wrapped = wrap(group.multiple_of_base(secret), b"location key 123", b"e" * 32)
+    wrapped = wrap(primitives.multiple_of_base(secret), b"location key 123", b"e" * 32)
     assert len(wrapped) == WRAPPED_BYTES == 96
     assert unwrap(secret, wrapped) == b"location key 123"
     for bit in range(8 * len(wrapped)):
@@ -57,8 +57,8 @@ def test_the_truck_encrypts_for_the_public_key_and_readers_decrypt_with_the_secr
     """K_a and k_a are two keys (the paper has one name for both, and swaps who does what)."""
     secret = secret_of(PAPER)
     public = PAPER.tracking_public(secret)
-    assert public.encryption == group.multiple_of_base(secret.opening)
-    assert public.tracking == group.multiple_of_base(secret.tracking)
+    assert public.encryption == primitives.multiple_of_base(secret.opening)
+    assert public.tracking == primitives.multiple_of_base(secret.tracking)
     assert secret.opening not in (public.tracking, public.address, public.encryption)
 
 

@@ -12,10 +12,10 @@ from voile_share.protocol import RejectedError, TruckCard, Waybill
 from voile_share.protocol.primitives import (
     check_signature,
     check_verifying_key,
+    framed,
     sign,
     verifying_key,
 )
-from voile_share.protocol.wire import framed
 
 PRIME = 2**255 - 19
 EIGHT = ("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",)

@@ -32,7 +32,7 @@ from voile_share.protocol import (
     Submission,
     TrackingKeys,
     Waybill,
-    group,
+    primitives,
 )
 from voile_share.protocol.primitives import verifying_key
 
@@ -91,8 +91,10 @@ def test_a_box_of_submissions_is_read_as_one_after_the_other():
 def test_points_of_a_pair_are_looked_at_once_and_hostile_ones_never_taken(monkeypatch):
     """Both parties submit the same points; those of small order are rejected from either."""
     looked = []
-    real = group.check_point
-    monkeypatch.setattr(group, "check_point", lambda point: looked.append(point) or real(point))
+    real = primitives.check_point
+    monkeypatch.setattr(
+        primitives, "check_point", lambda point: looked.append(point) or real(point)
+    )
     whole = tracking_keys().receive_all(map(Submission.read, map(submission, Role)), DAY)
     assert looked.count(whole.agreed(DAY)[PARCEL].address) == 1
     for seed, role in ((SENDER_SEED, Role.SENDER), (RECEIVER_SEED, Role.RECEIVER)):

@@ -12,7 +12,7 @@ import httpx2 as httpx
 
 from share_tests.service.process import Process
 from voile_share.protocol import Auditor, Record, Report, TruckCard
-from voile_share.protocol.wire import from_base64url
+from voile_share.protocol.primitives import from_base64url
 from voile_share.store import ReportLog
 from voile_testing.processes import PATIENCE, wait_until
 

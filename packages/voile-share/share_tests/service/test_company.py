@@ -10,7 +10,7 @@ from share_tests.service.server import own_secrets
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.ingest import token_hash
-from voile_share.protocol.wire import to_base64url
+from voile_share.protocol.primitives import to_base64url
 from voile_share.service.models import decoded
 
 PARTIES = Parties()

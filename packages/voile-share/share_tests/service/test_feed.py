@@ -14,7 +14,7 @@ from share_tests.scene import Parties
 from share_tests.service.server import LAVISH, Service, events, named, own_secrets, serving
 from voile_base.randomness import Randomness
 from voile_share import protocol
-from voile_share.protocol.wire import to_base64url
+from voile_share.protocol.primitives import to_base64url
 from voile_share.service.models import decoded
 from voile_share.service.options import Options
 from voile_share.store import StoreError

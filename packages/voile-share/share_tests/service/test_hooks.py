@@ -22,7 +22,7 @@ from share_tests.service.server import LAVISH, serving
 from voile_base.errors import InputError, PlanError
 from voile_share import protocol
 from voile_share.arrival import ArrivalTable, Past
-from voile_share.protocol.wire import from_base64url, to_base64url
+from voile_share.protocol.primitives import from_base64url, to_base64url
 from voile_share.service.hooks import _check_target, _UnreachedError, post
 from voile_share.service.options import HookOptions, Options
 from voile_testing.processes import wait_until

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from share_tests.scene import Parties
 from share_tests.service.server import Company, Service, serving
 from voile_base.errors import InputError
-from voile_share.protocol.wire import to_base64url
+from voile_share.protocol.primitives import to_base64url
 from voile_share.service.operator.users import NewCredentials, Users
 from voile_share.store import UserRole
 from voile_testing.processes import PATIENCE, wait_until

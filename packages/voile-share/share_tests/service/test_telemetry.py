@@ -11,7 +11,7 @@ from share_tests.scene import HOME, Parties
 from share_tests.service.process import Process, run, set_up
 from share_tests.service.server import serving
 from voile_base.errors import InputError, PlanError
-from voile_share.protocol.wire import to_base64url
+from voile_share.protocol.primitives import to_base64url
 from voile_share.service import app
 from voile_share.service.observing import tracing
 from voile_share.service.options import Telemetry

@@ -21,8 +21,7 @@ from voile_share.protocol.primitives import verifying_key
 from voile_share.service import Options, application
 from voile_share.service.options import Rate, RequestRates
 from voile_share.store import SQLiteStore
-from voile_share.truck import OwnTruck
-from voile_share.truck.own import AwayError, Forwarding
+from voile_share.truck import AwayError, Forwarding, OwnTruck
 
 
 class Road:

@@ -19,22 +19,20 @@ from voile_base.terminal import print_json, print_table, say, telling_what_is_do
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from voile_share import carrier as share_carrier
     from voile_share import parties, protocol
+    from voile_share import truck as share_truck
     from voile_share.arrival import LeftOut
-    from voile_share.parties import carrier as parties_carrier
-    from voile_share.parties import client as parties_client
-    from voile_share.parties.carrier import CarrierFolder
-    from voile_share.protocol import wire as protocol_wire
+    from voile_share.carrier import CarrierFolder
+    from voile_share.protocol import primitives as protocol_primitives
     from voile_share.service import folder as service_folder
-    from voile_share.truck import own as truck_own
 else:
     parties = on_demand("voile_share.parties")
-    parties_carrier = on_demand("voile_share.parties.carrier")
-    parties_client = on_demand("voile_share.parties.client")
+    share_carrier = on_demand("voile_share.carrier")
     protocol = on_demand("voile_share.protocol")
-    protocol_wire = on_demand("voile_share.protocol.wire")
+    protocol_primitives = on_demand("voile_share.protocol.primitives")
     service_folder = on_demand("voile_share.service.folder")
-    truck_own = on_demand("voile_share.truck.own")
+    share_truck = on_demand("voile_share.truck")
 
 __all__: list[str] = []
 
@@ -116,12 +114,12 @@ def _init_command(folder: Path, platform: str, *, as_json: bool) -> None:
     The company's token is read from standard input, since other users see the arguments of
     commands.
     """
-    truck_own.check_address(platform)
+    share_truck.check_address(platform)
     token = sys.stdin.readline(_MOST_TOKEN).strip()
     if not token.isalnum():
         msg = "give the company's token on standard input: voile share company SERVICE NAME"
         raise InputError(msg)
-    key = parties_carrier.new_carrier(folder, platform, token)
+    key = share_carrier.new_carrier(folder, platform, token)
     with telling_what_is_done(f"the carrier stands in {folder}"):
         _show_key(key, as_json=as_json)
         say(f"{folder}: whoever holds it can vouch for trucks; keep it from the platform")
@@ -140,12 +138,12 @@ def _show_key(key: bytes, *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "carrier": protocol_wire.to_base64url(key),
+                "carrier": protocol_primitives.to_base64url(key),
                 "number": protocol.carrier_number(key).hex(),
             }
         )
     else:
-        click.echo(protocol_wire.to_base64url(key))
+        click.echo(protocol_primitives.to_base64url(key))
 
 
 @_carrier_command.command("pin", short_help="believe a truck's card, as the company has it")
@@ -163,7 +161,7 @@ def _pin_command(folder: Path, card: str, *, keys_at_platform: bool) -> None:
     one, or says that somebody else holds its keys.
     """
     with _opened(folder) as carrier:
-        decoded = parties_client.card_in(card)
+        decoded = parties.card_in(card)
         carrier.pin(decoded, own_keys=not keys_at_platform)
     say(f"truck {decoded.truck.hex()}: pinned")
 
@@ -314,7 +312,7 @@ def _arrivals_command(
             return
         if histories:
             texts = [one.read(_MOST_HISTORY) for one in histories]
-            table, tried = parties_carrier.fitted(texts, carrier.carrier.clock())
+            table, tried = share_carrier.fitted(texts, carrier.carrier.clock())
             say(_coverage_text(tried))
             ask("PUT", "/api/v1/arrivals", json=table.document())
         known = carrier.carrier.platform.read("GET", "/api/v1/arrivals", dict)
@@ -329,7 +327,7 @@ def _arrivals_command(
 
 
 def _opened(folder: Path) -> AbstractContextManager[CarrierFolder]:
-    return parties_carrier.carrier_folder(folder)
+    return share_carrier.carrier_folder(folder)
 
 
 def _octets(parcel: str) -> bytes:

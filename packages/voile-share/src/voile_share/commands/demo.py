@@ -21,12 +21,10 @@ if TYPE_CHECKING:
 
     from voile_share import demo, ingest
     from voile_share import map as share_map
-    from voile_share.demo import running as demo_running
-    from voile_share.demo.running import Demonstration, Spent
+    from voile_share.demo import Demonstration, Spent
 else:
     numpy = on_demand("numpy")
     demo = on_demand("voile_share.demo")
-    demo_running = on_demand("voile_share.demo.running")
     ingest = on_demand("voile_share.ingest")
     share_map = on_demand("voile_share.map")
 
@@ -108,8 +106,8 @@ def _demo_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     )
     with tempfile.TemporaryDirectory(prefix="voile-share-") as folder:
         place = Path(folder) / "service"
-        pace = demo_running.Pace(slot, faster)
-        with demo_running.Demonstration(place, drives, road_map, pace, port, chain) as running:
+        pace = demo.Pace(slot, faster)
+        with demo.Demonstration(place, drives, road_map, pace, port, chain) as running:
             _tell(running, as_json=as_json)
             if opens:
                 webbrowser.open(running.addresses[0].address)

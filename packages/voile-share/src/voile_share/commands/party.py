@@ -20,17 +20,13 @@ if TYPE_CHECKING:
     from voile_share import parties as share_parties
     from voile_share import protocol
     from voile_share.parties import Parties, PlatformClientError
-    from voile_share.parties import client as parties_client
     from voile_share.protocol import TruckCard
     from voile_share.protocol import primitives as protocol_primitives
-    from voile_share.protocol import wire as protocol_wire
 else:
     httpx2 = on_demand("httpx2")
     share_parties = on_demand("voile_share.parties")
-    parties_client = on_demand("voile_share.parties.client")
     protocol = on_demand("voile_share.protocol")
     protocol_primitives = on_demand("voile_share.protocol.primitives")
-    protocol_wire = on_demand("voile_share.protocol.wire")
 
 __all__: list[str] = []
 
@@ -136,7 +132,7 @@ def _link_command(  # noqa: PLR0913 - one for each option
         raise InputError(msg)
     parties = _parties(file)
 
-    pinned = None if card is None else parties_client.card_in(card)
+    pinned = None if card is None else share_parties.card_in(card)
     today = datetime.now(UTC).date()
     begin = today if first is None else first.date()
     if begin < today:
@@ -221,7 +217,7 @@ def _open_command(
 def _key(text: str) -> bytes:
     """A carrier's key in base64url; raises ``InputError``."""
     try:
-        key = protocol_wire.from_base64url(text)
+        key = protocol_primitives.from_base64url(text)
     except ValueError:
         key = b""
     protocol_primitives.check_verifying_key("--carrier: the carrier's key", key)
@@ -261,7 +257,7 @@ def _told(platform: str, error: PlatformClientError) -> str:
 
 
 def _show_signers(parties: Parties, *, as_json: bool) -> None:
-    sender, receiver = map(protocol_wire.to_base64url, parties.signers)
+    sender, receiver = map(protocol_primitives.to_base64url, parties.signers)
     if as_json:
         print_json({"sender": sender, "receiver": receiver})
     else:

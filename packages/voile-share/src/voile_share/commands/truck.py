@@ -31,19 +31,16 @@ if TYPE_CHECKING:
     from voile_share import ingest, protocol
     from voile_share import platform as share_platform
     from voile_share import truck as share_truck
-    from voile_share.protocol import wire as protocol_wire
-    from voile_share.truck import OwnTruck
-    from voile_share.truck import own as truck_own
-    from voile_share.truck.own import Forwarding
+    from voile_share.protocol import primitives as protocol_primitives
+    from voile_share.truck import Forwarding, OwnTruck
 else:
     toml = on_demand("voile_base.values.toml")
     value = on_demand("voile_base.values.value")
     ingest = on_demand("voile_share.ingest")
     share_platform = on_demand("voile_share.platform")
     protocol = on_demand("voile_share.protocol")
-    protocol_wire = on_demand("voile_share.protocol.wire")
+    protocol_primitives = on_demand("voile_share.protocol.primitives")
     share_truck = on_demand("voile_share.truck")
-    truck_own = on_demand("voile_share.truck.own")
 
 __all__: list[str] = []
 
@@ -78,7 +75,7 @@ def _truck_command() -> None:
 def _init_command(folder: Path, *, as_json: bool) -> None:
     """Draw the keys of a truck, and print its card: what its company registers it by."""
     with closing(share_truck.OwnTruck.create(folder)) as truck:
-        card = protocol_wire.to_base64url(truck.card)
+        card = protocol_primitives.to_base64url(truck.card)
     if as_json:
         print_json({"folder": str(folder), "truck": truck.truck.hex(), "card": card})
         return
@@ -179,14 +176,14 @@ def _run_command(folder: Path, platform: str, every: float) -> None:
         msg = f"put the truck's token into the variable {_TOKEN}"
         raise InputError(msg)
 
-    truck_own.check_address(platform)
+    share_truck.check_address(platform)
     if sys.stdin is None:  # then another file may have its number
         msg = "standard input is closed: positions come there"
         raise InputError(msg)
     try:
         with (
             _truck(folder) as truck,
-            closing(truck_own.Forwarding(truck, platform, token)) as forwarding,
+            closing(share_truck.Forwarding(truck, platform, token)) as forwarding,
         ):
             try:
                 _run(truck, forwarding, every)
@@ -283,7 +280,7 @@ class _Talk:
 
     def begin(self) -> None:
         """Fetch what parties submitted meanwhile: the first report is about their parcels, too."""
-        with suppress(truck_own.AwayError):  # which the next call tells of
+        with suppress(share_truck.AwayError):  # which the next call tells of
             self._forwarding.fetch()
 
     def now_and_then(self) -> None:
@@ -301,7 +298,7 @@ class _Talk:
             self._forwarding.fetch()
             self._forwarding.send()
             self._wait = 0.0
-        except truck_own.AwayError as error:
+        except share_truck.AwayError as error:
             if not self._wait:
                 say(f"voile: {error}; it is tried again{_waiting(self._truck)}")
             longer = max(_LEAST_WAIT, 2 * self._wait) if error.wait is None else error.wait
@@ -333,7 +330,7 @@ def _settings(folder: Path) -> share_platform.Settings:
 def _key(text: str) -> bytes:
     """A key in base64url."""
     try:
-        return protocol_wire.from_base64url(text)
+        return protocol_primitives.from_base64url(text)
     except (Base64Error, UnicodeEncodeError):
         msg = "a key is 32 bytes in base64url"
         raise InputError(msg) from None

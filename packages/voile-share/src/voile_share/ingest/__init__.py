@@ -9,7 +9,6 @@ position.  The exact positions that they return are private: the publisher of lo
 them before anything is stored.
 """
 
-from voile_share.ingest.detecting import Request, decode, detect, passed_over
 from voile_share.ingest.fixes import (
     AHEAD_SECONDS,
     BACKFILL,
@@ -25,7 +24,14 @@ from voile_share.ingest.fixes import (
     Rules,
     check_last,
 )
-from voile_share.ingest.owntracks import decode_owntracks_mqtt, device_of_topic
+from voile_share.ingest.formats import (
+    Request,
+    decode,
+    decode_owntracks_mqtt,
+    detect,
+    device_of_topic,
+    passed_over,
+)
 from voile_share.ingest.tokens import DeviceToken, admit, issue, revoked, token_hash, token_in
 
 __all__ = [

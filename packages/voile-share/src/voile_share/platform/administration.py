@@ -26,7 +26,7 @@ from voile_share.platform.core import AccessError, PlatformCore, printable
 from voile_share.platform.writing import stream_context
 from voile_share.positions import spent_on, without_time
 from voile_share.protocol import RejectedError, TruckCard, TruckSecrets, Waybill, day_of
-from voile_share.protocol.wire import TRUCK_BYTES
+from voile_share.protocol.primitives import TRUCK_BYTES
 from voile_share.store import AccessToken, Company, ConflictError, Device, Parcel, TokenRole, Truck
 
 __all__ = [

@@ -11,13 +11,14 @@ from pydantic import Field
 from voile_base.errors import PlanError
 from voile_base.values.value import Real, Says, Several, checked
 from voile_share.ingest import LIVE, Region, Rules
-from voile_share.positions import Levels, PrintedNoise
-from voile_share.positions.levels import (
+from voile_share.positions import (
     Displacements,
     Lengths,
+    Levels,
     Mechanism,
     Near,
     PeriodDays,
+    PrintedNoise,
     Share,
     Tau,
 )

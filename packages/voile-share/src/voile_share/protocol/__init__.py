@@ -18,7 +18,18 @@ reason, and changes nothing.
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023).
 """
 
-from voile_share.protocol.establishment import Established, Pair, Receiver, Sender
+from voile_share.protocol.agreement import (
+    Established,
+    Pair,
+    Readers,
+    Receiver,
+    Role,
+    SealedSubmission,
+    Sender,
+    Submission,
+    TrackingKeys,
+    Waybill,
+)
 from voile_share.protocol.parcel_link import (
     Notice,
     ParcelLink,
@@ -28,7 +39,7 @@ from voile_share.protocol.parcel_link import (
     Stage,
     carrier_number,
 )
-from voile_share.protocol.report import Reader, ReaderLink, Report, ReportPublisher, day_of, search
+from voile_share.protocol.primitives import Reason, RejectedError
 from voile_share.protocol.suite import (
     LEVELS,
     Carried,
@@ -41,17 +52,20 @@ from voile_share.protocol.suite import (
     TrackingSecret,
     TruckSlot,
 )
-from voile_share.protocol.tracking import (
-    Readers,
-    Role,
-    SealedSubmission,
-    Submission,
-    TrackingKeys,
-    Waybill,
+from voile_share.protocol.truck import (
+    Auditor,
+    Reader,
+    ReaderLink,
+    Record,
+    Report,
+    ReportPublisher,
+    TruckCard,
+    TruckSecrets,
+    day_of,
+    is_equivocation,
+    search,
 )
-from voile_share.protocol.truck import Auditor, Record, TruckCard, TruckSecrets, is_equivocation
 from voile_share.protocol.voile_suite import suite_named
-from voile_share.protocol.wire import Reason, RejectedError
 
 __all__ = [
     "LEVELS",

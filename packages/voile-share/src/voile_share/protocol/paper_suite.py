@@ -43,8 +43,8 @@ from cryptography.hazmat.primitives.padding import PKCS7
 
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_share.protocol import group
-from voile_share.protocol.primitives import drawn, tampered
+from voile_share.protocol import primitives
+from voile_share.protocol.primitives import Reason, RejectedError, drawn, framed, number, tampered
 from voile_share.protocol.suite import (
     POSITION_BYTES,
     Content,
@@ -57,16 +57,15 @@ from voile_share.protocol.suite import (
     TruckSlot,
     check_parcel_and_day,
 )
-from voile_share.protocol.wire import Reason, RejectedError, framed, number
 
 __all__ = ["ITERATIONS", "WRAPPED_BYTES", "PaperSuite", "unwrap", "wrap"]
 
 ITERATIONS = 100_000
 _BLOCK, _MAC_BYTES = 16, 32
-WRAPPED_BYTES = group.POINT_BYTES + 2 * _BLOCK + _MAC_BYTES
+WRAPPED_BYTES = primitives.POINT_BYTES + 2 * _BLOCK + _MAC_BYTES
 """A key of 16 bytes under ECIES."""
 _POSITION_BOX_BYTES = _BLOCK + POSITION_BYTES + _BLOCK
-_ITEM_BYTES = 2 * group.POINT_BYTES + WRAPPED_BYTES + 1
+_ITEM_BYTES = 2 * primitives.POINT_BYTES + WRAPPED_BYTES + 1
 _MOST_ITEMS = 2**16 - 1
 
 
@@ -113,7 +112,7 @@ class PaperSuite:
     name = "paper"
     code = 2
     signs = False
-    encryption_bytes = group.POINT_BYTES
+    encryption_bytes = primitives.POINT_BYTES
 
     # Key establishment
 
@@ -147,22 +146,22 @@ class PaperSuite:
         """Keys of one parcel, the same on all days; K_b is the same for all parcels of the pair."""
         check_parcel_and_day(parcel, day)
         tracking = _scalar(b"tracking", parcel, pair.a)
-        return TrackingSecret(tracking, group.multiple_of_base(pair.b), pair.a)
+        return TrackingSecret(tracking, primitives.multiple_of_base(pair.b), pair.a)
 
     def tracking_public(self, secret: TrackingSecret) -> TrackingPublic:
         """TK, K_b and K_a."""
-        tracking, encryption = map(group.multiple_of_base, (secret.tracking, secret.opening))
+        tracking, encryption = map(primitives.multiple_of_base, (secret.tracking, secret.opening))
         return TrackingPublic(tracking, secret.address, encryption)
 
     def check_public(self, public: TrackingPublic) -> None:
         """All three must be in the group of prime order."""
         for point in (public.tracking, public.address, public.encryption):
-            group.check_point(point)
+            primitives.check_point(point)
 
     def check_secret(self, secret: TrackingSecret) -> None:
         """K_b must be in the group of prime order, and there must be a k_a."""
-        group.check_point(secret.address)
-        if len(secret.opening) != group.POINT_BYTES:
+        primitives.check_point(secret.address)
+        if len(secret.opening) != primitives.POINT_BYTES:
             msg = "the key of the parcel has no k_a"
             raise RejectedError(Reason.FIELD, msg)
 
@@ -170,19 +169,19 @@ class PaperSuite:
 
     def ephemeral(self, secret: bytes) -> bytes:
         """R = r G; r is 32 bytes, hashed to a scalar."""
-        return group.multiple_of_base(_scalar(b"ephemeral", secret))
+        return primitives.multiple_of_base(_scalar(b"ephemeral", secret))
 
     def address(self, public: TrackingPublic, secret: bytes, at: TruckSlot) -> bytes:
         """P = H_s(r TK) G + K_b; the slot plays no part."""
-        shared = group.multiple(_scalar(b"ephemeral", secret), public.tracking)
+        shared = primitives.multiple(_scalar(b"ephemeral", secret), public.tracking)
         return self._address(shared, public.address)
 
     def expected_address(self, secret: TrackingSecret, ephemeral: bytes, at: TruckSlot) -> bytes:
         """P' = H_s(tk R) G + K_b; the slot plays no part."""
-        return self._address(group.multiple(secret.tracking, ephemeral), secret.address)
+        return self._address(primitives.multiple(secret.tracking, ephemeral), secret.address)
 
     def _address(self, shared: bytes, address: bytes) -> bytes:
-        return group.added(group.multiple_of_base(_scalar(b"stealth", shared)), address)
+        return primitives.added(primitives.multiple_of_base(_scalar(b"stealth", shared)), address)
 
     # Reports
 
@@ -237,16 +236,16 @@ class PaperSuite:
 def wrap(public: bytes, key: bytes, secret: bytes) -> bytes:
     """ECIES for a public point: R, AES-128-CBC, HMAC-SHA3-256; ``secret`` is fresh, 32 bytes."""
     scalar = _scalar(b"ecies", secret)
-    ephemeral = group.multiple_of_base(scalar)
-    keys = _hash(b"ecies", ephemeral, group.multiple(scalar, public))
+    ephemeral = primitives.multiple_of_base(scalar)
+    keys = _hash(b"ecies", ephemeral, primitives.multiple(scalar, public))
     # The initial block may be fixed, since the key has a single use.
     return ephemeral + _seal(keys, bytes(_BLOCK), key)[_BLOCK:]
 
 
 def unwrap(secret: bytes, wrapped: bytes) -> bytes:
     """The key; raises ``RejectedError``."""
-    ephemeral, box = wrapped[: group.POINT_BYTES], wrapped[group.POINT_BYTES :]
-    keys = _hash(b"ecies", ephemeral, group.multiple(secret, ephemeral))
+    ephemeral, box = wrapped[: primitives.POINT_BYTES], wrapped[primitives.POINT_BYTES :]
+    keys = _hash(b"ecies", ephemeral, primitives.multiple(secret, ephemeral))
     return _unseal(keys, bytes(_BLOCK), box, "the wrapped key")
 
 
@@ -288,7 +287,7 @@ def _hash(*parts: bytes) -> bytes:
 
 def _scalar(*parts: bytes) -> bytes:
     """H_s."""
-    return group.reduced(sha3_512(framed(*parts)).digest())
+    return primitives.reduced(sha3_512(framed(*parts)).digest())
 
 
 def _pieces(whole: bytes, size: int) -> Iterator[bytes]:

@@ -47,34 +47,31 @@ from typing import TYPE_CHECKING, Self
 
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_share.protocol import group
+from voile_share.protocol import primitives
 from voile_share.protocol.primitives import (
     SIGNATURE_BYTES,
     TAG_BYTES,
-    SingleUse,
-    check_signature,
-    drawn,
-    hkdf,
-    sign,
-    verifying_key,
-)
-from voile_share.protocol.report import MOST_DAYS, Fragment, Reader, ReaderLink
-from voile_share.protocol.suite import TrackingSecret
-from voile_share.protocol.truck import TruckCard
-from voile_share.protocol.voile_suite import suite_named, suite_of_code
-from voile_share.protocol.wire import (
     TRUCK_BYTES,
     Kind,
     Reason,
     RejectedError,
+    SingleUse,
     WireFields,
+    check_signature,
     checked_bytes,
     checked_number,
+    drawn,
     framed,
     header,
+    hkdf,
     number,
     opened,
+    sign,
+    verifying_key,
 )
+from voile_share.protocol.suite import TrackingSecret
+from voile_share.protocol.truck import MOST_DAYS, Fragment, Reader, ReaderLink, TruckCard
+from voile_share.protocol.voile_suite import suite_named, suite_of_code
 
 if TYPE_CHECKING:
     from voile_share.protocol.suite import Sighting, Suite
@@ -220,16 +217,16 @@ class SealedNotice:
         """Sign a notice and seal it for its reader."""
         message = notice.signed(seed)
         secret = drawn(randomness, 32, "notice", sha256(message).hexdigest())
-        ephemeral = group.x25519_public(secret)
-        shared = group.x25519(secret, notice.box)
+        ephemeral = primitives.x25519_public(secret)
+        shared = primitives.x25519(secret, notice.box)
         return cls(
             ephemeral, _cipher(shared, ephemeral, notice.box).seal(message, _head(ephemeral))
         )
 
     def open(self, secret: bytes, carrier: bytes) -> Notice:
         """By n, and the carrier's verifying key; raises ``RejectedError``."""
-        box = group.x25519_public(secret)
-        cipher = _cipher(group.x25519(secret, self.ephemeral), self.ephemeral, box)
+        box = primitives.x25519_public(secret)
+        cipher = _cipher(primitives.x25519(secret, self.ephemeral), self.ephemeral, box)
         notice = Notice.decode(cipher.open(self.box, _head(self.ephemeral), "the notice"), carrier)
         if notice.box != box:
             msg = "the notice is meant for another reader"
@@ -244,11 +241,11 @@ class SealedNotice:
     def decode(cls, message: bytes) -> Self:
         """Raises ``RejectedError``."""
         code, fields = opened(message, Kind.SEALED_NOTICE)
-        ephemeral, box = fields.take(group.POINT_BYTES), fields.take(_SIZE + TAG_BYTES)
+        ephemeral, box = fields.take(primitives.POINT_BYTES), fields.take(_SIZE + TAG_BYTES)
         fields.finish()
         if code != suite_named().code:
             fields.reject(Reason.SUITE, "is of a suite that has no notices")
-        group.check_coordinate(ephemeral)
+        primitives.check_coordinate(ephemeral)
         return cls(ephemeral, box)
 
 
@@ -313,7 +310,7 @@ class ParcelRoot:
     @property
     def box(self) -> bytes:
         """N, to which the carrier seals."""
-        return group.x25519_public(self.notices)
+        return primitives.x25519_public(self.notices)
 
 
 @dataclass(frozen=True)
@@ -359,7 +356,7 @@ class ParcelLink(Fragment):
         carrier, root = fields.take(32), fields.take(32)
         first_day, days = fields.number(4), fields.number(1)
         fields.finish()
-        group.check_point(carrier)
+        primitives.check_point(carrier)
         if not 1 <= days <= MOST_DAYS:
             fields.reject(Reason.FIELD, f"is for {days} days, not for 1 to {MOST_DAYS}")
         return cls(carrier, ParcelRoot(root), first_day, days)

@@ -23,7 +23,7 @@ from typing import Protocol, Self
 
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_share.protocol.wire import (
+from voile_share.protocol.primitives import (
     TRUCK_BYTES,
     Reason,
     RejectedError,

@@ -57,9 +57,19 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from voile_base.errors import InputError, nearest
 from voile_base.randomness import Randomness
-from voile_share.protocol import group
+from voile_share.protocol import primitives
 from voile_share.protocol.paper_suite import PaperSuite
-from voile_share.protocol.primitives import TAG_BYTES, SingleUse, drawn, hkdf, tampered
+from voile_share.protocol.primitives import (
+    TAG_BYTES,
+    Reason,
+    RejectedError,
+    SingleUse,
+    drawn,
+    framed,
+    hkdf,
+    number,
+    tampered,
+)
 from voile_share.protocol.suite import (
     LEVELS,
     POSITION_BYTES,
@@ -77,7 +87,6 @@ from voile_share.protocol.suite import (
     decoded_remaining,
     encoded_remaining,
 )
-from voile_share.protocol.wire import Reason, RejectedError, framed, number
 
 __all__ = ["BUCKETS", "ITEM_BYTES", "suite_named", "suite_of_code"]
 
@@ -86,9 +95,9 @@ BUCKETS = (10, 30, 100, 300, 1000)
 """Numbers of items that a report may have."""
 _SEED_BYTES = 16
 _BOX_BYTES = 1 + 3 + _SEED_BYTES + TAG_BYTES
-ITEM_BYTES = group.POINT_BYTES + _BOX_BYTES
+ITEM_BYTES = primitives.POINT_BYTES + _BOX_BYTES
 _POSITION_BOX_BYTES = POSITION_BYTES + TAG_BYTES
-_HEAD_BYTES = group.POINT_BYTES + LEVELS * _POSITION_BOX_BYTES
+_HEAD_BYTES = primitives.POINT_BYTES + LEVELS * _POSITION_BOX_BYTES
 _COUNT_BYTES = 2
 _NONCE_BYTES = 12
 _LEVEL_LABEL = "voile 1 position"
@@ -107,8 +116,8 @@ class _Body:
         _count(body)
         start = _HEAD_BYTES + _COUNT_BYTES
         return cls(
-            body[: group.POINT_BYTES],
-            tuple(_pieces(body[group.POINT_BYTES : _HEAD_BYTES], _POSITION_BOX_BYTES)),
+            body[: primitives.POINT_BYTES],
+            tuple(_pieces(body[primitives.POINT_BYTES : _HEAD_BYTES], _POSITION_BOX_BYTES)),
             tuple(_pieces(body[start:], ITEM_BYTES)),
         )
 
@@ -167,36 +176,36 @@ class _VoileSuite:
         check_parcel_and_day(parcel, day)
         context = (parcel, number(day, 4))
         tracking = hkdf(pair.a, 32, "voile 1 tracking", *context)
-        address = group.reduced(hkdf(pair.b, 64, "voile 1 address", *context))
-        return TrackingSecret(tracking, group.multiple_of_base(address))
+        address = primitives.reduced(hkdf(pair.b, 64, "voile 1 address", *context))
+        return TrackingSecret(tracking, primitives.multiple_of_base(address))
 
     def tracking_public(self, secret: TrackingSecret) -> TrackingPublic:
         """TK in coordinates of X25519, and K_b."""
-        return TrackingPublic(group.x25519_public(secret.tracking), secret.address)
+        return TrackingPublic(primitives.x25519_public(secret.tracking), secret.address)
 
     def check_public(self, public: TrackingPublic) -> None:
         """TK must be of large order, K_b in the group of prime order."""
-        group.check_coordinate(public.tracking)
-        group.check_point(public.address)
+        primitives.check_coordinate(public.tracking)
+        primitives.check_point(public.address)
 
     def check_secret(self, secret: TrackingSecret) -> None:
         """K_b must be in the group of prime order; any 32 bytes are a tk."""
-        group.check_point(secret.address)
+        primitives.check_point(secret.address)
 
     # Stealth addresses
 
     def ephemeral(self, secret: bytes) -> bytes:
         """R in coordinates of X25519."""
-        return group.x25519_public(secret)
+        return primitives.x25519_public(secret)
 
     def address(self, public: TrackingPublic, secret: bytes, at: TruckSlot) -> bytes:
         """P = F(r TK; R, truck, slot, K_b)."""
-        shared = group.x25519(secret, public.tracking)
+        shared = primitives.x25519(secret, public.tracking)
         return _tag(shared, public.address, self.ephemeral(secret), at)
 
     def expected_address(self, secret: TrackingSecret, ephemeral: bytes, at: TruckSlot) -> bytes:
         """P' = F(tk R; R, truck, slot, K_b)."""
-        shared = group.x25519(secret.tracking, ephemeral)
+        shared = primitives.x25519(secret.tracking, ephemeral)
         return _tag(shared, secret.address, ephemeral, at)
 
     def _item_box(
@@ -246,11 +255,11 @@ class _VoileSuite:
     ) -> list[bytes]:
         """An item for each; what their derivations have in common is framed once."""
         said = ephemeral + at.encode()
-        label = framed(b"voile 1 item", at.encode()) + number(group.POINT_BYTES, 4)
-        bound = self._bound(at, ephemeral, b"")[:-4] + number(group.POINT_BYTES, 4)
+        label = framed(b"voile 1 item", at.encode()) + number(primitives.POINT_BYTES, 4)
+        bound = self._bound(at, ephemeral, b"")[:-4] + number(primitives.POINT_BYTES, 4)
         items = []
         for one in parcels:
-            shared, key = group.x25519(secret, one.keys.tracking), one.keys.address
+            shared, key = primitives.x25519(secret, one.keys.tracking), one.keys.address
             address = _pseudorandom(shared, said + key)
             plaintext = number(one.level, 1) + encoded_remaining(one.remaining) + seeds[one.level]
             box = SingleUse.of(shared, label + key, ephemeral)
@@ -275,18 +284,18 @@ class _VoileSuite:
             msg = f"a report has {count} items, which is none of the buckets"
             raise RejectedError(Reason.FIELD, msg)
         places = range(_HEAD_BYTES + _COUNT_BYTES, len(body), ITEM_BYTES)
-        tags = [body[at : at + group.POINT_BYTES] for at in places]
+        tags = [body[at : at + primitives.POINT_BYTES] for at in places]
         if not all(map(lt, tags, tags[1:])):
             msg = "the items of a report do not ascend"
             raise RejectedError(Reason.FIELD, msg)
-        if not group.canonical_coordinate(body[: group.POINT_BYTES]):
+        if not primitives.canonical_coordinate(body[: primitives.POINT_BYTES]):
             msg = "the R of a report is not canonical"
             raise RejectedError(Reason.POINT, msg)
 
     def recognise(self, secret: TrackingSecret, at: TruckSlot, body: bytes) -> int | None:
         """One exchange, and a binary search for the tag, or for what stood for it formerly."""
-        ephemeral = body[: group.POINT_BYTES]
-        shared = group.x25519(secret.tracking, ephemeral)
+        ephemeral = body[: primitives.POINT_BYTES]
+        shared = primitives.x25519(secret.tracking, ephemeral)
         given = shared, secret.address, ephemeral, at
         found = _place_of(_tag(*given), body)
         return _place_of(_former_address(*given), body) if found is None else found
@@ -294,10 +303,10 @@ class _VoileSuite:
     def open(self, secret: TrackingSecret, at: TruckSlot, body: bytes, item: int) -> Sighting:
         """The position of the one level whose seed the item holds."""
         parts = _Body.of(body)
-        shared = group.x25519(secret.tracking, parts.ephemeral)
+        shared = primitives.x25519(secret.tracking, parts.ephemeral)
         address, box = (
-            parts.items[item][: group.POINT_BYTES],
-            parts.items[item][group.POINT_BYTES :],
+            parts.items[item][: primitives.POINT_BYTES],
+            parts.items[item][primitives.POINT_BYTES :],
         )
         plaintext = self._item_box(shared, secret.address, parts.ephemeral, at).open(
             box, self._bound(at, parts.ephemeral, address), "the item of the parcel"
@@ -342,20 +351,22 @@ def _tag(shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot) -> byte
 
 
 def _pseudorandom(shared: bytes, said: bytes) -> bytes:
-    return blake2b(said, key=shared, digest_size=group.POINT_BYTES, person=b"voile 1 tag").digest()
+    return blake2b(
+        said, key=shared, digest_size=primitives.POINT_BYTES, person=b"voile 1 tag"
+    ).digest()
 
 
 def _former_address(shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot) -> bytes:
     """P as trucks of Voile 0.1 without tags write it: H_s(S, R, truck, slot) G + K_b."""
     hashed = sha512(framed(b"voile 1 stealth", shared, ephemeral, at.encode())).digest()
-    return group.added(group.multiple_of_base(group.reduced(hashed)), address)
+    return primitives.added(primitives.multiple_of_base(primitives.reduced(hashed)), address)
 
 
 def _place_of(address: bytes, body: bytes) -> int | None:
     """Which item of a body begins so."""
     start = _HEAD_BYTES + _COUNT_BYTES
     items = range(start, len(body), ITEM_BYTES)
-    found = bisect_left(items, address, key=lambda at: body[at : at + group.POINT_BYTES])
+    found = bisect_left(items, address, key=lambda at: body[at : at + primitives.POINT_BYTES])
     return found if body.startswith(address, start + found * ITEM_BYTES) else None
 
 

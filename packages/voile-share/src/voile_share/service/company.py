@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Path, Query, Request, Response, Security
 
 from voile_share.platform import AccessError, Platform
-from voile_share.protocol.wire import to_base64url
+from voile_share.protocol.primitives import to_base64url
 from voile_share.service import models
 from voile_share.service.context import Token, context_of
 from voile_share.service.problems import documented

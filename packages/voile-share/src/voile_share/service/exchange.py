@@ -14,7 +14,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response, Security
 
 from voile_share.platform import AccessError, LabelledLink, Platform
 from voile_share.protocol import Reason
-from voile_share.protocol.wire import framed, to_base64url
+from voile_share.protocol.primitives import framed, to_base64url
 from voile_share.service import models
 from voile_share.service.company import (
     COMPANY,

@@ -33,7 +33,7 @@ from starlette.types import Receive, Scope, Send
 
 from voile_share.ingest import AHEAD_SECONDS
 from voile_share.platform import AccessError
-from voile_share.protocol.wire import to_base64url
+from voile_share.protocol.primitives import to_base64url
 from voile_share.service.context import ServiceContext
 from voile_share.service.problems import ProblemError
 from voile_share.store import Entry, StoreError, TrackingLink

@@ -30,7 +30,7 @@ from voile_base.values.value import Value, json_schema, read
 from voile_share.platform import Platform, Settings, Vault
 from voile_share.platform.administration import unsealed_secrets
 from voile_share.platform.core import PlatformCore
-from voile_share.protocol import group
+from voile_share.protocol import primitives
 from voile_share.service.mqtt import Broker
 from voile_share.service.on_chain import ChainOptions, check_place, open_on_chain
 from voile_share.service.options import (
@@ -304,7 +304,7 @@ def open_platform(
     Raises ``InputError`` where the key is missing, readable by others or not the store's, and where
     the store was written by a newer Voile or cannot be reached; ``StoreError`` where it fails then.
     """
-    group.reduced(bytes(64))  # says what to install before anybody waits for an answer
+    primitives.reduced(bytes(64))  # says what to install before anybody waits for an answer
     vault = Vault.open(folder / KEY)
     store = open_store(folder, configuration)
     try:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from voile_share.protocol.wire import from_base64url
+from voile_share.protocol.primitives import from_base64url
 
 __all__ = [
     "ArrivalsKnown",

@@ -1,5 +1,5 @@
 /**
- * The road map: the compact document (packages/voile-share/src/voile_share/map/document.py) as lines to be drawn.
+ * The road map: the compact document (packages/voile-share/src/voile_share/map.py) as lines to be drawn.
  *
  * Lines are cut into pieces of at most 32 points, each with the box that it fills, so that only what
  * is in view is drawn.

@@ -1,4 +1,7 @@
-"""What stands on the device of a truck: its keys, its parcels, and the reports it has made.
+"""A truck that perturbs and encrypts by itself: the platform sees ciphertext alone.
+
+It is a platform of one truck: the same parts do the same work, and what they store is forwarded.
+What stands on its device, in a folder:
 
     vault.key    the key that seals the truck's secrets
     truck.db     its reports, its parcels and what parties have submitted
@@ -34,11 +37,10 @@ from voile_base.errors import InputError, VoileError
 from voile_share.ingest import Request, decode
 from voile_share.platform import Platform, Settings, SlotOutcome, Vault
 from voile_share.protocol import Reason, RejectedError, Report
-from voile_share.protocol.wire import from_base64url, to_base64url
+from voile_share.protocol.primitives import from_base64url, to_base64url
 from voile_share.store import Company, Entry, SQLiteStore, TrackingLink, Truck
 
 __all__ = ["AwayError", "Forwarding", "OwnTruck", "check_address"]
-
 
 _KEY, _STORE, _SENT, _TRAIL = "vault.key", "truck.db", "sent", "shown"
 _DEVICE = "truck"

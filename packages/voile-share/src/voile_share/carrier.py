@@ -44,15 +44,18 @@ from voile_base.operating_system import lock
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.arrival import ArrivalTable, LeftOut, left_out
-from voile_share.parties.client import PlatformClient, PlatformClientError, TrackingAddress, card_in
-from voile_share.parties.party import Consignment
+from voile_share.parties import (
+    Consignment,
+    PlatformClient,
+    PlatformClientError,
+    TrackingAddress,
+    card_in,
+)
 from voile_share.platform.arrivals import past_of
 from voile_share.platform.vault import new_key, read_key, secret_text
-from voile_share.protocol.primitives import verifying_key
-from voile_share.protocol.wire import from_base64url, to_base64url
+from voile_share.protocol.primitives import from_base64url, to_base64url, verifying_key
 
 __all__ = ["CarrierFolder", "carrier_folder", "fitted", "new_carrier"]
-
 
 _OUTCOMES = {protocol.Stage.DELIVERED: "delivered"}
 

@@ -1,4 +1,7 @@
-"""The compact document: integers that are steps from one point to the next, by rank of road.
+"""The road map that the tracking page draws: one small JSON document for a whole city.
+
+The page gets the whole map or none: asking for a part of it would tell where one looks.  The
+document has integers that are steps from one point to the next, by rank of road:
 
     {"format": "voile-road-map", "version": 1, "attribution": "...",
      "middle": [latitude, longitude],            1e-5 degrees, as all numbers here
@@ -81,7 +84,6 @@ __all__ = [
     "rank_of",
     "read_map",
 ]
-
 
 RANKS = ("motorway", "primary", "secondary", "tertiary", "street", "service")
 """From the most important one; each is named for a class of OpenStreetMap's key ``highway``."""
