@@ -23,8 +23,7 @@ from voile_share.chain import (
     signer,
 )
 from voile_share.chain.anchor_log import leaf_of, root_of
-from voile_share.chain.contract import Contract
-from voile_share.chain.interface import address_of, transaction
+from voile_share.chain.contract import Contract, address_of, transaction
 from voile_share.protocol import (
     Carried,
     Content,

@@ -16,7 +16,7 @@ from benchmarks.trucks_known import EPSILON, INTERVAL, NOISE, SEED, Case, Found,
 from benchmarks.trucks_standing import DAYS, HOURS, TRUCKS, Missed, in_a_table, through_a_link
 from benchmarks.trucks_standing import SEED as STANDING_SEED
 from voile_geo.geodesy import Floats
-from voile_share.platform.settings import Settings
+from voile_share.platform.core import Settings
 
 __all__ = ["CASES", "Known", "clustered", "run"]
 

@@ -16,7 +16,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats, displace, separation
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import LocationNoise, perturb
-from voile_share.platform.settings import Settings
+from voile_share.platform.core import Settings
 from voile_share.positions import PositionStream
 
 __all__ = ["DAYS", "HOURS", "SEED", "TRUCKS", "Missed", "in_a_table", "through_a_link"]

@@ -25,7 +25,7 @@ from voile.attack.trajectory.adversaries import RoadAdversary
 from voile.attack.trajectory.distributions import Remembering, pair_factor
 from voile_geo.geodesy import Floats
 from voile_geo.planar.steps import gaussian_scale
-from voile_share.platform.settings import Settings
+from voile_share.platform.core import Settings
 
 
 def log_likelihood(shown: Floats, track: Floats, epsilon: float) -> float:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 
-from voile_share.chain.interface import (
+from voile_share.chain.contract import (
     Block,
     ChainError,
     Event,

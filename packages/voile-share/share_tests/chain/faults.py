@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from voile_share.chain import Chain
-from voile_share.chain.interface import ChainError
+from voile_share.chain.contract import ChainError
 
 ASKED = ("identity", "head", "block", "nonce", "fee", "estimate", "call", "send", "knows")
 ASKED += ("receipt", "events", "has_code")

@@ -18,8 +18,7 @@ from voile_share.chain import (
     deploy,
     signer,
 )
-from voile_share.chain.contract import Contract
-from voile_share.chain.interface import address_of, transaction
+from voile_share.chain.contract import Contract, address_of, transaction
 from voile_share.store import ReportLog
 from voile_testing.processes import PATIENCE
 

@@ -21,7 +21,7 @@ from voile_share.chain import (
     check_anchored,
 )
 from voile_share.chain.anchor_log import leaf_of
-from voile_share.chain.interface import address_of
+from voile_share.chain.contract import address_of
 from voile_share.store import Appended, Entry
 from voile_share.store.sqlite import SQLiteStore
 

@@ -23,7 +23,7 @@ from voile_share.chain import (
     deploy,
     published,
 )
-from voile_share.chain.interface import address_of
+from voile_share.chain.contract import address_of
 from voile_share.store import Appended, Entry
 
 TRUCK = number_of(1)

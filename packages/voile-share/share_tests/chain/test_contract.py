@@ -7,8 +7,7 @@ import pytest
 from share_tests.chain.scenes import Stage, account
 from share_tests.store.reports import FIRST, SLOT, chain, number_of
 from voile_share.chain import RevertedError
-from voile_share.chain.contract import Contract, Registration
-from voile_share.chain.interface import ChainSigner, address_of
+from voile_share.chain.contract import ChainSigner, Contract, Registration, address_of
 
 TRUCK = number_of(1)
 OTHER = account("other company")

@@ -12,7 +12,7 @@ from share_tests.chain.faults import CrashError, dying
 from share_tests.chain.scenes import QUICK, Stage
 from share_tests.store.reports import Driver, audited, number_of
 from voile_share.chain import AnchorLog, Chain, ChainLog, check_anchored, published
-from voile_share.chain.interface import address_of
+from voile_share.chain.contract import address_of
 from voile_share.store import Appended, ReportLog
 from voile_share.store.sqlite import SQLiteStore
 

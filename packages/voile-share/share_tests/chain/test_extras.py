@@ -17,7 +17,7 @@ from voile_share.chain import (
     connect,
     signer,
 )
-from voile_share.chain.interface import address_of
+from voile_share.chain.contract import address_of
 
 HEAVY = ("web3", "eth_account", "eth_abi", "eth_utils", "eth_tester", "eth")
 

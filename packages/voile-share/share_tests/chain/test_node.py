@@ -30,7 +30,7 @@ from voile_share.chain import (
     published,
     signer,
 )
-from voile_share.chain.interface import address_of, transaction
+from voile_share.chain.contract import address_of, transaction
 from voile_share.store import Appended
 from voile_share.store.sqlite import SQLiteStore
 from voile_testing.processes import PATIENCE, wait_until

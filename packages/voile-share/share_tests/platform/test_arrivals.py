@@ -20,8 +20,7 @@ from voile_share.platform.arrivals import (
     past_of,
     shown_at,
 )
-from voile_share.platform.core import PlatformCore
-from voile_share.platform.settings import Settings
+from voile_share.platform.core import PlatformCore, Settings
 from voile_share.protocol import Position
 
 

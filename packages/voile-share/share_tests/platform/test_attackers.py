@@ -22,7 +22,7 @@ from voile_share import protocol
 from voile_share.platform import AccessError, Settings, Vault
 from voile_share.platform.administration import unsealed_destination, unsealed_secrets
 from voile_share.platform.core import PlatformCore
-from voile_share.platform.writing import Writer, stream_context
+from voile_share.platform.writers import Writer, stream_context
 from voile_share.positions import Levels, PositionStream
 from voile_testing.processes import PATIENCE
 

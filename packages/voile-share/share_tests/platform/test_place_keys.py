@@ -16,7 +16,7 @@ from voile_geo.planar.field import _field_at
 from voile_share import protocol
 from voile_share.platform import Settings, SlotOutcome
 from voile_share.platform.trucks import _FleetKeys, fleet_context
-from voile_share.platform.writing import stream_context
+from voile_share.platform.writers import stream_context
 from voile_share.store import Company
 
 UNTIL = (DAY // 28 + 1) * 28 * 86_400

@@ -7,17 +7,15 @@ import pytest
 from share_tests.scene import HOME, NOON, Parties, Scene
 from voile_base.errors import InputError
 from voile_share.arrival import SharedPosition
-from voile_share.platform import AccessError, SlotOutcome, Vault, rotation, vault
-from voile_share.platform.administration import unsealed_destination, unsealed_secrets
+from voile_share.platform import AccessError, SlotOutcome, Vault, core, rotation
+from voile_share.platform.administration import Linking, unsealed_destination, unsealed_secrets
 from voile_share.platform.arrivals import Learning
-from voile_share.platform.core import PlatformCore
-from voile_share.platform.links import Linking
-from voile_share.platform.vault import read_keys
+from voile_share.platform.core import PlatformCore, read_keys
 
 
 @pytest.fixture(autouse=True)
 def _looks_at_once(monkeypatch):
-    monkeypatch.setattr(vault, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(core, "LOOK_SECONDS", 0.0)
 
 
 def driven(scene: Scene) -> str:

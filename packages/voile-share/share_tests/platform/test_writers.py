@@ -16,8 +16,7 @@ from voile_base.randomness import Randomness
 from voile_share.ingest import Fix
 from voile_share.platform import Settings, SlotOutcome, Vault
 from voile_share.platform import writers as room
-from voile_share.platform.writers import Writers
-from voile_share.platform.writing import Aboard, Draft, Writer
+from voile_share.platform.writers import Aboard, Draft, Writer, Writers
 from voile_share.protocol import PairKeys, ReportPublisher, TruckSecrets, suite_named
 from voile_testing.processes import PATIENCE, wait_until
 

@@ -12,7 +12,7 @@ from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_base.values.value import read
 from voile_geo.geodesy import metres_between
-from voile_share.platform.settings import Settings
+from voile_share.platform.core import Settings
 from voile_share.positions import BudgetSpentError, PositionStream, spent_on
 
 NOON = 20_000 * 86_400 + 43_200

@@ -15,10 +15,9 @@ from share_tests.scene import HOME, NOON, Clock, Parties, Scene
 from voile_base.errors import InputError, VoileError
 from voile_share.arrival import SharedPosition
 from voile_share.platform import SlotOutcome, rotation
-from voile_share.platform.vault import read_keys
-from voile_share.service import backup as backups
-from voile_share.service.backup import new_recovery_key, restore, write_backup
-from voile_share.service.care import check
+from voile_share.platform.core import read_keys
+from voile_share.service import care as backups
+from voile_share.service.care import check, new_recovery_key, restore, write_backup
 from voile_share.service.folder import Configuration
 from voile_share.store import PostgresStore
 
@@ -87,7 +86,7 @@ def test_keys_in_a_backup_open_by_the_recovery_key_alone(backed, tmp_path):
     (key,) = read_keys(tmp_path / "vault.key")
     assert key.hex().encode() not in content
     assert b"room = 10" not in content
-    from voile_share.platform.vault import new_key  # noqa: PLC0415
+    from voile_share.platform.core import new_key  # noqa: PLC0415
 
     new_key(tmp_path / "other.key", "recovery")
     with pytest.raises(InputError, match="another recovery key"):

@@ -52,7 +52,7 @@ from voile_share.parties import (
     card_in,
 )
 from voile_share.platform.arrivals import past_of
-from voile_share.platform.vault import new_key, read_key, secret_text
+from voile_share.platform.core import new_key, read_key, secret_text
 from voile_share.protocol.primitives import from_base64url, to_base64url, verifying_key
 
 __all__ = ["CarrierFolder", "carrier_folder", "fitted", "new_carrier"]

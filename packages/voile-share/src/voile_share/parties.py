@@ -30,7 +30,7 @@ from voile_base.durable import new_private_file
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_share import protocol
-from voile_share.platform.vault import secret_text
+from voile_share.platform.core import secret_text
 from voile_share.protocol.primitives import from_base64url, hkdf, to_base64url, verifying_key
 from voile_share.protocol.truck import MOST_DAYS
 

@@ -24,7 +24,7 @@ from voile_share.chain import (
     published,
     read_published,
 )
-from voile_share.chain.interface import transaction
+from voile_share.chain.contract import transaction
 from voile_share.ingest import Request
 from voile_share.platform import AccessError, SlotOutcome
 from voile_share.store import StoreError

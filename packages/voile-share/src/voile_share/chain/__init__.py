@@ -10,15 +10,13 @@ trucks by the account that sends for them, trucks publish.  Three modes, by what
 Both classes are a ``store.ReportLog``.  They work on any ``Chain``: the embedded one for tests and
 demonstrations (``EmbeddedChain``), or a node over JSON-RPC (``connect``).
 
-    interface, errors          what is asked of a chain, and what goes wrong
-    contract                   the contract that the package brings, its calls and events
-    web3_chain, embedded       both back ends
-    delivery, following        transactions until they are mined; events, through reorganisations
-    journal, mirror            what is kept on this side, in SQLite
-    chain_log, anchor_log      the logs
-    merkle                     proofs of inclusion
-    readers                    reports and records straight from a chain, for readers and auditors
-    registry                   for the owner and for companies
+    contract       what is asked of a chain, and the contract that the package brings to it
+    web3_chain     both back ends
+    delivery       transactions until they are mined; events, through reorganisations
+    chain_log      the log of the modes ``storage`` and ``log``
+    anchor_log     that of the mode ``anchor``, with proofs of inclusion
+    readers        reports and records straight from a chain, for readers and auditors
+    registry       for the owner and for companies
 
 It needs web3 (``pip install 'voile-share[chain]'``; ``voile-share[embedded-chain]`` for the
 embedded one), and no compiler.
@@ -26,16 +24,18 @@ embedded one), and no compiler.
 
 from voile_share.chain.anchor_log import AnchorLog, Inclusion, verify_inclusion
 from voile_share.chain.chain_log import ChainLog, Mode
-from voile_share.chain.contract import Anchored, Contract, Deployment, Registration
-from voile_share.chain.embedded import EmbeddedChain, Mined
-from voile_share.chain.interface import (
+from voile_share.chain.contract import (
+    Anchored,
     Block,
     Chain,
     ChainError,
     ChainSigner,
+    Contract,
+    Deployment,
     Event,
     Fee,
     Receipt,
+    Registration,
     RevertedError,
     TransactionTerms,
     UnfundedError,
@@ -52,7 +52,7 @@ from voile_share.chain.readers import (
     read_published,
 )
 from voile_share.chain.registry import ContractAccount, deploy, fill
-from voile_share.chain.web3_chain import connect, signer
+from voile_share.chain.web3_chain import EmbeddedChain, Mined, connect, signer
 
 __all__ = [
     "AnchorLog",

@@ -45,18 +45,19 @@ from threading import Lock
 from typing import Self
 
 from voile_base.errors import InputError
-from voile_share.chain.contract import Anchored, Contract, Deployment
-from voile_share.chain.delivery import Delivery, Look, Outgoing
-from voile_share.chain.following import ChainJournal, Follower
-from voile_share.chain.interface import (
+from voile_share.chain.contract import (
+    Anchored,
     Block,
     Chain,
     ChainError,
     ChainSigner,
+    Contract,
+    Deployment,
     RevertedError,
     TransactionTerms,
     address_of,
 )
+from voile_share.chain.delivery import ChainJournal, Delivery, Follower, Look, Outgoing
 from voile_share.store.log import ChainedEntry
 from voile_share.store.protocols import Appended, Entry, ReportLog
 

@@ -41,17 +41,18 @@ from pathlib import Path
 from threading import Lock
 
 from voile_base.errors import InputError
-from voile_share.chain.contract import Contract, Deployment, Sent
-from voile_share.chain.delivery import Delivery, Look, Outgoing
-from voile_share.chain.following import ChainJournal, Follower
-from voile_share.chain.interface import (
+from voile_share.chain.contract import (
     Block,
     Chain,
     ChainError,
     ChainSigner,
+    Contract,
+    Deployment,
     RevertedError,
+    Sent,
     TransactionTerms,
 )
+from voile_share.chain.delivery import ChainJournal, Delivery, Follower, Look, Outgoing
 from voile_share.store.log import ChainedEntry, Head, decide
 from voile_share.store.protocols import Appended, Entry, ReportLog
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 from voile_base.errors import InputError
 from voile_share.chain.anchor_log import Inclusion, verify_inclusion
-from voile_share.chain.contract import Anchored, Contract, Deployment, Registration
-from voile_share.chain.following import span
-from voile_share.chain.interface import Chain
+from voile_share.chain.contract import Anchored, Chain, Contract, Deployment, Registration
+from voile_share.chain.delivery import span
 from voile_share.protocol import (
     Auditor,
     Reader,

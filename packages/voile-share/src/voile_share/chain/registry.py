@@ -13,19 +13,21 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from voile_share.chain.contract import Contract, Deployment, Registration
-from voile_share.chain.delivery import Delivery, Look
-from voile_share.chain.interface import (
+from voile_share.chain.contract import (
     Chain,
     ChainError,
     ChainSigner,
+    Contract,
+    Deployment,
     Receipt,
+    Registration,
     RevertedError,
     TransactionTerms,
     UnfundedError,
     address_of,
     transaction,
 )
+from voile_share.chain.delivery import Delivery, Look
 
 __all__ = ["ContractAccount", "deploy", "fill"]
 

@@ -24,7 +24,7 @@ __all__: list[str] = []
 
 if TYPE_CHECKING:
     from voile_share import chain, protocol
-    from voile_share.platform import vault
+    from voile_share.platform import core
     from voile_share.service import care as service_care
     from voile_share.service import folder as service_folder
     from voile_share.service import on_chain
@@ -34,7 +34,7 @@ else:
     protocol = on_demand("voile_share.protocol")
     service_care = on_demand("voile_share.service.care")
     service_folder = on_demand("voile_share.service.folder")
-    vault = on_demand("voile_share.platform.vault")
+    core = on_demand("voile_share.platform.core")
 
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
@@ -58,7 +58,7 @@ def _account(folder: Path, *, as_json: bool) -> None:
     """
     service_folder.Configuration.read(folder)
     if not (folder / on_chain.KEY).exists():
-        vault.new_key(folder / on_chain.KEY, "account")
+        core.new_key(folder / on_chain.KEY, "account")
     address = str(on_chain.operator_of(folder).address)
     with telling_what_is_done(f"the account stands in {folder / on_chain.KEY}"):
         if as_json:

@@ -10,14 +10,17 @@ from threading import Lock
 
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_share.platform.administration import Administration, NoRegistrar, Operating, Registrar
+from voile_share.platform.administration import (
+    Administration,
+    Linking,
+    NoRegistrar,
+    Operating,
+    Registrar,
+)
 from voile_share.platform.arrivals import Learning
-from voile_share.platform.core import AccessError, PlatformCore
-from voile_share.platform.links import Linking
+from voile_share.platform.core import AccessError, PlatformCore, Settings, Vault
 from voile_share.platform.publishing import Publishing
-from voile_share.platform.settings import Settings
 from voile_share.platform.telling import Telling
-from voile_share.platform.vault import Vault
 from voile_share.store import (
     Company,
     Directory,

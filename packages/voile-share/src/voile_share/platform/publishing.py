@@ -47,7 +47,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from voile_share.arrival import SharedPosition
 from voile_share.ingest import Arrival, Decoded, IngestError, Request
 from voile_share.platform.arrivals import Trail
-from voile_share.platform.core import AccessError, BusyError, PlatformCore
+from voile_share.platform.core import AccessError, BusyError, PlatformCore, Settings
 from voile_share.platform.receiving import (
     Admission,
     DeviceReceipt,
@@ -57,11 +57,9 @@ from voile_share.platform.receiving import (
     Submitting,
     Understood,
 )
-from voile_share.platform.settings import Settings
 from voile_share.platform.telling import Nearing
 from voile_share.platform.trucks import Held, Storing, Trouble, Trucks, UnderWay
-from voile_share.platform.writers import Committer, Writers
-from voile_share.platform.writing import Draft, SlotOutcome, Writer, Written
+from voile_share.platform.writers import Committer, Draft, SlotOutcome, Writer, Writers, Written
 from voile_share.protocol import Position, Reason, RejectedError, Report, TruckCard
 from voile_share.store import Appended, Entry, StoreError, Truck
 

@@ -41,11 +41,9 @@ from voile_share.ingest import (
     detect,
     token_hash,
 )
-from voile_share.platform.core import AccessError, DirectorySnapshot, PlatformCore
-from voile_share.platform.settings import Settings
+from voile_share.platform.core import AccessError, DirectorySnapshot, PlatformCore, Settings
 from voile_share.platform.trucks import Trucks
-from voile_share.platform.writers import end_with_parent
-from voile_share.platform.writing import SlotOutcome
+from voile_share.platform.writers import SlotOutcome, end_with_parent
 from voile_share.protocol import Reason, RejectedError, SealedSubmission
 from voile_share.store import Company, Device, Mail, MailBounds, TrackingLink, Truck
 

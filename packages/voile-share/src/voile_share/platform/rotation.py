@@ -20,12 +20,11 @@ from typing import Protocol, TypeVar
 
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
-from voile_share.platform.administration import destination_context, secrets_context
+from voile_share.platform.administration import destination_context, label_context, secrets_context
 from voile_share.platform.arrivals import past_context
-from voile_share.platform.links import label_context
+from voile_share.platform.core import Vault, read_keys, replace_keys
 from voile_share.platform.trucks import fleet_context
-from voile_share.platform.vault import Vault, read_keys, replace_keys
-from voile_share.platform.writing import stream_context
+from voile_share.platform.writers import stream_context
 from voile_share.store import SealedColumn
 
 __all__ = ["SEALED", "begin", "factor_context", "finish", "hook_context", "reseal"]

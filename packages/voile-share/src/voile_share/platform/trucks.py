@@ -37,7 +37,7 @@ from voile_share.ingest import AHEAD_SECONDS, REASONS, Fix, check_last
 from voile_share.platform.administration import unsealed_destination, unsealed_secrets
 from voile_share.platform.arrivals import Trail
 from voile_share.platform.core import DirectorySnapshot, PlatformCore
-from voile_share.platform.writing import Aboard, Draft, SlotOutcome, Written, stream_context
+from voile_share.platform.writers import Aboard, Draft, SlotOutcome, Written, stream_context
 from voile_share.positions import PlaceKey, without_ended_key
 from voile_share.protocol import (
     Position,

@@ -4,16 +4,11 @@ Time and randomness are passed in; machines are frozen and give their successors
 for each step, with one encoding.  A message that is not accepted raises ``RejectedError``, with its
 reason, and changes nothing.
 
-    wire, rejection          messages as bytes, and why one is refused
-    group, derivation,       what PyNaCl and ``cryptography`` compute
-    signing
-    position, keys, truck    what travels, who holds which key
-    suite                    the interface of both suites: ``voile_suite``, ``paper_suite``
-    establishment            Protocol 1, sender and receiver
-    tracking, sealing        Protocol 2, the parties and the truck
-    report, audit            Protocol 3, the truck: what it publishes and signs
-    reader                   Protocol 3, the reader
-    parcel_link, notice      a parcel that changes trucks: its links, what its carrier says
+    primitives     messages as bytes, why one is refused, keys, points and signatures
+    suite          the interface of both suites: ``voile_suite``, ``paper_suite``
+    agreement      Protocols 1 and 2: the keys of sender and receiver, and what the truck learns
+    truck          Protocol 3: what a truck is, publishes and signs, and who reads it
+    parcel_link    a parcel that changes trucks: its links, what its carrier says
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023).
 """

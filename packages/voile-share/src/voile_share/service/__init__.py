@@ -1,16 +1,15 @@
 """The platform over HTTP: an application of FastAPI, and a server that runs it.
 
     options, folder        what the operator chooses; the folder that a service runs on
-    chain_options,         reports on a chain: [chain], the platform over it, trucks
-    on_chain, fleet,       that send, how they stand
-    chain_status
+    care                   what is done to a folder now and then
+    on_chain               reports on a chain: the platform over it, and trucks that send
     problems, models       errors (RFC 9457) and JSON, as callers see them
-    limits, bodies         how often, how much
-    connection             bounds of connections
-    context                who asks, and threads for what blocks
-    devices, company,      the routes
-    exchange, readers,
-    feed, public
+    connections            bounds of connections, and how often somebody may ask
+    context, observing     who asks, and threads for what blocks; how requests are counted
+    devices, mqtt          what trackers send
+    company, exchange,     the routes
+    feed, hooks, public
+    operator               the page of the people who run it
     app, serving           all of it together, and running
 
 It needs FastAPI and uvicorn (``pip install voile-share``); ``options`` and ``folder`` do not.

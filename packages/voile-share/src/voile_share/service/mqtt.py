@@ -50,7 +50,7 @@ from voile_base.ondemand import on_demand
 from voile_base.values.value import Real, Says, checked
 from voile_share.ingest import LIVE, IngestError, decode_owntracks_mqtt, device_of_topic
 from voile_share.platform import BusyError
-from voile_share.platform.vault import secret_text
+from voile_share.platform.core import secret_text
 from voile_share.service.connections import Meter
 from voile_share.service.context import ServiceContext, outcome_of
 from voile_share.service.options import Port

@@ -60,7 +60,7 @@ from voile_share.chain import (
     signer,
 )
 from voile_share.platform import AccessError, Registrar, Vault
-from voile_share.platform.vault import read_key
+from voile_share.platform.core import read_key
 from voile_share.store import Directory, StoreError, Truck
 
 __all__ = [

@@ -23,7 +23,7 @@ from pydantic import BeforeValidator, Field
 
 from voile_base.errors import InputError, PlanError
 from voile_base.values.value import Real, Says, Several, checked
-from voile_share.platform.vault import secret_text
+from voile_share.platform.core import secret_text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -1,6 +1,6 @@
 """Where a platform keeps things: the interface of stores, and stores in SQLite and PostgreSQL."""
 
-from voile_share.store.outbox import StoredHook, WaitingMessage
+from voile_share.store.directory import StoredHook, WaitingMessage
 from voile_share.store.people import AuditLine, BrowserSession, FleetRow, ParcelRow, User, UserRole
 from voile_share.store.postgres import PostgresStore
 from voile_share.store.protocols import (
@@ -21,8 +21,8 @@ from voile_share.store.protocols import (
     TrackingLink,
     Truck,
 )
+from voile_share.store.schema import SealedColumn
 from voile_share.store.sqlite import SQLiteStore
-from voile_share.store.upkeep import SealedColumn
 
 __all__ = [
     "AccessToken",

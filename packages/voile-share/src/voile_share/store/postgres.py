@@ -44,9 +44,8 @@ from uuid import uuid4
 
 from voile_base.durable import sync
 from voile_base.errors import InputError
-from voile_share.store.directory import SQLDirectory
+from voile_share.store.directory import SQLDirectory, SQLOutbox
 from voile_share.store.log import SQLReportLog
-from voile_share.store.outbox import SQLOutbox
 from voile_share.store.people import SQLOverview, SQLPeople
 from voile_share.store.protocols import ConflictError, StoreError
 from voile_share.store.schema import (
@@ -54,12 +53,12 @@ from voile_share.store.schema import (
     POSTGRES,
     TABLES,
     Row,
+    SQLUpkeep,
     marks,
     migrate_once,
     refuse_newer,
 )
 from voile_share.store.sqlite import SQLiteStore
-from voile_share.store.upkeep import SQLUpkeep
 
 if TYPE_CHECKING:
     import psycopg

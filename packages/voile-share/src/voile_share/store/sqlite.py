@@ -28,13 +28,11 @@ from typing import Self, TypeVar
 
 from voile_base.durable import sync
 from voile_base.errors import InputError
-from voile_share.store.directory import SQLDirectory
+from voile_share.store.directory import SQLDirectory, SQLOutbox
 from voile_share.store.log import SQLReportLog
-from voile_share.store.outbox import SQLOutbox
 from voile_share.store.people import SQLOverview, SQLPeople
 from voile_share.store.protocols import ConflictError, StoreError
-from voile_share.store.schema import FORMAT, SQLITE, Row, migrate_once, refuse_newer
-from voile_share.store.upkeep import SQLUpkeep
+from voile_share.store.schema import FORMAT, SQLITE, Row, SQLUpkeep, migrate_once, refuse_newer
 
 __all__ = ["SQLiteStore"]
 

@@ -20,9 +20,9 @@ from typing import Any
 from voile_base.errors import InputError
 from voile_share.ingest import AHEAD_SECONDS
 from voile_share.platform import Platform
-from voile_share.platform.links import LabelledLink
+from voile_share.platform.administration import LabelledLink
 from voile_share.platform.trucks import REMEDIES, trouble_text
-from voile_share.platform.writing import stream_context
+from voile_share.platform.writers import stream_context
 from voile_share.positions import spent_on
 from voile_share.protocol import day_of
 from voile_share.store import Company, FleetRow, ParcelRow, TrackingLink
