@@ -19,7 +19,7 @@ import voile
 from benchmarks.process import FACETS, Comparison, bare_copy, compare, voile_publish
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import in_turn, seconds_text
-from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.discrete_noise import DiscreteLaplace
 
 __all__ = ["run"]
 

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import voile
-from voile.disclosure.noisy import Noisy
+from voile.disclosure.replaced import Noisy
 from voile.release.release import Publication, Release
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan, parse_plan

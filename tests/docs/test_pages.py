@@ -16,8 +16,7 @@ from tools import make_architecture, make_cli_reference
 from tools.make_schemas import drifted, plain_schema
 from voile.dp.sampling import smallest_k
 from voile.publish.registry import parameter_types, publisher_of
-from voile.release.folder import release_schema
-from voile.release.verification_page import verification_page
+from voile.release.folder import release_schema, verification_page
 from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.plan import Method, parse_plan

@@ -12,9 +12,7 @@ from typing import Any
 
 from voile.disclosure.exact import Exact, Numbered, Withheld
 from voile.disclosure.interval import Generalized, Interval
-from voile.disclosure.moved import Moved, PlanarZones, Remaining
-from voile.disclosure.noisy import Noisy
-from voile.disclosure.permuted import Permuted
+from voile.disclosure.replaced import Moved, Noisy, Permuted, PlanarZones, Remaining
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError

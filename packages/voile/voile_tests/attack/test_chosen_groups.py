@@ -15,7 +15,7 @@ import pytest
 from voile.attack.minimality import MinimalityAttack
 from voile.attack.worlds import enumerated, walked
 from voile.publish.generalization import Generalization
-from voile.schema.hierarchy.intervals import Intervals
+from voile.schema.hierarchy.ranges import Intervals
 from voile.schema.plan import ColumnPlan, Method, Plan
 from voile.schema.roles import Roles
 from voile.study.single import chooser

@@ -17,7 +17,7 @@ from voile.attack.sensitive_values import (
 )
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.m_shuffle import MShuffle
-from voile.schema.hierarchy.intervals import Intervals
+from voile.schema.hierarchy.ranges import Intervals
 from voile.schema.hierarchy.taxonomy import tree_of
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles

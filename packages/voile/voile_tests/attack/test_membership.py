@@ -16,8 +16,8 @@ import voile
 from voile.attack.membership import MembershipAttack, _alike, _scores, _Side, _threshold
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.generalization import Generalization
-from voile.release.reading.sightings import People, PublishedRows
-from voile.schema.hierarchy.intervals import Intervals
+from voile.release.reading import People, PublishedRows
+from voile.schema.hierarchy.ranges import Intervals
 from voile.table.opening import open_frame
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness

@@ -19,7 +19,7 @@ from voile.attack.posterior import (
     rows_of_people,
     worst_and_typical,
 )
-from voile.release.reading.sightings import People, PublishedRows, Sightings
+from voile.release.reading import People, PublishedRows, Sightings
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_testing.plugin import examples

@@ -8,7 +8,7 @@ import polars as pl
 
 from voile.audit.foreign import as_release, copy_notices
 from voile.audit.recognition import recognise
-from voile.release.reading.rows import People
+from voile.release.reading import People
 from voile_tests.audit.tables import marginals, people
 
 ORIGINAL, CONTROL = (

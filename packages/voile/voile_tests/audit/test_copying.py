@@ -12,7 +12,7 @@ from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_PEOPLE
 from voile.audit.risk import Risk, Setting
-from voile.release.reading.rows import People
+from voile.release.reading import People
 from voile_base.randomness import Randomness
 from voile_tests.audit.tables import marginals, people
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from voile.attack.registry import attack_named
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
-from voile.release.reading.rows import People
+from voile.release.reading import People
 from voile_base.randomness import Randomness
 from voile_tests.audit.tables import marginals, people
 

@@ -8,7 +8,7 @@ import pytest
 
 from voile.audit.positions import _columns_in_order, order_notices
 from voile.audit.recognition import recognise
-from voile.release.reading.rows import People
+from voile.release.reading import People
 from voile_tests.audit.tables import marginals, people
 
 ORIGINAL = people(600, 1)

@@ -9,7 +9,7 @@ import pytest
 from voile.audit.foreign import as_release
 from voile.audit.recognition import Recognised, recognise
 from voile.disclosure.foreign import Altered, Perturbed
-from voile.release.reading.rows import People
+from voile.release.reading import People
 from voile_base.errors import TableError
 from voile_tests.audit.tables import marginals, people
 

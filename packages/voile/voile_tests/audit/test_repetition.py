@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from voile.audit.foreign import Repetition, as_release, repetition
 from voile.audit.recognition import recognise
-from voile.release.reading.rows import People
+from voile.release.reading import People
 from voile_tests.audit.tables import marginals, people
 
 ORIGINAL = people(600, 1)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from voile.audit.recognition import Recognised, recognise
-from voile.release.reading.rows import People, floats_of
+from voile.release.reading import People, floats_of
 from voile_tests.audit.tables import people
 
 ORIGINAL = people(600, 1)

@@ -18,7 +18,7 @@ from voile.audit.linkability import linkability
 from voile.audit.recognition import recognise
 from voile.audit.risk import Question, Risk, _excess_over, share_of
 from voile.audit.singling_out import _singling_out, _Tried
-from voile.release.reading.rows import People
+from voile.release.reading import People
 from voile_base.randomness import Randomness
 from voile_tests.audit.tables import marginals, people
 

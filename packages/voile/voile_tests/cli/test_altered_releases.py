@@ -11,7 +11,7 @@ import pytest
 
 from voile.release.recounting import read_recounted
 from voile.release.release import read_release
-from voile.signing.signatures import new_key
+from voile.signing import new_key
 from voile_base.errors import RefusedError
 from voile_tests.policy.cases import ORIGINAL, policy, studied, voile
 

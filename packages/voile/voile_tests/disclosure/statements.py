@@ -10,10 +10,15 @@ from voile.disclosure.averaged import Averaged
 from voile.disclosure.blanked import Blanked
 from voile.disclosure.exact import Exact, Numbered, Withheld
 from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
+from voile.disclosure.exact import Blanked, Exact, Numbered, Withheld
 from voile.disclosure.foreign import Altered, Typical
 from voile.disclosure.interval import Generalized, Interval
-from voile.disclosure.moved import (
+from voile.disclosure.replaced import (
+    Averaged,
+    Cluster,
     Moved,
+    Noisy,
+    Permuted,
     PlanarZones,
     Remaining,
     StatedCorrelatedGaussian,

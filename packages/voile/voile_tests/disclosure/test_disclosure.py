@@ -12,8 +12,7 @@ from hypothesis import given
 
 from voile.disclosure.exact import Exact
 from voile.disclosure.interval import Interval
-from voile.disclosure.noisy import Cluster, Noisy
-from voile.disclosure.permuted import Permuted
+from voile.disclosure.replaced import Cluster, Noisy, Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.release.release import Release
 from voile.table.opening import published_rows

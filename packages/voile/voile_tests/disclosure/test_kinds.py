@@ -8,8 +8,6 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from voile.disclosure.averaged import Averaged
-from voile.disclosure.blanked import Blanked
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.exact import Exact, Numbered, Withheld
 from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
@@ -19,6 +17,17 @@ from voile.disclosure.moved import Moved, PlanarZones, Remaining, StatedPlanarLa
 from voile.disclosure.noise_added import NoiseAdded
 from voile.disclosure.permuted import Permuted
 from voile.disclosure.randomized import Randomized
+from voile.disclosure.exact import Blanked, Exact, Numbered, Withheld
+from voile.disclosure.foreign import Altered, Typical
+from voile.disclosure.interval import Generalized, Interval
+from voile.disclosure.replaced import (
+    Averaged,
+    Moved,
+    Permuted,
+    PlanarZones,
+    Remaining,
+    StatedPlanarLaplace,
+)
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from voile.disclosure.noise import NoisyEvidence
-from voile.disclosure.noisy import Cluster, Noisy
+from voile.disclosure.replaced import Cluster, Noisy
 from voile_base.errors import TableError
 from voile_tests.disclosure.sides import Knows, Shows
 

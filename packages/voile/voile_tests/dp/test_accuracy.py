@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.dp.discrete_laplace import Sides, _scale_for, epsilon_for, radius
+from voile.dp.discrete_noise import Sides, _scale_for, epsilon_for, radius
 from voile_testing.plugin import examples
 
 scales = st.fractions(min_value=Fraction(1, 50), max_value=30, max_denominator=50)

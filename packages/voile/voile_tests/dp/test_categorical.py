@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.dp import exact
-from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.discrete_noise import DiscreteLaplace
 from voile.dp.exact import Categorical
 from voile_base.randomness import Key, Randomness
 from voile_testing.statistics import FALSE_ALARM, p_value

@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from voile.dp import discrete_gaussian
-from voile.dp.discrete_gaussian import DiscreteGaussian
-from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp import discrete_noise
+from voile.dp.discrete_noise import DiscreteGaussian, DiscreteLaplace
 from voile_base.errors import PlanError
 from voile_base.randomness import Key, Randomness
 from voile_testing.statistics import FALSE_ALARM, p_value
@@ -92,7 +91,7 @@ def test_draws_equal_those_of_a_slow_sampler_in_fractions(variance: str) -> None
 
 def test_a_coin_that_agrees_in_all_digits_goes_on_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     """With words of two digits the slow path decides often, and the law stays the same; 1e-6."""
-    monkeypatch.setattr(discrete_gaussian, "_WORD", 2)
+    monkeypatch.setattr(discrete_noise, "_WORD", 2)
     real = Key.blocks
 
     def short(self: Key, words: NDArray[np.uint64], counter: int) -> NDArray[np.uint64]:

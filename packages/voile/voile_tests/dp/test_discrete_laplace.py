@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from voile.dp import discrete_laplace
-from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp import discrete_noise
+from voile.dp.discrete_noise import DiscreteLaplace
 from voile_base.errors import PlanError
 from voile_base.randomness import Key, Randomness
 from voile_testing.statistics import FALSE_ALARM, p_value
@@ -128,7 +128,7 @@ def test_every_law_of_several_is_its_own() -> None:
 @pytest.mark.parametrize("digits", [0, 1, 3])
 def test_the_slow_path_has_the_law(monkeypatch: pytest.MonkeyPatch, digits: int) -> None:
     """With 0, 1 or 3 digits of their own all else goes the slow path: 10,000 draws fit; 1e-6."""
-    monkeypatch.setattr(discrete_laplace, "_digit_count", lambda scale: digits)
+    monkeypatch.setattr(discrete_noise, "_digit_count", lambda scale: digits)
     values = drawn(DiscreteLaplace((Fraction(4),)), 10_000)
     assert np.abs(values).max() > 2**digits
     assert fit(values, 4.0) > FALSE_ALARM
@@ -142,7 +142,7 @@ def test_digits_computed_late_are_the_prepared_ones(
 ) -> None:
     """Draws do not depend on how many digits of the probabilities were computed beforehand."""
     expected = drawn(DiscreteLaplace((Fraction(10),)), 500)
-    monkeypatch.setattr(discrete_laplace, "_PREPARED", prepared)
+    monkeypatch.setattr(discrete_noise, "_PREPARED", prepared)
     assert np.array_equal(drawn(DiscreteLaplace((Fraction(10),)), 500), expected)
 
 
@@ -152,7 +152,7 @@ def test_draws_do_not_depend_on_when_rows_are_put_aside(
 ) -> None:
     """The comparison of digits goes on where it stopped, however early rows are sorted out."""
     expected = drawn(DiscreteLaplace((Fraction(10**6),)), 5000)
-    monkeypatch.setattr(discrete_laplace, "_BLOCKS", blocks)
+    monkeypatch.setattr(discrete_noise, "_BLOCKS", blocks)
     assert np.array_equal(drawn(DiscreteLaplace((Fraction(10**6),)), 5000), expected)
 
 
@@ -161,8 +161,8 @@ def test_prepared_digits_are_those_of_the_probabilities(scale: str) -> None:
     """64 digits of each lane agree with its probability computed to 60 decimal digits."""
     t = Fraction(scale)
     wide = Context(prec=60)
-    words = discrete_laplace._digit_words(t, 0, 64)
-    count = discrete_laplace._digit_count(t)
+    words = discrete_noise._digit_words(t, 0, 64)
+    count = discrete_noise._digit_count(t)
     assert 2**count >= 45 * t
     assert count == 0 or 2 ** (count - 1) < 45 * t
 
@@ -198,15 +198,15 @@ def test_a_draw_does_not_depend_on_the_size_of_parts(monkeypatch: pytest.MonkeyP
     noise = DiscreteLaplace((Fraction(100),))
     expected = drawn(noise, 70_000)
     small = functools.partial(map, lambda i: slice(i, i + 1000))
-    monkeypatch.setattr(discrete_laplace, "parts", lambda rows: small(range(0, rows, 1000)))
+    monkeypatch.setattr(discrete_noise, "parts", lambda rows: small(range(0, rows, 1000)))
     assert np.array_equal(drawn(noise, 70_000), expected)
 
 
 def test_the_rest_is_clamped_to_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A draw beyond 64 bits, which nobody will see, is the largest number of its sign."""
-    monkeypatch.setattr(discrete_laplace, "_digit_count", lambda scale: 63)
+    monkeypatch.setattr(discrete_noise, "_digit_count", lambda scale: 63)
     never = iter([2**64 - 1])
-    assert discrete_laplace._with_rest(-5, Fraction(2**50), never) == -(2**63) + 1
+    assert discrete_noise._with_rest(-5, Fraction(2**50), never) == -(2**63) + 1
 
 
 def test_scales_out_of_range_are_refused() -> None:
@@ -222,7 +222,7 @@ def test_the_radius_holds_for_draws() -> None:
     values = drawn(noise)
     for sides, size in ((2, np.abs(values)), (1, values)):
         radius = noise.radius(Decimal("0.9"), sides=sides)[0]  # type: ignore[arg-type]
-        assert radius == discrete_laplace.radius(Fraction(37), Decimal("0.9"), sides)  # type: ignore[arg-type]
+        assert radius == discrete_noise.radius(Fraction(37), Decimal("0.9"), sides)  # type: ignore[arg-type]
         q = math.exp(-1 / 37)
         exact = 1 - sides * q ** (radius + 1) / (1 + q)
         inside = int(np.count_nonzero(size <= radius))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.dp.discrete_laplace import Grid
+from voile.dp.discrete_noise import Grid
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import PlanError
 

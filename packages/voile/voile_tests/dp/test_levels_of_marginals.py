@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from voile.dp.discrete_gaussian import DiscreteGaussian
-from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.discrete_noise import DiscreteGaussian, DiscreteLaplace
 from voile.dp.marginals import LAPLACE_KURTOSIS, NoisyMarginals, NoisyTable
 from voile_base.randomness import Randomness
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from voile.dp.accounting import Budget, PrivacyEvent, spent
-from voile.dp.zcdp import _rho_of, epsilon_of, rho_within
+from voile.dp.accounting import Budget, PrivacyEvent, _rho_of, epsilon_of, rho_within, spent
 from voile_base.errors import PlanError
 
 DELTA = Decimal("1e-6")

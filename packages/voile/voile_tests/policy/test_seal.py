@@ -14,7 +14,7 @@ import pytest
 from voile.audit.examine import audit
 from voile.audit.record import audit_document, read_audit
 from voile.policy.stated import template_names
-from voile.signing.signatures import new_key
+from voile.signing import new_key
 from voile.study.documents import json_text, read_record, sealed
 from voile_base.errors import RefusedError
 from voile_tests.policy.cases import CONTROL, ORIGINAL, audited, policy, studied, tick_all, voile

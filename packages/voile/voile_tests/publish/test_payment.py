@@ -10,7 +10,7 @@ import pytest
 
 import voile
 from voile.publish.flows import Flows
-from voile.release.payment import Price
+from voile.release.release import Price
 from voile_base.errors import PlanError, RefusedError, VoileError
 from voile_base.randomness import Key, Randomness
 

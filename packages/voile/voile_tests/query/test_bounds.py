@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.query.bounds import (
+from voile.query.answer import (
     expected_minimum,
     expected_sum,
     greatest_minimum,

@@ -15,8 +15,7 @@ from click.testing import CliRunner
 
 import voile
 from voile.cli.query import _query
-from voile.dp.discrete_gaussian import DiscreteGaussian
-from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.discrete_noise import DiscreteGaussian, DiscreteLaplace
 from voile.dp.marginals import NoisyMarginals, NoisyTable
 from voile.study.run import make_release
 from voile_base.errors import QueryError

@@ -17,11 +17,11 @@ import polars as pl
 
 from voile.attack.registry import ATTACKS, attack_named
 from voile.attack.trajectory.on_release import _noise_of
-from voile.disclosure.noisy import Noisy
+from voile.disclosure.replaced import Noisy
 from voile.publish.registry import read_plan
 from voile.query import answer
 from voile.release.check import check_release
-from voile.release.reading.sightings import People, PublishedRows
+from voile.release.reading import People, PublishedRows
 from voile.release.release import Release, read_release
 from voile.utility.marginals import distributions
 from voile.utility.protocol import Comparison, measures

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from voile.disclosure.exact import Exact
-from voile.disclosure.noisy import Noisy
+from voile.disclosure.replaced import Noisy
 from voile.publish.registry import read_plan
 from voile.release.release import read_release
 from voile.study.plans import single_release

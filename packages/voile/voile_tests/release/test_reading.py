@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 import voile
 from voile.disclosure.evidence import IntervalEvidence, Labels
-from voile.release.reading.sightings import (
+from voile.release.reading import (
     People,
     PublishedRows,
     Sightings,
+    _seconds,
     exact_labels_as_one,
     known_columns,
     shares_of,
 )
-from voile.release.reading.tracks import _seconds
 from voile.table.opening import published_rows
 from voile_testing.plugin import examples
 from voile_tests.releases import described, promised

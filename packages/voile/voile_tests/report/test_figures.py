@@ -10,10 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.report.figures.canvas import Chart
-from voile.report.figures.curves import CurveParameter, Line, Panel, draw_curves
-from voile.report.figures.frontier import FrontierAxes, Placed, _place_labels, draw_frontier
-from voile.report.figures.rates import Loss, SuccessRate, draw_losses, draw_rates
-from voile.report.figures.shares import Shares, draw_pairs, draw_parts, draw_shares
+from voile.report.figures.evidence import (
+    Loss,
+    Shares,
+    SuccessRate,
+    draw_losses,
+    draw_pairs,
+    draw_parts,
+    draw_rates,
+    draw_shares,
+)
+from voile.report.figures.grids import (
+    CurveParameter,
+    FrontierAxes,
+    Line,
+    Panel,
+    Placed,
+    _place_labels,
+    draw_curves,
+    draw_frontier,
+)
 from voile.report.words import pairs_of, width_of
 
 pytest.importorskip("matplotlib", reason="charts are an extra")

@@ -16,7 +16,7 @@ from voile.policy.ruling import Ruling, Tick
 from voile.policy.stated import Policy, Signer
 from voile.report.dossier_page import HistoryLine
 from voile.report.html import render_comparison, render_dossier, render_study
-from voile.signing.verifying import SignedBy
+from voile.signing import SignedBy
 from voile.study.record import PRIVATE, Distribution, Point, Skipped, StudyComparison, StudyRecord
 from voile_base.errors import InputError
 from voile_tests.report.pages import Page, drawings

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from voile.report.html import render_study
-from voile.report.study_page import _facts_of
+from voile.report.pages import _facts_of
 from voile.study.documents import record_document, record_of_document
 from voile.study.record import PRIVATE, Distribution
 from voile_base.errors import InputError

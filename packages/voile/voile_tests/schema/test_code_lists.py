@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from voile.schema.hierarchy.code_lists import CODE_LISTS, CodeList, CodeListName, public_list
 from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.hierarchy.taxonomy import CODE_LISTS, CodeList, CodeListName, public_list
 from voile.schema.plan import parse_plan
 from voile_base.errors import PlanError
 

@@ -10,8 +10,7 @@ import pytest
 from voile.schema.hierarchy.dates import Dates
 from voile.schema.hierarchy.declared import plain
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.intervals import Intervals
-from voile.schema.hierarchy.prefixes import Prefixes
+from voile.schema.hierarchy.ranges import Intervals, Prefixes
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import PlanError, TableError
 

@@ -7,7 +7,7 @@ import pytest
 
 from voile.publish.generalization import Generalization
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.schema.hierarchy.ranks import Ranks
+from voile.schema.hierarchy.ranges import Ranks
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import PlanError

@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from voile.signing.signatures import new_key, public_text
-from voile.signing.verifying import verify
+from voile.signing import new_key, public_text, verify
 from voile_base.errors import InputError, RefusedError
 from voile_base.operating_system import user
 from voile_tests.policy.cases import ORIGINAL, audited, policy, studied, voile

@@ -18,8 +18,7 @@ from voile.dp.accounting import Neighbours, PrivacyEvent
 from voile.publish.publisher import Capabilities
 from voile.publish.registry import METHODS
 from voile.release.history import History
-from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.release import Pay, Price, PrivateRecord, Publication, Release, unaccounted
 from voile.study import run
 from voile.table.decisions import Grouping, RecodedColumn, Treatment
 from voile.table.keeping import KeptRows

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.discrete_noise import DiscreteLaplace
 from voile.dp.exact import Categorical
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles

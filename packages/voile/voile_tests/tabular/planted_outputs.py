@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from voile.schema.conditions import parse_condition
+from voile.schema.tabulation import parse_condition
 from voile.tabular.remembered import RememberedDimension, RememberedMeasure, RememberedTable
 
 REGIONS = [f"r{one}" for one in range(6)]

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from voile.ledger import Ledger
-from voile.schema.conditions import parse_condition
 from voile.schema.plan import parse_plan
+from voile.schema.tabulation import parse_condition
 from voile.study.outputs import OutputMemory
 from voile.tabular.output_memory import judge_output
 from voile.tabular.publishing import TablesOutput, make_tables

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from voile.publish.generalization import Generalization
-from voile.release.reading.sightings import People, PublishedRows
+from voile.release.reading import People, PublishedRows
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
 from voile.utility.protocol import Comparison

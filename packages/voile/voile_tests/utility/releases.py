@@ -18,7 +18,7 @@ from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.m_shuffle import MShuffle
 from voile.publish.ranking.publisher import Ranking
-from voile.release.reading.sightings import People, PublishedRows
+from voile.release.reading import People, PublishedRows
 from voile.release.release import Release
 from voile.schema.plan import Plan, parse_plan
 from voile.schema.trajectory import TrajectoryColumns

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.release.reading.sightings import People, PublishedRows
+from voile.release.reading import People, PublishedRows
 from voile.utility.aggregate_queries import RelativeQueryError, _random_queries
 from voile.utility.covering import OriginalDomain, columns_in_role, coverings
 from voile_base.errors import InputError

@@ -13,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.disclosure.covering import Spread
-from voile.disclosure.noisy import Noisy
-from voile.disclosure.permuted import Permuted
-from voile.release.reading.rows import ColumnView
-from voile.release.reading.sightings import People
+from voile.disclosure.replaced import Noisy, Permuted
+from voile.release.reading import ColumnView, People
 from voile.schema.plan import parse_plan
 from voile.utility.covering import ColumnCovering, OriginalDomain, coverings
 from voile_base.errors import InputError, TableError

@@ -12,10 +12,10 @@ import pytest
 
 from voile.disclosure.exact import Exact, Withheld
 from voile.disclosure.foreign import Altered, Perturbed
-from voile.disclosure.permuted import Permuted
+from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.information_loss import entropies_of_runs
-from voile.release.reading.sightings import PublishedRows
+from voile.release.reading import PublishedRows
 from voile.schema.plan import parse_plan
 from voile.utility.covering import coverings
 from voile.utility.information_loss import (

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 
-from voile.release.reading.sightings import People
+from voile.release.reading import People
 from voile.schema.plan import parse_plan
 from voile.utility import learning
 from voile.utility.covering import OriginalDomain, coverings

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import wasserstein_distance
 
-from voile.release.reading.sightings import People
+from voile.release.reading import People
 from voile.utility.covering import OriginalDomain, coverings
 from voile.utility.marginals import (
     MOST_BINS,

@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from voile.release.reading.sightings import People
+from voile.release.reading import People
 from voile.utility.protocol import measure_named, measure_names, measures
 from voile_base.errors import InputError
 from voile_testing.plugin import ROOT

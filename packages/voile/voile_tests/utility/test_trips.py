@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import voile
-from voile.release.reading.sightings import People, PublishedRows
+from voile.release.reading import People, PublishedRows
 from voile.utility.protocol import Comparison, Measurement, measure_named
 from voile.utility.trips import TripErrors
 from voile_base.errors import InputError

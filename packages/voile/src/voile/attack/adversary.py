@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from voile.attack.posterior import worst_and_typical
 from voile.attack.protocol import Attack, AttackOutcome, Estimate, KnownRows, Target, require_sense
-from voile.release.reading.sightings import People, PublishedRows, Sightings
+from voile.release.reading import People, PublishedRows, Sightings
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected

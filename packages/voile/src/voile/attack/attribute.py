@@ -60,8 +60,16 @@ from voile.attack.protocol import (
     require_sense,
 )
 from voile.disclosure.evidence import Evidence
-from voile.release.reading.rows import ColumnView, PublishedRows, finite, floats_of
-from voile.release.reading.sightings import People, Sightings, known_columns, shares_of
+from voile.release.reading import (
+    ColumnView,
+    People,
+    PublishedRows,
+    Sightings,
+    finite,
+    floats_of,
+    known_columns,
+    shares_of,
+)
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.arrays import Values

@@ -73,8 +73,7 @@ from voile.attack.differencing import permutes_sensitive
 from voile.attack.posterior import PAIRS, plain_weights
 from voile.attack.protocol import WITHIN
 from voile.disclosure.evidence import CoverEvidence
-from voile.release.reading.rows import floats_of
-from voile.release.reading.sightings import People, PublishedRows, Sightings, shares_of, texts_of
+from voile.release.reading import People, PublishedRows, Sightings, floats_of, shares_of, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.arrays import Values, frame_of

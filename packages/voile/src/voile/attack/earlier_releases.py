@@ -22,7 +22,7 @@ import polars as pl
 from voile.attack.asking import asks
 from voile.attack.differencing import AttackResult, DifferencingAttack, Victim, permutes_sensitive
 from voile.attack.protocol import Attack, AttackOutcome, check_names, require_sense
-from voile.release.reading.sightings import People
+from voile.release.reading import People
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan

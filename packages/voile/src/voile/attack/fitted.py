@@ -57,7 +57,7 @@ from numpy.typing import NDArray
 
 from voile.attack.posterior import Crowd, rows_of_people, telling_columns
 from voile.disclosure.evidence import CoverEvidence, Labels
-from voile.release.reading.sightings import (
+from voile.release.reading import (
     People,
     PublishedRows,
     Sightings,

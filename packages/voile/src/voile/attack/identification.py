@@ -56,7 +56,7 @@ from voile.attack.protocol import (
     checked_columns,
     nobody_known,
 )
-from voile.release.reading.sightings import Sightings, known_columns
+from voile.release.reading import Sightings, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
 

@@ -47,7 +47,7 @@ from voile.attack.attribute import (
 )
 from voile.attack.posterior import draw_units
 from voile.attack.protocol import KnownRows
-from voile.release.reading.sightings import People, Sightings
+from voile.release.reading import People, Sightings
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.codes import encode

@@ -38,7 +38,7 @@ from voile.attack.posterior import (
     tells_all,
     uniform,
 )
-from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
+from voile.release.reading import People, PublishedRows, Sightings, texts_of
 from voile_base.randomness import Key, Randomness
 
 __all__ = ["JoinTask", "Joined", "owner_of_each_row", "rarest_rows", "row_of_each_owner"]

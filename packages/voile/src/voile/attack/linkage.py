@@ -91,8 +91,7 @@ from voile.attack.protocol import (
     checked_columns,
     nobody_known,
 )
-from voile.release.reading.rows import require_columns
-from voile.release.reading.sightings import People, PublishedRows, known_columns
+from voile.release.reading import People, PublishedRows, known_columns, require_columns
 from voile.release.release import Release
 from voile.schema.persons import units_told
 from voile.schema.plan import Plan

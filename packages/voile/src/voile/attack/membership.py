@@ -51,8 +51,7 @@ from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
 from voile.attack.posterior import draw_targets, plain_weights
 from voile.attack.protocol import COLUMNS, TARGETS, check_targets, checked_columns, nobody_known
-from voile.release.reading.rows import require_columns
-from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
+from voile.release.reading import People, PublishedRows, Sightings, known_columns, require_columns
 from voile.release.release import Release
 from voile.schema.persons import units_told
 from voile.schema.plan import Plan

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Chosen, CoverEvidence
-from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
+from voile.release.reading import People, PublishedRows, Sightings, texts_of
 from voile.release.release import Release
 from voile.table.arrays import Values
 from voile.table.codes import combine, encode

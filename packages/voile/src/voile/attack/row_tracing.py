@@ -40,8 +40,8 @@ from scipy.special import betainc
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.posterior import PAIRS, draw_targets
 from voile.attack.protocol import COLUMNS, TARGETS, check_targets, checked_columns
-from voile.disclosure.permuted import group_counts
-from voile.release.reading.sightings import People, PublishedRows, known_columns, texts_of
+from voile.disclosure.replaced import group_counts
+from voile.release.reading import People, PublishedRows, known_columns, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.alignment import common_places

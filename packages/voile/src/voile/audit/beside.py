@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from voile.audit.foreign import Foreign
 from voile.audit.recognition import Recognised
-from voile.release.reading.rows import ColumnView, People, PublishedRows, floats_of, texts_of
+from voile.release.reading import ColumnView, People, PublishedRows, floats_of, texts_of
 from voile.schema.names import ShownAs
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes

@@ -54,7 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.foreign import Perturbed, Typical
-from voile.release.reading.rows import People, Texts, distinct_texts_of, floats_of, texts_of
+from voile.release.reading import People, Texts, distinct_texts_of, floats_of, texts_of
 from voile.table.arrays import Values
 from voile_base.randomness import Draws, Randomness
 

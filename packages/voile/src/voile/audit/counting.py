@@ -20,7 +20,7 @@ from voile.audit.beside import JointCodes
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.risk import Risk, Setting, risk_inquiries
-from voile.release.reading.rows import People
+from voile.release.reading import People
 from voile.study.record import RiskDocument, Skipped
 from voile.study.rehearsal import Staged
 from voile.table.arrays import Frame, frame_of

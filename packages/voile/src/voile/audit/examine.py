@@ -53,12 +53,11 @@ from voile.audit.risk import Risk
 from voile.audit.sides import Sides, read_sides
 from voile.recognisers.recognition import recognised
 from voile.recognisers.values import ColumnLook
-from voile.release.reading.rows import People, PublishedRows, distinct_texts_of
+from voile.release.reading import People, PublishedRows, distinct_texts_of
 from voile.schema.names import named
 from voile.schema.persons import looks_like_an_id, told_of_published_id
 from voile.schema.roles import Roles
-from voile.study.evidence import Instruments
-from voile.study.evidence_run import EvidenceRun, ReleaseUnderTest, StageClock, parted
+from voile.study.evidence import EvidenceRun, Instruments, ReleaseUnderTest, StageClock, parted
 from voile.study.original import fingerprint
 from voile.study.plans import json_value
 from voile.study.record import Skipped

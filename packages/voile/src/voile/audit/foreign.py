@@ -32,10 +32,10 @@ import polars as pl
 
 from voile.audit.common_rows import CommonRows
 from voile.audit.recognition import Recognised
-from voile.disclosure.permuted import Permuted
+from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.release.claims import UnknownClaim
-from voile.release.reading.rows import People
+from voile.release.reading import People
 from voile.release.release import Guarantee, Release
 from voile.table.alignment import common_places
 from voile.table.arrays import frame_of

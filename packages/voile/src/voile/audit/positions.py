@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from voile.audit.recognition import Recognised
 from voile.disclosure.foreign import Perturbed
 from voile.disclosure.interval import named_values
-from voile.release.reading.rows import People, distinct_texts_of, floats_of
+from voile.release.reading import People, distinct_texts_of, floats_of
 from voile_base.randomness import Randomness
 
 __all__ = ["order_notices"]

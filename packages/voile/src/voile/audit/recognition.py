@@ -42,9 +42,9 @@ from voile.disclosure.exact import Exact, Withheld
 from voile.disclosure.foreign import Altered, Perturbed
 from voile.disclosure.interval import ANYTHING as ANY_VALUE
 from voile.disclosure.interval import Interval, ValueSet, set_text
-from voile.disclosure.permuted import Permuted
+from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Shown
-from voile.release.reading.rows import (
+from voile.release.reading import (
     KnownValues,
     People,
     Texts,

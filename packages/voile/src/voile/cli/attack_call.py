@@ -12,7 +12,7 @@ from voile.publish.registry import read_plan
 from voile.release.recounting import read_recounted
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.study.evidence_run import EvidenceRun, ReleaseUnderTest
+from voile.study.evidence import EvidenceRun, ReleaseUnderTest
 from voile.table.opening import rows_in_memory
 from voile.table.places import Place, laid_out
 from voile.table.remote import brought_release

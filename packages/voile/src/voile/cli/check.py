@@ -22,6 +22,7 @@ from voile_base.terminal import (
 )
 
 if TYPE_CHECKING:
+    from voile import signing
     from voile.audit import examine as audit_examine
     from voile.audit import record
     from voile.policy import case as policy_case
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from voile.policy.checking import Verdict
     from voile.policy.ruling import Ruling
     from voile.policy.stated import Policy
-    from voile.signing import verifying
     from voile.study import record as study_record
 else:
     audit_examine = on_demand("voile.audit.examine")
@@ -40,7 +40,7 @@ else:
     checking = on_demand("voile.policy.checking")
     choosing = on_demand("voile.policy.choosing")
     policy_stated = on_demand("voile.policy.stated")
-    verifying = on_demand("voile.signing.verifying")
+    signing = on_demand("voile.signing")
     study_record = on_demand("voile.study.record")
 
 __all__: list[str] = []
@@ -162,7 +162,7 @@ def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[s
     """Roles that a policy asks to sign, whose signature is not there or does not hold."""
     if not signed:
         return [signer.role for signer in policy.signers]
-    found = verifying.verify(folder)
+    found = signing.verify(folder)
     if found.changes:
         raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
     there = {(one.role, one.key) for one in found.signatures}

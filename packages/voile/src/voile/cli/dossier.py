@@ -16,13 +16,13 @@ from voile_base.terminal import say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile import ledger as voile_ledger
+    from voile import signing
     from voile.ledger import budget
     from voile.policy import case as policy_case
     from voile.policy import checking, ruling
     from voile.policy import stated as policy_stated
     from voile.report import dossier_page, html
-    from voile.signing import verifying
-    from voile.signing.verifying import SignedBy
+    from voile.signing import SignedBy
 else:
     voile_ledger = on_demand("voile.ledger")
     budget = on_demand("voile.ledger.budget")
@@ -32,7 +32,7 @@ else:
     policy_stated = on_demand("voile.policy.stated")
     dossier_page = on_demand("voile.report.dossier_page")
     html = on_demand("voile.report.html")
-    verifying = on_demand("voile.signing.verifying")
+    signing = on_demand("voile.signing")
 
 __all__: list[str] = []
 
@@ -101,7 +101,7 @@ def _name(document: Mapping[str, Any]) -> str:
 def _signatures(folder: Path, *, signed: bool) -> tuple[SignedBy, ...]:
     if not signed:
         return ()
-    found = verifying.verify(folder)
+    found = signing.verify(folder)
     if found.changes:
         raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
     return found.signatures

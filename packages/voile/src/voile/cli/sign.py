@@ -18,16 +18,14 @@ from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, say, telling_what_is_done
 
 if TYPE_CHECKING:
+    from voile import signing as voile_signing
     from voile.policy import case as policy_case
     from voile.policy import stated
-    from voile.signing import signatures, signing, verifying
-    from voile.signing.verifying import Verification
+    from voile.signing import Verification
 else:
     policy_case = on_demand("voile.policy.case")
-    signatures = on_demand("voile.signing.signatures")
-    signing = on_demand("voile.signing.signing")
+    voile_signing = on_demand("voile.signing")
     stated = on_demand("voile.policy.stated")
-    verifying = on_demand("voile.signing.verifying")
 
 __all__: list[str] = []
 
@@ -65,11 +63,11 @@ def _sign_command(folder: Path, key: Path, role: str, attest: Path | None) -> No
     has not passed or is not that of what stands in DIR now.
     """
     case = policy_case.open_case(folder)
-    signer = signatures.read_key(key)
+    signer = voile_signing.read_key(key)
     if attest is not None and attest.exists():
         raise InputError(f"{attest}: something is here already; name a new file for --attest")
-    attestation = "" if attest is None else signing.attested(case, signer)
-    signature = signing.sign(case, signer, role)
+    attestation = "" if attest is None else voile_signing.attested(case, signer)
+    signature = voile_signing.sign(case, signer, role)
     path = case.public / policy_case.SIGNATURES
     with telling_what_is_done(f"the signature stands at {path}"):
         click.echo(f"{path}: signed as {signature.role!r} with {signature.key}")
@@ -89,15 +87,15 @@ def _key_command(file: Path, show: bool) -> None:
     and a copy of it.
     """
     if show:
-        click.echo(signatures.public_text(signatures.read_key(file)))
+        click.echo(voile_signing.public_text(voile_signing.read_key(file)))
         return
     public = file.with_name(f"{file.name}.pub")
     if public.exists():
         raise InputError(f"{public}: something is here already; name a new file for the key")
-    key = signatures.new_key(file)
-    replace_private_file(public, signatures.public_text(key) + "\n", _PUBLIC)
+    key = voile_signing.new_key(file)
+    replace_private_file(public, voile_signing.public_text(key) + "\n", _PUBLIC)
     with telling_what_is_done(f"the key stands at {file}"):
-        click.echo(signatures.public_text(key))
+        click.echo(voile_signing.public_text(key))
         say(f"{file}: the private key, which must never leave; {public}: the public one.")
 
 
@@ -127,8 +125,10 @@ def _verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_
     key that you trust, an unaltered folder is unaltered since an unknown key signed it: anybody can
     make a key.
     """
-    known = [signatures.public_key(one) for one in keys]
-    found = verifying.verify(folder, known, None if policy is None else stated.read_policy(policy))
+    known = [voile_signing.public_key(one) for one in keys]
+    found = voile_signing.verify(
+        folder, known, None if policy is None else stated.read_policy(policy)
+    )
     with telling_what_is_done(f"{folder} was verified"):
         if as_json:
             print_json(_document(found))

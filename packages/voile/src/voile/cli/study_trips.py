@@ -20,8 +20,8 @@ from voile.attack.trajectory.adversaries import RoadEstimate
 from voile.attack.trajectory.knowing import TrackedTrip
 from voile.attack.trajectory.on_release import Limits, TripsOutcome
 from voile.cli.trips import TripPicture, asked, picture_of
-from voile.report.fleet_page import FollowedFleet, worst_first
-from voile.study.evidence_run import EvidenceRun, ReleaseUnderTest
+from voile.report.pages import FollowedFleet, worst_first
+from voile.study.evidence import EvidenceRun, ReleaseUnderTest
 from voile.study.record import PRIVATE, Skipped
 from voile.study.rehearsal import Staged
 from voile_base.errors import InputError

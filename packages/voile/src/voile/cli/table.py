@@ -23,8 +23,8 @@ from voile_base.terminal import print_json, print_table, progress, say, telling_
 if TYPE_CHECKING:
     from voile.release import folder
     from voile.report import html
-    from voile.schema import conditions, tabulation
     from voile.schema import plan as schema_plan
+    from voile.schema import tabulation
     from voile.schema.plan import Plan
     from voile.study import outputs, protections
     from voile.study import plans as study_plans
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from voile.tabular.publishing import PerturbedTables, ProtectedTables
 else:
     html = on_demand("voile.report.html")
-    conditions = on_demand("voile.schema.conditions")
     folder = on_demand("voile.release.folder")
+    tabulation = on_demand("voile.schema.tabulation")
     outputs = on_demand("voile.study.outputs")
     protections = on_demand("voile.study.protections")
     study_record = on_demand("voile.study.record")
@@ -57,7 +57,6 @@ else:
     remembered = on_demand("voile.tabular.remembered")
     table_files = on_demand("voile.tabular.table_files")
     schema_plan = on_demand("voile.schema.plan")
-    tabulation = on_demand("voile.schema.tabulation")
     study_plans = on_demand("voile.study.plans")
     output_rules = on_demand("voile.tabular.output_rules")
     private_cells = on_demand("voile.tabular.private_cells")
@@ -436,7 +435,7 @@ def audit_table_command(  # noqa: PLR0913 - one parameter for each option
     if memory is None and (filters or remember):
         msg = "--filter and --remember are about earlier outputs; name their ledger, with --ledger"
         raise InputError(msg)
-    held = tuple(map(conditions.parse_condition, filters))
+    held = tuple(map(tabulation.parse_condition, filters))
     measure = "count" if summed is None else summed
     leaving = []
     rules = auditing.AuditRules(minimum or _SMALL, percent, minimum or _OUTPUTS)

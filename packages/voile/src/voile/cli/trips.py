@@ -28,9 +28,9 @@ from voile.attack.trajectory.reports import WITHIN, put, stops_of
 from voile.cli.attack_call import AttackCall
 from voile.cli.attack_shown import PRIVATE, show_followed
 from voile.release.release import Release
-from voile.report.fleet_page import FleetTrip
 from voile.report.html import require_report
-from voile.study.evidence_run import EvidenceRun
+from voile.report.pages import FleetTrip
+from voile.study.evidence import EvidenceRun
 from voile.study.record import Skipped
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError

@@ -1,8 +1,9 @@
 """How a published column is shown: one value that a publisher returns and that everybody reads.
 
-Each kind is a module: what it states, which columns show it, what its cells say of values that
-somebody knows (``evidence``), and what they stand for among the values of a column (``covered``).
-To add one is to write its module and to name it in ``registry``; another package announces its own
+Each kind is a class: what it states, which columns show it, what its cells say of values that
+somebody knows (``evidence``), and what they stand for among the values of a column (``covering``).
+``exact`` has those that show own values, ``replaced`` those that show something in their place.  To
+add one is to write its class and to name it in ``shown``; another package announces its own
 (``docs/extending.md``).
 
     exact         the value itself

@@ -1,13 +1,16 @@
-"""A column that is shown as it is.
+"""A column that shows its own values: all of them, some, or none.
 
-A column of numbers in place of identifiers.
-
-A column that a method takes away, because it publishes something else in its place.
+As it is; as numbers in place of identifiers; with cells blanked; or taken away, because the method
+publishes something else in its place.  A missing value may stand for any; nobody can tell a blank
+from a value that was missing.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from voile.disclosure.evidence import DistinctCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
@@ -27,7 +30,7 @@ else:
     disclosure_covering = on_demand("voile.disclosure.covering")
     disclosure_evidence = on_demand("voile.disclosure.evidence")
 
-__all__ = ["AsItReads", "Exact", "Numbered", "Withheld"]
+__all__ = ["AsItReads", "Blanked", "Exact", "Numbered", "Withheld"]
 
 
 class AsItReads(ShownColumn):
@@ -101,3 +104,42 @@ class Withheld(ShownColumn):
 
 def _nothing(cells: DistinctCells) -> str:
     return f"the release shows nothing of column {cells.name!r}, which it withholds"
+
+
+class Blanked(AsItReads):
+    """Each row shows its own value, or a missing one in its place."""
+
+    kind: Literal["blanked"] = "blanked"
+
+    @property
+    def coarse(self) -> bool:
+        """A missing value may stand for any."""
+        return True
+
+    def coded(self, coding: Coding) -> ShownColumn:
+        """Coded values with the same blanks: a blank stays one."""
+        return disclosure_coded.Coded(codings=(coding,), then=self)
+
+    def evidence(self, known: Known, cells: DistinctCells) -> Evidence:
+        """A cell fits a value that reads the same, and a missing one fits all."""
+        return disclosure_evidence.Labels.of([known.texts], cells.texts(cells.name), {None})
+
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
+        """A cell stands for its value; a missing one for any, as far as it was blanked."""
+        covered = disclosure_covering.labels_covered(
+            domain, cells, super().evidence(domain.known, cells), level=0
+        )
+        blank = np.array([text is None for text in cells.texts(cells.name)], dtype=np.bool_)
+        own = int(domain.rows[0]) if domain.values.missing else 0
+        shown = int(cells.rows[blank].sum())
+        share = max(shown - own, 0) / shown if shown else 0.0
+        spread = covered.spread
+        if share:
+            spread = replace(
+                spread,
+                start=np.where(blank, 0, spread.start),
+                stop=np.where(blank, len(spread.order), spread.stop),
+            )
+        return replace(
+            covered, spread=spread, size=np.where(blank, share, covered.size), level=None
+        )

@@ -59,7 +59,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.disclosure.evidence import Chosen, Floats
-from voile.dp.discrete_laplace import radius
+from voile.dp.discrete_noise import radius
 from voile_base.compiled import njit
 from voile_base.errors import TableError
 from voile_base.values.value import Value

@@ -46,7 +46,7 @@ from voile.recognisers.values import (
     mentions_names,
     share_of,
 )
-from voile.schema.hierarchy.code_lists import CodeList, CodeListName
+from voile.schema.hierarchy.taxonomy import CodeList, CodeListName
 from voile.schema.names import Kind, Meaning, Role, fits, meaning_of, named, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails

@@ -28,10 +28,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.dp.accounting import Neighbours, PrivacyEvent
-from voile.dp.discrete_gaussian import DiscreteGaussian
-from voile.dp.discrete_laplace import DiscreteLaplace
-from voile.dp.zcdp import epsilon_of, rho_within
+from voile.dp.accounting import Neighbours, PrivacyEvent, epsilon_of, rho_within
+from voile.dp.discrete_noise import DiscreteGaussian, DiscreteLaplace
 from voile.schema.numbers import json_number, plain_text
 from voile_base.errors import PlanError
 from voile_base.randomness import Key

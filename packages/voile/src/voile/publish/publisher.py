@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
 from voile.release.history import History
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Publication, Release
+from voile.release.release import Pay, Publication, Release, unaccounted
 from voile.release.trips import FleetTerms
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError

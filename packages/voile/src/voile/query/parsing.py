@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import Dialect, ParseError, Token, TokenError, TokenType, exp
 
-from voile.query.terms import Term, call
-from voile.query.translation import translate
+from voile.query.translation import Term, call, translate
 from voile_base.errors import QueryError, nearest
 from voile_base.values.expressions import Call, Expression, Literal
 from voile_base.values.expressions import Column as Value

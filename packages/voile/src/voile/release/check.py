@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from voile.models.criteria import Criterion
 from voile.models.ke_anonymity import atom_breaches, pairwise_breaches
 from voile.models.units import GroupedUnits
+from voile.release.claim_checks import PublicRelease, common_unit, criteria_against_counts
 from voile.release.claims import GroupClaim, KEAnonymityClaim
-from voile.release.group_checks import PublicRelease, common_unit, criteria_against_counts
 from voile.release.history import Blocks, History
-from voile.release.reading.rows import CountedCells
+from voile.release.reading import CountedCells
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
 from voile.table.decisions import BlockAssignment

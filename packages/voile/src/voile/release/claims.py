@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from voile.dp.accounting import Neighbours
-from voile.release.group_checks import (
+from voile.release.claim_checks import (
     Chance,
     GroupTerms,
     Least,
@@ -79,11 +79,10 @@ __all__ = [
 
 
 if TYPE_CHECKING:  # publishers need none of what reads rows
-    from voile.release import claim_checks, consistent_cells, group_checks
+    from voile.release import claim_checks, consistent_cells
 else:
     claim_checks = on_demand("voile.release.claim_checks")
     consistent_cells = on_demand("voile.release.consistent_cells")
-    group_checks = on_demand("voile.release.group_checks")
 
 
 Budget = Annotated[Exact, Field(gt=0)]
@@ -132,7 +131,7 @@ class KEAnonymityClaim(Claim):
 
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Groups that fall short."""
-        return group_checks.ke_breaches(published, self.k, self.e)
+        return claim_checks.ke_breaches(published, self.k, self.e)
 
 
 class GroupClaim(GroupTerms, Claim):
@@ -143,7 +142,7 @@ class GroupClaim(GroupTerms, Claim):
 
         Those that compare groups with all rows of the table only where all rows are published.
         """
-        return group_checks.group_breaches(published, self)
+        return claim_checks.group_breaches(published, self)
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -181,7 +180,7 @@ class RankingClaim(GroupClaim):
 
     def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """Boxes that are not those of the rows, or not as precise."""
-        return group_checks.box_breaches(published, self.precision)
+        return claim_checks.box_breaches(published, self.precision)
 
 
 class PrivacyClaim(Claim):
@@ -231,7 +230,7 @@ class SampledGeneralization(PrivacyClaim):
         """Groups of fewer rows."""
         groups = published.disclosure.groups
         columns = [c for c in published.table.columns if groups is None or c != groups.column]
-        return group_checks.size_breaches(published, columns, self.k)
+        return claim_checks.size_breaches(published, columns, self.k)
 
     def contradictions(self, published: PublicRelease) -> Iterator[str]:
         """As above, or rows that were sampled otherwise."""

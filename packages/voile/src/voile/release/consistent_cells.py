@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from voile.disclosure.counted import Aggregate, Label, Synthetic
 from voile.disclosure.shown import Disclosure
+from voile.dp.accounting import epsilon_of
 from voile.dp.marginals import LAPLACE_KURTOSIS, NoisyMarginals, NoisyTable
-from voile.dp.zcdp import epsilon_of
 from voile.release.cell_measures import (
     Key,
     MeanOfCells,
@@ -41,7 +41,7 @@ from voile.release.cell_measures import (
     SummedNumbers,
     SumOfCells,
 )
-from voile.release.group_checks import PublicRelease
+from voile.release.claim_checks import PublicRelease
 from voile.table.domains import measured_cells
 from voile.table.published import PublishedTable
 

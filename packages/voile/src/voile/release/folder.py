@@ -1,4 +1,4 @@
-"""The door out: a release as a folder of its rows and ``release.json``.
+"""The door out: a release as a folder of its rows, ``release.json`` and ``verify.html``.
 
 The rows are one file, such as ``data.csv``, or several parts in ``data``; ``manifest`` says which
 files there are.  ``release.json`` is written last: a folder without it is no release.
@@ -21,6 +21,16 @@ release; neither is a hidden folder that was never finished, nor what was made w
 no publication.
 
 Cost: one small file for each folder beside the place.
+
+``verify.html`` recounts a release in the browser of whoever received it.
+
+One file: it opens from a file address, loads nothing and sends nothing.  Its policy allows the
+script and the style that stand in it, by their hashes, and no request.  What it counts, it counts
+with code that shares none with this package; what it does not count, it names.  The declaration of
+``release.json`` in it is ``folder.release_schema``, kept beside the parts so that publishing need
+not make it.
+
+Cost: some files of 80 kB in all are read, once a process.
 """
 
 from __future__ import annotations
@@ -30,9 +40,13 @@ import os
 import shutil
 import stat
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -41,7 +55,6 @@ from pydantic import AfterValidator, ConfigDict, Field
 from voile.disclosure.shown import Disclosure
 from voile.release.claims import StatedClaim
 from voile.release.manifest import BESIDE, DOCUMENT, MEASUREMENTS, PAGE, manifest_of
-from voile.release.verification_page import verification_page
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 from voile.table.value_types import Kind
@@ -63,10 +76,38 @@ __all__ = [
     "release_schema",
     "releases_beside",
     "stated_in",
+    "verification_page",
     "write_document",
     "write_measurements",
     "write_release",
 ]
+
+
+@cache
+def verification_page() -> str:
+    """The whole page."""
+    script = f"{_part('verify.js')}{_part('page.js')}"
+    style = _part("verify.css")
+    schemas = {"release": json.loads(_part("release.schema.json"))}
+    page = _part("page.html")
+    for mark, text in (
+        ("{scripts}", _allowed(script)),
+        ("{styles}", _allowed(style)),
+        ("{style}", style),
+        ("{schemas}", json.dumps(schemas, separators=(",", ":"))),
+        ("{script}", script),
+    ):
+        page = page.replace(mark, text, 1)
+    return page
+
+
+def _part(name: str) -> str:
+    return (files("voile.release") / "browser" / name).read_text(encoding="utf-8")
+
+
+def _allowed(text: str) -> str:
+    """What a policy says of a script or a style that stands in the page."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 FORMAT = 1

@@ -24,8 +24,8 @@ from voile.disclosure.noise_added import NoiseAdded
 from voile.disclosure.randomized import Randomized
 from voile.disclosure.shown import ShownColumn
 from voile.models.population import matching
+from voile.release.claim_checks import Least, PublicRelease
 from voile.release.claims import Claim
-from voile.release.group_checks import Least, PublicRelease
 
 __all__ = [
     "MatchedRows",

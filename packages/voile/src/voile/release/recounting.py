@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from voile.disclosure.noise import StatedNoise
 from voile.disclosure.shown import SHOWN, ComparedColumn
-from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.discrete_noise import DiscreteLaplace
 from voile.release.check import column_breaches
 from voile.release.claims import Claim, UnknownClaim
 from voile.release.folder import stated_in
@@ -54,8 +54,7 @@ from voile.release.manifest import (
     verified_files,
     whole_of,
 )
-from voile.release.reading.rows import PublishedRows, floats_of
-from voile.release.reading.tracks import columns_of, paired_reports
+from voile.release.reading import PublishedRows, columns_of, floats_of, paired_reports
 from voile.release.release import Guarantee, Release, read_release
 from voile.table.alignment import common_places
 from voile.table.arrays import Frame

@@ -4,7 +4,11 @@ A ``Release`` holds nothing computed from private rows that its guarantee does n
 custodian wants to know beyond it (rows held back, the objective reached) travels beside it in a
 ``Publication``, whose type says that it is private.
 
-A release read back from its folder.
+What a release spends is said before anything is drawn for it.
+
+Whether a draw ends in a release, in none, or in one that somebody dislikes tells about the rows.
+So a publisher says its price while nothing is drawn yet, and a ledger that counts commits it
+there and then: a draw that was repeated is a draw that was paid again.
 """
 
 from __future__ import annotations
@@ -12,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from voile.disclosure.shown import Disclosure
 from voile.dp.accounting import PrivacyEvent
@@ -26,7 +33,7 @@ from voile.release.manifest import (
     require_hashes,
     verified_files,
 )
-from voile.release.trips import TripCosts
+from voile.release.trips import TripCosts, TripSums, fitting
 from voile.table.engines import AUTO
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_published
@@ -34,9 +41,49 @@ from voile.table.protocol import Engine, Format
 from voile.table.published import PublishedTable
 from voile.table.remote import brought_release
 from voile_base.errors import TableError
+from voile_base.randomness import Randomness
 from voile_base.version import VERSION
 
-__all__ = ["Guarantee", "PrivateRecord", "Publication", "Release", "SeriesPlace", "read_release"]
+__all__ = [
+    "Guarantee",
+    "Pay",
+    "Price",
+    "PrivateRecord",
+    "Publication",
+    "Release",
+    "SeriesPlace",
+    "read_release",
+    "unaccounted",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """What a release asks of budgets, whatever comes of its draws; private."""
+
+    release_id: str
+    events: tuple[PrivacyEvent, ...] = ()
+    """What it spends of a data set."""
+    trip_costs: TripCosts | None = None
+    """What it may spend of the budgets of trips at most."""
+
+
+class Pay(Protocol):
+    """What a publisher calls once, after all that can be refused and before its first draw."""
+
+    def __call__(self, price: Price) -> NDArray[np.int64] | None:
+        """Charge a price; raises ``RefusedError`` where it exceeds what is left.
+
+        Returns which offer each trip takes, of a price that has several, -1 for none.
+        """
+
+
+def unaccounted(price: Price) -> NDArray[np.int64] | None:
+    """Charge nothing: no ledger counts, and all of a budget is left."""
+    costs = price.trip_costs
+    if costs is None or len(costs.offers) == 1:
+        return None
+    return fitting(costs, TripSums.none(), Randomness.secure().key("fleet").secret)
 
 
 @dataclass(frozen=True)

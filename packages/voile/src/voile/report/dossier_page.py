@@ -20,8 +20,8 @@ from voile.policy.checking import Verdict
 from voile.policy.criteria.measured import Utility
 from voile.policy.ruling import Ruling, Tick, ticked
 from voile.policy.stated import Policy
-from voile.report.figures.rates import Gauge, draw_gauges
-from voile.report.study_page import attack_chart, loss_chart
+from voile.report.figures.evidence import Gauge, draw_gauges
+from voile.report.pages import attack_chart, loss_chart
 from voile.report.words import (
     AttackReading,
     MeasureReading,
@@ -31,7 +31,7 @@ from voile.report.words import (
     percent,
     spoken,
 )
-from voile.signing.verifying import SignedBy
+from voile.signing import SignedBy
 from voile.study.record import EstimateDocument, RiskDocument, StudyRecord, rates_of
 from voile_base.errors import InputError
 from voile_base.randomness import UNFIT

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from voile.report.figures.curves import CurveParameter, Line, Panel
-from voile.report.figures.frontier import Placed
+from voile.report.figures.grids import CurveParameter, Line, Panel, Placed
 from voile.report.words import (
     NOTHING,
     AttackReading,

@@ -16,11 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from voile.report.comparison_page import comparison_page
 from voile.report.dossier_page import Dossier, dossier_page
 from voile.report.figures.canvas import Chart
-from voile.report.fleet_page import FleetTrip, FollowedFleet, fleet_page
-from voile.report.study_page import study_page
+from voile.report.pages import FleetTrip, FollowedFleet, comparison_page, fleet_page, study_page
 from voile.report.words import NOTHING, Share, number, percent, printable, spoken, times
 from voile.study.record import PRIVATE, StudyComparison, StudyRecord
 from voile_base.errors import InputError

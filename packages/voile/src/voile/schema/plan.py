@@ -70,6 +70,7 @@ from voile.schema.hierarchy.declared import (
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.ranks import Ranks
 from voile.schema.layout import USUAL, InputLayout
+from voile.schema.hierarchy.ranges import Ranks
 from voile.schema.names import UNORDERED, ColumnType, Kind, ShownAs, type_of
 from voile.schema.roles import Roles
 from voile.schema.tabulation import Protection, TablePlan

@@ -1,4 +1,4 @@
-"""Which columns of a table are trajectories: the trip, the time and the place of each report.
+"""Which columns of a table are trajectories, and the zones between which trips are counted.
 
     [roles]
     trip      = "trip"                # the defaults
@@ -11,21 +11,36 @@
 
 Only methods that publish trajectories look at them.  In a plan for such a method the defaults
 hold; in any other plan these columns are like all others unless they are named.
+
+Zones are a grid, or areas by name; they are public, and never from the data.
+
+    zones = {south = 39.8, west = 116.2, north = 40.0, east = 116.5, rows = 4, columns = 5}
+    zones = "districts.geojson"     # features with a polygon and a name
+
+A position in no zone is in the last one, ``outside``.  Where areas overlap the first of the file
+counts.  Areas are polygons in the plane of latitude and longitude (RFC 7946), with holes; one may
+not reach across the date line.
+
+Cost: O(1) a position in a grid, O(corners) among areas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Protocol
 
-from pydantic import Strict
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, Strict
 
 from voile.schema.roles import ColumnName
 from voile_base.errors import PlanError
-from voile_base.values.value import Says, checked
+from voile_base.values.value import Real, Says, checked, read
 
-__all__ = ["TrajectoryColumns"]
+__all__ = ["OUTSIDE", "TrajectoryColumns", "Zoning", "zoning_of"]
 
 _Column = Annotated[ColumnName, Says("the name of one column")]
 _Pair = Annotated[
@@ -98,3 +113,150 @@ class TrajectoryColumns:
             "destination": self.destination, "vehicle": self.vehicle, "fleet": self.fleet,
         }  # fmt: skip
         return found | {name: value for name, value in optional.items() if value is not None}
+
+
+OUTSIDE = "outside"
+_MOST = 10_000
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+class Zoning(Protocol):
+    """Zones, numbered from 0; the last is outside all others."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all zones."""
+
+    def locate(self, latitude: Floats, longitude: Floats) -> Codes:
+        """The zone of each of n positions in degrees, shape (n,)."""
+
+    def document(self) -> dict[str, Any]:
+        """What a release states of them."""
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class _GridZones:
+    """Rows and columns of equal degrees; a zone is called r1c1 in the south-west."""
+
+    south: Real
+    west: Real
+    north: Real
+    east: Real
+    rows: Annotated[int, Field(ge=1)]
+    columns: Annotated[int, Field(ge=1)]
+
+    def __post_init__(self) -> None:
+        inside = -90 <= self.south < self.north <= 90 and -180 <= self.west < self.east <= 180
+        if not inside:
+            msg = (
+                "south must lie below north within 90 degrees, and west below east within "
+                "180 degrees"
+            )
+            raise PlanError(msg)
+        if self.rows * self.columns > _MOST:
+            msg = f"rows and columns must make at most {_MOST:,} zones in all"
+            raise PlanError(msg)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Row by row from the south-west."""
+        inside = [f"r{r + 1}c{c + 1}" for r in range(self.rows) for c in range(self.columns)]
+        return (*inside, OUTSIDE)
+
+    def locate(self, latitude: Floats, longitude: Floats) -> Codes:
+        """The zone of each position."""
+        row = np.floor((latitude - self.south) / (self.north - self.south) * self.rows)
+        column = np.floor((longitude - self.west) / (self.east - self.west) * self.columns)
+        inside = (row >= 0) & (row < self.rows) & (column >= 0) & (column < self.columns)
+        index = np.where(inside, row * self.columns + column, self.rows * self.columns)
+        return index.astype(np.int64)
+
+    def document(self) -> dict[str, Any]:
+        """As in a plan."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True, eq=False)
+class _Areas:
+    """Polygons by name."""
+
+    source: str
+    named: tuple[str, ...]
+    rings: tuple[tuple[Floats, ...], ...]
+    """Of each area its rings, each (k, 2): longitude and latitude."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """In the order of the file."""
+        return (*self.named, OUTSIDE)
+
+    def locate(self, latitude: Floats, longitude: Floats) -> Codes:
+        """The zone of each position: that of the first area with an odd number of crossings."""
+        found = np.full(len(latitude), len(self.named), dtype=np.int64)
+        for index in reversed(range(len(self.named))):
+            crossings = np.zeros(len(latitude), dtype=np.int64)
+            for ring in self.rings[index]:
+                for (x, y), (to_x, to_y) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+                    spans = (y > latitude) != (to_y > latitude)
+                    if y != to_y:
+                        at = x + (latitude - y) / (to_y - y) * (to_x - x)
+                        crossings += spans & (longitude < at)
+            found[crossings % 2 == 1] = index
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """The name of the file, and those of its areas."""
+        return {"file": Path(self.source).name, "names": list(self.named)}
+
+
+def zoning_of(value: object) -> Zoning:
+    """The zones that a plan states; raises ``PlanError``."""
+    if isinstance(value, str) and value:
+        return _areas(Path(value))
+    if isinstance(value, Mapping):
+        grid: _GridZones = read(_GridZones, value, "zones", PlanError, public=True)
+        return grid
+    msg = (
+        "zones must be a grid, {south, west, north, east, rows, columns}, or the name of a GeoJSON "
+        'file with named areas, such as "districts.geojson"'
+    )
+    raise PlanError(msg)
+
+
+def _areas(path: Path) -> _Areas:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        features = document["features"]
+        found = [_area(feature, index) for index, feature in enumerate(features, start=1)]
+    except FileNotFoundError:
+        msg = f"zones: there is no file {path}"
+        raise PlanError(msg) from None
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        msg = (
+            f"zones: {path.name} is no GeoJSON file of areas: a FeatureCollection whose features "
+            "each have a Polygon or MultiPolygon and a name among their properties"
+        )
+        raise PlanError(msg) from None
+    names = tuple(name for name, _ in found)
+    if not names or len(set(names)) < len(names) or OUTSIDE in names:
+        msg = f'zones: the areas of {path.name} must have names that differ, none "{OUTSIDE}"'
+        raise PlanError(msg)
+    return _Areas(str(path), names, tuple(rings for _, rings in found))
+
+
+def _area(feature: Mapping[str, Any], index: int) -> tuple[str, tuple[Floats, ...]]:
+    geometry = feature["geometry"]
+    polygons: Sequence[Any] = geometry["coordinates"]
+    if geometry["type"] == "Polygon":
+        polygons = [polygons]
+    elif geometry["type"] != "MultiPolygon":
+        msg = f"feature {index} is no area"
+        raise ValueError(msg)
+    rings = [np.array([point[:2] for point in ring], float) for it in polygons for ring in it]
+    if any(ring.ndim != 2 or len(ring) < 4 or not np.isfinite(ring).all() for ring in rings):
+        msg = f"feature {index} is no area"
+        raise ValueError(msg)
+    return str(feature["properties"]["name"]), tuple(rings)

@@ -24,7 +24,7 @@ import numpy as np
 
 from voile.attack.fitted import Fitted, Standing
 from voile.publish.registry import publisher_of
-from voile.release.reading.sightings import People, PublishedRows, known_columns
+from voile.release.reading import People, PublishedRows, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected

@@ -18,6 +18,13 @@ What else looks at the release, such as who follows its trips on a map, is a
 How a plan's method chooses groups, for an adversary who knows it (``attack.minimality``).
 
 Putting a study on record: from what was published and found to plain values; private.
+
+What an adversary of a series has besides a release is earlier ones, and when people arrived.
+
+Earlier releases are those that stand beside the place of the study, or in folders that are named,
+and that the ledger knows; a study with a seed looks at those that are named alone.  Before which
+release each row arrived is what the ledger's marks tell (``table.matching``), in series of
+(k,e)-anonymity, whose rows wait.
 """
 
 from __future__ import annotations
@@ -31,9 +38,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
+from voile.attack.protocol import ARRIVED, Knowledge
 from voile.attack.worlds import GroupChoice
 from voile.disclosure.shown import Disclosure
 from voile.publish.registry import publisher_for
+from voile.release.history import History
+from voile.release.recounting import read_recounted
 from voile.release.release import Publication
 from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
@@ -43,18 +53,58 @@ from voile.study.original import read_original
 from voile.study.plans import StatedPlan, json_value, state_plan
 from voile.study.record import Distribution, PublicationDocument, RecordedRelease, StudyRecord
 from voile.study.rehearsal import Persons, Staged, fingerprint
-from voile.study.run import ReleaseStaging, prepare_release
-from voile.study.series import known_in_series
-from voile.table.engines import AUTO
+from voile.study.run import PendingRelease, ReleaseStaging, prepare_release
+from voile.table.engines import AUTO, engine_of
+from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame
 from voile.table.protocol import Engine
 from voile.table.remote import brought
+from voile.table.summaries import KnownRows
 from voile_base.durable import write_text
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_base.version import VERSION
 
-__all__ = ["Study", "Subject", "chooser", "make_study", "put_on_record", "run_study", "versions"]
+__all__ = [
+    "Study",
+    "Subject",
+    "chooser",
+    "known_in_series",
+    "make_study",
+    "put_on_record",
+    "run_study",
+    "versions",
+]
+
+
+def known_in_series(
+    pending: PendingRelease, plan: Plan, original: object, engine: Engine | str = AUTO
+) -> Knowledge:
+    """What is known of the series of a release that has not appeared; nothing where it has none.
+
+    ``original`` is a data frame of the table.  Raises ``TableError`` where an earlier release
+    cannot be read.
+    """
+    history = pending.publication.history
+    if history is None:
+        return Knowledge()
+    folders = pending.transaction.earlier()
+    earlier = tuple(read_recounted(folder, engine=engine) for folder in folders)
+    waits = not history.terms.people_leave
+    arrived = _arrivals(history, pending.transaction.before, plan, original) if waits else None
+    return Knowledge(earlier=earlier or None, arrivals=arrived)
+
+
+def _arrivals(history: History, before: History | None, plan: Plan, original: object) -> Any:
+    record_key, latest = history.terms.record_key, history.versions[-1].published
+    held = before.latest.held if before and before.latest else KeptRows()
+    earlier = before.known if before else KnownRows()
+    # The newest marks are of the engine that made them, and the table is a data frame.
+    newest = latest.open(engine_of(AUTO)).to_arrow() if latest.height else None
+    marks = KeptRows() if newest is None else KeptRows.of_table(newest)
+    known = KnownRows((*earlier.published, marks), held, len(history.versions))
+    table = open_frame(original, plan, record_key=record_key, engine="polars")
+    return table.arrivals(known, history.key, record_key, ARRIVED)
 
 
 def chooser(plan: Plan, engine: Engine | str = AUTO) -> Callable[[Any], GroupChoice] | None:

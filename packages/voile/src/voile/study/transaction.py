@@ -30,8 +30,7 @@ from voile.publish.publisher import Publisher
 from voile.release.check import GuaranteeBrokenError
 from voile.release.folder import FileId, ReleaseBeside, releases_beside
 from voile.release.history import History
-from voile.release.payment import Price, unaccounted
-from voile.release.release import Publication
+from voile.release.release import Price, Publication, unaccounted
 from voile.release.trips import TripSums, fitting, sums_of
 from voile.schema.plan import Plan
 from voile.table.keeping import KeptRows

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import GeneralizedValues
 from voile.schema.numbers import ExactNumbers
-from voile.schema.zones import Zoning
+from voile.schema.trajectory import Zoning
 from voile.table.binding import number_series
 from voile.table.summaries import CombinationCounts, CountedRows, ValueCounts
 from voile_base.errors import InputError
 from voile_base.registry import Registry
 
 if TYPE_CHECKING:  # reading a release needs no mechanism
-    from voile.dp.discrete_laplace import DiscreteLaplace
+    from voile.dp.discrete_noise import DiscreteLaplace
     from voile.dp.exact import Categorical
     from voile.table.published import PublishedTable
     from voile_base.randomness import Randomness

@@ -39,10 +39,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from voile.recognisers.values import SAMPLED
-from voile.schema.hierarchy.code_lists import CODE_LISTS, CodeList, CodeListName, public_list
 from voile.schema.hierarchy.dates import USUAL_FORMATS, pattern_of
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.schema.hierarchy.taxonomy import Taxonomy
+from voile.schema.hierarchy.taxonomy import (
+    CODE_LISTS,
+    CodeList,
+    CodeListName,
+    Taxonomy,
+    public_list,
+)
 from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles

@@ -50,8 +50,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.recognisers.values import ColumnLook
-from voile.schema.hierarchy.code_lists import CodeListName
 from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.hierarchy.taxonomy import CodeListName
 from voile.schema.numbers import ExactNumbers
 from voile.schema.roles import Protected
 from voile.table.arrays import array_of, series_of

@@ -21,7 +21,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.schema.hierarchy.ranks import ranks_in_order
+from voile.schema.hierarchy.ranges import ranks_in_order
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import array_of, polars_type, series_of

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from voile.release.claim_checks import PublicRelease
 from voile.release.claims import Claim
-from voile.release.group_checks import PublicRelease
 from voile.tabular.attacker import (
     CellSystem,
     FeasibilityIntervals,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.schema.conditions import Condition
+from voile.schema.tabulation import Condition
 from voile.tabular.counting import PrivateCells
 from voile.tabular.recognised import RecognisedTable, is_total
 from voile.tabular.system import TOTAL, Indices, TableLayout

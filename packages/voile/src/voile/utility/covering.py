@@ -67,7 +67,7 @@ from numpy.typing import NDArray
 
 from voile.disclosure.covering import Covered, Spread, permuted_covered
 from voile.disclosure.shown import Shown
-from voile.release.reading.rows import (
+from voile.release.reading import (
     KnownValues,
     People,
     PublishedRows,

@@ -48,8 +48,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from voile.disclosure.exact import Numbered
-from voile.disclosure.moved import Moved, Remaining
-from voile.release.reading.tracks import paired_reports
+from voile.disclosure.replaced import Moved, Remaining
+from voile.release.reading import paired_reports
 from voile.release.release import Release
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.arrays import Frame

@@ -23,11 +23,10 @@ from voile.disclosure.exact import AsItReads, Exact
 from voile.disclosure.foreign import NearEvidence
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
+from voile.release.claim_checks import PublicRelease
 from voile.release.claims import Claim
-from voile.release.group_checks import PublicRelease
 from voile.release.history import History
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.release.release import Guarantee, Pay, PrivateRecord, Publication, Release, unaccounted
 from voile.table.decisions import GroupColumn, Grouping, Treatment
 from voile.table.private import PrivateTable
 from voile_base.randomness import Randomness

@@ -12,14 +12,13 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from voile.disclosure.exact import Exact
-from voile.disclosure.permuted import Permuted
+from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.publish.publisher import Capabilities, SingleRelease
+from voile.release.claim_checks import PublicRelease
 from voile.release.claims import Claim
-from voile.release.group_checks import PublicRelease
 from voile.release.history import History
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.release.release import Guarantee, Pay, PrivateRecord, Publication, Release, unaccounted
 from voile.table.decisions import Grouping, PermutedColumn, Treatment
 from voile.table.private import PrivateTable
 from voile_base.randomness import Randomness

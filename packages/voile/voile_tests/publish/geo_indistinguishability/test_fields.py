@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from voile.attack.trajectory.on_release import _noise_of
-from voile.disclosure.moved import Moved, StatedGaussianField
+from voile.disclosure.replaced import Moved, StatedGaussianField
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.registry import completed, publisher_for
 from voile.release.check import check_release

@@ -18,8 +18,7 @@ from voile.attack.registry import attack_named
 from voile.publish.local_suppression import LocalSuppression
 from voile.publish.local_suppression.decision import Cells, blanked_by_match, blanked_by_value
 from voile.release.check import check_release
-from voile.release.reading.rows import People
-from voile.release.reading.sightings import PublishedRows
+from voile.release.reading import People, PublishedRows
 from voile.release.release import Publication
 from voile.table.opening import published_rows
 from voile.utility.protocol import Comparison, measures

@@ -26,8 +26,7 @@ from voile.publish.microaggregation.decision import (
     v_mdav,
 )
 from voile.release.check import check_release
-from voile.release.reading.rows import People
-from voile.release.reading.sightings import PublishedRows
+from voile.release.reading import People, PublishedRows
 from voile.release.release import Publication, Release
 from voile.table.opening import published_rows
 from voile.utility.protocol import Comparison, measures

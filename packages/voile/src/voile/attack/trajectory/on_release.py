@@ -71,9 +71,9 @@ from voile.attack.trajectory.knowing import (
     vehicles_of,
 )
 from voile.attack.trajectory.reports import Sighted
-from voile.disclosure import moved as stating
-from voile.disclosure.moved import Moved
-from voile.release.reading.tracks import columns_of, paired_reports
+from voile.disclosure import replaced as stating
+from voile.disclosure.replaced import Moved
+from voile.release.reading import columns_of, paired_reports
 from voile.release.release import Release
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.arrays import Frame

@@ -25,7 +25,7 @@ every other, and the privacy loss is unbounded (50 rows, a range that one value 
 
 Algorithm: the engine counts distinct values; ``columns`` decides clusters, split and grid;
 the engine draws a cluster and noise for each row, as a function of a key and the row's identity.
-Noise is an exact discrete Laplace draw on a power-of-two grid (``voile.dp.discrete_laplace``).
+Noise is an exact discrete Laplace draw on a power-of-two grid (``voile.dp.discrete_noise``).
 
 Cost: one pass over n rows to count, some 0.1 microseconds a row and column to draw; O(d c) memory
 for d distinct values and c clusters.

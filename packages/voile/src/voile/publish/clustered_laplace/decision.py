@@ -56,9 +56,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.noise import Cluster
-from voile.disclosure.noisy import Noisy
+from voile.disclosure.replaced import Noisy
 from voile.dp.accounting import PrivacyEvent
-from voile.dp.discrete_laplace import DiscreteLaplace, Grid, epsilon_for
+from voile.dp.discrete_noise import DiscreteLaplace, Grid, epsilon_for
 from voile.dp.exact import Categorical, PrivateQuantiles
 from voile.publish.contribution import EACH_PERSON_A_ROW, Contribution
 from voile.schema.numbers import ExactNumbers

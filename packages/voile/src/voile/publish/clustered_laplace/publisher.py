@@ -31,8 +31,15 @@ from voile.publish.publisher import (
 from voile.publish.shown import exactly, shown_roles
 from voile.release.claims import DifferentialPrivacy, IndistinguishabilityWithinClusters
 from voile.release.history import History
-from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.release.release import (
+    Guarantee,
+    Pay,
+    Price,
+    PrivateRecord,
+    Publication,
+    Release,
+    unaccounted,
+)
 from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan
 from voile.table.decisions import Treatment

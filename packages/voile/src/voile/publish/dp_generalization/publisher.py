@@ -38,8 +38,15 @@ from voile.publish.publisher import (
 from voile.publish.shown import recoded, shown_roles
 from voile.release.claims import KAnonymityClaim, SampledGeneralization
 from voile.release.history import History
-from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.release.release import (
+    Guarantee,
+    Pay,
+    Price,
+    PrivateRecord,
+    Publication,
+    Release,
+    unaccounted,
+)
 from voile.schema.numbers import json_number, plain_text
 from voile.table.decisions import Grouping, Treatment
 from voile.table.keeping import KeptRows

@@ -33,8 +33,16 @@ from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.release.claims import MeasuredTable, SynthesizedPrivately
 from voile.release.history import History
-from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import Guarantee, PrivateRecord, Publication, Release, read_release
+from voile.release.release import (
+    Guarantee,
+    Pay,
+    Price,
+    PrivateRecord,
+    Publication,
+    Release,
+    read_release,
+    unaccounted,
+)
 from voile.schema.domain import ColumnDomain, public_domain
 from voile.schema.numbers import plain_text
 from voile.schema.plan import Plan

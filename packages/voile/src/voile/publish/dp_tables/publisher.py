@@ -16,8 +16,7 @@ from voile.publish.dp_tables.asked import NoisyTables, TableTerms
 from voile.publish.measuring import NoiseBudget
 from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
 from voile.release.history import History
-from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.release import Pay, Price, PrivateRecord, Publication, Release, unaccounted
 from voile.schema.numbers import json_number, plain_text
 from voile.table.domains import TableCounts
 from voile.table.private import PrivateTable

@@ -37,11 +37,18 @@ from voile.release.consistent_cells import (
     noisy_marginals,
 )
 from voile.release.history import History
-from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.release.release import (
+    Guarantee,
+    Pay,
+    Price,
+    PrivateRecord,
+    Publication,
+    Release,
+    unaccounted,
+)
 from voile.schema.domain import ColumnDomain
 from voile.schema.numbers import plain_text
-from voile.schema.zones import Zoning, zoning_of
+from voile.schema.trajectory import Zoning, zoning_of
 from voile.table.decisions import FlowBounds, FlowCounts
 from voile.table.domains import NoisyCells
 from voile.table.private import PrivateTable

@@ -81,8 +81,7 @@ from voile.publish.publisher import (
 from voile.publish.shown import Spans, exactly, recoded, shown_roles
 from voile.release.check import check_against_counts, check_departures
 from voile.release.history import History, SeriesTerms, Version, now
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Publication, Release, SeriesPlace
+from voile.release.release import Pay, Publication, Release, SeriesPlace, unaccounted
 from voile.schema.numbers import json_number
 from voile.table.decisions import Grouping, Treatment
 from voile.table.private import PrivateTable

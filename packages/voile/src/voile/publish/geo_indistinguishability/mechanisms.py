@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
-from voile.disclosure.moved import StatedRoadMap
+from voile.disclosure.replaced import StatedRoadMap
 from voile.publish.geo_indistinguishability.parameters import (
     WAY_HIDDEN,
     Bounds,

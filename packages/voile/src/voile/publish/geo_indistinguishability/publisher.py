@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.moved import StatedRoadMap
+from voile.disclosure.replaced import StatedRoadMap
 from voile.publish.geo_indistinguishability.parameters import (
     DECIMALS,
     DrawnMechanism,
@@ -37,8 +37,7 @@ from voile.publish.geo_indistinguishability.promise import (
 from voile.publish.geo_indistinguishability.showing import Showing, roles_of
 from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
 from voile.release.history import History
-from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.release import Pay, Price, PrivateRecord, Publication, Release, unaccounted
 from voile.release.trips import Busiest, FleetTerms, TripCosts, busiest_vehicle
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.decisions import Relocated, Relocation, TripAccounts

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from voile.disclosure.exact import Exact, Numbered, Withheld
-from voile.disclosure.moved import (
+from voile.disclosure.replaced import (
     Distribution,
     Moved,
     PlanarZones,

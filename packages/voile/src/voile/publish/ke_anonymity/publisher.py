@@ -43,7 +43,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from voile.disclosure.permuted import Permuted
+from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.waiting import Refused
 from voile.publish.ke_anonymity.as_printed import AS_PRINTED
@@ -74,8 +74,7 @@ from voile.publish.publisher import (
 from voile.publish.shown import exactly
 from voile.release.check import check_against_history, check_values_of_units
 from voile.release.history import Blocks, History, SeriesTerms, Version, now
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
+from voile.release.release import Pay, PrivateRecord, Publication, Release, SeriesPlace, unaccounted
 from voile.schema.numbers import (
     ExactNumbers,
     decimals_of,

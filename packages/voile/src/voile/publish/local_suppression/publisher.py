@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.blanked import Blanked
-from voile.disclosure.exact import Exact
+from voile.disclosure.exact import Blanked, Exact
 from voile.disclosure.shown import GroupNumbering
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.assembled import (
@@ -35,8 +34,7 @@ from voile.release.check import check_against_counts
 from voile.release.claims import Claim, KAnonymityClaim
 from voile.release.history import History
 from voile.release.microdata_claims import MatchedRows
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Guarantee, Publication
+from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.roles import Roles
 from voile.table.decisions import BlankedColumn, Grouping, Treatment
 from voile.table.private import PrivateTable

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from voile.disclosure.permuted import Permuted
+from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.permutation import chance_information
 from voile.publish.m_shuffle.clustering import (
@@ -52,8 +52,7 @@ from voile.publish.publisher import (
 from voile.publish.shown import exactly, shown_roles
 from voile.release.check import check_units_of_groups
 from voile.release.history import History
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.release import Pay, PrivateRecord, Publication, Release, unaccounted
 from voile.schema.numbers import json_number
 from voile.table.decisions import Grouping, PermutedColumn, Treatment
 from voile.table.private import PrivateTable

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.averaged import Averaged
 from voile.disclosure.exact import Exact
 from voile.disclosure.foreign import Typical
+from voile.disclosure.replaced import Averaged
 from voile.disclosure.shown import GroupNumbering, Shown
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.assembled import (
@@ -42,8 +42,7 @@ from voile.release.check import check_against_counts, check_units_of_columns
 from voile.release.claims import KAnonymityClaim
 from voile.release.history import History
 from voile.release.microdata_claims import MicroaggregatedRows
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Guarantee, Publication
+from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.plan import ColumnPlan
 from voile.table.decisions import GroupColumn, Grouping, NumberColumn, RecodedColumn, Treatment
 from voile.table.private import PrivateTable

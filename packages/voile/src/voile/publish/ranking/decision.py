@@ -40,7 +40,7 @@ from voile.publish.ranking.groups import RankedBoxes as Found
 from voile.publish.ranking.scoring import Scoring
 from voile.release.history import History
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
-from voile.schema.hierarchy.ranks import ranks_in_order
+from voile.schema.hierarchy.ranges import ranks_in_order
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.best_rows import ValueScores, in_one_unit

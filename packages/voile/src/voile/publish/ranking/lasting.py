@@ -64,7 +64,7 @@ from voile.publish.ranking.decision import CountedTop, Ranked, range_names, rank
 from voile.publish.ranking.groups import Search, SearchTerms
 from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.schema.hierarchy.ranks import ranks_in_order
+from voile.schema.hierarchy.ranges import ranks_in_order
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.decisions import RecodedColumn

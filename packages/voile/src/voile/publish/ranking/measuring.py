@@ -26,7 +26,7 @@ from voile.publish.ranking.groups import Group, SearchTerms
 from voile.publish.shown import Spans, exactly, recoded
 from voile.release.check import GuaranteeBrokenError
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.schema.hierarchy.ranks import ranks_in_order
+from voile.schema.hierarchy.ranges import ranks_in_order
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.best_rows import in_one_unit

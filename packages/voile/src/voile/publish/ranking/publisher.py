@@ -68,8 +68,7 @@ from voile.publish.ranking.statement import (
 from voile.publish.shown import shown_roles
 from voile.release.check import check_against_counts, check_departures
 from voile.release.history import History, Version, now
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
+from voile.release.release import Pay, PrivateRecord, Publication, Release, SeriesPlace, unaccounted
 from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected

@@ -1,10 +1,7 @@
-"""Charts: pure functions from numbers to SVG, one module per kind.
+"""Charts: pure functions from numbers to SVG, one module for what they show.
 
 - ``canvas``     the sheet: colours of the page, fonts, the way to SVG, the table beside a chart
-- ``rates``      attacks: success against the baseline of guessing
-- ``losses``     measures between a release that is untouched and one that is useless
-- ``shares``     how the values of a column are distributed, before and after
-- ``parts``      a measure of each column, or of each pair of columns
-- ``frontier``   risk against loss, with the points that no other beats
-- ``curves``     a rate or a measure over a parameter
+- ``evidence``   one release: attacks against guessing, measures from untouched to useless, columns
+  before and after
+- ``grids``      releases of a grid: risk against loss, a rate or a measure over a parameter
 """

@@ -1,12 +1,12 @@
 """Hierarchies as a plan declares them: one key in the table of a column says which kind.
 
     key         what it declares                                            described in
-    hierarchy   a file of values and their groups: "age.csv"                ``files``
-    tree        the same with branches of unequal depth: a file, or tables  ``tree``
-    intervals   of numbers: { origin = 0, widths = [5, 10, 20] }            ``intervals``
-    prefix      characters that are kept of a text: [3, 1]                  ``prefixes``
+    hierarchy   a file of values and their groups: "age.csv"                ``taxonomy``
+    tree        the same with branches of unequal depth: a file, or tables  ``taxonomy``
+    intervals   of numbers: { origin = 0, widths = [5, 10, 20] }            ``ranges``
+    prefix      characters that are kept of a text: [3, 1]                  ``ranges``
     dates       periods of a date or time: ["month", "year"]                ``dates``
-    code_list   a public list that ships with the package: "icd-9-cm"       ``code_lists``
+    code_list   a public list that ships with the package: "icd-9-cm"       ``taxonomy``
 
 Files are looked for in the folder of the plan, read once, and checked before any row is read.
 Every kind is an immutable value with the same ``bind``; without any, ``plain`` does.
@@ -22,7 +22,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from voile.schema.hierarchy.code_lists import CODE_LISTS, CodeList, CodeListName
 from voile.schema.hierarchy.dates import Dates, Periods
 from voile.schema.hierarchy.generalized import (
     SMALLEST_SHARE,
@@ -32,9 +31,16 @@ from voile.schema.hierarchy.generalized import (
     bind_levels,
     everything,
 )
-from voile.schema.hierarchy.intervals import Intervals
-from voile.schema.hierarchy.prefixes import Kept, Prefixes
-from voile.schema.hierarchy.taxonomy import Taxonomy, read_taxonomy, read_tree, tree_of
+from voile.schema.hierarchy.ranges import Intervals, Kept, Prefixes
+from voile.schema.hierarchy.taxonomy import (
+    CODE_LISTS,
+    CodeList,
+    CodeListName,
+    Taxonomy,
+    read_taxonomy,
+    read_tree,
+    tree_of,
+)
 from voile_base.errors import PlanError
 from voile_base.values.value import Says, checked
 

@@ -4,7 +4,7 @@
                             the one before: the smallest cuts the bounds into about twenty
     texts of digits         prefixes, where all texts are equally long
     dates and times         months and years, for times days as well
-    codes of a public list  that list (``code_lists``)
+    codes of a public list  that list (``taxonomy``)
     other texts             a file or a tree has to be written: only people know what is alike
 
 Bounds are never taken from the data: without them nothing is suggested for numbers.  No value of
@@ -21,8 +21,8 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from voile.schema.hierarchy.code_lists import CodeList, public_list
 from voile.schema.hierarchy.dates import has_time
+from voile.schema.hierarchy.taxonomy import CodeList, public_list
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan
 from voile_base.values.toml import toml_text

@@ -1,4 +1,7 @@
-"""The two sides that are compared: the rows of a release, and what somebody knows of people.
+"""Reading a release: what its rows show of values that somebody knows.
+
+Adversaries compare what they know of people with the rows; utility measures ask which values of a
+column a published one may stand for.  Both are the same question, asked here once.
 
 Values are compared as texts or as numbers in double precision, alike however a file stores them.
 
@@ -7,6 +10,22 @@ Cost: reading a column is O(n); its texts are made once for each distinct value.
 One column of a table and what a release shows of it, as its kind of disclosure compares them.
 
 Cost: one look-up a value, of t targets and g rows.
+
+People about whom some columns are known, column by column
+----------------------------------------------------------
+How a column is published decides what a known value is compared with (``ColumnView``).  Rows
+that show the same are one sighting with a number of rows.  A column that was permuted within the
+groups of the release tells which groups a row may be in, and nothing else; so it is by their
+groups that sightings are told apart then, and not by the value that happens to stand in a row.
+
+Cost: a sort of the n published rows, and one look-up a value.
+
+Reports of trips beside the true ones: the same trip at the same time
+---------------------------------------------------------------------
+Trips are told apart by their ids, which a release shows unless it numbers them anew.  Of several
+reports of a trip at one time only the first of each side counts.
+
+Cost: a join of n reports.
 """
 
 from __future__ import annotations
@@ -16,25 +35,31 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.disclosure.evidence import Evidence
+from voile.disclosure.evidence import Evidence, Labels
+from voile.disclosure.replaced import PermutedEvidence, group_counts
 from voile.disclosure.shown import Disclosure, Shown
 from voile.release.release import Release
 from voile.schema.coding import BottomCoded, Coding, TopCoded, coded_values, described_after
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected
-from voile.table.arrays import Frame, series_of
+from voile.schema.trajectory import TrajectoryColumns
+from voile.table.alignment import common_codes
+from voile.table.arrays import Frame, series_of, text_values
 from voile.table.binding import coded_series, distinct_values
-from voile.table.codes import DictionaryColumn, encode
+from voile.table.codes import DictionaryColumn, code_type, combine, encode
+from voile.table.frames import from_native
 from voile.table.protocol import Counted
 from voile.table.published import PublishedTable
 from voile.table.value_types import as_dates, with_missing
 from voile_base.errors import InputError, TableError, nearest
+from voile_base.ondemand import on_demand
 
 __all__ = [
     "ColumnView",
@@ -43,16 +68,20 @@ __all__ = [
     "People",
     "PublishedRows",
     "ShownCells",
+    "Sightings",
     "Texts",
     "coded_column",
+    "columns_of",
     "distinct_texts_of",
+    "exact_labels_as_one",
     "finite",
     "floats_of",
     "known_columns",
+    "paired_reports",
     "require_columns",
+    "shares_of",
     "texts_of",
 ]
-
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -424,3 +453,196 @@ def _generalized(hierarchy: BoundHierarchy, level: int, own: Sequence[str | None
         raise InputError(msg)
     texts = hierarchy.values[level].texts
     return list(own) if texts is None else [texts[code] for code in hierarchy.codes[level].tolist()]
+
+
+sparse = on_demand("scipy.sparse")
+
+
+@dataclass(frozen=True, eq=False)
+class Sightings:
+    """What a release shows, for some targets: g different sightings, each of one row or more."""
+
+    evidence: tuple[Evidence, ...]
+    """Of one known column or several each: pairs of a target and a sighting."""
+    rows: Codes
+    """Shape (g,): how many published rows show it."""
+    place: Codes
+    """The sighting of each published row; -1 for one that is not among them."""
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        published: PublishedRows,
+        people: People,
+        columns: Sequence[str],
+        targets: Codes,
+        *,
+        by_group: bool = False,
+    ) -> Sightings:
+        """Compare rows of a table, the targets, with all published rows, in these columns.
+
+        ``by_group`` tells rows of different groups apart though they show the same.  Raises
+        ``TableError`` or ``PlanError`` where the release, the table and the plan disagree.
+        """
+        staying = [name for name in columns if name not in published.permuted]
+        used = dict.fromkeys(c for name in staying for c in published.columns_of(name))
+        if by_group or len(staying) < len(columns):
+            used[published.group_column] = None
+        distinct, (place,) = common_codes([published.frame.select(list(used))])
+        rows = np.bincount(place, minlength=distinct.height)
+        cells = distinct, rows
+        evidence, notes = list[Evidence](), list[str]()
+        for name in columns:  # each view goes with the texts that it has read
+            view = ColumnView.of(published, cells, people, name, targets)
+            evidence.append(
+                view.evidence() if name in staying else _permuted(published, view, place)
+            )
+            notes += view.notes()
+        return cls(_folded(evidence), rows, place, tuple(notes))
+
+    @property
+    def texts(self) -> tuple[Labels, ...]:
+        """The evidence in texts, which tells at once who fits no row, and which row fits nobody."""
+        return tuple(seen for seen in self.evidence if isinstance(seen, Labels))
+
+    def only(self, chosen: Codes) -> Sightings:
+        """Some of the sightings, by their places, in this order."""
+        moved = np.full(len(self.rows) + 1, -1)
+        moved[chosen] = np.arange(len(chosen))
+        evidence = tuple(seen.only(chosen) for seen in self.evidence)
+        return replace(self, evidence=evidence, rows=self.rows[chosen], place=moved[self.place])
+
+
+def shares_of(
+    published: PublishedRows, sightings: Sightings, column: str
+) -> tuple[DistinctValues, Any]:
+    """The values of another published column, and how they are distributed over each sighting.
+
+    The shares are sparse, shape (g, v); each row adds up to 1.  For a permuted column, a row of the
+    release stands for all values of its group in equal shares: that is what it tells of its own.
+    If ``weights`` (t, g) are the probabilities of rows (see ``attack.posterior``), then
+    ``(weights * sightings.rows) @ shares`` are those of the values, shape (t, v).
+    """
+    values = encode(finite(published.frame[column]))
+    coded = values.codes.astype(np.int64), len(values.values)
+    seen = sightings.place, len(sightings.rows)
+    if column in published.permuted:
+        groups = published.groups()
+        within = group_counts(coded, groups)
+        shares = group_counts(seen, groups) @ (within / within.sum(axis=0)).T
+    else:
+        shares = group_counts(seen, coded)
+    normal = sparse.diags_array(1.0 / sightings.rows) @ shares
+    return distinct_values(values.values), sparse.csr_array(normal)
+
+
+def _permuted(published: PublishedRows, view: ColumnView, place: Codes) -> PermutedEvidence:
+    """The evidence in a column that was permuted within groups; ``place`` as in ``Sightings``."""
+    known = view.known
+    groups, count = published.groups()
+    distinct, (value,) = common_codes([published.frame.select(published.columns_of(view.name))])
+    cells = distinct, np.bincount(value, minlength=distinct.height)
+    codes = encode(text_values(known.texts)).codes.astype(np.int64)
+    _, first = np.unique(codes, return_index=True)
+    each = ColumnView.of(published, cells, known.people, view.name, known.targets[first])
+    group = np.empty(len(view.cells.rows), dtype=np.int64)
+    group[place] = groups
+    counts = group_counts((value, distinct.height), (groups, count))
+    return PermutedEvidence.of(codes, group, each.evidence(), counts)
+
+
+def _folded(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """The same with all columns of exact texts in one."""
+    exact = [seen for seen in evidence if isinstance(seen, Labels) and seen.is_exact]
+    if len(exact) < 2:
+        return tuple(evidence)
+    others = [seen for seen in evidence if not any(seen is one for one in exact)]
+    return (exact_labels_as_one(exact), *others)
+
+
+def exact_labels_as_one(labels: Sequence[Labels]) -> Labels:
+    """Exact labels of several columns as those of one: a row fits if it does in each column.
+
+    So any number of columns costs as much as one, for every pair.
+    """
+    targets = labels[0].known.shape[1]
+    coded = []
+    for label in labels:  # one at a time: their codes are wide
+        column = np.concatenate((label.known[0], label.shown))
+        size = int(column.max(initial=0)) + 1
+        coded.append((column.astype(code_type(size)), size))
+    place = combine(coded).index.astype(np.int32)
+    return Labels(place[np.newaxis, :targets], place[targets:], labels[0].anything)
+
+
+_MILLISECONDS = 1e11
+"""Larger numbers are milliseconds since 1970."""
+_PLACES = ("latitude", "longitude")
+
+
+def columns_of(release: Release) -> TrajectoryColumns:
+    """The columns of trips as a release names them, which are those of its original."""
+    trip, time, latitude, longitude = (
+        release.roles.get(role, (role,))[0] for role in ("trip", "time", *_PLACES)
+    )
+    return TrajectoryColumns(trip, time, latitude, longitude)
+
+
+def paired_reports(release: Release, original: object, named: TrajectoryColumns) -> pl.DataFrame:
+    """Published and true reports side by side, by trip and time; private.
+
+    Columns: ``trip`` (texts), ``time`` (seconds), ``shown_`` and ``true_`` ``latitude`` and
+    ``longitude`` in degrees, or ``shown_remaining`` in metres in place of what is shown of
+    positions, and where ``named`` has a destination, ``to_latitude`` and ``to_longitude``.
+
+    ``original`` is the private table, a data frame of any kind.  Raises ``InputError`` where it
+    lacks a column, or no report of the release is one of its own.
+    """
+    private, _ = from_native(original)
+    for name in named.names:
+        if name not in private.columns:
+            msg = (
+                f"the private original has no column {name!r}; name its columns in a plan ([roles])"
+            )
+            raise InputError(msg)
+    true = {f"true_{role}": getattr(named, role) for role in _PLACES}
+    true |= dict(zip(("to_latitude", "to_longitude"), named.destination or (), strict=False))
+    shown = {
+        f"shown_{role}": release.roles[role][0]
+        for role in (*_PLACES, "remaining")
+        if role in release.roles
+    }
+    public = pl.DataFrame(release.table.to_arrow())
+    trip, time = (release.roles[role][0] for role in ("trip", "time"))
+    pairs = (
+        _side(public, (trip, time), shown)
+        .join(_side(private, (named.trip, named.time), true), on=["trip", "time"])
+        .sort("trip", "time")
+    )
+    if pairs.is_empty():
+        msg = (
+            "no report of the release is one of the original: their trips are numbered anew, or "
+            "these are other trips"
+        )
+        raise InputError(msg)
+    return pairs
+
+
+def _side(frame: pl.DataFrame, keys: tuple[str, str], numbers: dict[str, str]) -> pl.DataFrame:
+    """The reports of one side, its columns by what they are."""
+    return frame.select(
+        pl.col(keys[0]).cast(pl.String).alias("trip"),
+        _seconds(frame[keys[1]]).alias("time"),
+        *(pl.col(column).cast(pl.Float64).alias(name) for name, column in numbers.items()),
+    ).unique(["trip", "time"], keep="first", maintain_order=True)
+
+
+def _seconds(values: pl.Series) -> pl.Series:
+    """Times in seconds since 1970."""
+    if values.dtype == pl.String:
+        values = values.str.to_datetime(strict=False)
+    if values.dtype.is_temporal():
+        return values.dt.epoch("ms").cast(pl.Float64) / 1000
+    numbers = values.cast(pl.Float64)
+    return numbers / 1000 if np.any(np.abs(numbers.to_numpy()) > _MILLISECONDS) else numbers

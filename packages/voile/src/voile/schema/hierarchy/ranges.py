@@ -1,5 +1,7 @@
-"""Hierarchies of numbers: ever wider intervals, between borders that are public.
+"""Hierarchies of neighbours: intervals of numbers, prefixes of texts, ranges of texts in an order.
 
+Intervals of numbers
+--------------------
 ``intervals = { origin = 0, widths = [5, 10, 20] }`` with the bounds [17, 90] makes of 23 first
 [20, 24], then [20, 29], then [20, 39], then [17, 90].
 
@@ -24,10 +26,36 @@ counts as twice the largest width, a convention.
 
 Cost: a few vectorized operations on d values for each level; a width that does not nest doubles
 those of its level.
+
+The first characters of a text: zip codes, telephone numbers, codes
+-------------------------------------------------------------------
+``prefix = [3, 1]`` makes of ``80123`` first ``801**``, then ``8****``, then ``*``.  A text that is
+not longer than what is kept stays as it is.
+
+The public domain of such codes is not declared, so shares are a convention: each character that
+is kept stands for ten possibilities, and what keeps c characters covers 10**-c of the domain.
+
+Texts in a declared order: halves of halves
+-------------------------------------------
+    [columns.education]
+    kind  = "ordinal"
+    order = ["none", "primary", "secondary", "bachelor", "master"]
+
+The order is halved, the lower half being the longer one where they differ, and each half again,
+until single texts are left: ``*``; ``none to secondary``, ``bachelor to master``; ``none to
+primary``, ``secondary``, ``bachelor``, ``master``; the texts.  The order is public: borders never
+depend on the data, and a range never joins texts that are no neighbours.
+
+Shares.  Each text of the order covers one q-th of the domain.
+
+Cost: O(d log q) for d distinct values.
+
+Texts with a declared order: the numbers that they count as.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -35,9 +63,12 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from voile.schema.hierarchy.generalized import (
+    EVERYTHING,
+    SMALLEST_SHARE,
     BoundHierarchy,
     DistinctValues,
     GeneralizedValues,
@@ -45,12 +76,14 @@ from voile.schema.hierarchy.generalized import (
     as_they_are,
     bind_levels,
     everything,
+    labelled,
+    present,
 )
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile_base.errors import PlanError, TableError
 from voile_base.values.value import Exact, Says, Several, checked
 
-__all__ = ["Intervals"]
+__all__ = ["Intervals", "Kept", "Prefixes", "Ranks", "ranks_in_order"]
 
 _MOST_WIDTHS = 12
 _INT64_SAFE = 2**60
@@ -221,3 +254,157 @@ class _Grid:
     def _nests(self, level: int) -> bool:
         """Whether all borders of the level are borders of every level below without moving."""
         return all(upper % lower == 0 for lower, upper in pairwise(self.widths[: level + 1]))
+
+
+_MANY = 100
+"""Characters beyond which a share is too small to count."""
+
+
+def _descending(kept: tuple[int, ...]) -> tuple[int, ...]:
+    if any(more <= fewer for more, fewer in pairwise(kept)):
+        raise PydanticCustomError("descending", "fewer from level to level")
+    return kept
+
+
+Kept = Annotated[
+    Several[Annotated[int, Field(ge=1)]],
+    Field(min_length=1),
+    AfterValidator(_descending),
+    Says(
+        "a list of how many characters each level keeps, fewer from level to level, for example "
+        "[3, 1]"
+    ),
+]
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class Prefixes:
+    """How many characters each level keeps, fewer from level to level.
+
+    Raises ``PlanError`` unless these are descending whole numbers of at least 1.
+    """
+
+    kept: Kept
+
+    def bind(
+        self, column: str, values: DistinctValues, bounds: tuple[Decimal, Decimal] | None = None
+    ) -> BoundHierarchy:
+        """The hierarchy of the d distinct texts of a column; ``bounds`` are of no use here.
+
+        Raises ``PlanError`` for a column that does not hold texts.
+        """
+        texts = present(values)
+        if texts and values.kind != "text":
+            msg = (
+                f"column {column!r} holds values of kind {values.kind!r}, and prefixes are those "
+                'of texts; write type = "text" in its table of the plan'
+            )
+            raise PlanError(msg)
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        levels = [
+            as_they_are(len(texts), _share(lengths)),
+            *(self._level(texts, lengths, kept) for kept in self.kept),
+            everything(len(texts)),
+        ]
+        return bind_levels(column, values, levels, SMALLEST_SHARE)
+
+    def _level(self, texts: tuple[str, ...], lengths: NDArray[np.int64], kept: int) -> Level:
+        labels = [
+            text[:kept] + EVERYTHING * (length - kept)
+            for text, length in zip(texts, lengths.tolist(), strict=True)
+        ]
+        return labelled(labels, _share(np.minimum(lengths, kept)))
+
+
+def _share(kept: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.power(10.0, -np.minimum(kept, _MANY))
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Texts in their order, the lowest first; at least two, all different."""
+
+    order: Sequence[str]
+
+    def bind(
+        self, column: str, values: DistinctValues, bounds: tuple[Decimal, Decimal] | None = None
+    ) -> BoundHierarchy:
+        """The hierarchy of the d distinct texts of a column; ``bounds`` are of no use here.
+
+        Raises ``PlanError`` where a value does not stand in the order, or two ranges read alike.
+        """
+        texts, rank = present(values), {text: place for place, text in enumerate(self.order)}
+        unknown = sum(text not in rank for text in texts)
+        if unknown:
+            msg = (
+                f"[columns.{column}] order: {unknown} of the {len(texts)} different values of the "
+                "column do not stand in it; name every value, the lowest first, and name the text "
+                "in `missing` if it stands for a missing value"
+            )
+            raise PlanError(msg)
+        places = [rank[text] for text in texts]
+        share = 1 / len(self.order)
+        halved = reversed(list(self._halved()))
+        levels = [
+            as_they_are(len(texts), share),
+            *(self._level(column, places, starts) for starts in halved),
+            everything(len(texts)),
+        ]
+        return bind_levels(column, values, levels, share)
+
+    def _halved(self) -> Iterator[list[int]]:
+        """Where the runs of each level begin, from two runs on, as long as some has two texts."""
+        starts = [0]
+        while True:
+            ends = [*starts[1:], len(self.order)]
+            halves = [
+                start + (end - start + 1) // 2
+                for start, end in zip(starts, ends, strict=True)
+                if end - start > 1
+            ]
+            starts = sorted([*starts, *halves])
+            if len(starts) == len(self.order):
+                return
+            yield starts
+
+    def _level(self, column: str, places: Sequence[int], starts: Sequence[int]) -> Level:
+        """Runs of neighbours that begin so."""
+        ends = [*starts[1:], len(self.order)]
+        runs = [(low, end - 1) for low, end in zip(starts, ends, strict=True)]
+        names = [
+            self.order[low] if low == high else f"{self.order[low]} to {self.order[high]}"
+            for low, high in runs
+        ]
+        alone = [name for name, (low, high) in zip(names, runs, strict=True) if low < high]
+        if set(alone) & set(self.order):
+            msg = (
+                f'[columns.{column}] order: a text reads like a range of others ("X to Y"), so '
+                "that nobody could tell them apart; change it"
+            )
+            raise PlanError(msg)
+        of_run = np.array([high - low + 1 for low, high in runs]) / len(self.order)
+        run = np.searchsorted(starts, places, side="right") - 1
+        return labelled([names[each] for each in run.tolist()], of_run[run])
+
+
+def ranks_in_order(column: str, order: Sequence[str], values: DistinctValues) -> NDArray[np.int64]:
+    """The rank of each distinct value in the order, from 1, shape (d,).
+
+    Raises ``TableError`` where a value is missing or does not stand in it.
+    """
+    if values.missing:
+        msg = (
+            f"column {column!r} misses some values, and a missing value has no rank in an order; "
+            f'fill them in, or declare [columns.{column}] nulls = "drop"'
+        )
+        raise TableError(msg)
+    rank = {text: number for number, text in enumerate(order, 1)}
+    unknown = sum(text not in rank for text in values.texts)
+    if unknown:
+        msg = (
+            f"[columns.{column}] order: {unknown} of the {len(values)} different values of the "
+            "column do not stand in it; name every value, the lowest first"
+        )
+        raise TableError(msg)
+    return np.array([rank[str(text)] for text in values.texts], dtype=np.int64)

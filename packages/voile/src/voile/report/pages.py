@@ -1,6 +1,12 @@
-"""What stands in the report of one study: values for its template, and its charts.
+"""What stands in the reports of a study, of a grid of studies and of a fleet.
 
-Documents of any shape become facts to be listed: plain values, and tables of what holds several.
+Values for their templates, and their charts.  Documents of any shape become facts to be listed:
+plain values, and tables of what holds several.
+
+The page of a fleet is what an adversary makes of each trip, the worst first; it is private.
+
+Pictures stand beside the page, one file a trip, and it asks for nothing else.  In the report of a
+study the same stands as a section, which holds the pictures of the worst trips itself.
 """
 
 from __future__ import annotations
@@ -11,27 +17,172 @@ from decimal import Decimal
 from typing import Any
 
 from voile.report.figures.canvas import Chart
-from voile.report.figures.rates import Loss, SuccessRate, draw_losses, draw_rates
-from voile.report.figures.shares import Shares, draw_pairs, draw_parts, draw_shares
-from voile.report.fleet_page import FollowedFleet, fleet_page
-from voile.report.grid import study_summary
+from voile.report.figures.evidence import (
+    Loss,
+    Shares,
+    SuccessRate,
+    draw_losses,
+    draw_pairs,
+    draw_parts,
+    draw_rates,
+    draw_shares,
+)
+from voile.report.figures.grids import (
+    FrontierAxes,
+    Line,
+    Placed,
+    draw_curves,
+    draw_frontier,
+    draw_key,
+)
+from voile.report.grid import (
+    GridSeries,
+    Sweep,
+    comparison_summary,
+    findings_of,
+    loss_title,
+    panels_of,
+    parameter_name,
+    placed_points,
+    risk_title,
+    study_summary,
+    sweep_of,
+)
 from voile.report.words import (
     NOTHING,
     AttackReading,
     MeasureReading,
     Share,
     attacks_of,
+    listed,
     measures_of,
     pairs_of,
     printable,
     spoken,
     value_text,
 )
-from voile.study.record import Distribution, StudyRecord
+from voile.study.record import Distribution, Point, StudyComparison, StudyRecord
 from voile_base.randomness import UNFIT
 from voile_base.values.toml import toml_text
 
-__all__ = ["promise_of", "study_page"]
+__all__ = [
+    "FleetTrip",
+    "FollowedFleet",
+    "comparison_page",
+    "fleet_page",
+    "promise_of",
+    "study_page",
+    "worst_first",
+]
+
+_COLUMNS = (
+    "trip",
+    "reports",
+    "on the right road",
+    "off by, m",
+    "shown off by, m",
+    "stops",
+    "stops found",
+)
+
+
+@dataclass(frozen=True)
+class FleetTrip:
+    """What came of one trip."""
+
+    trip: str
+    reports: int
+    right: float
+    """Share of the reports at which the informed adversary names the true road."""
+    error: float
+    """By how many metres he is off on average."""
+    shown: float
+    """And by how many what is published is."""
+    stops: int
+    stops_found: int
+    """Of these, how many he puts to within 100 m."""
+    nearest: float | None
+    """Metres by which he is off at the stop that he finds best; None without a stop."""
+    lost: int
+    """Reports at which he began anew."""
+    picture: str
+    """The name of the file with its map, or the picture itself as a ``data:`` address; empty
+    without one."""
+
+    @property
+    def words(self) -> str:
+        """What he would have done with it."""
+        if self.stops:
+            named = (
+                f"puts {self.stops_found} of {self.stops} stops to within 100 m, the nearest to "
+                f"{self.nearest:,.0f} m"
+            )
+        else:
+            named = "there is no stop to find"
+        often = "once" if self.lost == 1 else f"{self.lost} times"
+        again = f", and lost the truck {often}" if self.lost else ""
+        return (
+            f"Of {self.reports} reports he puts {self.right:.0%} on the right road, is "
+            f"{self.error:,.0f} m off where what is published is {self.shown:,.0f} m off, and "
+            f"{named}{again}."
+        )
+
+
+@dataclass(frozen=True)
+class FollowedFleet:
+    """What came of following the trips of a release on a map."""
+
+    trips: Sequence[FleetTrip]
+    notes: Sequence[str]
+    adversaries: Sequence[Mapping[str, Any]] = ()
+    """The document of what each adversary made of all of them."""
+    left_out: str = ""
+    """Why trips were not followed, where they could not be."""
+
+
+def worst_first(trips: Sequence[FleetTrip]) -> Sequence[FleetTrip]:
+    """From the trip of which most is found."""
+    return sorted(trips, key=lambda trip: (-trip.right, trip.error))
+
+
+def fleet_page(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> Mapping[str, Any]:
+    """What the template shows; trips from the one of which most is found."""
+    worst = worst_first(trips)
+    total = sum(trip.reports for trip in trips)
+    right = sum(trip.right * trip.reports for trip in trips) / total
+    stops, named = (sum(getattr(it, field) for it in trips) for field in ("stops", "stops_found"))
+    summary = [
+        f"An adversary who knows the map and the mechanism puts {right:.0%} of {total:,} reports "
+        f"of {len(trips):,} {'trip' if len(trips) == 1 else 'trips'} on the right road; the mean "
+        f"of the shares of trips is {sum(trip.right for trip in trips) / len(trips):.1%}.",
+        f"Told when trucks stand, he puts {named:,} of {stops:,} stops of five minutes or more to "
+        "within 100 m."
+        if stops
+        else "No trip has a stop of five minutes or more.",
+        "Trips were drawn at random where there are more than were asked for; the worst come "
+        "first.",
+    ]
+    rows = [
+        (
+            trip.trip,
+            trip.reports,
+            Share(trip.right),
+            round(trip.error),
+            round(trip.shown),
+            trip.stops,
+            trip.stops_found,
+        )
+        for trip in worst
+    ]
+    return {
+        "name": name,
+        "summary": summary,
+        "columns": _COLUMNS,
+        "rows": rows,
+        "trips": worst,
+        "notes": list(notes),
+    }
+
 
 _FEWEST_FOR_A_MAP = 3
 _WIDEST_MAP = 40
@@ -319,3 +470,141 @@ def _plain(value: object) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     return value_text(value)
+
+
+_MOST_LINES = 32
+"""Beyond so many lines nobody can tell them apart; the others stand in the tables."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One point of the grid, as its table and its details show it."""
+
+    point: Point
+    settings: tuple[str, ...]
+    placed: Placed | None
+    summary: tuple[str, ...]
+    promise: str
+    results: tuple[tuple[str, float], ...]
+    """What each attack and each measure came to; rates are ``Share``."""
+
+
+@dataclass(frozen=True)
+class _Winner:
+    """Which points are best by one attack or one measure."""
+
+    finding: GridSeries
+    value: float
+    names: str
+
+
+def comparison_page(comparison: StudyComparison) -> Mapping[str, Any]:
+    """The values of the template ``comparison.html.j2``."""
+    findings = findings_of(comparison)
+    loss = loss_title(comparison, findings)
+    placed = placed_points(comparison)
+    sweep = sweep_of(comparison)
+    swept = tuple(comparison.swept)
+    return {
+        "name": comparison.name,
+        "comparison": comparison,
+        "summary": comparison_summary(comparison, loss, placed),
+        "risk": risk_title(comparison),
+        "loss": loss,
+        "frontier_chart": _frontier_chart(comparison, loss, placed),
+        "failed": tuple(_failed(comparison)),
+        "unplaced": tuple(
+            point.name
+            for place, point in enumerate(comparison.points)
+            if point.record is not None and place not in placed
+        ),
+        "sweep": sweep,
+        "key_chart": _key_chart(sweep),
+        "curve_charts": tuple(_curve_charts(findings, sweep)),
+        "parameters": tuple(map(parameter_name, swept)),
+        "rows": tuple(_rows(comparison, placed, findings, swept)),
+        "winners": tuple(_winners(comparison, findings)),
+        "plans": tuple(map(toml_text, comparison.plans)),
+        "command": _command(comparison),
+        "versions": tuple(comparison.versions.items()),
+    }
+
+
+def _failed(comparison: StudyComparison) -> Iterator[tuple[str, str, str]]:
+    """Names of the points without a release, with status and reason; alike ones together."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for point in comparison.points:
+        if point.record is None:
+            alike.setdefault((point.status, point.message), []).append(point.name)
+    for (status, message), names in alike.items():
+        yield listed(names, len(names), "; "), status, message
+
+
+def _command(comparison: StudyComparison) -> str:
+    """How to make the comparison again, as far as it is known."""
+    plans = range(1, len(comparison.plans) + 1)
+    names = ["plan.toml"] if len(plans) == 1 else [f"plan-{place}.toml" for place in plans]
+    records = [point.record for point in comparison.points if point.record is not None]
+    targets = {record.evidence.get("targets") for record in records} - {None}
+    seeds = {record.seed for record in records} - {None}
+    words = ["voile compare INPUT", *names, "--out DIR", f"--risk {comparison.risk}"]
+    if comparison.loss:
+        words.append(f"--loss {comparison.loss}")
+    if len(targets) == 1:
+        words.append(f"--targets {targets.pop()}")
+    if len(seeds) == 1:
+        words.append(f"--seed {seeds.pop()}")
+    return " ".join(words)
+
+
+def _frontier_chart(
+    comparison: StudyComparison, loss: str, placed: Mapping[int, Placed]
+) -> Chart | None:
+    if not placed:
+        return None
+    axes = FrontierAxes(risk_title(comparison), loss, comparison.loss_better == "higher")
+    title = "Risk against loss: no other release beats those on the dashed line in both"
+    return draw_frontier("frontier", title, axes, tuple(dict.fromkeys(placed.values())))
+
+
+def _curve_charts(
+    findings: Sequence[GridSeries], sweep: Sweep | None
+) -> Iterator[tuple[GridSeries, Chart]]:
+    if sweep is None:
+        return
+    for finding, panel in panels_of(findings, sweep):
+        yield finding, draw_curves(panel, sweep.parameter, _MOST_LINES)
+
+
+def _key_chart(sweep: Sweep | None) -> Chart | None:
+    if sweep is None or len(sweep.lines) < 2:
+        return None
+    lines = [Line(name, style, ()) for style, name in enumerate(sweep.lines[:_MOST_LINES])]
+    return draw_key("key", "Lines of the charts", lines)
+
+
+def _rows(
+    comparison: StudyComparison,
+    placed: Mapping[int, Placed],
+    findings: Sequence[GridSeries],
+    swept: Sequence[str],
+) -> Iterator[_Row]:
+    for place, point in enumerate(comparison.points):
+        yield _Row(
+            point,
+            tuple(
+                value_text(point.parameters[name]) if name in point.parameters else NOTHING
+                for name in swept
+            ),
+            placed.get(place),
+            study_summary(point.record) if point.record else (),
+            promise_of(point.record) if point.record else "",
+            tuple((f.title, f.shown(f.values[place])) for f in findings if place in f.values),
+        )
+
+
+def _winners(comparison: StudyComparison, findings: Sequence[GridSeries]) -> Iterator[_Winner]:
+    for finding in findings:
+        value, places = finding.best()
+        names = [comparison.points[place].name for place in places]
+        yield _Winner(finding, finding.shown(value), listed(names, 3, "; "))

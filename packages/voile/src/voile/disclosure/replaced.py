@@ -1,0 +1,522 @@
+"""Columns that show something in the place of their values: averages, noise, other values.
+
+Averages of groups
+------------------
+Whoever reads it knows how far values lie from their middle on average, and supposes that they do so
+as a normal variable does: the value that is nearest to the middle is hardly likelier the owner's
+than the others of its group.
+
+Noise, beside an interval
+-------------------------
+A value is moved into the range of a cluster, its own or with a stated probability another, gets
+noise of the cluster's scale, and is clamped; the interval around it has the cluster's half-width.
+``disclosure.noise`` says what that tells of a value that somebody knows.
+
+Positions that were moved, or a noisy distance in their place
+-------------------------------------------------------------
+The noise of a report has an epsilon per metre: the level of its zone over the radius of its zone,
+times a factor by which it was lowered for the grid of degrees on which positions are shown.  Zones
+are those of ``voile_geo.planar.zones``; where radii follow from the roads of a map, the map is
+named by its digest.  An adversary who follows trips reads the distribution from here
+(``voile.attack.trajectory``); one coordinate by itself is compared as it reads.
+
+Values that were permuted within groups
+---------------------------------------
+A column whose values were permuted within the groups of a release.
+
+Which rows make a group, and what decides it, is stated once for all such columns: by the
+disclosure's ``groups``.  A row shows the value of some row of its group, all arrangements being
+equally likely; ``PermutedEvidence`` says what that tells.
+
+Evidence in a column that was permuted within groups: a group shows whose values it holds.
+
+What it does: for t known values and n published rows, the logarithm of how much more likely the
+group of a row holds the values that it holds if it has the row of the target than if it has not.
+
+Source: Bayes' rule.  Let group c have n rows, of which k show the known value b, and let a share q
+of all rows show it.  A uniform permutation makes all arrangements of the values of a group equally
+likely, so the values that stand beside a row say nothing but what is in the group.  If the values
+of others are independent draws, the chance of the multiset of the group is the multinomial one;
+with b given for one of its rows, what is left is that of n - 1 draws.  The ratio of the two is
+
+    (k / n) / q,
+
+the share of b in the group over its share in the release.  Between the rows of one target only
+the share in the group tells; between the people that a row may belong to, q tells as well: a
+value that is rare everywhere fits the few groups that show it the better.
+
+Claim: where several columns were permuted, each by a permutation of its own, and the values of
+different columns are independent beforehand, ratios are multiplied.
+
+Any evidence e that the column would be if it stood with its rows, a text or an interval or noise,
+is averaged alike: (mean of e over the values of the group) / (mean of e over those of all rows).
+
+Cost: O(u v) once, for u known and v published different values; then one look-up a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from voile.disclosure.evidence import (
+    CheckedCells,
+    Chosen,
+    DistinctCells,
+    Domain,
+    Evidence,
+    Floats,
+    Known,
+)
+from voile.disclosure.exact import AsItReads
+from voile.disclosure.foreign import NearEvidence
+from voile.disclosure.noise import Cluster, cell_breaches, width_breaches
+from voile.disclosure.shown import ShownColumn
+from voile_base.ondemand import on_demand
+from voile_base.values.value import Value
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from voile.disclosure import covering as disclosure_covering
+    from voile.disclosure import interval as disclosure_interval
+    from voile.disclosure import noise as disclosure_noise
+    from voile.disclosure.covering import Covered
+    from voile.disclosure.shown import ComparedColumn, OriginalSide
+    from voile.schema.coding import Coding
+else:
+    disclosure_covering = on_demand("voile.disclosure.covering")
+    disclosure_interval = on_demand("voile.disclosure.interval")
+    disclosure_noise = on_demand("voile.disclosure.noise")
+
+__all__ = [
+    "Averaged",
+    "Cluster",
+    "Distribution",
+    "Moved",
+    "Noisy",
+    "Permuted",
+    "PermutedEvidence",
+    "PlanarZones",
+    "Remaining",
+    "StatedCorrelatedGaussian",
+    "StatedGaussianField",
+    "StatedPlanarLaplace",
+    "StatedRoadMap",
+    "TurningLaplace",
+    "group_counts",
+]
+
+
+class Averaged(AsItReads):
+    """Each row shows the middle of its group."""
+
+    kind: Literal["averaged"] = "averaged"
+    scale: Annotated[float, Field(gt=0)]
+    """The mean distance of a row's number from the one that it shows, to two digits."""
+
+    @property
+    def graded(self) -> bool:
+        """A middle fits a number the better the nearer it is."""
+        return True
+
+    @property
+    def set_refusal(self) -> str:
+        """Any value may be in a group."""
+        return "the middle of a group stands for no set of values"
+
+    @property
+    def size_basis(self) -> str:
+        """See ``covered``."""
+        return "four times the mean distance of numbers from the middle of their group"
+
+    def coded(self, coding: Coding) -> ShownColumn | None:
+        """A rounded middle lies further away, by a quarter of the base on average."""
+        if coding.kind != "rounding":
+            return None
+        return self.model_copy(
+            update={"scale": float(f"{self.scale + float(coding.base) / 4:.2g}")}
+        )
+
+    def evidence(self, known: Known, cells: DistinctCells) -> NearEvidence:
+        """A cell fits a number the better the nearer it is."""
+        return NearEvidence(known.numbers, cells.numbers(cells.name), self.scale, normal=True)
+
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
+        """A middle stands for the nearest value, and is as wide as four mean distances."""
+        covered = disclosure_covering.labels_covered(
+            domain, cells, super().evidence(domain.known, cells), level=0
+        )
+        return disclosure_covering.near_covered(
+            domain, covered, cells.numbers(cells.name), 4 * self.scale
+        )
+
+
+class Noisy(ShownColumn):
+    """Each row shows its value with noise, and an interval around that."""
+
+    kind: Literal["noisy"] = "noisy"
+    family: Literal["laplace"] = "laplace"
+    """The distribution of the noise, on the grid."""
+    step: Annotated[float, Field(gt=0)]
+    """Published values are multiples of it."""
+    clusters: Annotated[tuple[Cluster, ...], Field(min_length=1)]
+    """Ascending by value."""
+    clamp: tuple[float, float] | None = None
+    """The least and the largest value that may be published; None where there are none."""
+    ends: Literal["columns", "text"] = "columns"
+    """How the intervals are shown."""
+
+    @property
+    def graded(self) -> bool:
+        """A cell fits a number the better the nearer it is."""
+        return True
+
+    @property
+    def noise(self) -> Noisy:
+        """It is stated here."""
+        return self
+
+    def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
+        """Whether values are those of the original."""
+        return compare.noisy(name, self)
+
+    def breaches(self, cells: CheckedCells, confidence: Decimal | None = None) -> Iterator[str]:
+        """Values off the grid, and intervals other than those of the noise."""
+        value, ends = cells.numbers(cells.name), self._around(cells)
+        yield from cell_breaches(cells.name, self, value, *ends)
+        if confidence is not None:
+            scales = [Fraction(c.scale) / Fraction(self.step) for c in self.clusters]
+            widths = [Fraction(c.half_width) / Fraction(self.step) for c in self.clusters]
+            yield from width_breaches(cells.name, scales, widths, confidence)
+
+    @property
+    def set_refusal(self) -> str:
+        """Noise may lead anywhere."""
+        return "values with noise stand for no set of values"
+
+    @property
+    def size_basis(self) -> str:
+        """The published intervals."""
+        return "the intervals around noise"
+
+    def published(self, name: str) -> tuple[str, ...]:
+        """The value, and its interval in two columns or in one of texts."""
+        if self.ends == "columns":
+            return name, f"{name}.low", f"{name}.high"
+        return name, f"{name}.interval"
+
+    def with_intervals_as_text(self) -> Noisy:
+        """The same with each interval in one column of texts."""
+        return self.model_copy(update={"ends": "text"})
+
+    def evidence(self, known: Known, cells: DistinctCells) -> disclosure_noise.NoisyEvidence:
+        """How well each noisy value fits each known one."""
+        readings = disclosure_noise.Readings(
+            cells.numbers(cells.name), *self._around(cells), cells.rows
+        )
+        declared = self.clamp
+        if known.bounds is not None:
+            declared = float(known.bounds[0]), float(known.bounds[1])
+        return disclosure_noise.NoisyEvidence.of(
+            cells.name, known.numbers, readings, self._distributions(), declared
+        )
+
+    def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
+        """Each value stands for the nearest one, and is as wide as its interval."""
+        return disclosure_covering.noisy_covered(domain, cells, self.evidence(domain.known, cells))
+
+    def _distributions(self) -> disclosure_noise.NoiseDistributions:
+        """Those of the clusters, as numbers."""
+
+        def numbers(name: str) -> Floats:
+            return np.array([float(getattr(cluster, name)) for cluster in self.clusters])
+
+        borders = own = None
+        if all(c.low is not None and c.high is not None for c in self.clusters):
+            borders, own = (numbers("low"), numbers("high")), numbers("own")
+        scale = np.maximum(numbers("scale"), disclosure_noise.LEAST_SCALE * self.step)
+        return disclosure_noise.NoiseDistributions(
+            self.step, scale, numbers("half_width"), borders, own
+        )
+
+    def _around(self, cells: DistinctCells) -> tuple[Floats, Floats]:
+        _, *shown = self.published(cells.name)
+        if self.ends == "text":
+            return disclosure_interval.ends_of_texts(shown[0], cells.texts(shown[0]))
+        low, high = map(cells.numbers, shown)
+        return low, high
+
+
+Positive = Annotated[float, Field(gt=0)]
+Degrees = tuple[float, float]
+"""Latitude and longitude."""
+
+
+class StatedRoadMap(Value):
+    """A public map whose roads say the radii."""
+
+    name: str
+    """Of its file."""
+    digest: str
+    """Of its roads: who has the same map finds the same radii."""
+    within: Annotated[int, Field(ge=1)]
+    """How many roads lie within a radius."""
+    bounds: tuple[Positive, Positive]
+    """The smallest and the largest radius, in metres."""
+    cell_metres: Positive
+    """Side of a cell of the grid of radii."""
+    cells: tuple[int, int]
+    """Rows and columns of the grid."""
+
+
+class PlanarZones(Value):
+    """How much noise where: levels by distance to the receiver, radii by place."""
+
+    levels: Annotated[tuple[Positive, ...], Field(min_length=1)]
+    """From near the receiver to far away, as promised; epsilon is level / radius."""
+    radii: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
+    """In metres; from near the centre to far away, or those of the map, ascending."""
+    level_limits: tuple[Positive, ...] = ()
+    """Metres from the receiver at which the next level begins."""
+    radius_limits: tuple[Positive, ...] = ()
+    """Metres from the centre at which the next radius begins."""
+    centre: Degrees | None = None
+    """From where radii are measured."""
+    by: Literal["published", "true"] = "published"
+    """Whose zone counts: that of the last published position, or that of the true one."""
+    map: StatedRoadMap | None = None
+    """The map that says the radii; None where none does."""
+    factor: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Epsilons that noise was drawn with, over those of the levels."""
+
+
+class StatedPlanarLaplace(Value):
+    """Planar Laplace noise, drawn afresh for every report."""
+
+    kind: Literal["planar-laplace"] = "planar-laplace"
+
+
+class TurningLaplace(Value):
+    """Planar Laplace radii in directions that hardly turn from one report to the next."""
+
+    kind: Literal["angle-selection"] = "angle-selection"
+    deviation: Positive
+    """Of a turn, in radians."""
+    start: Literal["uniform", "zero"] = "uniform"
+    """The first direction: uniform, or turned from north."""
+
+
+class StatedCorrelatedGaussian(Value):
+    """Gaussian noise that remembers: first-order autoregressive."""
+
+    kind: Literal["correlated-gaussian"] = "correlated-gaussian"
+    tau: Positive
+    """Seconds in which the correlation falls to 1 / e."""
+
+
+class StatedGaussianField(Value):
+    """Gaussian noise of which a share stays with the place, and the rest is fresh for each trip."""
+
+    kind: Literal["gaussian-field"] = "gaussian-field"
+    share: Annotated[float, Field(ge=0, le=1)]
+    """Of the variance: a random field over places, the same for a vehicle and a period."""
+    length: Positive
+    """Metres in which the correlation of the field falls to 1 / e, exponentially."""
+    period_days: Positive
+    """How long a field holds; periods begin at multiples of it since 1970 (UTC)."""
+    tau: Positive
+    """Seconds of driving in which the correlation of what is fresh falls to 1 / e."""
+    shared: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Of what stays, the share that all vehicles of a fleet have in common."""
+    still_metres: Positive
+    """A truck that is no further from where it last moved shows the same position again."""
+    discloses: tuple[Literal["standing", "returns", "noise-at-known-places", "way-driven"], ...] = (
+        "standing",
+        "returns",
+        "noise-at-known-places",
+    )
+    """What is shown beside positions: that a truck stands; but for what is fresh, that it is where
+    it was before; to who knows the true place of one report, the field there for the period; and
+    where reports are dense, how far it has driven."""
+
+
+Distribution = Annotated[
+    StatedPlanarLaplace | TurningLaplace | StatedCorrelatedGaussian | StatedGaussianField,
+    Field(discriminator="kind"),
+]
+"""The distribution of planar noise."""
+
+
+class Moved(AsItReads):
+    """A coordinate of a position with planar noise; both state the same distribution."""
+
+    kind: Literal["moved"] = "moved"
+    coordinate: Literal["latitude", "longitude"]
+    law: Distribution
+    zones: PlanarZones
+    decimals: Annotated[int, Field(ge=0)]
+    """Of the grid of degrees on which positions are shown."""
+    destination: Degrees | None = None
+    """The place that all trips are bound for; None where the release names none."""
+
+    @property
+    def weighed(self) -> bool:
+        """One coordinate by itself tells little; who follows trips uses both."""
+        return False
+
+    @property
+    def promises(self) -> bool:
+        """That positions lie on the grid, and on the earth."""
+        return True
+
+    def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
+        """Whether positions are where they were."""
+        return compare.moved(name, self.coordinate, self.decimals)
+
+    def breaches(self, cells: CheckedCells, confidence: Decimal | None = None) -> Iterator[str]:
+        """Values with more decimals, or larger, than a coordinate may have."""
+        del confidence
+        column, limit = cells.name, 90 if self.coordinate == "latitude" else 180
+        numbers = cells.values(column).numbers
+        if numbers is None or numbers.scale > self.decimals:
+            yield f"column {column!r} does not lie on the grid that it states"
+        elif abs(numbers.units).max() > limit * 10**numbers.scale:
+            yield f"column {column!r} shows what cannot be a {self.coordinate}"
+
+
+class Remaining(AsItReads):
+    """The distance that remains to the destination in metres, with noise, not below 0."""
+
+    kind: Literal["remaining"] = "remaining"
+    zones: PlanarZones
+    destination: Degrees | None = None
+    """The place that all trips are bound for; None where the release names none."""
+
+    @property
+    def weighed(self) -> bool:
+        """The table has no such column."""
+        return False
+
+    @property
+    def promises(self) -> bool:
+        """That distances are whole metres."""
+        return True
+
+    def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
+        """Nothing of them is."""
+        return compare.not_compared(name, "remaining distances are not compared")
+
+    def breaches(self, cells: CheckedCells, confidence: Decimal | None = None) -> Iterator[str]:
+        """Values that are no whole metres of at least 0."""
+        del confidence
+        column, numbers = cells.name, cells.values(cells.name).numbers
+        if numbers is None or numbers.scale > 0:
+            yield f"column {column!r} does not lie on the grid that it states"
+        elif numbers.units.min() < 0:
+            yield f"column {column!r} shows distances below 0"
+
+
+class Permuted(AsItReads):
+    """Each row shows the value of some row of its group.
+
+    ``evidence`` is that of the cell by itself, wherever in its group its owner stands.
+    """
+
+    kind: Literal["permuted"] = "permuted"
+    within: Literal["file"] | None = None
+    """"file": nobody says within which rows, or how many values stayed; None: within the groups
+    that the disclosure states."""
+
+    @property
+    def permuted(self) -> bool:
+        """They do."""
+        return True
+
+    def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
+        """Whether the original holds the values, and holds them in other rows."""
+        return compare.permuted(name)
+
+    @property
+    def set_refusal(self) -> str:
+        """A cell is a value of the table, of another row."""
+        return "values are permuted within groups, which shows in no single cell"
+
+    @property
+    def size_refusal(self) -> str | None:
+        """Groups that nobody states have no size."""
+        if self.within is None:
+            return None
+        return "values were swapped between rows, and nobody says within which"
+
+    @property
+    def size_basis(self) -> str:
+        """Any value of the group may be the row's own."""
+        return "the values that its groups hold"
+
+
+sparse = on_demand("scipy.sparse")
+
+Codes = NDArray[np.int64]
+
+_PAIRS = 1 << 21
+"""Pairs of a known and a published value that are compared at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class PermutedEvidence:
+    """Known values of t targets, and n rows in groups that hold values in any order."""
+
+    known: Codes
+    """Shape (t,): the number of each target's value, below u."""
+    group: Codes
+    """Shape (n,): the number of each row's group, below c."""
+    ratio: Any
+    """Shape (u, c), sparse: by how much each group rather has the row of a value than not."""
+
+    @classmethod
+    def of(cls, known: Codes, group: Codes, evidence: Evidence, counts: Any) -> Self:
+        """From the evidence of u known values against v published values.
+
+        ``known`` (t,) and ``group`` (n,) are as in the class; ``counts`` (v, c) says, sparsely, how
+        often each published value stands in each group.
+        """
+        different = int(known.max(initial=-1)) + 1
+        sizes, usual = counts.sum(axis=0), counts.sum(axis=1) / counts.sum()
+        step = max(1, _PAIRS // max(counts.shape[0], 1))
+        ratios = []
+        for start in range(0, different, step):
+            fits = np.exp(evidence.log_weights(slice(start, start + step)))
+            expected = fits @ usual
+            fits /= np.where(expected > 0, expected, 1.0)[:, np.newaxis]
+            ratios.append(sparse.csr_array(fits) @ counts)
+        ratio = sparse.vstack(ratios, format="csr") if ratios else sparse.csr_array((0, len(sizes)))
+        return cls(known, group, ratio * (1 / sizes)[np.newaxis, :])
+
+    def log_weights(self, targets: Chosen) -> Floats:
+        """Logarithms of the ratios for some of the targets, shape (targets, n); -inf for none."""
+        ratio = self.ratio[self.known[targets]].toarray()
+        with np.errstate(divide="ignore"):
+            logarithm: Floats = np.log(ratio)[:, self.group]
+        return logarithm
+
+    def only(self, rows: Codes) -> Self:
+        """The same about some of the rows."""
+        groups, group = np.unique(self.group[rows], return_inverse=True)
+        return replace(self, group=group.astype(np.int64), ratio=self.ratio[:, groups])
+
+
+def group_counts(values: tuple[Codes, int], groups: tuple[Codes, int]) -> Any:
+    """How often each of v values stands in each of c groups, sparse (v, c).
+
+    Both come as the codes of n rows, and how many different ones there are.
+    """
+    (value, different), (group, count) = values, groups
+    ones = np.ones(len(value), dtype=np.float64)
+    return sparse.csr_array((ones, (value, group)), shape=(different, count))
