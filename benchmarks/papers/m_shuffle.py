@@ -16,9 +16,13 @@ from benchmarks.shuffle_curves import CLUSTERS, COLUMNS, ROWS, Coded, adult, pla
 from benchmarks.shuffle_starts import salaries
 from benchmarks.timing import in_turn
 from voile.models.permutation import whole_column_log_probability
-from voile.publish.m_shuffle.clustering import optimal_segments
+from voile.publish.m_shuffle.clustering import (
+    ITERATIONS,
+    assignments,
+    optimal_segments,
+    random_start,
+)
 from voile.publish.m_shuffle.decision import Rule
-from voile.publish.m_shuffle.random_start import ITERATIONS, assignments, random_start
 from voile_base.randomness import Randomness
 
 __all__ = ["run"]

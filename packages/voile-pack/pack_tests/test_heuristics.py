@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from pack_tests.brute_force import fewest_bins
 from voile_pack import Instance, Packing, Stop, require_valid
-from voile_pack.heuristics import _best_fit_decreasing, decreasing, first_fit_decreasing
-from voile_pack.local_search import search
+from voile_pack.heuristics import _best_fit_decreasing, decreasing, first_fit_decreasing, search
 
 ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=10)

@@ -42,7 +42,7 @@ def test_declaring_loops_does_not_load_numba():
     """Only a call does."""
     code = (
         "import sys, voile_geo.planar.noise\n"
-        "import voile.table.engines.shared, voile.publish.ke_anonymity.cuts\n"
+        "import voile.table.engines.shared, voile.publish.ke_anonymity.searches\n"
         "assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -119,9 +119,9 @@ def test_a_folder_of_somebody_else_is_no_obstacle(tmp_path):
     (tmp_path / "file").write_text("")
     code = (
         "import numpy as np\n"
-        "from voile.publish.ke_anonymity.cuts import _best_starts\n"
+        "from voile.publish.ke_anonymity.searches import _best_cuts\n"
         "ends = np.zeros((1, 3), np.int64)\n"
-        "print(len(_best_starts(np.arange(2), np.ones(3, np.bool_), ends, ends)))"
+        "print(len(_best_cuts(np.arange(2), np.ones(3, np.bool_), ends, ends)))"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code],

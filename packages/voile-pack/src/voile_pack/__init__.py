@@ -2,8 +2,8 @@
 
 - ``instance``           items and bins, packings and their check; limits in seconds and in work
 - ``solve``              the methods below in their order, until the optimum is proved
-- ``heuristics``         bins that are fixed at once, lower bounds, first fit and best fit
-- ``local_search``       exchanges of items between bins and spare items
+- ``heuristics``         bins that are fixed at once, lower bounds, first fit and best fit;
+                         exchanges of items between bins and spare items
 - ``column_generation``  the linear programme over patterns, and the best one for given prices
 - ``patterns``           what one bin holds, and which patterns a given number of bins allows
 - ``or_tools``           Google OR-Tools, and its plain model

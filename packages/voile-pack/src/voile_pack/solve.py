@@ -10,10 +10,10 @@ bins than the bound.  Both are valid wherever the work is cut off.
 Algorithm, in this order:
 
 1. ``reduction``, ``bounds``, ``heuristics``: what is certain at once, and first and best fit;
-2. ``local_search`` for a packing that meets the bound;
+2. exchanges (``heuristics``) for a packing that meets the bound;
 3. ``column_generation``: the bound of the linear programme;
 4. ``tight_patterns``, where they are few: such a packing;
-5. ``local_search`` and ``diving`` for such a packing, once;
+5. exchanges and ``diving`` for such a packing, once;
 6. where OR-Tools is installed, the programme solved to its end; where that leaves little open,
    ``corners`` filter the ``tight_patterns``: such a packing, or a proof that there is none; and
    dives down to a part that an integer programme packs;
@@ -61,7 +61,7 @@ from numpy.typing import NDArray
 from voile_base.errors import InputError, nearest
 from voile_pack import or_tools
 from voile_pack.column_generation import corners, finish, mean_of, relax
-from voile_pack.heuristics import Reduced, decreasing, lower_bound, reduce
+from voile_pack.heuristics import Reduced, decreasing, lower_bound, reduce, search
 from voile_pack.instance import (
     Deadline,
     Instance,
@@ -73,7 +73,6 @@ from voile_pack.instance import (
     ignore,
     require_valid,
 )
-from voile_pack.local_search import search
 from voile_pack.or_tools import is_installed
 from voile_pack.patterns import (
     CLOSE,

@@ -14,8 +14,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import displaced, metres_between
 from voile_geo.planar.costs import gaussian_epsilon, squared_mu
 from voile_geo.planar.field import DAY, Trips, _field_key
-from voile_geo.planar.live_field import LiveField
-from voile_geo.planar.noise import GaussianField, perturb
+from voile_geo.planar.noise import GaussianField, LiveField, perturb
 from voile_geo.planar.zones import Zones
 from voile_share.positions import Levels, PositionStream, spent_on, without_ended_key
 

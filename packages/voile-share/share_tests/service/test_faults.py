@@ -33,8 +33,7 @@ from voile_share.chain import (
 )
 from voile_share.service.on_chain import KEY
 from voile_share.store import PostgresStore, SQLiteStore
-from voile_testing.postgres_server import PostgresServer
-from voile_testing.processes import wait_until
+from voile_testing.processes import PostgresServer, wait_until
 
 pytestmark = pytest.mark.slow
 

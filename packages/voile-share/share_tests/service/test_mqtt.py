@@ -31,8 +31,7 @@ from voile_share.service.mqtt import Broker
 from voile_share.service.options import Options, Rate
 from voile_share.store import SQLiteStore, StoreError
 from voile_testing.plugin import ROOT
-from voile_testing.postgres_server import PostgresServer
-from voile_testing.processes import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, PostgresServer, wait_until
 
 PLACE = (52.0116234, 4.3571345)
 PAGE = ROOT / "docs" / "trackers.md"

@@ -17,8 +17,7 @@ from share_tests.service.server import events, named
 from voile_share import protocol
 from voile_share.service.models import decoded
 from voile_share.store import SQLiteStore
-from voile_testing.postgres_server import PostgresServer
-from voile_testing.processes import PATIENCE, wait_until
+from voile_testing.processes import PATIENCE, PostgresServer, wait_until
 
 
 def truck_of(http: httpx.Client, device: str = "truck-7") -> tuple[str, str]:

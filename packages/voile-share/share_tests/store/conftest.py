@@ -9,7 +9,7 @@ import pytest
 
 def running() -> Iterator[object]:
     pytest.importorskip("psycopg", reason="psycopg is absent: install voile-share[postgres]")
-    from voile_testing.postgres_server import PostgresServer  # noqa: PLC0415 - an extra
+    from voile_testing.processes import PostgresServer  # noqa: PLC0415 - an extra
 
     server = PostgresServer()
     try:

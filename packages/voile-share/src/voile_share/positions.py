@@ -70,12 +70,12 @@ from voile_base.errors import PlanError, RefusedError
 from voile_base.randomness import Key
 from voile_base.values.value import Real, Says, Several, checked
 from voile_geo.planar.costs import gaussian_epsilon, next_squared_mu
-from voile_geo.planar.live_field import LiveField
 from voile_geo.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
     GaussianField,
     Live,
+    LiveField,
     LocationNoise,
 )
 from voile_geo.planar.steps import MEAN_RADIUS, turn_deviation

@@ -1,6 +1,7 @@
 """Signatures over a release, its evidence, a policy and its verdict; and whether they still hold.
 
-Both are read only as they are written, byte by byte: another space is a change.
+``signatures.json`` is published, ``salts.json`` stays with the evidence.  Both are read
+only as they are written, byte by byte: another space is a change.
 
 What is signed: all published files by their hashes, private ones by commitments, the policy.
 
@@ -28,11 +29,15 @@ the rest can replace that.
 
 One more signature
 ------------------
-- ``keys``        key files, and public keys as texts
-- ``statement``   what is signed: hashes of public files, commitments to private ones
-- ``signatures``  ``signatures.json`` and the salts
-- ``signing``     one more signature
-- ``verifying``   whether anything was changed since
+It is over what stands there now, and nothing else.  Refused are a release that must not be
+published, a verdict that has not passed, one that is not what its policy says of what stands there
+now, and whatever was changed since others signed.  Salts are written before the signature is; each
+file appears whole, in the place of the earlier one.
+
+The verdict can also leave as an attestation that supply-chain tools read: an in-toto statement
+(v1) whose subjects are the published files by their hashes and whose predicate is a test result
+(v0.1: the policy by its hash, and its criteria), in a DSSE envelope.  It holds nothing that the
+policy and the published files do not say.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.models.ke_anonymity import pairwise_breaches
-from voile.publish.ke_anonymity import KEAnonymity, as_printed
-from voile.publish.ke_anonymity.as_printed import AS_PRINTED, printed_blocks
+from voile.publish.ke_anonymity import KEAnonymity, decision
+from voile.publish.ke_anonymity.decision import AS_PRINTED, printed_blocks
 from voile.publish.registry import publisher_of
 from voile.release.check import check_release
 from voile.release.history import History
@@ -183,6 +183,6 @@ def test_many_values_are_refused_with_the_search_that_takes_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The pairs of ends are held in memory, so there is a limit, which is said."""
-    monkeypatch.setattr(as_printed, "MAXIMUM_VALUES", 3)
+    monkeypatch.setattr(decision, "MAXIMUM_VALUES", 3)
     with pytest.raises(PlanError, match="up to 3 distinct values, and the table has 4; use search"):
         series("lemma-1", 2, 4, [1, 7, 13, 19])

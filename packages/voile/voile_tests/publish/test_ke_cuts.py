@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.publish.ke_anonymity.cuts import (
+from voile.publish.ke_anonymity.searches import (
+    _Feasible,
     after_last,
     as_units,
     best_cuts,
     blocks_of,
     enclosing,
+    largest_feasible,
     latest_valid_start,
+    optimal_blocks,
 )
-from voile.publish.ke_anonymity.searches import _Feasible, largest_feasible, optimal_blocks
 from voile_testing.plugin import examples
 
 HUGE = 10**30

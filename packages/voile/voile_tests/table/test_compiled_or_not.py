@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from voile.publish.ke_anonymity import cuts
+from voile.publish.ke_anonymity import searches
 from voile.table import codes
 from voile.table.engines import shared
 from voile_base.randomness import Randomness
@@ -48,7 +48,7 @@ def _cut(rng: np.random.Generator) -> list[Any]:
     values = np.cumsum(rng.integers(1, 9, ROWS))
     high = np.maximum(np.arange(ROWS + 1) - 7, -1)[None]
     allowed = rng.random(ROWS + 1) < 0.9
-    return [cuts.best_cuts(values, allowed, np.zeros_like(high), high)]
+    return [searches.best_cuts(values, allowed, np.zeros_like(high), high)]
 
 
 @pytest.mark.parametrize("work", [_counted, _pairs, _words, _rows_of_words, _permuted, _cut])
@@ -58,7 +58,7 @@ def test_both_ways_give_the_same(
     """To the bit, for tens of thousands of rows."""
     made = []
     for compiled in (True, False):
-        for module in (cuts, codes, shared):
+        for module in (searches, codes, shared):
             monkeypatch.setattr(module, "pays", lambda rows, least, it=compiled: it)
         made.append(work(np.random.default_rng(11)))
     for one, other in zip(*made, strict=True):

@@ -16,7 +16,7 @@ from voile.schema.plan import parse_plan
 from voile.table.places import Address, place_of
 from voile.table.reading import list_columns, read_frame
 from voile_base.errors import InputError, VoileError
-from voile_testing.postgres_server import PostgresServer
+from voile_testing.processes import PostgresServer
 
 SECRET = "hunter2"
 ROWS = [(1, "a", 1.5), (2, None, 2.5), (3, "c", None), (4, "a", 4.0)]

@@ -28,8 +28,7 @@ from voile.table.best_rows import Batch, BestRowsQuery, Taker, ValueScores, find
 from voile.table.codes import DictionaryColumn
 from voile.table.counting import TableSource
 from voile.table.engines.polars.columns import PolarsColumn
-from voile.table.engines.polars.engine import PolarsEngine
-from voile.table.engines.polars.rows import PolarsRows
+from voile.table.engines.polars.engine import PolarsEngine, PolarsRows
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.private import PrivateTable, TopRows

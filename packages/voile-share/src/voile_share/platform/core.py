@@ -9,7 +9,7 @@ The key that seals what the platform must keep and nobody may read is a file of 
 Secrets of trucks, states of streams and destinations are stored as AES-256-GCM ciphertexts, each
 bound to what it is and whose.  Whoever has the database without this file reads none of them.
 Whoever has both can publish as the trucks that do not encrypt themselves, and sees where their
-parcels go; true positions are in neither (``writing``).  Keep the two apart in backups.
+parcels go; true positions are in neither (``writers``).  Keep the two apart in backups.
 
 A key is replaced while a service runs (``rotation``): the file then holds the new one and the old
 one, the first seals, both open.  A vault looks at its file now and then before it seals, and at

@@ -24,7 +24,7 @@ the true one: so it follows from what is private already, and costs nothing.
 Who writes is this process alone, or worker processes beside it.
 
 Writing a report is a few operations on a curve for each parcel, under the interpreter's lock.  It
-is a pure function (``writing``), so other processes can do it.  Drafts that wait together are
+is a pure function, so other processes can do it.  Drafts that wait together are
 written together: trucks are dealt out over lines, and a line gets a process when it has had much to
 write.  A platform with few trucks or empty ones never has any.  What goes to a process goes in one
 message, so a pipe costs each draft little; this process writes its own share meanwhile.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from voile.cli import attack_call, attack_shown, trips
     from voile.cli import table as table_shown
     from voile.release.release import Release
+    from voile.study import record as study_record
     from voile.study import single
     from voile.study.record import Skipped
     from voile.tabular import auditing, recounting
@@ -35,6 +36,7 @@ else:
     recounting = on_demand("voile.tabular.recounting")
     attack_call = on_demand("voile.cli.attack_call")
     attack_shown = on_demand("voile.cli.attack_shown")
+    study_record = on_demand("voile.study.record")
 
 __all__: list[str] = []
 
@@ -182,7 +184,7 @@ class _Report:
 
     def show(self, *, as_json: bool) -> None:
         """Print all of it."""
-        mark = {"private": attack_shown.PRIVATE} if self.private else {}
+        mark = {"private": study_record.PRIVATE} if self.private else {}
         if as_json:
             several = {
                 "attacks": [outcome.document() for outcome in self.outcomes],
@@ -192,7 +194,7 @@ class _Report:
             print_json({**mark, **self.document, **(several if only else {})})
             return
         if self.private:
-            click.echo(attack_shown.PRIVATE)
+            click.echo(study_record.PRIVATE)
         self.tell()
         if self.document and (self.outcomes or self.skipped):
             click.echo()

@@ -17,9 +17,7 @@ from voile_base.terminal import print_table
 if TYPE_CHECKING:  # maps and inference are loaded where trips are followed only
     from voile.attack.trajectory.on_release import TripsOutcome
 
-__all__ = ["PRIVATE", "show_exposure", "show_followed", "show_outcome", "show_side_by_side"]
-
-PRIVATE = "PRIVATE: this output was computed with the private original; do not pass it on"
+__all__ = ["show_exposure", "show_followed", "show_outcome", "show_side_by_side"]
 
 _LISTED = 8
 

@@ -35,8 +35,9 @@ from voile_base.terminal import (
 
 if TYPE_CHECKING:
     from voile.audit import counting as audit_counting
-    from voile.cli import attack_shown, study_trips
-    from voile.cli.study_trips import FollowedTrips
+    from voile.cli import attack_shown
+    from voile.cli import trips as cli_trips
+    from voile.cli.trips import FollowedTrips
     from voile.report import html
     from voile.study import documents, evidence, single
     from voile.study import record as study_record
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from voile_base import randomness
 else:
     audit_counting = on_demand("voile.audit.counting")
-    study_trips = on_demand("voile.cli.study_trips")
+    cli_trips = on_demand("voile.cli.trips")
     randomness = on_demand("voile_base.randomness")
     html = on_demand("voile.report.html")
     documents = on_demand("voile.study.documents")
@@ -154,7 +155,7 @@ def _study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 def _on_map(
     roads: Path | None, nodes: Path | None, trips: int, stage: Callable[[str], None]
-) -> study_trips.FollowedTrips | None:
+) -> cli_trips.FollowedTrips | None:
     """Who follows trips on a map, which is read before anything is charged; None without one."""
     if roads is None:
         if nodes is not None:
@@ -164,7 +165,7 @@ def _on_map(
     # Maps and inference load what no other study needs.
 
     stage("reading the map")
-    return study_trips.FollowedTrips.on(roads, nodes, trips)
+    return cli_trips.FollowedTrips.on(roads, nodes, trips)
 
 
 def _report_with(followed: FollowedTrips | None) -> Callable[[StudyRecord], str]:

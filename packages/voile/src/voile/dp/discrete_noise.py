@@ -86,7 +86,7 @@ s / (2 v) (their Theorem 4; ``voile.dp.accounting`` adds such rhos up and conver
 distribution is exact, given that the words of the key are uniform; floating point has no part in
 which noise a cell gets, but for speed where its digits are certain.
 
-Algorithm.  With t = floor(sqrt(v)) + 1, a discrete Laplace draw Y of scale t (``discrete_laplace``)
+Algorithm.  With t = floor(sqrt(v)) + 1, a discrete Laplace draw Y of scale t (as above)
 is accepted with probability exp(-(|Y| - v/t)^2 / (2 v)), else drawn again.  P(Y = y and accepted)
 is proportional to exp(-|y|/t - y^2/(2v) + |y|/t - v/(2t^2)), which is the distribution up to a
 constant.  The coin of a row compares a word of 64 bits with the first 64 binary digits of the

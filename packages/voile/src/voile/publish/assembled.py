@@ -1,26 +1,28 @@
-"""A release of the rows that a method of survey microdata has treated, put together in one way.
+"""How the columns of a plan are shown, and releases of treated rows put together in one way.
 
-Such methods show all rows, treat some columns, and leave the others as they are; what differs is
-what they promise of the columns that they treat.
+Methods of survey microdata show all rows, treat some columns, and leave the others as they are;
+what differs is what they promise of the columns that they treat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.exact import Exact
+from voile.disclosure.interval import Generalized, Interval, ValueSet
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.publish.contribution import assumed_of_units, known_rows
 from voile.publish.publisher import refuse_ranking, refuse_telling_quasi_identifiers
-from voile.publish.shown import exactly, shown_roles
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.schema.persons import units_told
 from voile.schema.plan import ColumnPlan
 from voile.schema.roles import Protected, Roles
+from voile.table.decisions import RecodedColumn
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts
@@ -29,21 +31,83 @@ from voile_base.randomness import Randomness
 
 __all__ = [
     "MicrodataOutcome",
+    "Spans",
     "assembled",
     "assumed",
     "assumed_of_draws",
     "columns_asked",
+    "exactly",
     "named",
     "places_in_order",
+    "recoded",
     "require_large_strata",
     "require_strata_of",
     "require_treated",
     "require_units",
     "require_values",
+    "shown_roles",
 ]
 
 FEWEST_OF_STRATUM = 10
 """Persons of a stratum within which values are drawn or exchanged."""
+
+Spans = Literal["period", "range", "set"]
+"""How texts of groups that differ in detail name several values."""
+
+_PRIVATE = ("identifiers",)
+
+
+def shown_roles(roles: Roles, columns: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """Columns of a release by role: ``NAME``, or its interval, or both."""
+    return {
+        role: tuple(
+            shown
+            for name in names
+            for shown in (name, f"{name}.low", f"{name}.high")
+            if shown in columns
+        )
+        for role, names in roles.by_role.items()
+        if role not in _PRIVATE
+    }
+
+
+def exactly(names: Iterable[str]) -> dict[str, Shown]:
+    """Columns that are published as they are."""
+    return {name: Exact() for name in names}
+
+
+def recoded(
+    columns: Iterable[RecodedColumn],
+    levels: Mapping[str, int] | None,
+    spans: Mapping[str, Spans] | None = None,
+) -> dict[str, Shown]:
+    """Columns that the engine recodes, at one level each, or (None) with groups that differ.
+
+    ``spans`` are the columns of texts with two ends, or of sets, where groups differ.
+    """
+    return {
+        column.column: _recoded(
+            column,
+            "differs" if levels is None else levels[column.column],
+            spans.get(column.column) if spans and levels is None else None,
+        )
+        for column in columns
+    }
+
+
+def _recoded(
+    column: RecodedColumn,
+    level: int | Literal["differs"],
+    span: Spans | None,
+) -> Shown:
+    values = column.values
+    if values is None or (values.texts is None and values.low is None):
+        return Exact()
+    if values.texts is None:
+        return Interval(level=level)
+    if span == "set":
+        return ValueSet()
+    return Generalized(level=level) if span is None else Interval(level=level, ends=span)
 
 
 @dataclass(frozen=True)

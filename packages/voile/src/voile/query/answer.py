@@ -3,8 +3,8 @@
 A (k,e)-anonymous release publishes every column but the sensitive one unchanged, and permutes the
 sensitive values within groups.  A predicate over the other columns therefore matches as many rows
 of each group in the release as in the original: COUNT is exact.  Of the matching rows' sensitive
-values we know from which groups they come, and that bounds SUM, AVG, MIN and MAX; see ``bounds``
-for the bounds, the estimates, and why no narrower bounds hold.
+values we know from which groups they come, and that bounds SUM, AVG, MIN and MAX; see
+below for the bounds, the estimates, and why no narrower bounds hold.
 
 Guarantee: the true aggregate over the original values of the published rows lies between
 ``lower`` and ``upper``.  It assumes that the release is what the publisher wrote.  Rows that the

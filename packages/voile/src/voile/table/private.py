@@ -83,11 +83,11 @@ from voile_base.values.expressions import Call, Column, Literal
 
 if TYPE_CHECKING:
     from voile.table import matching as table_matching
-    from voile.table.trips import flows as trips_flows
     from voile.table.trips import relocating as trips_relocating
+    from voile.table.trips import reports as trips_reports
 else:
     table_matching = on_demand("voile.table.matching")
-    trips_flows = on_demand("voile.table.trips.flows")
+    trips_reports = on_demand("voile.table.trips.reports")
     trips_relocating = on_demand("voile.table.trips.relocating")
 
 __all__ = ["PrivateTable", "TopRows"]
@@ -355,7 +355,7 @@ class PrivateTable(CountedTable):
         plan names no vehicle.
         """
         self._refuse_units_of_trips()
-        return trips_flows.count_flows(self._rows, self.plan, bounds, randomness, pay)
+        return trips_reports.count_flows(self._rows, self.plan, bounds, randomness, pay)
 
     def count_tables(
         self,
@@ -393,7 +393,7 @@ class PrivateTable(CountedTable):
 
     def published_cells(self, columns: Mapping[str, Sequence[object]]) -> PublishedTable:
         """A table of columns that are public, for the engine of this one."""
-        return trips_flows.table_of_cells(self._source.engine, columns)
+        return trips_reports.table_of_cells(self._source.engine, columns)
 
     # -- how --------------------------------------------------------------------------------------
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
 from voile.publish.generalization import Generalization
-from voile.publish.generalization.auto import auto, least_loss
 from voile.publish.generalization.lattice_search import flash
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem
+from voile.publish.generalization.publisher import auto, least_loss
 from voile.publish.generalization.regions import Atoms, loss_of_regions, regions
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame

@@ -19,9 +19,9 @@ from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from voile.models.t_closeness import EqualCloseness
+from voile.publish.assembled import exactly
 from voile.publish.generalization import Generalization
 from voile.publish.generalization.evaluation import Evaluator
-from voile.publish.shown import exactly
 from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
 from voile.release.release import Release
 from voile.schema.plan import Method, Plan, parse_plan

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import voile
-from voile.publish.m_shuffle.clustering import optimal_segments
-from voile.publish.m_shuffle.random_start import _drawn, assignments, random_start
+from voile.publish.m_shuffle.clustering import _drawn, assignments, optimal_segments, random_start
 from voile.schema.plan import parse_plan
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness

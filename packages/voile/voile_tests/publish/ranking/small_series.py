@@ -17,9 +17,8 @@ import numpy as np
 
 from voile.models.l_diversity import LDiversity
 from voile.publish.generalization.lasting import _enough_rows, _stayers_to_withhold
-from voile.publish.ranking.decision import CountedTop
+from voile.publish.ranking.decision import CountedTop, LastingQuery, _Classes, _decide
 from voile.publish.ranking.groups import SearchTerms
-from voile.publish.ranking.lasting import LastingQuery, _Classes, _decide
 from voile.publish.ranking.local_search import search
 from voile.publish.ranking.scoring import Scoring
 from voile.schema.hierarchy.generalized import DistinctValues

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.publish.ranking import boxes
+from voile.publish.ranking import groups
 from voile.publish.ranking.groups import Remnant, SearchTerms
 from voile_base.errors import PlanError
 
@@ -61,7 +61,7 @@ def test_a_top_that_the_table_does_not_hold_is_refused(top):
 
 def test_a_remnant_too_large_to_compare_is_refused_before_memory_is_taken(monkeypatch):
     """The message says how many rows lie in the box and what would help."""
-    monkeypatch.setattr(boxes, "_MAXIMUM_BYTES", 1000)
+    monkeypatch.setattr(groups, "_MAXIMUM_BYTES", 1000)
     values = np.arange(200).reshape(100, 2)
     with pytest.raises(PlanError, match="100 rows lie in the box around the 50 top rows"):
         Remnant.of_rows(values, values.sum(axis=1), 50)
@@ -89,5 +89,5 @@ def test_precision_is_compared_as_a_fraction():
     rows = Remnant.of_rows(np.arange(3).reshape(3, 1), np.array([2, 1, 0]), 2)
     exactly = rows.question(SearchTerms(2, Fraction(7, 10)))
     above = rows.question(SearchTerms(2, Fraction(2, 3) + Fraction(1, 10**8)))
-    assert boxes.is_precise(exactly, 7, 10)
-    assert not boxes.is_precise(above, 6, 9)
+    assert groups.is_precise(exactly, 7, 10)
+    assert not groups.is_precise(above, 6, 9)

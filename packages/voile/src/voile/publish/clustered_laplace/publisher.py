@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from voile.disclosure.shown import Disclosure
 from voile.dp.exact import uniform_words
+from voile.publish.assembled import exactly, shown_roles
 from voile.publish.clustered_laplace.decision import (
     ColumnTerms,
     NoisyColumn,
@@ -28,7 +29,6 @@ from voile.publish.publisher import (
     Suppressed,
     refuse_ranking,
 )
-from voile.publish.shown import exactly, shown_roles
 from voile.release.claims import DifferentialPrivacy, IndistinguishabilityWithinClusters
 from voile.release.history import History
 from voile.release.release import (

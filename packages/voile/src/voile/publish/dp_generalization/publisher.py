@@ -13,6 +13,7 @@ from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.dp.accounting import PrivacyEvent
 from voile.dp.sampling import smallest_k
 from voile.models.k_anonymity import KAnonymity as SharedByK
+from voile.publish.assembled import recoded, shown_roles
 from voile.publish.contribution import Contribution, RowsPerPerson, refuse_carrying
 from voile.publish.dp_generalization.decision import (
     Choice,
@@ -35,7 +36,6 @@ from voile.publish.publisher import (
     Suppressed,
     refuse_ranking,
 )
-from voile.publish.shown import recoded, shown_roles
 from voile.release.claims import KAnonymityClaim, SampledGeneralization
 from voile.release.history import History
 from voile.release.release import (

@@ -17,6 +17,7 @@ from voile.disclosure.counted import Synthetic
 from voile.disclosure.shown import Disclosure
 from voile.dp.accounting import PrivacyEvent
 from voile.proposal.writing import OF_BUDGET, MethodProposal
+from voile.publish.assembled import shown_roles
 from voile.publish.contribution import Contribution, RowsPerPerson
 from voile.publish.dp_synthesis.drawing import DrawnRows
 from voile.publish.dp_synthesis.facts import PublicFacts
@@ -30,7 +31,6 @@ from voile.publish.measuring import (
     tables_of,
 )
 from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
-from voile.publish.shown import shown_roles
 from voile.release.claims import MeasuredTable, SynthesizedPrivately
 from voile.release.history import History
 from voile.release.release import (

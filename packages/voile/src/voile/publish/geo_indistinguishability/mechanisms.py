@@ -36,8 +36,7 @@ from voile.publish.geo_indistinguishability.promise import (
     CostliestPublishedTrip,
     Promise,
 )
-from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
-from voile.publish.geo_indistinguishability.showing import road_map
+from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability, road_map
 from voile.release.trips import Busiest
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness

@@ -17,8 +17,8 @@ likely each value is, or about adversaries who know some of the values.  It hold
 know the method, the plan and who waited, and reason backwards from them: ``models.waiting`` has the
 rule by which rows wait, and the proof; with "pairwise", of persons with several rows, and in a
 series that was begun with the rule "until-valid" and says so in its plan, it does not, and the
-release states it.  The searches of ``as_printed`` promise nothing of releases beside each other.
-Of persons with several rows, values are different where they are different persons'; ``persons``
+release states it.  The searches that the source prints promise nothing beside each other.
+Of persons with several rows, values are different where they are different persons'; ``statement``
 has the rule, and whom it holds against.
 
 Algorithm: the engine counts rows by distinct value and by the release in which they first
@@ -46,23 +46,21 @@ from pydantic import AfterValidator, Field
 from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.waiting import Refused
-from voile.publish.ke_anonymity.as_printed import AS_PRINTED
-from voile.publish.ke_anonymity.decision import Decision, KETerms, Search, decide
-from voile.publish.ke_anonymity.persons import (
-    decide_of_persons,
-    guarantee_of_persons,
-    infeasible_of_persons,
-    refuse_series_of_persons,
-    units_of_values,
-)
+from voile.publish.assembled import exactly
+from voile.publish.ke_anonymity.decision import AS_PRINTED, Decision, KETerms, Search, decide
 from voile.publish.ke_anonymity.searches import Adversary
 from voile.publish.ke_anonymity.statement import (
     BATCH_OF_K,
+    decide_of_persons,
     guarantee,
+    guarantee_of_persons,
     held_back,
     infeasible_first,
     infeasible_next,
+    infeasible_of_persons,
     refuse_other_rule,
+    refuse_series_of_persons,
+    units_of_values,
 )
 from voile.publish.publisher import (
     Capabilities,
@@ -71,7 +69,6 @@ from voile.publish.publisher import (
     refuse_ranking,
     refuse_telling_quasi_identifiers,
 )
-from voile.publish.shown import exactly
 from voile.release.check import check_against_history, check_values_of_units
 from voile.release.history import Blocks, History, SeriesTerms, Version, now
 from voile.release.release import Pay, PrivateRecord, Publication, Release, SeriesPlace, unaccounted

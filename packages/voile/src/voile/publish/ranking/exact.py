@@ -62,9 +62,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.ranking.boxes import (
+from voile.publish.ranking.groups import (
     Bits,
     BoxQuestion,
+    RankingGroup,
+    Remnant,
+    SearchTerms,
     content,
     count,
     count_persons,
@@ -72,11 +75,11 @@ from voile.publish.ranking.boxes import (
     is_feasible,
     is_precise,
     lowest,
+    outcome_of,
     put,
     tally,
     tighten,
 )
-from voile.publish.ranking.groups import RankingGroup, Remnant, SearchTerms, outcome_of
 from voile_base.compiled import njit
 from voile_base.randomness import Key
 

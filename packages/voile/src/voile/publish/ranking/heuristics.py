@@ -130,27 +130,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.ranking.boxes import (
-    BoxQuestion,
-    bits_of,
-    content,
-    count,
-    has,
-    is_feasible,
-    is_precise,
-    put,
-    tally,
-    tighten,
-)
 from voile.publish.ranking.exact import exact_from
 from voile.publish.ranking.groups import (
+    BoxQuestion,
     Group,
     RankingGroup,
     Remnant,
     SearchTerms,
+    bits_of,
+    content,
+    count,
     group_of,
+    has,
+    is_feasible,
+    is_precise,
     outcome_of,
+    put,
     require,
+    tally,
+    tighten,
 )
 from voile_base.compiled import njit
 from voile_base.randomness import Key

@@ -60,24 +60,22 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.ranking.boxes import (
-    BoxQuestion,
-    content,
-    count,
-    has,
-    is_feasible,
-    put,
-    tally,
-    tighten,
-)
 from voile.publish.ranking.exact import exact
 from voile.publish.ranking.groups import (
+    BoxQuestion,
     RankingGroup,
     Remnant,
     Search,
     SearchTerms,
+    content,
+    count,
+    has,
+    is_feasible,
     outcome_of,
+    put,
     require,
+    tally,
+    tighten,
 )
 from voile.publish.ranking.heuristics import (
     GrowingExchange,

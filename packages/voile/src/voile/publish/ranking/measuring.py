@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.shown import Disclosure, GroupNumbering
+from voile.publish.assembled import Spans, exactly, recoded
 from voile.publish.generalization.regions import is_ordered
 from voile.publish.ranking.decision import CountedTop, Ranked, range_names
 from voile.publish.ranking.groups import Group, SearchTerms
-from voile.publish.shown import Spans, exactly, recoded
 from voile.release.check import GuaranteeBrokenError
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.hierarchy.ranges import ranks_in_order

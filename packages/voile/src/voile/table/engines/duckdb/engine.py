@@ -28,18 +28,17 @@ from numpy.typing import NDArray
 
 from voile.table.arrays import logical_type
 from voile.table.engines import is_of_duckdb
-from voile.table.engines.duckdb.columns import (
+from voile.table.engines.duckdb.relation import (
+    DuckDBRelation,
     Stored,
     identifier,
     quoted,
     stored_array,
     stored_type,
 )
-from voile.table.engines.duckdb.relation import DuckDBRelation
 from voile.table.engines.duckdb.rows import DuckDBRows
 from voile.table.engines.duckdb.session import DuckDBHandle
-from voile.table.engines.files import WatchedFiles
-from voile.table.engines.shared import OfEagerFrames
+from voile.table.engines.shared import OfEagerFrames, WatchedFiles
 from voile.table.places import Place
 from voile.table.protocol import EngineSource
 from voile.table.reading import (

@@ -28,19 +28,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.table.arrays import array_of, numbers_of
-from voile.table.engines.duckdb.columns import Stored, Texts, stored_array, stored_type
 from voile.table.engines.duckdb.relation import (
     DuckDBRelation,
     Step,
+    Stored,
+    Texts,
     as_stored,
     few_texts,
     piped,
+    stored_array,
+    stored_type,
     table_of,
 )
 from voile.table.engines.duckdb.session import DuckDBHandle, Table
 from voile.table.engines.expressions import CHOSEN, marking
-from voile.table.engines.files import Fault
-from voile.table.engines.shared import starts, whole_groups
+from voile.table.engines.shared import Fault, starts, whole_groups
 from voile.table.protocol import Function, GroupFunction
 from voile_base.compiled import njit
 from voile_base.values.expressions import Expression, columns_of

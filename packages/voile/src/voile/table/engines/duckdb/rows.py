@@ -39,12 +39,6 @@ from numpy.typing import NDArray
 
 from voile.schema.persons import Occurrences
 from voile.table.arrays import array_of, kind_of_values, of_type, series_of
-from voile.table.engines.duckdb.columns import (
-    DUCKDB,
-    Stored,
-    identifier,
-    native,
-)
 from voile.table.engines.duckdb.pending import (
     PendingRows,
     ascending,
@@ -54,20 +48,23 @@ from voile.table.engines.duckdb.pending import (
     with_texts,
 )
 from voile.table.engines.duckdb.relation import (
+    DUCKDB,
     DuckDBRelation,
+    Stored,
     as_stored,
     categories_in,
     encoded,
     few_texts_of,
+    identifier,
     listed,
+    native,
     numbered,
     stored_column,
     table_of,
 )
 from voile.table.engines.duckdb.session import BATCH_ROWS, DuckDBHandle
 from voile.table.engines.expressions import CHOSEN, condition
-from voile.table.engines.files import write_arrow
-from voile.table.engines.shared import expect, permute_within_runs
+from voile.table.engines.shared import expect, permute_within_runs, write_arrow
 from voile.table.protocol import (
     Counted,
     Fold,

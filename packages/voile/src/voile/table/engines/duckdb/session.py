@@ -30,7 +30,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from voile.table.engines.files import SpillFolder, kept_faults
+from voile.table.engines.shared import SpillFolder, kept_faults
 from voile.table.formats.registry import library
 from voile_base.errors import InputError, OutOfMemoryError, TableError, VoileError
 from voile_base.ondemand import on_demand

@@ -33,7 +33,7 @@ from voile.table.codes import (
     gathered,
     look_up,
 )
-from voile.table.engines.files import MOST_CATEGORIES
+from voile.table.engines.shared import MOST_CATEGORIES
 from voile.table.protocol import Counted, Function
 
 __all__ = [

@@ -29,10 +29,8 @@ from numpy.typing import NDArray
 
 from voile.table.arrays import logical_type
 from voile.table.engines import is_of_spark
-from voile.table.engines.files import WatchedFiles
-from voile.table.engines.shared import OfEagerFrames
-from voile.table.engines.spark.columns import SparkColumn
-from voile.table.engines.spark.functions import AskedOfRows
+from voile.table.engines.shared import OfEagerFrames, WatchedFiles
+from voile.table.engines.spark.functions import AskedOfRows, SparkColumn
 from voile.table.engines.spark.relation import SparkRelation, asked_of_columns
 from voile.table.engines.spark.rows import SparkRows
 from voile.table.engines.spark.session import Frame, SparkHandle, session_for, session_of, told

@@ -31,8 +31,7 @@ import polars as pl
 import pyarrow as pa
 
 from voile.table.arrays import array_of, numbers_of
-from voile.table.engines.spark.columns import SparkColumn
-from voile.table.engines.spark.functions import AskedOfGroups, AskedOfRows
+from voile.table.engines.spark.functions import AskedOfGroups, AskedOfRows, SparkColumn
 from voile.table.engines.spark.session import Frame, PersistedFrame, SparkHandle
 from voile.table.protocol import GroupFunction
 from voile_base.ondemand import on_demand

@@ -43,9 +43,16 @@ from voile.schema.persons import Occurrences
 from voile.table.arrays import array_of, kind_of_values, series_of
 from voile.table.codes import encode
 from voile.table.engines.expressions import CHOSEN, condition, marking
-from voile.table.engines.files import Fault, write_arrow
-from voile.table.engines.spark.columns import SPARK, SparkColumn, loaded_array, native, stored_array
-from voile.table.engines.spark.functions import AskedOfRows, guarded
+from voile.table.engines.shared import Fault, write_arrow
+from voile.table.engines.spark.functions import (
+    SPARK,
+    AskedOfRows,
+    SparkColumn,
+    guarded,
+    loaded_array,
+    native,
+    stored_array,
+)
 from voile.table.engines.spark.relation import (
     Size,
     SparkRelation,

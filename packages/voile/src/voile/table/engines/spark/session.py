@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from voile.table.engines.files import SpillFolder
+from voile.table.engines.shared import SpillFolder
 from voile.table.engines.spark.functions import MARK, packed, unpacked
 from voile.table.formats.registry import library
 from voile_base import errors
