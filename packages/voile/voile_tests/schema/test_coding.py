@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from voile.disclosure.coded import Coded
 from voile.disclosure.exact import Exact
-from voile.release.reading.rows import KnownValues, People, ShownCells
+from voile.release.reading import KnownValues, People, ShownCells
 from voile.schema.coding import (
     BottomCoded,
     Recoded,
@@ -24,7 +24,7 @@ from voile.schema.coding import (
     described_after,
     strays,
 )
-from voile.schema.hierarchy.intervals import Intervals
+from voile.schema.hierarchy.ranges import Intervals
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles

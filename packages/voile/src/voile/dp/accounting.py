@@ -14,7 +14,7 @@ Claim: the answer is the smaller of two upper bounds.
   event's (epsilon, delta), rounded upwards.  Assumption: the epsilons and deltas of later events
   were not chosen in the light of what earlier ones showed.
 
-Events with a rho (``voile.dp.zcdp``) add up exactly and are converted once, at what the other
+Events with a rho (see below) add up exactly and are converted once, at what the other
 events leave of the delta; those without a delta count as epsilon^2 / 2 of rho, or by their epsilon,
 whichever is less in all.  They have no price where no delta is left: the answer is infinite.
 

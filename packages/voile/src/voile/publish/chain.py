@@ -23,15 +23,13 @@ from typing import Any, ClassVar
 
 from voile.disclosure.exact import Exact
 from voile.disclosure.shown import Disclosure, Shown
-from voile.publish.assembled import named
+from voile.publish.assembled import named, shown_roles
 from voile.publish.coding import CODINGS, CodingStep
 from voile.publish.publisher import Capabilities, Publisher, SingleRelease
-from voile.publish.shown import shown_roles
 from voile.release.claims import Claim, GroupClaim, PrivacyClaim
 from voile.release.history import History
 from voile.release.microdata_claims import MatchedRows, MicroaggregatedRows
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Guarantee, Publication, Release
+from voile.release.release import Guarantee, Pay, Publication, Release, unaccounted
 from voile.schema.plan import ColumnPlan, Step
 from voile.schema.roles import Roles
 from voile.table.chained import ChainedTable

@@ -34,8 +34,8 @@ is known of the earlier ones.  No rule for that is proved here, so a series in w
 several rows is refused.
 
 Algorithm: for each right end, the latest start of a valid block, of which ``searches`` makes the
-best cuts.  k persons: a value that some person has who has no other is matched with that person; of all
-other values a largest matching is kept while the window moves, one augmenting path a step
+best cuts.  k persons: a value that some person has who has no other is matched with that person; of
+all other values a largest matching is kept while the window moves, one augmenting path a step
 (Berge, "Two theorems in graph theory", 1957).  Of each value no more than k persons are looked at
 (``models.units``).  e apart: two values are two persons' unless both are the same one's alone.
 
