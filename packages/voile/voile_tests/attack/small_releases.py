@@ -23,7 +23,6 @@ from voile.publish.rank_swapping import RankSwapping
 from voile.publish.ranking.publisher import Ranking
 from voile.publish.record_swapping import RecordSwapping
 from voile.publish.shuffling import Shuffling
-from voile.schema.hierarchy.intervals import Intervals
 from voile.schema.hierarchy.ranges import Intervals
 from voile.table.opening import open_frame
 from voile_base.randomness import Randomness

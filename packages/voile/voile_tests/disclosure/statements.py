@@ -6,13 +6,12 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from voile.disclosure.averaged import Averaged
-from voile.disclosure.blanked import Blanked
-from voile.disclosure.exact import Exact, Numbered, Withheld
-from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
 from voile.disclosure.exact import Blanked, Exact, Numbered, Withheld
+from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
 from voile.disclosure.foreign import Altered, Typical
 from voile.disclosure.interval import Generalized, Interval
+from voile.disclosure.noise_added import NoiseAdded
+from voile.disclosure.randomized import Randomized
 from voile.disclosure.replaced import (
     Averaged,
     Cluster,
@@ -26,10 +25,6 @@ from voile.disclosure.replaced import (
     StatedRoadMap,
     TurningLaplace,
 )
-from voile.disclosure.noise_added import NoiseAdded
-from voile.disclosure.noisy import Cluster, Noisy
-from voile.disclosure.permuted import Permuted
-from voile.disclosure.randomized import Randomized
 from voile.disclosure.shown import Disclosure, GroupNumbering
 
 __all__ = ["DISCLOSURES", "SHOWN"]

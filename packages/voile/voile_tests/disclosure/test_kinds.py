@@ -9,17 +9,12 @@ import numpy as np
 import pytest
 
 from voile.disclosure.counted import Aggregate, Label
-from voile.disclosure.exact import Exact, Numbered, Withheld
+from voile.disclosure.exact import Blanked, Exact, Numbered, Withheld
 from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
 from voile.disclosure.foreign import Altered, Typical
 from voile.disclosure.interval import Generalized, Interval
-from voile.disclosure.moved import Moved, PlanarZones, Remaining, StatedPlanarLaplace
 from voile.disclosure.noise_added import NoiseAdded
-from voile.disclosure.permuted import Permuted
 from voile.disclosure.randomized import Randomized
-from voile.disclosure.exact import Blanked, Exact, Numbered, Withheld
-from voile.disclosure.foreign import Altered, Typical
-from voile.disclosure.interval import Generalized, Interval
 from voile.disclosure.replaced import (
     Averaged,
     Moved,

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from voile.publish.microaggregation import Microaggregation
-from voile.release.reading.sightings import People, PublishedRows
+from voile.release.reading import People, PublishedRows
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
 from voile.utility.protocol import Comparison, measure_named

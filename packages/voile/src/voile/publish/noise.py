@@ -37,8 +37,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.disclosure.noise_added import NoiseAdded
-from voile.dp.discrete_gaussian import DiscreteGaussian
-from voile.dp.discrete_laplace import DiscreteLaplace
+from voile.dp.discrete_noise import DiscreteGaussian, DiscreteLaplace
 from voile.publish.assembled import (
     MicrodataOutcome,
     assembled,
@@ -49,8 +48,7 @@ from voile.publish.assembled import (
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.release.history import History
 from voile.release.microdata_claims import NoiseOfSurvey
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Guarantee, Publication
+from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.table.decisions import NoisyColumns, Treatment
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError

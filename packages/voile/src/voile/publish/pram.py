@@ -50,8 +50,7 @@ from voile.publish.contribution import stated_unit
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.release.history import History
 from voile.release.microdata_claims import RedrawnValues, ratio_of_matrices
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Guarantee, Publication
+from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.table.decisions import RedrawnColumn, Treatment
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts

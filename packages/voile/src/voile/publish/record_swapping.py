@@ -42,8 +42,7 @@ from voile.publish.assembled import (
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.release.history import History
 from voile.release.microdata_claims import SwappedRecords
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Guarantee, Publication
+from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.table.decisions import ExchangedColumns, Treatment
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts

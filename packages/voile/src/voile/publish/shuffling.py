@@ -46,8 +46,7 @@ from voile.publish.assembled import (
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.release.history import History
 from voile.release.microdata_claims import ShuffledValues
-from voile.release.payment import Pay, unaccounted
-from voile.release.release import Guarantee, Publication
+from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.plan import ColumnPlan
 from voile.table.decisions import RankedColumns, Treatment
 from voile.table.private import PrivateTable

@@ -62,10 +62,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from voile.disclosure.randomized import Randomized
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.randomized import Randomized
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
 from voile.query.randomized import randomized_answer
 from voile.query.synthesis import EstimatedAnswer, estimated_answer

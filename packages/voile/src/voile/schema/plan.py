@@ -68,9 +68,8 @@ from voile.schema.hierarchy.declared import (
     read_hierarchy,
 )
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.ranks import Ranks
-from voile.schema.layout import USUAL, InputLayout
 from voile.schema.hierarchy.ranges import Ranks
+from voile.schema.layout import USUAL, InputLayout
 from voile.schema.names import UNORDERED, ColumnType, Kind, ShownAs, type_of
 from voile.schema.roles import Roles
 from voile.schema.tabulation import Protection, TablePlan

@@ -42,7 +42,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.release.reading.rows import floats_of
+from voile.release.reading import floats_of
 from voile.utility.covering import ColumnCovering, coverings, expectations
 from voile.utility.protocol import Comparison, Measurement
 
