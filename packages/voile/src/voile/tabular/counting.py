@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.plan import ColumnPlan, Method, Plan
 from voile.schema.roles import EACH_ROW, Roles
-from voile.schema.tabulation import CellNoise, TablePlan
-from voile.schema.tabulation import Condition, TablePlan
+from voile.schema.tabulation import CellNoise, Condition, TablePlan
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile.tabular.system import (

@@ -43,7 +43,6 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
-from voile.schema.tabulation import Condition, number_of
 from voile.tabular.attacker import (
     CellSystem,
     FeasibilityIntervals,

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from voile.schema.conditions import Condition, number_of
+from voile.schema.tabulation import Condition, number_of
 from voile.tabular.remembered import RememberedDimension, RememberedTable
 
 __all__ = ["Box", "ColumnPieces", "TableBoxes", "boxes_of", "dividing_sets", "mask_of", "without"]
