@@ -47,8 +47,7 @@ from voile.models.population import (
     population_uniques,
 )
 from voile.models.special_uniques import special_uniques
-from voile.release.reading.rows import floats_of
-from voile.release.reading.sightings import PublishedRows
+from voile.release.reading import PublishedRows, floats_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.summaries import SampleCounts
