@@ -50,6 +50,7 @@ ROLES: Mapping[str, str] = {
 _PLACE = re.compile(r"\[(?P<table>[^\[\]]+)\](?:\s+(?P<key>[\w-]+))?")
 _FILES = frozenset({"hierarchy", "tree", "zones", "roads"})
 """Keys that may name a file."""
+_NO_METHOD = "the plan has no [method] table"
 _LINE = re.compile(r"at line (\d+)")
 
 
@@ -94,6 +95,8 @@ def problem_of(
         publisher_for(plan)
     except VoileError as error:
         message = str(error).removeprefix(f"{path}: ")
+        if message.startswith(_NO_METHOD):
+            message = "The plan has no method yet: choose one on the screen Try."
         return _PlanProblem(message, _line_of(path, message))
     return None
 

@@ -7,6 +7,7 @@
         ledger.db            what has been promised
         key, key.pub         for signatures
         hierarchies/         those that were edited
+        states/              all that the plan has been, for undo and redo
         try-001.toml         the plan of a grid
         tries/001/           its comparison
         shown-001-0.toml     the plan of a study in it
@@ -44,6 +45,7 @@ from voile_base.durable import replace_private_file
 from voile_base.errors import InputError
 from voile_base.operating_system import is_user
 from voile_studio.jobs import Job, Jobs
+from voile_studio.states import PlanStates
 
 __all__ = [
     "FoundFile",
@@ -201,9 +203,25 @@ class Project:
         except (OSError, UnicodeDecodeError):
             return ""
 
+    @property
+    def states(self) -> PlanStates:
+        """All that the plan has been."""
+        return PlanStates(self.folder / "states")
+
     def keep_plan(self, text: str) -> None:
-        """Write the plan, whole or not at all."""
+        """Write the plan, whole or not at all; what it was and what it is can be gone back to."""
+        self._record()
         replace_private_file(self.plan, text)
+        self._record()
+
+    def step(self, by: int) -> None:
+        """Undo (-1) or redo (1) the last change; raises ``InputError`` where there is none."""
+        self._record()
+        replace_private_file(self.plan, self.states.step(by))
+
+    def _record(self) -> None:
+        if self.plan.is_file():
+            self.states.record(self.plan_text)
 
     @property
     def digest(self) -> str:

@@ -17,6 +17,7 @@ __all__ = ["application"]
 _SCREENS = (
     data.routes,
     plan.routes,
+    plan.changing_routes,
     column.routes,
     trying.routes,
     trying.point_routes,

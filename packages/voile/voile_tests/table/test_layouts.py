@@ -97,6 +97,7 @@ def test_equal_and_missing_names_are_numbered_where_that_is_asked(tmp_path: Path
     ("cells", "stated", "values"),
     [
         (["1.234,50", "7", "12.000,25"], {"decimal": ",", "thousands": "."}, [1234.5, 7, 12000.25]),
+        (["1.234,50", "7.000,25"], {"decimal": ",", "thousands": "."}, [1234.5, 7000.25]),
         (["1.234", "7", "1.200.000"], {"thousands": "."}, [1234, 7, 1200000]),
         (["1 234", "7,5", "12 000"], {"decimal": ",", "thousands": " "}, [1234, 7.5, 12000]),
         (["1'234", "7.5", "12'000"], {"thousands": "'"}, [1234, 7.5, 12000]),

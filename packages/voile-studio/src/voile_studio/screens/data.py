@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
@@ -18,8 +18,10 @@ from voile_studio.project import Project, project_of, projects
 from voile_studio.screens.pages import Pages
 from voile_studio.spreads import size_classes
 
-__all__ = ["columns_of", "found_in", "look", "ordered", "routes", "values_of"]
+__all__ = ["columns_of", "found_in", "look", "looks_of", "ordered", "routes", "values_of"]
 
+_FEW = 3
+_LONG = 18
 _ORDERED = frozenset({"integer", "decimal", "float", "number", "date", "datetime", "time"})
 
 
@@ -103,17 +105,35 @@ def ordered(lines: Mapping[str, ColumnLine], column: Mapping[str, Any]) -> bool:
     return column["type"] in _ORDERED and not named
 
 
+def looks_of(project: Project) -> dict[str, dict[str, Any]]:
+    """How each column is spread, and some of its values; those that identify are masked."""
+    found = found_in(project)
+    lines = {line.name: line for line in column_lines(project.plan_text, columns_of(project))}
+    spread, masked = found.get("values", {}), found.get("masked", [])
+    first = found.get("first", [])
+    return {
+        name: {
+            "masked": name in masked,
+            "spread": bars_of(few(spread.get(name), ordered=ordered(lines, column))),
+            "examples": _examples(first, place),
+        }
+        for place, column in enumerate(found.get("columns", []))
+        for name in [column["name"]]
+    }
+
+
+def _examples(first: Sequence[Sequence[Any]], place: int) -> list[str]:
+    """Some different values of a column, from the first rows, in which identifiers are masked."""
+    held = dict.fromkeys(str(row[place]) for row in first if row[place] is not None)
+    return [one if len(one) <= _LONG else f"{one[: _LONG - 1]}\u2026" for one in list(held)[:_FEW]]
+
+
 def _page(project: Project) -> dict[str, Any]:
     job, found = project.jobs.latest("inspect"), found_in(project)
     lines = {line.name: line for line in column_lines(project.plan_text, columns_of(project))}
-    spread, masked = found.get("values", {}), found.get("masked", [])
+    looks = looks_of(project)
     columns = [
-        {
-            **column,
-            "role": ROLES[lines[column["name"]].role],
-            "masked": column["name"] in masked,
-            "spread": bars_of(few(spread.get(column["name"]), ordered=ordered(lines, column))),
-        }
+        {**column, "role": ROLES[lines[column["name"]].role], **looks[column["name"]]}
         for column in found.get("columns", [])
     ]
     return {

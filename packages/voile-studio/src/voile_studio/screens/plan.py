@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
-from voile.proposal.editing import with_answer, with_column_key, with_role, with_row_as_person
-from voile.schema.plan import open_questions
+from voile.proposal.editing import (
+    asks_for_marks,
+    asks_for_persons,
+    asks_for_values,
+    with_answer,
+    with_column_key,
+    with_input,
+    with_role,
+    with_row_as_person,
+)
+from voile.schema.plan import OpenQuestion, open_questions
 from voile_base.errors import InputError
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
@@ -20,13 +33,15 @@ from voile_studio.planning import (
     problem_of,
 )
 from voile_studio.project import Project
-from voile_studio.screens.data import columns_of, found_in
+from voile_studio.screens.data import columns_of, found_in, looks_of
 from voile_studio.screens.pages import Pages
 from voile_studio.words import numbers_of
 
-__all__ = ["column_of", "keep", "routes"]
+__all__ = ["changing_routes", "column_of", "keep", "routes"]
 
 _LONGEST = 1_000_000
+_MOST_COLUMNS = 20_000
+_OUT = "out"
 
 _Short = Annotated[str, Form(max_length=200)]
 _Perhaps = Annotated[str | None, Form(max_length=200)]
@@ -36,11 +51,7 @@ def routes(pages: Pages) -> APIRouter:
     """The addresses of the screen."""
     router = APIRouter(prefix="/p/{name}")
 
-    def answer(request: Request, project: Project, refusal: str | None = None) -> Response:
-        """The whole screen; a script of ours puts its parts in place."""
-        del request
-        status = 200 if refusal is None else 409
-        return pages.show("plan.html", project, status=status, **_page(project, refusal))
+    answer = partial(_screen, pages)
 
     @router.get("/plan")
     def plan(name: str, request: Request) -> Response:
@@ -103,12 +114,71 @@ def routes(pages: Pages) -> APIRouter:
     return router
 
 
+def _screen(
+    pages: Pages, request: Request, project: Project, refusal: str | None = None
+) -> Response:
+    """The whole screen; a script of ours puts its parts in place."""
+    del request
+    status = 200 if refusal is None else 409
+    return pages.show("plan.html", project, status=status, **_page(project, refusal))
+
+
+def changing_routes(pages: Pages) -> APIRouter:
+    """The addresses of changes of the whole plan: many columns, undo, redo."""
+    router = APIRouter(prefix="/p/{name}")
+    answer = partial(_screen, pages)
+
+    @router.post("/plan/roles")
+    def roles_of_many(
+        name: str,
+        request: Request,
+        digest: _Short,
+        role: _Short,
+        column: Annotated[list[int] | None, Form(max_length=_MOST_COLUMNS)] = None,
+    ) -> Response:
+        project = pages.project(name)
+        chosen = [column_of(project, index).name for index in column or ()]
+        if not chosen:
+            msg = "tick the columns that are to get the role first"
+            raise InputError(msg)
+        text = with_role(project.plan_text, chosen, _role_of(role))
+        return answer(request, project, keep(project, digest, text))
+
+    @router.post("/plan/marks")
+    def marks(name: str, request: Request, digest: _Short, key: _Short) -> Response:
+        project = pages.project(name)
+        if key not in {"decimal", "thousands"}:
+            msg = "a comma parts decimals or thousands"
+            raise InputError(msg)
+        text = with_input(project.plan_text, key, ",")
+        return answer(request, project, keep(project, digest, text))
+
+    @router.post("/undo")
+    def undo(name: str, request: Request) -> Response:
+        project = pages.project(name)
+        project.step(-1)
+        return pages.back(request, project)
+
+    @router.post("/redo")
+    def redo(name: str, request: Request) -> Response:
+        project = pages.project(name)
+        project.step(1)
+        return pages.back(request, project)
+
+    return router
+
+
 def keep(project: Project, digest: str, text: str) -> str | None:
     """Keep a changed plan; what to say where it changed meanwhile in another tab."""
     if digest != project.digest:
         return "the plan was changed elsewhere meanwhile: look at it, and make your change again"
     project.keep_plan(text)
     return None
+
+
+def _role_of(sent: str) -> str:
+    """The role that a form names; an empty field would be taken for none that was sent."""
+    return "" if sent == _OUT else sent
 
 
 def column_of(project: Project, index: int) -> ColumnLine:
@@ -124,8 +194,8 @@ def _changed(
     text: str, line: ColumnLine, role: str | None, kind: str | None, bounds: str | None
 ) -> str:
     """The text of the plan with what a form says of a column."""
-    if role is not None and role != line.role:
-        text = with_role(text, [line.name], role)
+    if role is not None:  # the role that it has already answers what is asked about it
+        text = with_role(text, [line.name], _role_of(role))
     if kind is not None and kind != line.kind:
         if kind and kind not in KINDS:
             msg = "there is no such kind"
@@ -140,6 +210,36 @@ def _changed(
     return text
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A question as the screen puts it, with a button for each answer."""
+
+    column: str | None
+    text: str
+    index: int | None
+    """Of its column in the table; None: it is about none."""
+    by: str
+    """What answers it: "persons", "marks", "values" or "role"."""
+
+
+def _asked(question: OpenQuestion, names: Sequence[str]) -> _Asked:
+    column = question.column
+    index = names.index(column) if column in names else None
+    by = "role" if index is not None else "values"
+    for name, fits in _ANSWERED_BY.items():
+        by = name if fits(question) else by
+    return _Asked(column, _WRITES.split(question.text)[0], index, by)
+
+
+_ANSWERED_BY = {
+    "values": asks_for_values,
+    "persons": asks_for_persons,
+    "marks": asks_for_marks,
+}
+_WRITES = re.compile(r" (?:Say|If so, say) \w+ = ")
+"""Where a question begins to say what to write into the text, for which there are buttons here."""
+
+
 def _page(project: Project, refusal: str | None) -> dict[str, Any]:
     names, text = columns_of(project), project.plan_text
     wrong = problem_of(project.plan, names, project.start) if text else None
@@ -151,7 +251,8 @@ def _page(project: Project, refusal: str | None) -> dict[str, Any]:
         "text": text,
         "digest": project.digest,
         "lines": column_lines(text, names),
-        "questions": open_questions(text),
+        "questions": [_asked(one, names) for one in open_questions(text)],
+        "looks": looks_of(project),
         "proposal": {column["name"]: column for column in proposed},
         "roles": ROLES,
         "kinds": KINDS,

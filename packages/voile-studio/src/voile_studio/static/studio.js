@@ -1,5 +1,5 @@
 "use strict";
-// Copy buttons, messages about requests that were refused, and the line of an error in the plan.
+// Copy buttons, columns that are searched and ticked, messages about requests that were refused, and the line of an error in the plan.
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
@@ -39,4 +39,47 @@ document.addEventListener("click", (event) => {
   text.focus();
   text.setSelectionRange(begin, begin + (lines[line - 1] || "").length);
   text.scrollTop = (line - 4) * (text.scrollHeight / Math.max(1, lines.length));
+});
+
+// Columns of a plan: which are shown, in which order, and ticks for all that are.
+const listing = { find: "", show: "", sort: "" };
+
+function list() {
+  const body = document.querySelector("table.plan tbody");
+  if (!body || !document.getElementById("find")) return;
+  const words = listing.find.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = [...body.rows];
+  for (const row of rows) {
+    const name = row.dataset.name.toLowerCase();
+    const fits =
+      !listing.show ||
+      (listing.show === "asked" ? "asked" in row.dataset : listing.show === "role:" + row.dataset.role);
+    row.hidden = !(fits && words.every((word) => name.includes(word)));
+    if (row.hidden) row.querySelector("input[name=column]").checked = false;
+  }
+  const place = (row) => Number(row.querySelector("input[name=column]").value);
+  const key = (row) => (listing.sort ? row.dataset[listing.sort] : "");
+  rows.sort((a, b) => key(a).localeCompare(key(b)) || place(a) - place(b));
+  body.append(...rows);
+  document.getElementById("shown").textContent = rows.filter((row) => !row.hidden).length;
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.id in listing) {
+    listing[event.target.id] = event.target.value;
+    list();
+  }
+});
+document.addEventListener("change", (event) => {
+  if (event.target.id !== "all") return;
+  for (const row of document.querySelectorAll("table.plan tbody tr:not([hidden])")) {
+    row.querySelector("input[name=column]").checked = event.target.checked;
+  }
+});
+document.addEventListener("htmx:afterSettle", () => {
+  for (const id of Object.keys(listing)) {
+    const field = document.getElementById(id);
+    if (field) field.value = listing[id];
+  }
+  list();
 });

@@ -383,17 +383,22 @@ def _size_classes(sizes: NDArray[np.int64] | None, values: int | None) -> dict[s
 
 
 def _masked(table: Inspected, plan: Plan | None) -> frozenset[str]:
-    """Columns whose values tell persons or things apart, by the plan, or by how they look."""
+    """Columns whose values tell persons or things apart, by the plan, or by how they look.
+
+    What a plan publishes is shown; of what it leaves out, that which is recognised is masked.
+    """
+    apart, names = {"person", "household", "identifier"}, list(table.columns)
+    said: frozenset[str] = frozenset()
     if plan is not None:
-        return frozenset((*plan.roles.identifiers, *plan.roles.named_units.values()))
-    apart, names = {"person", "household", "identifier"}, table.columns
+        said = frozenset((*plan.roles.identifiers, *plan.roles.named_units.values()))
+        names = [name for name in names if name not in {*said, *plan.roles.published}]
     proposed = (
         proposal_columns.propose_column(
-            table.details(name), None, [one for one in names if one != name]
+            table.details(name), None, [one for one in table.columns if one != name]
         )
         for name in names
     )
-    return frozenset(one.name for one in proposed if one.role in apart or one.recognition)
+    return said | {one.name for one in proposed if one.role in apart or one.recognition}
 
 
 def _masked_rows(table: Inspected, rows: int, masked: frozenset[str]) -> list[list[str | None]]:

@@ -295,7 +295,7 @@ def _marks_of(held: Sequence[str]) -> tuple[Decimals | None, Thousands | None] |
     lengths = {sum(map(str.isdigit, cell)) for cell in held}
     for form, decimal, group in _FORMS:
         if any(map(form.fullmatch, held)):
-            return (decimal, group) if len(lengths) > 1 else (None, None)
+            return (decimal, group) if decimal or len(lengths) > 1 else (None, None)
     for form, group in _GROUPED:
         if any(map(form.fullmatch, held)) and len(lengths) > 1:
             comma = any("," in cell for cell in held)

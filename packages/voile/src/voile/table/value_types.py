@@ -229,7 +229,7 @@ def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
         or not values.drop_nulls().str.contains(rf"^[+-]?(?:{whole})(?:{point}[0-9]+)?$").all()
     ):
         return series
-    if group and values.str.contains(group).any():
+    if group and values.str.contains(group).any() and not values.str.contains(point).any():
         digits = values.drop_nulls().str.count_matches("[0-9]")
         if digits.min() == digits.max() and digits.n_unique() < values.n_unique():
             return series  # as long in each row: numbers of something, such as telephones
