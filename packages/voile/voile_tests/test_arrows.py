@@ -12,9 +12,9 @@ import voile
 
 ROOT = Path(voile.__file__).parent
 TRIPS = (
-    r"attack\.trajectory|cli\.(study_)?trips|ledger\.(trips|fleets)|schema\.(trajectory|zones)"
-    r"|release\.(trips|trip_sums|fitting|reading\.tracks)|disclosure\.moved|publish\.flows"
-    r"|table\.formats\.gpx|table\.trips|report\.fleet_page"
+    r"attack\.trajectory|cli\.trips|ledger\.(trips|fleets)|schema\.trajectory"
+    r"|release\.(trips|trip_sums|fitting)|publish\.flows"
+    r"|table\.formats\.gpx|table\.trips"
     r"|publish\.geo_indistinguishability|utility\.trips|proposal\.trips|audit\.displacement"
 )
 ENGINES = r"table\.engines\.(duckdb|spark)"
@@ -44,7 +44,7 @@ def _module_of(path: Path) -> str:
     return ".".join(parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize(("what", "most"), [(TRIPS, 42), (ENGINES, 0)], ids=["trips", "engines"])
+@pytest.mark.parametrize(("what", "most"), [(TRIPS, 32), (ENGINES, 0)], ids=["trips", "engines"])
 def test_imports_from_the_core_may_only_become_fewer(what, most):
     """Whoever removes one lowers the number; it is to be 0, and then a contract."""
     found = arrows(what)
