@@ -32,9 +32,8 @@ from voile.release.microdata_claims import MatchedRows, MicroaggregatedRows
 from voile.release.release import Guarantee, Pay, Publication, Release, unaccounted
 from voile.schema.plan import ColumnPlan, Step
 from voile.schema.roles import Roles
-from voile.table.chained import ChainedTable
 from voile.table.decisions import Treatment
-from voile.table.private import PrivateTable
+from voile.table.private import ChainedTable, PrivateTable
 from voile.table.published import PublishedTable
 from voile.table.summaries import PublishedUnits
 from voile_base.errors import InfeasibleError, PlanError, VoileError, nearest

@@ -11,6 +11,11 @@ drawn of one person does not depend on the rows of another: where a person comes
 its rows are replaced, the rows of everybody else that take part are the same.  That is what
 carries a promise for m rows over to persons.  (Two rows of a person get equal bits with
 probability 2**-64; the engine then decides between them.)
+
+Between the steps of a chain
+----------------------------
+Each step is asked as if the table had come in so.  What a step publishes stays here, beside the
+private columns that later steps need, and is seen by nobody before the last one.
 """
 
 from __future__ import annotations
@@ -25,14 +30,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from voile.schema.coding import Coding, coded_values, described_after
 from voile.schema.domain import ColumnDomain
 from voile.schema.persons import uncounted
-from voile.schema.plan import ColumnPlan
+from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.table.applying import applied
 from voile.table.arrays import array_of, kind_of_arrow, polars_type, series_of
 from voile.table.best_rows import BestRowsQuery, Found, RowScore, UnusualError
-from voile.table.binding import bind, distinct_values
+from voile.table.binding import BoundTable, bind, coded_series, distinct_values, require_finite
 from voile.table.counting import CountedTable
 from voile.table.decisions import (
     Charge,
@@ -60,7 +66,7 @@ from voile.table.looking import (
 )
 from voile.table.matching import Held, Members, mark_rows, match_members, match_rows
 from voile.table.protocol import Rows
-from voile.table.published import PublishedTable
+from voile.table.published import GROUP, PublishedTable
 from voile.table.summaries import (
     CombinationCounts,
     CountedRows,
@@ -90,7 +96,7 @@ else:
     trips_reports = on_demand("voile.table.trips.reports")
     trips_relocating = on_demand("voile.table.trips.relocating")
 
-__all__ = ["PrivateTable", "TopRows"]
+__all__ = ["ChainedTable", "PrivateTable", "TopRows"]
 
 _DRAWN, _GROUP = "\1drawn", "\1group"
 _DRAW, _RANK = "\1draw", "\1rank of draw"
@@ -447,3 +453,76 @@ def _at_most_rows(rows: Rows, unit: str, shown: Sequence[str], most: int, key: K
 def _kind(dtype: pa.DataType) -> str:
     """Kind of the values of a column, the same for integers and decimals."""
     return "number" if polars_type(dtype).is_numeric() else kind_of_arrow(dtype)
+
+
+_PLACE = "\1place"
+"""No file has a column whose name begins so."""
+
+
+class ChainedTable(PrivateTable):
+    """Rows between two steps; nothing in it may leave."""
+
+    _left: Rows | None = None
+
+    @classmethod
+    def of(cls, table: PrivateTable) -> ChainedTable:
+        """A table as it was read."""
+        return cls(table._source, table._bound, table._of_all_units)
+
+    def coded(self, column: str, codings: Sequence[Coding]) -> ChainedTable:
+        """The table with a column coded, and what the plan says of it.
+
+        Raises ``PlanError`` for what cannot be coded, ``TableError`` for NaN or an infinity.
+        """
+        require_finite(self._rows, column)
+        described = self.plan.columns.get(column, ColumnPlan())
+        counted = self._rows.count([column], keep=True)
+        values = distinct_values(series_of(counted.values[0]))
+        found = coded_values(column, described, values, codings)
+        place: NDArray[np.int64] = found.codes[counted.codes[:, 0]]
+        becomes = coded_series(found.values).to_arrow()
+        rows = self._rows.join(counted, {_PLACE: array_of(place)})
+        gives = pa.schema([pa.field(column, becomes.type)])
+
+        def shown(batch: pa.RecordBatch) -> list[pa.Array]:
+            return [series_of(becomes).gather(series_of(batch[_PLACE])).to_arrow()]
+
+        names = self._rows.schema.names
+        rows = rows.map(shown, [_PLACE], gives).select(names)
+        columns = {**self.plan.columns, column: described_after(described, codings)}
+        return self._with(rows, replace(self.plan, columns=columns), self.dropped)
+
+    def apply_counted(
+        self, treatment: Treatment, randomness: Randomness
+    ) -> tuple[PublishedTable, PublishedUnits | None]:
+        """As ``PrivateTable`` does; the rows are kept for the next step."""
+        roles = self.plan.roles
+        private = tuple(dict.fromkeys(roles.named_units.values()))
+        rows = applied(self._rows, roles.published, treatment, randomness, private)
+        self._left = rows
+        shown = [name for name in rows.schema.names if name not in private]
+        table = PublishedTable(rows.select(shown), self._source.convert)
+        if roles.unit is None:
+            return table, None
+        return table, PublishedUnits(rows, roles.unit, self._of_units)
+
+    def after(self, intervals: Mapping[str, ColumnPlan]) -> ChainedTable | None:
+        """What the last step left, without its groups; None where it left no rows of this table.
+
+        ``intervals`` are the columns that it shows as two ends, which become texts.
+        """
+        if self._left is None:
+            return None
+        names = [name for name in self._left.schema.names if name != GROUP]
+        table = PublishedTable(self._left.select(names)).with_intervals_as_text(intervals)
+        rows = table._rows.select([n for n in self._rows.schema.names if n in table.columns])
+        plan = replace(self.plan, columns={**self.plan.columns, **intervals})
+        return self._with(rows, plan, self.dropped + self.rows - rows.height)
+
+    def _with(self, rows: Rows, plan: Plan, dropped: int) -> ChainedTable:
+        source = replace(self._source, plan=plan)
+        bound = BoundTable(
+            rows, dropped, () if self._bound_rows is None else self._bound_rows.notes
+        )
+        units = self._of_all_units if rows.height == self._rows.height else None
+        return ChainedTable(source, bound, units)
