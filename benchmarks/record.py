@@ -47,7 +47,7 @@ SUBJECTS = {
         "ranking_twice",
     ),
     "Differential privacy": ("dp_generalization", "dp_synthesis", "noise"),
-    "Evidence": ("audit_process", "league", "study_grid"),
+    "Evidence": ("audit_process", "worst_off", "league", "study_grid"),
     "Whole processes, engines and Studio": (
         "kernel_speed",
         "publish_process",

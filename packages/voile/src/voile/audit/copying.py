@@ -2,12 +2,16 @@
 
 An average over thousands says nothing of the few whose rows were copied, whole or nearly.  Each
 person of the original and of the control is held against all rows by all columns (``closest``), and
-has two scores: what the closest row lacks to a perfect one; and how much closer it is than the
-closest other person of either side, for who has look-alikes is hidden by them.  Which people of the
-original the control does not explain is told by ``beyond``.  Comparing with what a reference fits
-is the density ratio of membership inference (van Breugel et al., "Membership inference attacks
-against synthetic data through overfitting detection", AISTATS 2023); rates at few false positives
-are those of Carlini et al., "Membership inference attacks from first principles" (S&P 2022).
+has three scores: what the closest row lacks to a perfect one; how much closer it is than the
+closest other person of either side, for who has look-alikes is hidden by them; and how much closer
+it is than is usual for people as rare as this one.  By each set of columns that an outsider may
+know there is another score: how rare the person's values are, where a row shows just these.  Which
+people of the original the control does not explain is told by ``beyond``.  Comparing with what a
+reference fits is the density ratio of membership inference (van Breugel et al., "Membership
+inference attacks against synthetic data through overfitting detection", AISTATS 2023); what is
+usual for a person is the calibration of Watson et al., "On the importance of difficulty calibration
+in membership inference attacks" (ICLR 2022); rates at few false positives are those of Carlini et
+al., "Membership inference attacks from first principles" (S&P 2022).
 
 Where each row is a person's, as in a file of groups or of columns that are shown as they are, being
 in it is no secret, and every person fits: that is for the other risks, attacks and sizes of groups
@@ -31,10 +35,11 @@ Whether people of one side score higher than those of another by more than chanc
 Where a file tells of its own people what it tells of everybody, people of the original and of the
 control are exchangeable. Of the m highest scores of both sides, m = 8, 11, 16, 22, ..., it is
 asked how many are the original's, and held against a binomial distribution under which its people
-are ``_TIMES`` as likely to be there: a control of another year is not found. The least
-probability is held against ``_ALARM`` over the number of questions (Bonferroni). One person alone
-is told where the score lies so far beyond the control's highest that a tail that falls like the
-control's (exponentially) reaches it with less than that probability.
+are ``_TIMES`` as likely to be there, so that a control of another year is not found; by sets of
+columns they are not where no column and no two tell the sides apart (``_are_alike``). One person
+alone is told where the score lies so far beyond the control's highest that a tail that falls like
+the control's (exponentially) reaches it with less than some probability. Half of ``_ALARM`` is for
+either, over the number of questions (Bonferroni).
 
 Cost: a sort a score.
 """
@@ -42,7 +47,9 @@ Cost: a sort a score.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -52,11 +59,11 @@ from scipy import special
 from voile.attack.protocol import Estimate
 from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
-from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting
+from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
 from voile_base.compiled import njit
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["Copying"]
+__all__ = ["Copying", "rows_of_people"]
 
 
 Scores = NDArray[np.float32]
@@ -174,6 +181,12 @@ class _Excess:
     """How many people were looked at on both sides."""
     probability: float = 1.0
     """That chance tells as much, of one question."""
+    score: str = ""
+    """Which score was asked."""
+    limit: float = inf
+    """The score from which on people count."""
+    alone: bool = False
+    """Whether it was asked how far one person is beyond the control."""
 
     @property
     def rates(self) -> tuple[Estimate, Estimate]:
@@ -187,34 +200,50 @@ class _Excess:
         return max(1, int(self.own - self.sizes[0] * self.rates[1].high))
 
 
-def _excess_of(scores: Mapping[str, tuple[Floats, Floats]]) -> tuple[_Excess, bool]:
-    """What tells most of several scores, of the original and of the control, and whether surely."""
-    asked = [one for own, other in scores.values() for one in _asked(own, other)]
+def _excess_of(
+    scores: Mapping[str, tuple[Floats, Floats]], *, alike: bool = False
+) -> tuple[_Excess, bool]:
+    """What tells most of several scores, of the original and of the control, and whether surely.
+
+    People of one side may score high ``_TIMES`` as often for other reasons; by sets of columns they
+    may not where both sides are ``alike``.  (By all columns they always may: values that only the
+    file's own people have are rare ones.)
+    """
+    asked = [
+        replace(one, score=score)
+        for score, (own, other) in scores.items()
+        for one in _asked(own, other, 1.0 if alike and score.startswith(_KNOWN) else _TIMES)
+    ]
     if not asked:
         return _Excess(sizes=next((len(a), len(b)) for a, b in scores.values())), False
-    sure = [one for one in asked if one.probability * len(asked) < _ALARM]
+    alone = sum(one.alone for one in asked)
+    questions = {True: 2 * alone, False: 2 * (len(asked) - alone)}
+    sure = [one for one in asked if one.probability * questions[one.alone] < _ALARM]
     if sure:
         return max(sure, key=lambda one: one.at_least), True
     return min(asked, key=lambda one: one.probability), False
 
 
-def _asked(own: Floats, other: Floats) -> Iterator[_Excess]:
+def _asked(own: Floats, other: Floats, times: float) -> Iterator[_Excess]:
     """Each question of one score."""
     both = np.sort(np.concatenate((own, other)))[::-1]
     sizes = len(own), len(other)
     if not min(sizes):
         return
-    share = _TIMES * sizes[0] / (_TIMES * sizes[0] + sizes[1])
+    share = times * sizes[0] / (times * sizes[0] + sizes[1])
     tops = [int(_FIRST * 2 ** (step / 2)) for step in range(2 * len(both).bit_length())]
     for limit in dict.fromkeys(float(both[top - 1]) for top in tops if top <= len(both) // 2):
         a, b = int((own >= limit).sum()), int((other >= limit).sum())
-        yield _Excess(a, b, sizes, float(special.bdtrc(a - 1, a + b, share)) if a else 1.0)
+        chance = float(special.bdtrc(a - 1, a + b, share)) if a else 1.0
+        yield _Excess(a, b, sizes, chance, limit=limit)
     if len(other) >= _TAIL_OF:
         tail = np.sort(other)[::-1][: max(20, int(len(other) * _TAIL))]
         falls = float((tail - tail[-1]).mean())
         beyond = (float(own.max()) - float(tail[0])) / falls if falls > 0 else 0.0
-        chance = float(np.exp(-max(beyond, 0))) * _TIMES * sizes[0] / sizes[1]
-        yield _Excess(int((own > tail[0]).sum()), 0, sizes, min(chance, 1.0))
+        chance = float(np.exp(-max(beyond, 0))) * times * sizes[0] / sizes[1]
+        limit = float(np.nextafter(tail[0], inf))
+        above = int((own > tail[0]).sum())
+        yield _Excess(above, 0, sizes, min(chance, 1.0), limit=limit, alone=True)
 
 
 def _least_seen(sizes: tuple[int, int]) -> int:
@@ -227,6 +256,14 @@ def _least_seen(sizes: tuple[int, int]) -> int:
     return max(_FIRST, int(1.5 * fewest))
 
 
+_KNOWN = "what is known to"
+"""Begins the name of a score by a set of columns."""
+_KINDS = 8
+"""As which columns are compared: parts of numbers, and the most frequent texts."""
+_EXPECTED = 20
+"""People of both sides from which on a kind is compared by itself."""
+_UNLIKE = 0.05
+"""How improbable a difference of two sides must be, of all together, to be one."""
 _PAIRS = 120_000_000
 """Of a person and a row, that are compared at most for each side."""
 _OF_SOMEBODY = 0.9
@@ -239,6 +276,8 @@ _FALSE_POSITIVES = (0.01, 0.001)
 _SEEN = 0.1
 """The share of people who, copied whole, a control must be able to tell."""
 _NEAR = {"noisy", "averaged"}
+_SAME = 1e-5
+"""Relative; sums of agreements in another order differ by less."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +290,7 @@ class Copying:
         """It asks for a control, and for rows that are nobody's."""
         if len(setting.names) < 2:
             return "the file shows one column alone"
-        if _rows_of_people(setting) or not len(_candidates(setting.beside)):
+        if rows_of_people(setting) or not len(_candidates(setting.beside)):
             return ROWS_OF_PEOPLE
         if len(setting.beside.units) == 1:
             return "nobody is known who was not in the data: no control"
@@ -266,15 +305,17 @@ class Copying:
     def risks(self, setting: Setting) -> Iterator[Risk]:
         """One, of all columns."""
         setting.progress("copying")
-        yield copying(setting.beside, setting.randomness)
+        yield copying(setting.beside, setting.randomness, setting.known)
 
 
-def copying(beside: JointCodes, randomness: Randomness) -> Risk:
-    """Who of the original is copied, beside the control."""
-    scores = _scores(beside, randomness.key("copying").generator())
-    excess, sure = _excess_of(scores)
+def copying(
+    beside: JointCodes, randomness: Randomness, known: Mapping[str, Sequence[str]] | None = None
+) -> Risk:
+    """Who of the original is copied, beside the control; ``known`` are sets of columns by name."""
+    asked, scores = _scores(beside, known or {}, randomness.key("copying").generator())
+    excess, sure = _excess_of(scores, alike=_are_alike(beside))
     main, control = excess.rates
-    notes = [_at_few_false_positives(*each, name) for name, each in scores.items()]
+    notes = [f"what tells most is the score by {excess.score}"] if sure else []
     back, more = _excess_of({name: (other, own) for name, (own, other) in scores.items()})
     if more:
         notes.append(f"{back.own:,} people of the control are closer than the original explains")
@@ -291,18 +332,81 @@ def copying(beside: JointCodes, randomness: Randomness) -> Risk:
         tuple(notes),
         persons=excess.at_least if sure else 0,
         reversed=more,
+        rates=tuple(_at_few_false_positives(scores, rate) for rate in _FALSE_POSITIVES),
+        rows=_worst_off(excess, asked, scores) if sure else (),
     )
 
 
-def _at_few_false_positives(own: Floats, other: Floats, score: str) -> str:
-    shares = []
-    for rate in _FALSE_POSITIVES:
+def _worst_off(
+    excess: _Excess, asked: Indices, scores: Mapping[str, tuple[Floats, Floats]]
+) -> tuple[int, ...]:
+    """Rows of the original, from 0, that tell most, the highest first, as many as are sure."""
+    own = scores[excess.score][ORIGINAL]
+    order = np.argsort(-own, kind="stable")[: excess.at_least]
+    return tuple(int(asked[place]) for place in order if own[place] >= excess.limit)
+
+
+def _are_alike(beside: JointCodes) -> bool:
+    """Whether no column and no two columns tell people of the original from those of the control.
+
+    Numbers of persons are compared as coarse as ``_KINDS`` parts, by the distribution of chi-square
+    at a level of ``_UNLIKE`` over the number of comparisons. Several rows of a person are alike
+    and make it less likely.
+    """
+    coarse = [_coarsely(column) for column in beside.columns]
+    pairs = [
+        [one * _KINDS + two for one, two in zip(first, second, strict=True)]
+        for first, second in combinations(coarse, 2)
+    ]
+    compared = [*coarse, *pairs]
+    return all(_same_law(*sides) * len(compared) >= _UNLIKE for sides in compared)
+
+
+def _coarsely(column: JointColumn) -> list[Indices]:
+    """The values of both sides as less than ``_KINDS`` kinds; rare ones are together."""
+    both = np.concatenate(column.value[: CONTROL + 1])
+    if column.numbers is not None:
+        edges = np.unique(np.nanquantile(column.numbers[0][both], np.linspace(0, 1, _KINDS)[1:-1]))
+        code = np.searchsorted(edges, np.nan_to_num(column.numbers[0], nan=-inf))
+    else:
+        order = np.argsort(-np.bincount(both, minlength=column.values), kind="stable")
+        code = np.empty(column.values, dtype=np.int64)
+        code[order] = np.minimum(np.arange(column.values), _KINDS - 1)
+    return [code[value] for value in column.value[: CONTROL + 1]]
+
+
+def _same_law(own: Indices, other: Indices) -> float:
+    """The probability of chi-square that two sides differ as much by chance."""
+    kinds = int(max(own.max(initial=0), other.max(initial=0))) + 1
+    counts = np.stack([np.bincount(side, minlength=kinds) for side in (own, other)])
+    often = counts.sum(axis=0) >= _EXPECTED
+    counts = np.column_stack((counts[:, often], counts[:, ~often].sum(axis=1)))
+    counts = counts[:, counts.sum(axis=0) > 0].astype(np.float64)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
+    apart = float(((counts - expected) ** 2 / np.maximum(expected, 1e-9)).sum())
+    return float(special.chdtrc(max(counts.shape[1] - 1, 1), apart))
+
+
+def _at_few_false_positives(
+    scores: Mapping[str, tuple[Floats, Floats]], rate: float
+) -> FewFalsePositives:
+    """How many of the original score higher than all but so many of the control, by the best score.
+
+    All scores choose and all count; their intervals hold together (Bonferroni).
+    """
+    found = []
+    for own, other in scores.values():
         limit = np.sort(other)[::-1][min(int(rate * len(other)), len(other) - 1)]
-        shares.append(f"{(own > limit).mean():.2%} of the original beyond all but {rate:.1%}")
-    return f"{score}: {', '.join(shares)} of the control"
+        share, control = (
+            Estimate.of_total(float((side > limit).sum()), len(side), len(scores))
+            for side in (own, other)
+        )
+        found.append(FewFalsePositives(rate, share, control))
+    best = max(found, key=lambda one: (one.beyond.low, one.beyond.value))
+    return replace(best, at_most=max(one.beyond.high for one in found))
 
 
-def _rows_of_people(setting: Setting) -> bool:
+def rows_of_people(setting: Setting) -> bool:
     """Whether each row of the file is a person's, as far as other columns than sensitive tell."""
     columns = setting.beside.columns
     if any(c.how == "synthetic" for c in columns):
@@ -335,14 +439,15 @@ def _candidates(beside: JointCodes) -> Indices:
     return np.flatnonzero(rows.count[rows.place] < _GROUP)
 
 
-def _scores(beside: JointCodes, draws: Draws) -> dict[str, tuple[Floats, Floats]]:
-    """Two scores of people of both sides, each person the best of the person's rows."""
+def _scores(
+    beside: JointCodes, known: Mapping[str, Sequence[str]], draws: Draws
+) -> tuple[Indices, dict[str, tuple[Floats, Floats]]]:
+    """Scores of people of both sides, each person the best of the person's rows.
+
+    Besides, a row of each person of the original, shape (p,).
+    """
     columns, kept = beside.columns, _candidates(beside)
-    nearest = _NearestRows(
-        tuple(
-            _Agreement.of(c.near, np.bincount(c.cell, minlength=c.covers.shape[1])) for c in columns
-        )
-    )
+    nearest = _nearest(columns)
     cells = [column.cell[kept] for column in columns]
     as_cells = [column.as_cell for column in columns]
     every = [[column.value[side] for column in columns] for side in (ORIGINAL, CONTROL)]
@@ -352,19 +457,73 @@ def _scores(beside: JointCodes, draws: Draws) -> dict[str, tuple[Floats, Floats]
         [shown[code[rows]] for shown, code in zip(as_cells, values, strict=True)]
         for values, rows in zip(every, asked, strict=True)
     ]
-    lacks, closer = [], []
+    units = [unit[rows] for unit, rows in zip(beside.units, asked, strict=True)]
+    fits, closer = [], []
     for side, rows in enumerate(asked):
-        values, unit = [value[rows] for value in every[side]], beside.units[side][rows]
-        fits = nearest.closest(values, cells)
+        values, unit = [value[rows] for value in every[side]], units[side]
+        fits.append(nearest.closest(values, cells))
         among = [
-            nearest.closest(values, shown, (unit, beside.units[at][asked[at]]))
+            nearest.closest(values, shown, (unit, units[at]))
             if at == side
             else nearest.closest(values, shown)
             for at, shown in enumerate(reference)
         ]
-        lacks.append(_of_persons(unit, fits - most[side][rows]))
-        closer.append(_of_persons(unit, fits - np.maximum(*among)))
-    return {"a perfect row": (lacks[0], lacks[1]), "other people": (closer[0], closer[1])}
+        closer.append(fits[side] - np.maximum(*among))
+    best = [worth[rows] for worth, rows in zip(most, asked, strict=True)]
+    by_row = {
+        "a perfect row": [fit - worth for fit, worth in zip(fits, best, strict=True)],
+        "other people": closer,
+        "people as rare": _unusual(fits, best),
+    }
+    for name, names in known.items():
+        some = [c for c in columns if c.name in names]
+        if 1 < len(some) < len(columns):
+            by_row[f"{_KNOWN} {name}"] = _exactly(some, kept, asked)
+    found = {}
+    for name, (own, other) in by_row.items():
+        found[name] = _of_persons(units[0], own), _of_persons(units[1], other)
+    return asked[ORIGINAL][np.unique(units[ORIGINAL], return_index=True)[1]], found
+
+
+def _nearest(columns: Sequence[JointColumn]) -> _NearestRows:
+    return _NearestRows(
+        tuple(
+            _Agreement.of(c.near, np.bincount(c.cell, minlength=c.covers.shape[1])) for c in columns
+        )
+    )
+
+
+def _unusual(fits: Sequence[Floats], most: Sequence[Floats]) -> list[Floats]:
+    """How far the closest row is beyond what is usual for people to whom one is worth as much.
+
+    What is usual is a parabola through both sides, and so is told to neither; in standard errors.
+    """
+    worth, fit = np.concatenate(most), np.concatenate(fits)
+    unit = float(worth.std()) or 1.0
+    sides = [(side - worth.mean()) / unit for side in most]
+    known = np.vander(np.concatenate(sides), 3)
+    usual = np.linalg.lstsq(known, fit, rcond=None)[0]
+    apart = np.abs(fit - known @ usual)
+    scale = np.linalg.lstsq(known[:, 1:], apart, rcond=None)[0]
+    least = 0.1 * float(apart.mean()) or 1.0
+    return [
+        (side - np.vander(at, 3) @ usual) / np.maximum(np.vander(at, 2) @ scale, least)
+        for side, at in zip(fits, sides, strict=True)
+    ]
+
+
+def _exactly(
+    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+) -> list[Floats]:
+    """How rare the values are of people who have a row that shows just these; below 0 without."""
+    nearest, cells = _nearest(columns), [column.cell[kept] for column in columns]
+    found = []
+    for side, rows in enumerate(asked):
+        values = [column.value[side][rows] for column in columns]
+        most = nearest.most(values)
+        lacks = nearest.closest(values, cells) - most
+        found.append(np.where(lacks > -_SAME * np.maximum(most, 1), most, lacks))
+    return found
 
 
 def _asked_rows(

@@ -11,15 +11,17 @@ It is looked at as an audit looks at a file: how it shows its columns is found o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from voile.audit.beside import JointCodes
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
+from voile.audit.record import DOES_NOT_APPLY
 from voile.audit.risk import Risk, Setting, risk_inquiries
+from voile.audit.scenarios import known_sets
 from voile.release.reading import People
 from voile.study.record import RiskDocument, Skipped
 from voile.study.rehearsal import Staged
@@ -43,6 +45,8 @@ class RiskQuery:
     targets: int
     first: tuple[str, ...] | None = None
     """Columns that one of two people holds who link; None: nobody has said."""
+    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Sets of columns that somebody outside may know of a person, by who that is."""
 
 
 def counted(
@@ -56,12 +60,16 @@ def counted(
         return
     shown = {column.name for column in beside.columns}
     sensitive = tuple(name for name in asked.sensitive if name in shown)
-    setting = Setting(beside, sensitive, asked.first, asked.targets, randomness, progress)
+    setting = Setting(
+        beside, sensitive, asked.first, asked.targets, randomness, progress, asked.known
+    )
     for inquiry in risk_inquiries():
         if reason := inquiry.refusal(setting):
             yield Skipped(inquiry.name, reason)
+        elif found := list(inquiry.risks(setting)):
+            yield from found
         else:
-            yield from inquiry.risks(setting)
+            yield Skipped(inquiry.name, f"{DOES_NOT_APPLY}: no group of people is small")
 
 
 def unit_of(people: People) -> str | None:
@@ -103,8 +111,12 @@ def risks_of_rehearsal(
     foreign = as_release(shown, recognise(shown, compared.original), {})
     groups = [some_people(each, randomness) for each in (compared.original, compared.held_out)]
     beside = JointCodes.of(foreign, groups, compared.original.plan, unit_of(compared.original))
-    asked = RiskQuery(tuple(staged.plan.roles.sensitive), targets)
+    roles = staged.plan.roles
+    known = known_sets([c.name for c in beside.columns], roles.quasi_identifiers, roles.identifiers)
+    asked = RiskQuery(tuple(roles.sensitive), targets, known=known)
     return [
-        replace(one, notes=(*one.notes, _NOTE)).document() if isinstance(one, Risk) else one
+        replace(one, notes=(*one.notes, _NOTE), rows=()).document()
+        if isinstance(one, Risk)
+        else one
         for one in counted(beside, asked, randomness, progress)
     ]

@@ -50,6 +50,7 @@ from voile.audit.positions import order_notices
 from voile.audit.recognition import Recognised, recognise
 from voile.audit.record import AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
 from voile.audit.risk import Risk
+from voile.audit.scenarios import known_sets
 from voile.audit.sides import Sides, read_sides
 from voile.recognisers.recognition import recognised
 from voile.recognisers.values import ColumnLook
@@ -302,8 +303,13 @@ class _AuditedFile(ReleaseUnderTest):
         groups = [some_people(people, self.draws) for people in self._groups()]
         sides = self.sides
         beside = JointCodes.of(self._looked_at(), groups, sides.plan, unit_of(sides.original))
-        asked = RiskQuery(sides.roles["sensitive"], inquiry.targets, inquiry.first)
-        yield from counted(beside, asked, self.draws.within("risks"), progress)
+        roles = sides.roles
+        shown = [column.name for column in beside.columns]
+        known = known_sets(shown, roles["quasi_identifiers"], sides.identifiers)
+        asked = RiskQuery(roles["sensitive"], inquiry.targets, inquiry.first, known)
+        drawn = sides.original.frame.height > ROWS
+        for risk in counted(beside, asked, self.draws.within("risks"), progress):
+            yield replace(risk, rows=()) if drawn and isinstance(risk, Risk) else risk
 
     def attacked(self, attack: Attack) -> AttackOutcome | Skipped:
         """What an adversary makes of the file, beside people of the control where he needs some."""

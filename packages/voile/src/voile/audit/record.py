@@ -46,7 +46,10 @@ from voile_base.values.value import Several, checked, closed, plain
 __all__ = [
     "AUDIT_FORMAT",
     "COPYING",
+    "DOES_NOT_APPLY",
     "RELEASED",
+    "RE_IDENTIFICATION",
+    "ROWS_OF_NOBODY",
     "ROWS_OF_PEOPLE",
     "AuditRecord",
     "ColumnDocument",
@@ -64,6 +67,8 @@ __all__ = [
 
 AUDIT_FORMAT = "voile-audit-record-1"
 
+DOES_NOT_APPLY = "does not apply"
+"""Begins the reason why a risk cannot be there."""
 COPYING = "copying"
 """The risk that rows of people stand among rows of nobody."""
 ROWS_OF_PEOPLE = (
@@ -71,6 +76,10 @@ ROWS_OF_PEOPLE = (
     "sizes of groups judge that"
 )
 """Why copying was not counted where nothing could be copied."""
+RE_IDENTIFICATION = "re-identification"
+"""The risk that what others know of a person finds the person's row."""
+ROWS_OF_NOBODY = "rows are of nobody, so that none is a person's: copying judges who stands in them"
+"""Why re-identification was not counted where no row is a person's."""
 
 Count = Annotated[int, Field(ge=0)]
 

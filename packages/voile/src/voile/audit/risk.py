@@ -36,7 +36,7 @@ that has what ``_RiskInquiry`` has.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf, sqrt
 from typing import Protocol
 
@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes
-from voile.study.record import ExcessDocument, RiskDocument
+from voile.study.record import ExcessDocument, RateDocument, RiskDocument
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
 
@@ -53,6 +53,7 @@ __all__ = [
     "CONTROL",
     "ORIGINAL",
     "RISKS",
+    "FewFalsePositives",
     "Question",
     "Risk",
     "Setting",
@@ -65,6 +66,35 @@ ORIGINAL, CONTROL = 0, 1
 """The groups of people in a ``Beside``."""
 _DIFFER = 0.05
 """How much more often people of another year may be found than those of the file."""
+
+
+@dataclass(frozen=True)
+class FewFalsePositives:
+    """How many people are told who were in the data, where hardly anybody else is; private."""
+
+    false_positives: float
+    """The share of people of the control that may be told by mistake."""
+    share: Estimate
+    """Of people of the original who are told."""
+    control: Estimate
+    """Of people of the control who are."""
+    at_most: float = -1.0
+    """The largest high end of what any score finds beyond the control."""
+
+    @property
+    def beyond(self) -> Estimate:
+        """The share of people who are told that the control does not explain."""
+        own = _excess_over(self.share, self.control)
+        return replace(own, high=max(own.high, self.at_most))
+
+    def document(self) -> RateDocument:
+        """The figures as a record holds them."""
+        beyond = self.beyond
+        return RateDocument(
+            false_positives=self.false_positives,
+            share=self.share.document(),  # type: ignore[typeddict-item]
+            beyond=ExcessDocument(value=beyond.value, low=beyond.low, high=beyond.high),
+        )
 
 
 @dataclass(frozen=True)
@@ -90,6 +120,12 @@ class Risk:
     """Whether people of the control are found whom the original does not explain."""
     at_most: float = -1.0
     """The largest high end of the excess of any adversary that was tried."""
+    rates: tuple[FewFalsePositives, ...] = ()
+    """What is told at few false positives, where that was asked."""
+    rows: tuple[int, ...] = ()
+    """Rows of the original, from 0, of people who are told beyond doubt, the surest first."""
+    worst: float | None = None
+    """The probability with which the worst-off target is found; None where rates alone tell."""
 
     @property
     def beside(self) -> Estimate:
@@ -119,6 +155,12 @@ class Risk:
         )
         if self.persons is not None:
             document["persons"] = self.persons
+        if self.rates:
+            document["rates"] = [rate.document() for rate in self.rates]
+        if self.worst is not None:
+            document["worst"] = self.worst
+        if self.rows:
+            document["rows"] = list(self.rows)
         return document
 
     @property
@@ -217,6 +259,8 @@ class Setting:
     targets: int
     randomness: Randomness
     progress: Callable[[str], None] = lambda stage: None
+    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Sets of columns that somebody outside may know of a person, by who that is."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -246,10 +290,12 @@ RISKS: Registry[_RiskInquiry] = Registry(
         "linkability": "voile.audit.linkability:Linkability",
         "inference": "voile.audit.inference:InferenceRisk",
         "copying": "voile.audit.copying:Copying",
+        "group disclosure": "voile.audit.small_groups:GroupDisclosure",
+        "re-identification": "voile.audit.scenarios:ReIdentification",
     },
     offers=("name", "refusal", "risks"),
 )
-"""Those of WP216 first, then copying, then those of other packages."""
+"""Those of WP216 first, then those of the worst-off, then those of other packages."""
 
 
 def risk_inquiries() -> tuple[_RiskInquiry, ...]:

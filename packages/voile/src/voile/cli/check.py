@@ -179,6 +179,11 @@ def _show(verdict: Verdict) -> None:
     click.echo(f"{verdict.policy}\n")
     print_table(["ruling", "asked", "figure", "how"], list(map(_row, verdict.rulings)))
     click.echo()
+    for ruling in verdict.rulings:
+        if ruling.waived:
+            click.echo(f"Not assessed, {ruling.waived} ({ruling.asks}).")
+    for question in checking.policy_of(verdict).legal_questions:
+        click.echo(f"A lawyer must still decide: {question}.")
     for note in dict.fromkeys(note for one in verdict.rulings for note in one.notes):
         click.echo(f"Note: {note}.")
     click.echo(f"{verdict.advice}.")

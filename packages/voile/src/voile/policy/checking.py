@@ -3,7 +3,8 @@
 Whatever the policy says, a release that was made with a seed fails: others may know the seed.  So
 does an audit that was, for somebody may have chosen among seeds; and so does a file of another make
 that shows a column which its plan does not let out.  What no adversary could read in such a file
-passes where somebody has ticked it.
+passes where somebody has ticked it.  What was not assessed fails, unless somebody waives it by name
+and reason.
 
 ``verdict.json``: each criterion of a policy with its figure and ruling; private.
 """
@@ -18,8 +19,16 @@ from typing import Any, Literal
 
 from voile.policy.case import Case, FileDocument
 from voile.policy.criteria.measured import asked
-from voile.policy.ruling import ASSUMPTIONS, Ruling, Tick, read_ticks, with_form
-from voile.policy.stated import StatedPolicy
+from voile.policy.ruling import (
+    ASSUMPTIONS,
+    Ruling,
+    Tick,
+    Waiver,
+    read_ticks,
+    read_waivers,
+    with_form,
+)
+from voile.policy.stated import Policy, StatedPolicy, policy_of_text
 from voile.study.documents import json_text, schema_of, without_heading
 from voile.study.record import PRIVATE
 from voile_base.durable import replace_private_file
@@ -34,6 +43,7 @@ __all__ = [
     "form_of",
     "judge",
     "keep",
+    "policy_of",
     "read_verdict",
     "verdict_document",
     "verdict_schema",
@@ -69,6 +79,11 @@ class Verdict:
         return all(ruling.passed for ruling in self.rulings)
 
 
+def policy_of(verdict: Verdict) -> Policy:
+    """The policy that a verdict is of; raises ``InputError`` where its text states none."""
+    return policy_of_text(verdict.text, "the verdict's policy").policy
+
+
 def verdict_document(verdict: Verdict) -> dict[str, Any]:
     """A verdict for JSON; the first key says that it is private."""
     return {"private": PRIVATE, "format": VERDICT_FORMAT, **plain(verdict)}
@@ -100,13 +115,20 @@ def verdict_schema() -> dict[str, Any]:
 
 def judge(case: Case, stated: StatedPolicy) -> Verdict:
     """What a policy says to a case; writes nothing.  Raises a ``VoileError`` as its files do."""
-    ticks = () if case.private is None else read_ticks(case.private / ASSUMPTIONS)
+    ticks: tuple[Tick, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+    if case.private is not None:
+        ticks = read_ticks(case.private / ASSUMPTIONS)
+        waivers = read_waivers(case.private / ASSUMPTIONS)
+    rulings = [*_rulings(case, stated, ticks)]
+    for waiver in waivers:
+        rulings = [waiver.of(ruling) for ruling in rulings]
     return Verdict(
         policy=stated.policy.name,
         text=stated.text,
         judged=case.kind,
         files=case.files,
-        rulings=tuple(_rulings(case, stated, ticks)),
+        rulings=tuple(rulings),
     )
 
 
@@ -150,6 +172,8 @@ def _rulings(case: Case, stated: StatedPolicy, ticks: tuple[Tick, ...]) -> Itera
         yield Ruling("column", asks, passed=False, why=why, of_original=True)
     for says in case.unexamined:
         yield asked("unexamined", says, ticks)
+    for says in stated.policy.recipient.questions if stated.policy.recipient else ():
+        yield asked("recipient", says, ticks)
     for criterion in stated.policy.criteria:
         try:
             yield from criterion.rulings(case, ticks)

@@ -11,6 +11,14 @@ neither is a figure that is missing.
     ticked = true
     by = "data protection officer"
 
+    [[waiver]]
+    criterion = "copying was assessed as the policy asks"
+    reason = "no control exists: all people of the region are in the data"
+    by = "data protection officer"
+
+A waiver lets a criterion pass of which there is no figure, by its words, and stands in the verdict
+and on the dossier with its reason; none lets a figure pass that is beyond a limit.
+
 ``voile check`` writes the file with nothing ticked, and adds what another policy asks at its end; a
 line that somebody wrote is never changed.  Statements count by their words: where a promise comes
 to assume something else, nobody has ticked it.
@@ -28,7 +36,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -49,10 +57,12 @@ __all__ = [
     "Ruling",
     "ShownRows",
     "Tick",
+    "Waiver",
     "at_least",
     "at_most",
     "missing",
     "read_ticks",
+    "read_waivers",
     "ticked",
     "with_form",
 ]
@@ -102,10 +112,14 @@ class Ruling:
     of_original: bool = True
     """Whether it was computed with the private original, and must stay private."""
     notes: Several[str] = ()
+    waived: str = ""
+    """Who lets it pass though there is no figure, and why; empty where nobody does."""
 
     @property
-    def told(self) -> Literal["pass", "FAIL", "STRADDLES", "MISSING"]:
+    def told(self) -> Literal["pass", "waived", "FAIL", "STRADDLES", "MISSING"]:
         """The ruling in one word."""
+        if self.waived:
+            return "waived"
         if self.passed:
             return "pass"
         if self.value is None:
@@ -174,8 +188,25 @@ class Tick(Value):
         return self
 
 
+class Waiver(Value):
+    """A criterion that somebody lets pass of which there is no figure."""
+
+    criterion: Annotated[str, Field(min_length=1)]
+    """What is asked, in the words of the verdict."""
+    reason: Annotated[str, Field(min_length=1)]
+    by: Annotated[str, Field(min_length=1)]
+    """A name or a role."""
+
+    def of(self, ruling: Ruling) -> Ruling:
+        """The ruling, passed where it is the one that is waived and has no figure."""
+        if ruling.asks != self.criterion or ruling.told != "MISSING":
+            return ruling
+        return replace(ruling, passed=True, waived=f"waived by {self.by}: {self.reason}")
+
+
 class _Form(Value):
     assumption: tuple[Tick, ...] = ()
+    waiver: tuple[Waiver, ...] = ()
 
 
 def ticked(says: str, ticks: Sequence[Tick]) -> str | None:
@@ -185,7 +216,12 @@ def ticked(says: str, ticks: Sequence[Tick]) -> str | None:
 
 def read_ticks(path: Path) -> tuple[Tick, ...]:
     """What stands in the file, nothing where there is none; raises ``InputError``."""
-    return _parsed(path)[1]
+    return _parsed(path)[1].assumption
+
+
+def read_waivers(path: Path) -> tuple[Waiver, ...]:
+    """The waivers in the file, nothing where there is none; raises ``InputError``."""
+    return _parsed(path)[1].waiver
 
 
 def with_form(path: Path, statements: Sequence[str]) -> tuple[Tick, ...]:
@@ -193,7 +229,8 @@ def with_form(path: Path, statements: Sequence[str]) -> tuple[Tick, ...]:
 
     Raises ``InputError`` where it cannot be read or written.
     """
-    text, found = _parsed(path)
+    text, form = _parsed(path)
+    found = form.assumption
     known = {one.says for one in found}
     new = [Tick(says=says) for says in dict.fromkeys(statements) if says not in known]
     if new:
@@ -203,19 +240,19 @@ def with_form(path: Path, statements: Sequence[str]) -> tuple[Tick, ...]:
     return (*found, *new)
 
 
-def _parsed(path: Path) -> tuple[str, tuple[Tick, ...]]:
+def _parsed(path: Path) -> tuple[str, _Form]:
     try:
         text = path.read_text(encoding="utf-8")
         form: _Form = read(_Form, tomllib.loads(text), str(path), public=True, tables=True)
     except FileNotFoundError:
-        return "", ()
+        return "", _Form()
     except tomllib.TOMLDecodeError as error:
         msg = f"{path}: this is not valid TOML at {place_in_toml(error)}"
         raise InputError(msg) from None
     except (OSError, UnicodeDecodeError):
         msg = f"{path}: it cannot be read as a UTF-8 text file"
         raise InputError(msg) from None
-    return text, form.assumption
+    return text, form
 
 
 @dataclass(frozen=True, eq=False)

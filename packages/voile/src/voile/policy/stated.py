@@ -23,7 +23,7 @@ Each mistake is an ``InputError`` that names the file, the table and the key.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -40,7 +40,7 @@ from voile.policy.criteria.measured import (
     QuestionCriterion,
     Utility,
 )
-from voile.policy.criteria.risks import Copies, ThreeRisks
+from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
 from voile.policy.templates import template_names, template_text
 from voile_base.errors import InputError, nearest, place_in_toml
 from voile_base.values.value import Says, Value, json_schema, read
@@ -61,6 +61,8 @@ AnyCriterion = Annotated[
     | AttackRate
     | ThreeRisks
     | Copies
+    | WorstOff
+    | ReIdentified
     | PrivacyBudget
     | Identifiers
     | Utility
@@ -81,6 +83,43 @@ class Signer(Value):
     """The public key; None: any key will do, and is told as unknown."""
 
 
+class Recipient(Value):
+    """Whom a release is given to, and what can be expected of them: who it is anonymous for.
+
+    Source: Regulation (EU) 2016/679, recital 26, "means reasonably likely to be used", which are
+    those of an actor (Court of Justice of the European Union, C-582/14 and C-413/23 P).
+    """
+
+    who: Annotated[str, Field(min_length=1)]
+    other_data: tuple[str, ...] = ()
+    """What else they can lay hands on: "the voter roll"."""
+    contract: str = ""
+    """What binds them; empty for nothing."""
+    controls: tuple[str, ...] = ()
+    """What keeps them from misuse: "a secure room", "outputs are checked"."""
+    until: str = ""
+    """For how long they have it; empty for ever."""
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What a human must make sure of."""
+        bound = self.contract or "nothing"
+        found = [
+            f"The recipient is {self.who}, bound by {bound}, and has it {self.until or 'for ever'}"
+        ]
+        found += [f"This control is in place: {control}" for control in self.controls]
+        others = ", ".join(self.other_data) or "no other data about these people"
+        return (*found, f"What the recipient can hold beside it was considered: {others}")
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """What it says, by headings."""
+        yield "recipient", self.who
+        yield "other data", ", ".join(self.other_data) or "none is stated"
+        yield "contract", self.contract or "none"
+        yield "controls", ", ".join(self.controls) or "none"
+        yield "for how long", self.until or "for ever"
+
+
 class Policy(Value):
     """What a release and its evidence must satisfy."""
 
@@ -91,6 +130,10 @@ class Policy(Value):
     """What a reader should know of it."""
     audience: str = ""
     """To whom what satisfies it is given: "the public", "accredited researchers"."""
+    recipient: Recipient | None = None
+    """Who gets it, with which other data, under which contract and controls, for how long."""
+    legal_questions: tuple[str, ...] = ()
+    """What no figure answers, and a lawyer must still decide; a clause each."""
     criteria: Annotated[tuple[AnyCriterion, ...], Field(min_length=1)]
     signers: tuple[Signer, ...] = ()
 
@@ -105,7 +148,8 @@ class Policy(Value):
     @property
     def questions(self) -> tuple[str, ...]:
         """What it asks of humans."""
-        return tuple(says for criterion in self.criteria for says in criterion.questions)
+        of_recipient = self.recipient.questions if self.recipient else ()
+        return (*of_recipient, *(says for each in self.criteria for says in each.questions))
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,10 @@ def _private(dossier: Dossier) -> Mapping[str, Any]:
 
 def _facts(dossier: Dossier) -> Iterator[tuple[str, Any]]:
     yield "to whom", dossier.policy.audience or "not stated: say audience in the policy"
+    if dossier.policy.recipient:
+        yield from dossier.policy.recipient.lines()
+    for question in dossier.policy.legal_questions:
+        yield "a lawyer must still decide", question
     if dossier.document is None:
         record = dossier.record
         rows = record.rows["released"] if isinstance(record, AuditRecord) else 0
@@ -216,6 +220,8 @@ def _assumptions(dossier: Dossier) -> Iterator[_Assumption]:
 
 def _line(ruling: Ruling, *, public: bool) -> tuple[str, str, str, str]:
     """Ruling, what is asked, figure, how."""
+    if ruling.waived:
+        return ruling.told, ruling.asks, "not assessed", ruling.waived
     if public and ruling.of_original:
         return ruling.told, ruling.asks, "within the limit", "computed with the private original"
     return ruling.told, ruling.asks, _figure(ruling), ruling.why

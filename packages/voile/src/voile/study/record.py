@@ -38,6 +38,7 @@ __all__ = [
     "MeasureDocument",
     "Point",
     "PublicationDocument",
+    "RateDocument",
     "Rates",
     "RecordedRelease",
     "RiskDocument",
@@ -134,6 +135,18 @@ class ExcessDocument(TypedDict):
 
 
 @closed
+class RateDocument(TypedDict):
+    """How many people are told who were in the data, where hardly anybody else is."""
+
+    false_positives: Share
+    """The share of people of the control who may be told by mistake."""
+    share: EstimateDocument
+    """Of people of the original who are told, by the best score."""
+    beyond: ExcessDocument
+    """The share that the control does not explain."""
+
+
+@closed
 class RiskDocument(TypedDict):
     """One of the three risks of WP216, or one that another package counts."""
 
@@ -153,6 +166,12 @@ class RiskDocument(TypedDict):
     notes: list[str]
     persons: NotRequired[Count]
     """Of copying: people of the original whom the control does not explain, as far as is sure."""
+    rates: NotRequired[list[RateDocument]]
+    """Of copying: what is told at few false positives."""
+    rows: NotRequired[list[Count]]
+    """Of copying: rows of the original, from 0, of these people, the surest first; private."""
+    worst: NotRequired[Share]
+    """Of re-identification: the probability with which the worst-off target is found."""
 
 
 @closed

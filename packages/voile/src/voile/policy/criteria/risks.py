@@ -7,23 +7,35 @@ found, as where one column tells another of everybody, no share of what it leave
 then what both differ by is taken of what guessing leaves open, which is nothing where nearly
 everybody has the same value.
 
-Whether people stand in a file whose rows are said to be nobody's: copied whole, or nearly.
+Whether people stand in a file whose rows are said to be nobody's: copied whole, or nearly; and how
+many of them are told where hardly anybody else is.
+
+How surely what others know of a person finds the person's row, in a file of people's rows: the
+figure is that of the worst of the sets that somebody outside plausibly knows, which is named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from voile.audit.record import COPYING, ROWS_OF_PEOPLE, AuditRecord
+from voile.audit.record import (
+    COPYING,
+    DOES_NOT_APPLY,
+    RE_IDENTIFICATION,
+    ROWS_OF_NOBODY,
+    ROWS_OF_PEOPLE,
+    AuditRecord,
+)
 from voile.policy.case import Case
 from voile.policy.criteria.base import PolicyCriterion, Share
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_most
 from voile.study.record import EstimateDocument, ExcessDocument, RiskDocument
 
-__all__ = ["CONTROL_VOID", "Copies", "ThreeRisks"]
+__all__ = ["CONTROL_VOID", "Copies", "ReIdentified", "ThreeRisks", "WorstOff"]
 
 
 CONTROL_VOID = (
@@ -55,6 +67,10 @@ class ThreeRisks(PolicyCriterion):
             reason = case.skipped.get(self.name) or case.skipped.get("three risks")
             why = reason or "run voile study with --risks, or voile audit with a control"
             why = f"{self.name} was not counted: {why}"
+            if reason and reason.startswith(DOES_NOT_APPLY):
+                figure = MeasuredFigure.exactly(0, reason, of_original=True)
+                yield at_most(self.kind, asks, figure, float(self.most))
+                return
             yield at_most(self.kind, asks, why, float(self.most))
 
     def _found(self, risk: RiskDocument) -> MeasuredFigure | str:
@@ -116,12 +132,96 @@ class Copies(PolicyCriterion):
             rates = [one["value"] or 0 for one in (risk["main"], risk["control"] or risk["guess"])]
             why = f"{rates[0]:.2%} of the original are close, and {rates[1]:.2%} of the control"
             return MeasuredFigure.exactly(risk["persons"], why, *risk["notes"], of_original=True)
-        reason = case.skipped.get(COPYING) or case.skipped.get("three risks")
-        if reason == ROWS_OF_PEOPLE:
+        return _not_counted(case)
+
+
+class WorstOff(PolicyCriterion):
+    """So many people of the original are told where hardly anybody else is, beyond the control."""
+
+    kind: Literal["worst-off"] = "worst-off"
+    false_positives: Share = Decimal("0.001")
+    """The share of people of the control who may be told by mistake: 0.01 or 0.001 is counted."""
+    most: Share
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One."""
+        del ticks
+        asks = (
+            f"with {float(self.false_positives):.3g} of mistakes at most {self.most} of the people "
+            "are told to be in the data, beyond what the control explains"
+        )
+        yield at_most(self.kind, asks, self._found(case), float(self.most))
+
+    def _found(self, case: Case) -> MeasuredFigure | str:
+        if isinstance(case.record, AuditRecord) and case.record.control_void:
+            return CONTROL_VOID
+        risk = next((one for one in case.risks if one["risk"] == COPYING), None)
+        rates = (
+            {} if risk is None else {one["false_positives"]: one for one in risk.get("rates", ())}
+        )
+        rate = rates.get(float(self.false_positives))
+        if rates and rate is None:
+            return f"it was counted at {', '.join(f'{one:g}' for one in rates)} of mistakes alone"
+        if rate is None:
+            return _not_counted(case)
+        ends, share = rate["beyond"], rate["share"]["value"] or 0
+        why = f"{share:.2%} of the original are told, by the best score"
+        return MeasuredFigure(ends["value"], ends["low"], ends["high"], why)
+
+
+def _not_counted(case: Case) -> MeasuredFigure | str:
+    """What is said of copying where there is no figure of it."""
+    reason = case.skipped.get(COPYING) or case.skipped.get("three risks")
+    if reason == ROWS_OF_PEOPLE:
+        return MeasuredFigure.exactly(0, f"does not apply: {reason}", of_original=True)
+    if reason is None and not isinstance(case.record, AuditRecord) and case.is_measured:
+        return MeasuredFigure.exactly(
+            0, "does not apply: what the release promises is measured on it"
+        )
+    why = reason or "run voile study with --risks, or voile audit with a control"
+    return f"copying was not counted: {why}"
+
+
+_SEARCHED = "whoever knows the worst"
+"""Begins the name of a set that was searched for, which nobody need know."""
+
+
+class ReIdentified(PolicyCriterion):
+    """What others know of a person finds the row no more surely than this, whoever they are."""
+
+    kind: Literal["re-identification"] = "re-identification"
+    figure: Literal["mean", "worst"] = "mean"
+    most: Share
+    searched: bool = False
+    """Whether the worst pair and triple of columns count, too, which nobody need know."""
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One, of the worst set of columns."""
+        del ticks
+        how = "on average" if self.figure == "mean" else "for the worst-off person"
+        asks = f"nobody outside picks a person's row with a probability above {self.most}, {how}"
+        yield at_most(self.kind, asks, self._found(case), float(self.most))
+
+    def _found(self, case: Case) -> MeasuredFigure | str:
+        figures = [
+            self._figure(one)
+            for one in case.risks
+            if one["risk"] == RE_IDENTIFICATION
+            and (self.searched or not one["of"].startswith(_SEARCHED))
+        ]
+        if figures:
+            return max(figures, key=lambda figure: (figure.high, figure.value))
+        reason = case.skipped.get(RE_IDENTIFICATION) or case.skipped.get("three risks")
+        if reason == ROWS_OF_NOBODY:
             return MeasuredFigure.exactly(0, f"does not apply: {reason}", of_original=True)
-        if reason is None and not isinstance(case.record, AuditRecord) and case.is_measured:
-            return MeasuredFigure.exactly(
-                0, "does not apply: what the release promises is measured on it"
-            )
-        why = reason or "run voile study with --risks, or voile audit with a control"
-        return f"copying was not counted: {why}"
+        why = reason or "run voile study with --risks, or voile audit"
+        return f"re-identification was not counted: {why}"
+
+    def _figure(self, risk: RiskDocument) -> MeasuredFigure:
+        main = risk["main"]
+        value, low, high = main["value"] or 0.0, main["low"] or 0.0, main["high"] or 0.0
+        if self.figure == "worst":
+            worst = risk.get("worst")
+            value = low = 1.0 if worst is None else worst
+            high = value if main["low"] == main["high"] else 1.0  # others were not looked at
+        return MeasuredFigure(value, low, high, risk["of"], notes=tuple(risk["notes"]))

@@ -1,0 +1,131 @@
+"""The few are looked at: by sets of columns that others know, in small groups, at few mistakes."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from voile.audit.beside import JointCodes
+from voile.audit.copying import _are_alike, _excess_of, copying
+from voile.audit.foreign import as_release
+from voile.audit.recognition import recognise
+from voile.audit.record import ROWS_OF_NOBODY
+from voile.audit.risk import Setting
+from voile.audit.scenarios import THE_PLAN, ReIdentification, known_sets
+from voile.audit.small_groups import GroupDisclosure
+from voile.release.reading import People
+from voile_base.randomness import Randomness
+from voile_tests.audit.tables import marginals, people
+
+ORIGINAL, CONTROL = people(1500, 1), people(1500, 2)
+KNOWN = {THE_PLAN: ("age", "sex", "town", "education")}
+
+
+def _beside(released: pl.DataFrame, original: pl.DataFrame, *control: pl.DataFrame) -> JointCodes:
+    foreign = as_release(released, recognise(released, People(original)), {})
+    return JointCodes.of(foreign, [original, *control], None)
+
+
+def _setting(released: pl.DataFrame, *control: pl.DataFrame) -> Setting:
+    beside = _beside(released, ORIGINAL, *control)
+    return Setting(beside, ("income",), None, 400, Randomness.seeded(3), known=KNOWN)
+
+
+def test_sets_of_what_others_know_follow_names_and_are_told_once() -> None:
+    """A neighbour knows disabilities, an employer wages; what an insurer knows is told before."""
+    names = ["AGEP", "SEX", "PUMA", "PINCP", "DREM", "INDP_CAT", "name", "x"]
+    sets = known_sets(names, ["AGEP", "SEX"], ["name"])
+    assert sets[THE_PLAN] == ("AGEP", "SEX")
+    assert sets["a reader of the voter roll"] == ("AGEP", "SEX", "PUMA")
+    assert "PINCP" in sets["an employer"]
+    assert "DREM" in sets["a neighbour"]
+    assert "an insurer" not in sets
+    assert "PINCP" not in sets["a neighbour"]
+    assert not any({"name", "x"} & set(columns) for columns in sets.values())
+    assert len(set(sets.values())) == len(sets)
+
+
+def test_the_probability_of_each_set_is_that_of_counting_rows_and_the_worst_pair_is_found() -> None:
+    """Against all pairs of a small file, by counting; the worst triple is no better than a pair."""
+    own = people(60, 5)
+    beside = _beside(own, own)
+    setting = Setting(beside, (), None, 60, Randomness.seeded(1), known={"all": ("age", "town")})
+    risks = {one.of.split(":")[0]: one for one in ReIdentification().risks(setting)}
+
+    def counted(names: tuple[str, ...]) -> float:
+        sizes = own.select(pl.len().over(names)).to_series()
+        return float((1 / sizes).mean())
+
+    assert risks["all"].main.value == pytest.approx(counted(("age", "town")))
+    assert risks["all"].main.is_exact
+    best = max(counted(pair) for pair in combinations(own.columns, 2))
+    assert risks["whoever knows the worst pair"].main.value == pytest.approx(best)
+    assert risks["whoever knows the worst triple"].main.value >= best
+    sizes = own.select(pl.len().over("age", "town")).to_series()
+    assert risks["all"].worst == pytest.approx(1 / sizes.min())
+
+
+def test_rows_of_nobody_are_no_ones_to_be_re_identified() -> None:
+    """That is refused with a reason; so is group disclosure without a sensitive column."""
+    assert ReIdentification().refusal(_setting(marginals(ORIGINAL, 4), CONTROL)) == ROWS_OF_NOBODY
+    beside = _beside(ORIGINAL, ORIGINAL)
+    bare = Setting(beside, (), None, 10, Randomness.seeded(1), known=KNOWN)
+    assert "sensitive" in (GroupDisclosure().refusal(bare) or "")
+
+
+def test_small_groups_are_told_of_by_their_own_rows_and_not_by_columns_drawn_alone() -> None:
+    """Of a copy each small group's income is told, beyond the control; of marginals it is not."""
+    (own,) = GroupDisclosure().risks(_setting(ORIGINAL, CONTROL))
+    assert own.found
+    assert own.main.value > 0.7
+    drawn = list(GroupDisclosure().risks(_setting(marginals(ORIGINAL, 4), CONTROL)))
+    assert not any(one.found for one in drawn)
+
+
+def test_quasi_identifiers_alone_are_told_where_their_combinations_are_copied() -> None:
+    """Rare people have their quasi-identifiers in the file, all else drawn by itself."""
+    detailed = ORIGINAL.with_columns(code=pl.int_range(1500).map_elements(lambda i: i % 97))
+    control = CONTROL.with_columns(code=pl.int_range(1500).map_elements(lambda i: i * 7 % 97))
+    base = marginals(detailed, 6)
+    known = ("age", "sex", "town", "education", "code")
+    planted = base[:60].with_columns(detailed[:60].select(known).get_columns())
+    beside = _beside(pl.concat([base[60:], planted]), detailed, control)
+    blind = copying(beside, Randomness.seeded(1))
+    risk = copying(beside, Randomness.seeded(1), {"anybody": known})
+    assert risk.found
+    assert len(set(risk.rows) & set(range(60))) > 0.8 * len(risk.rows)
+    assert (risk.persons or 0) > (blind.persons or 0)
+
+
+def test_rates_at_few_mistakes_hold_what_the_control_does_not_explain() -> None:
+    """A tenth copied whole are told at 1 % and 0.1 % of mistakes; nobody of marginals is."""
+    base = marginals(ORIGINAL, 5)
+    copied = pl.concat([base[150:], ORIGINAL[:150]])
+    for rate in copying(_beside(copied, ORIGINAL, CONTROL), Randomness.seeded(1)).rates:
+        assert rate.beyond.low <= 0.1
+        assert rate.beyond.high >= 0.05
+    for rate in copying(_beside(base, ORIGINAL, CONTROL), Randomness.seeded(1)).rates:
+        assert rate.beyond.low <= 0
+
+
+def test_sides_of_one_population_are_alike_and_of_another_are_not() -> None:
+    """A control whose ages are shifted by three years is told from the original."""
+    drawn = marginals(ORIGINAL, 5)
+    assert _are_alike(_beside(drawn, ORIGINAL, CONTROL))
+    older = CONTROL.with_columns(pl.col("age") + 3)
+    assert not _are_alike(_beside(drawn, ORIGINAL, older))
+
+
+def test_a_control_of_another_year_may_be_found_half_as_often_by_what_others_know() -> None:
+    """Sets of columns of sides that are not alike get the allowance that all columns get."""
+    draws = np.random.default_rng(1)
+    own, other = draws.normal(size=1000), draws.normal(size=1000)
+    own[:90] += 6
+    other[:60] += 6
+    scores = {"what is known to anybody": (own, other)}
+    assert not _excess_of(scores)[1]
+    own[90:150] += 6
+    assert _excess_of(scores, alike=True)[1]
