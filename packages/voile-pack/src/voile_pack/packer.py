@@ -228,10 +228,10 @@ def _drawn(planned: Planned) -> DrawnMeasure:
     )
 
 
-def document_of(origin: Origin, packed: Packed) -> dict[str, Any]:
+def document_of(origin: Origin, packed: Packed) -> dict[str, object]:
     """The packing as JSON."""
     outcome = packed.outcome
-    document: dict[str, Any] = {"private": _PRIVATE} if origin.private else {}
+    document: dict[str, object] = {"private": _PRIVATE} if origin.private else {}
     document |= {
         "parcels": len(origin.kept),
         "left_out": origin.rows - len(origin.kept),

@@ -247,7 +247,7 @@ def _begun(folder: Path) -> bool:
     return True
 
 
-def _said_of(path: Path) -> Mapping[str, Any]:
+def _said_of(path: Path) -> Mapping[str, object]:
     """What a job is; raises ``OSError`` or what reading of a broken file does."""
     found = path.stat()
     return _read(path, (found.st_ino, found.st_mtime_ns))

@@ -31,7 +31,7 @@ SERIOUS = ("serious", "critical")
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser() -> Iterator[object]:
     """One Chromium for a module's tests.
 
     Not for the whole session: while it runs, its event loop is in the way of tests with loops of

@@ -27,7 +27,7 @@ _INTERVALS = re.compile(r"\[[^,\[\]]*, [^,\[\]]*\]")
 _POSITION = ("latitude", "longitude")
 
 
-def disclosure_of(document: Mapping[str, Any], table: PublishedTable) -> Disclosure:
+def disclosure_of(document: Mapping[str, object], table: PublishedTable) -> Disclosure:
     """How a release shows its columns, from what is said of it and its rows."""
     release = _Described(document, table)
     columns = dict(release.shown())
@@ -112,7 +112,7 @@ class _Described:
             return Interval(level=0) if two else Exact()
         return self._labels(name, level, two=two)
 
-    def _labels(self, name: str, level: Any, *, two: bool) -> Shown:
+    def _labels(self, name: str, level: object, *, two: bool) -> Shown:
         """A generalized column, whose cells tell whether they are intervals."""
         if two:
             return Interval(level=level)
@@ -131,7 +131,7 @@ class _Described:
             return Interval(level=level, ends="period")
         return Generalized(level=level)
 
-    def _noisy(self, name: str, stated: Mapping[str, Any]) -> Noisy:
+    def _noisy(self, name: str, stated: Mapping[str, object]) -> Noisy:
         clusters = stated["clusters"]
         shares = self._method.get("shares", [])
         if len(shares) != len(clusters):
@@ -178,7 +178,7 @@ class _Described:
 
     def _zones(self) -> PlanarZones:
         method = self._method
-        stated: dict[str, Any] = {
+        stated: dict[str, object] = {
             name: tuple(map(float, method[name]))
             for name in ("levels", "radii", "level_limits", "radius_limits", "centre")
             if name in method

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Generator, Iterator
 from decimal import Context, localcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -63,7 +62,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     example says in ``quick_examples`` how many of them `make test` tries; `make slow` tries all.
     """
     most = getattr(pyfuncitem.cls, "quick_examples", None)
-    test: Any = pyfuncitem.function
+    test: object = pyfuncitem.function
     if most is None or settings.default.max_examples != QUICK or not is_hypothesis_test(test):
         return (yield)
     whole = test._hypothesis_internal_use_settings
@@ -87,7 +86,7 @@ def _pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Keep the tests of a file in one process, in their order.
 
     What a module starts once (a service, a chain, a browser) or compiles first is not started or

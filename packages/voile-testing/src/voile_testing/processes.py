@@ -44,7 +44,7 @@ def wait_until(
         time.sleep(0.02)
 
 
-def answer_of(question: Callable[[], Any]) -> Any:
+def answer_of(question: Callable[[], Any]) -> object:
     """What a child answers, as JSON has it.
 
     Whoever opens rows starts threads, which do not survive a fork; so a parent leaves that to a

@@ -15,7 +15,17 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from voile.signing import new_key, public_text, verify
+from voile.signing import (
+    Signature,
+    Signed,
+    message_of,
+    new_key,
+    public_text,
+    read_key,
+    read_signed,
+    verify,
+    write_signed,
+)
 from voile_base.errors import InputError, RefusedError
 from voile_base.operating_system import user
 from voile_tests.policy.cases import ORIGINAL, audited, policy, studied, voile
@@ -238,6 +248,31 @@ def test_a_role_signs_once(signed: Path) -> None:
     finally:
         next(signed.rglob("signatures.json")).write_text(text)
     assert any("twice" in one for one in changes)
+
+
+def test_a_signature_that_the_policy_asks_of_nobody_does_not_verify(
+    signed: Path, keys: Path
+) -> None:
+    """As another role, or by another key than is named: it holds, and it is no signer's."""
+    path = next(signed.rglob("signatures.json"))
+    text, stated, key = path.read_text(), read_signed(path), read_key(keys / "board")
+    public = public_text(key)
+
+    def by(role: str) -> Signature:
+        signature = key.sign(message_of(stated.statement, role, public)).hex()
+        return Signature(role=role, key=public, signature=signature)
+
+    officer, board = stated.signatures
+    for ones, told in (
+        ((officer, board, by("auditor")), "the policy asks nobody to sign as 'auditor'"),
+        ((by("officer"), board), "the policy names another key for 'officer' than has signed"),
+    ):
+        write_signed(path, Signed(statement=stated.statement, signatures=ones))
+        try:
+            changes = verify(signed).changes
+        finally:
+            path.write_text(text)
+        assert changes == (told,)
 
 
 def test_a_signature_of_another_file_does_not_hold(

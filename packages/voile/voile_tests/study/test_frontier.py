@@ -83,6 +83,15 @@ def test_a_difference_within_the_interval_is_a_tie():
     assert frontier(alike) == ("first", "second")
 
 
+def test_only_the_ends_that_face_each_other_count_for_a_tie():
+    """How far the lower risk reaches up, and the higher one down, as of independent estimates."""
+    less, more = FrontierRisk(0.2, 0.0, 0.22), FrontierRisk(0.3, 0.28, 0.6)
+    assert not less.is_tied_with(more)
+    assert not more.is_tied_with(less)
+    assert FrontierRisk(0.2, 0.19, 0.28).is_tied_with(FrontierRisk(0.3, 0.23, 0.31))
+    assert not FrontierRisk(0.2, 0.19, 0.26).is_tied_with(FrontierRisk(0.3, 0.24, 0.31))
+
+
 def record(attacks=(), utility=()):
     """A record of attacks (name, success, baseline) and measures (name, value, better)."""
     return slim(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request, Response, Security
 
@@ -279,7 +279,9 @@ async def _arrivals(request: Request, token: CompanyToken) -> models.ArrivalsKno
     summary="Give the company's links a table that it has fitted itself",
     responses=documented(*COMPANY_TOKEN_REASONS, "arrivals-unfit"),
 )
-async def _publish_arrivals(request: Request, token: CompanyToken, table: dict[str, Any]) -> None:
+async def _publish_arrivals(
+    request: Request, token: CompanyToken, table: dict[str, object]
+) -> None:
     """As `voile share carrier arrivals` makes it, where trucks hold their keys."""
 
     def publish(platform: Platform, company: Company) -> None:

@@ -26,7 +26,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -224,7 +223,7 @@ class FeedResponse(Response):
                 if len(news) < _AT_ONCE and not await self._woken(woken):
                     yield b":\n\n"
 
-    def _terms(self, table: dict[str, Any] | None) -> bytes:
+    def _terms(self, table: dict[str, object] | None) -> bytes:
         platform = self._context.platform
         terms = {
             "slot_seconds": platform.settings.slot_seconds,

@@ -306,7 +306,7 @@ def _keep(project: Project, line: ColumnLine, text: str) -> str:
 _STEPS = ("intervals", "prefix", "dates", "none")
 
 
-def _steps(deed: str, said: Mapping[str, Sequence[str]]) -> tuple[str, Any]:
+def _steps(deed: str, said: Mapping[str, Sequence[str]]) -> tuple[str, object]:
     """The key of the plan and its value, of a hierarchy that lists no values."""
     if deed == "none":
         return "hierarchy", None

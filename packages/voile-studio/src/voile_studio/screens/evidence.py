@@ -73,7 +73,7 @@ def _control_of(project: Project, named: str) -> str | None:
     return project.start.relative(project.start.inside(named)) if named else None
 
 
-def _audit(project: Project, folder: Path) -> Mapping[str, Any] | None:
+def _audit(project: Project, folder: Path) -> Mapping[str, object] | None:
     """What ``audit.json`` of a folder says, its number and of what; None where there is none."""
     try:
         found = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
@@ -198,7 +198,7 @@ def _tick(folder: Path, ticked: Collection[str], by: str) -> None:
     replace_private_file(path, tomlkit.dumps(document))
 
 
-def _release(project: Project, folder: Path) -> dict[str, Any] | None:
+def _release(project: Project, folder: Path) -> dict[str, object] | None:
     try:
         record = read_record(folder / "private" / "record.json")
         statement = json.loads((folder / "release" / "release.json").read_text(encoding="utf-8"))
@@ -245,7 +245,7 @@ def _made(project: Project, folder: Path) -> Job | None:
     return next((job for job in made if named in job.arguments), None)
 
 
-def _json(path: Path) -> Mapping[str, Any] | None:
+def _json(path: Path) -> Mapping[str, object] | None:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

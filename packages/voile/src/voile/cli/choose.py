@@ -176,7 +176,7 @@ def _document(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _plan_document(tried: TriedPlan) -> dict[str, Any]:
+def _plan_document(tried: TriedPlan) -> dict[str, object]:
     return {
         "change": tried.change.text,
         "method": dict(tried.change.parameters),

@@ -143,7 +143,7 @@ def _inspect_command(  # noqa: PLR0913 - one parameter for each option
     for note in (*table.notes, *(laid.notes if laid else ())):
         say(f"voile: {note}")
     if as_json:
-        document: dict[str, Any] = {
+        document: dict[str, object] = {
             "rows": table.rows,
             "columns": [asdict(profile) for profile in profiles],
             "exposure": measured and _exposure_document(measured, columns, by_units, assumed),
@@ -339,7 +339,7 @@ def _show_population_risk(risk: PopulationRisk | None) -> None:
 
 def _exposure_document(
     measured: GroupExposure, columns: Sequence[str], by_units: _UnitsOfGroups | None, assumed: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "quasi_identifiers": columns,
         "assumed": assumed,
@@ -351,12 +351,12 @@ def _exposure_document(
 
 def _spread(
     table: Inspected, plan: Plan | None, values: int | None, rows: int | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """How each column is spread and the first rows, where they are asked for."""
     if not values and not rows:
         return {}
     masked = _masked(table, plan)
-    document: dict[str, Any] = {"masked": [name for name in table.columns if name in masked]}
+    document: dict[str, object] = {"masked": [name for name in table.columns if name in masked]}
     if values:
         document["values"] = {
             name: asdict(table.distribution(name, values))
@@ -368,7 +368,7 @@ def _spread(
     return document
 
 
-def _size_classes(sizes: NDArray[np.int64] | None, values: int | None) -> dict[str, Any]:
+def _size_classes(sizes: NDArray[np.int64] | None, values: int | None) -> dict[str, object]:
     """Groups and rows by the size of the group, where they are asked for; the last has no end."""
     if sizes is None or not values:
         return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, get_args
+from typing import get_args
 
 import click
 
@@ -102,7 +102,7 @@ def _row(version: VersionSummary) -> list[object]:
     ]
 
 
-def series_document(summary: SeriesSummary) -> dict[str, Any]:
+def series_document(summary: SeriesSummary) -> dict[str, object]:
     """A series with its releases, for JSON."""
     terms = summary.terms
     return {
@@ -122,7 +122,7 @@ def series_document(summary: SeriesSummary) -> dict[str, Any]:
     }
 
 
-def _version_json(version: VersionSummary) -> dict[str, Any]:
+def _version_json(version: VersionSummary) -> dict[str, object]:
     return {
         "version": version.number,
         "release_id": version.release_id,
@@ -177,7 +177,7 @@ def _what(entry: BudgetEntry | FleetEntry, ended: Collection[str]) -> str:
     return "attempt" if attempted else entry.kind
 
 
-def fleet_document(state: FleetState) -> dict[str, Any]:
+def fleet_document(state: FleetState) -> dict[str, object]:
     """A fleet with its account, for JSON."""
     median, most = state.quantiles
     ended = _ended(state.entries)
@@ -215,7 +215,7 @@ def _event(event: PrivacyEvent) -> str:
     return f"{event.mechanism} {shown(event.epsilon)}{delta}"
 
 
-def data_set_document(state: BudgetState) -> dict[str, Any]:
+def data_set_document(state: BudgetState) -> dict[str, object]:
     """A data set with its account, for JSON."""
     ended = _ended(state.entries)
     return {

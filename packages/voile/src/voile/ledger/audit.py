@@ -330,7 +330,7 @@ def _undercharged(
 
 
 def _audit_version(
-    connection: sqlite3.Connection, release_id: str, claimed: dict[str, Any], stated_rows: object
+    connection: sqlite3.Connection, release_id: str, claimed: dict[str, object], stated_rows: object
 ) -> list[str]:
     """What the ledger does not know, or knows otherwise, about a release of a series."""
     known = records.find_release(connection, release_id)

@@ -192,7 +192,7 @@ def policy_of_text(text: str, where: str) -> StatedPolicy:
     return StatedPolicy(read(Policy, document, where, public=True, tables=True), text)
 
 
-def policy_schema() -> dict[str, Any]:
+def policy_schema() -> dict[str, object]:
     """The schema of a policy, for editors and programs that write one."""
     title = "Voile: a policy"
     return {

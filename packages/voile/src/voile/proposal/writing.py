@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
 from voile.proposal.layout import ProposedLayout
@@ -321,7 +320,7 @@ def _column(column: ColumnProposal, *, domain: bool) -> Iterator[str]:
         "format": "all values fit it",
         "bounds": "what is publicly possible, not what the table holds",
     }
-    keys: Mapping[str, Any] = suggestion.keys or {"kind": column.kind}
+    keys: Mapping[str, object] = suggestion.keys or {"kind": column.kind}
     hierarchy = domain or column.role == "quasi"
     for key in (*reasons, *(key for key in keys if key not in reasons and hierarchy)):
         if key in keys:

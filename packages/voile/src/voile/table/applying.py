@@ -577,7 +577,7 @@ class _GroupLabels:
             return rows
         values = [column.values.to_arrow() for column in columns]
 
-        def of_group(batch: pa.RecordBatch) -> list[Any]:
+        def of_group(batch: pa.RecordBatch) -> list[object]:
             group = numbers_of(batch[GROUP]) - 1
             indices = [array_of(look_up(column.codes, group)) for column in columns]
             pairs = zip(indices, values, strict=True)

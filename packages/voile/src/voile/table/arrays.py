@@ -4,7 +4,9 @@ A column of a batch may be a dictionary array.  What is computed for each of its
 once for each dictionary: engines that encode columns give every batch the same one.
 
 Arrow's own conversions from and to NumPy would import pandas, which takes longer than many a
-release; these go by way of Polars, or of the memory itself.
+release; these go by way of Polars, or of the memory itself.  Polars is given arrays by their
+memory, too: where it sees pyarrow's own class, it loads ``pyarrow.compute``, which is a tenth of a
+small publication.
 """
 
 from __future__ import annotations
@@ -57,6 +59,17 @@ Values: TypeAlias = pl.Series
 Made = TypeVar("Made", bound=NDArray[Any])
 
 
+class _Memory:
+    """An array, or one in chunks, by Arrow's interface of memory alone."""
+
+    def __init__(self, array: pa.Array | pa.ChunkedArray) -> None:
+        whole = isinstance(array, pa.ChunkedArray)
+        self._chunks = array if whole else pa.chunked_array([array], array.type)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._chunks.__arrow_c_stream__(requested_schema)
+
+
 class PerValue(Generic[Made]):
     """A function of values that is asked once for each value of a dictionary."""
 
@@ -75,11 +88,11 @@ class PerValue(Generic[Made]):
         return np.take(known[1], _indices(array), axis=0)  # type: ignore[return-value]
 
 
-def series_of(array: pa.Array, name: str = "") -> pl.Series:
+def series_of(array: pa.Array | pa.ChunkedArray, name: str = "") -> pl.Series:
     """The values of an array, those of a dictionary array in full."""
     if isinstance(array, pa.DictionaryArray):  # Arrow itself decodes no views of texts
-        return pl.Series(name, array.dictionary).gather(pl.Series(array.indices))
-    return pl.Series(name, array)
+        return series_of(array.dictionary, name).gather(series_of(array.indices))
+    return pl.Series(_Memory(array)).rechunk().alias(name)
 
 
 def frame_of(columns: pa.Table | Mapping[str, object] | Iterable[Values]) -> Frame:
@@ -95,8 +108,8 @@ def text_values(texts: Iterable[str | None]) -> Values:
 def numbers_of(array: pa.Array) -> NDArray[Any]:
     """The numbers of an array without missing values."""
     if isinstance(array, pa.DictionaryArray):
-        return np.take(pl.Series(array.dictionary).to_numpy(), _indices(array))
-    return pl.Series(array).to_numpy()
+        return np.take(series_of(array.dictionary).to_numpy(), _indices(array))
+    return series_of(array).to_numpy()
 
 
 def array_of(numbers: NDArray[np.generic]) -> pa.Array:
@@ -110,7 +123,7 @@ def array_of(numbers: NDArray[np.generic]) -> pa.Array:
 
 def polars_type(dtype: pa.DataType) -> pl.DataType:
     """The type that Polars has for values of an Arrow type."""
-    return pl.Series("", pa.nulls(0, dtype)).dtype
+    return series_of(pa.nulls(0, dtype)).dtype
 
 
 def kind_of_arrow(dtype: pa.DataType) -> str:
@@ -141,7 +154,7 @@ def of_type(array: pa.Array, dtype: pa.DataType) -> pa.Array:
 
 
 def _indices(array: pa.DictionaryArray) -> NDArray[Any]:
-    return pl.Series(array.indices).to_numpy()
+    return series_of(array.indices).to_numpy()
 
 
 def _same(one: pa.Array, other: pa.Array) -> bool:

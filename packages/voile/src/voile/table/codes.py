@@ -62,6 +62,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from voile.table.arrays import series_of
 from voile_base.compiled import njit, pays
 from voile_base.randomness import parts
 
@@ -207,6 +208,8 @@ _DICTIONARY_LIMIT = 1 << 16
 _WORD_RANGE = 1 << 63
 _DENSE = 2
 """Range of integers, in rows, up to which they are looked up by value."""
+_NARROW = 1 << 12
+"""Range up to which that costs nothing, and spares Arrow's hashes and their loading."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +277,7 @@ def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryCol
         low, high = column.min(), column.max()
         assert isinstance(low, int)
         assert isinstance(high, int)
-        if high - low <= _DENSE * len(column) and high < _WORD_RANGE:
+        if high - low <= max(_DENSE * len(column), _NARROW) and high < _WORD_RANGE:
             return _encode_dense(column, low, high)
     if column.dtype == pl.String:
         return _ascending(*_encode_text(column))
@@ -376,12 +379,12 @@ def code_type(distinct: int) -> np.dtype[np.unsignedinteger[Any]]:
 
 
 def _of_arrow(encoded: Any, name: str) -> tuple[pl.Series, Codes]:
-    values = pl.Series(name, encoded.dictionary)
+    values = series_of(encoded.dictionary, name)
     indices = encoded.indices
     if indices.null_count:  # a missing value gets an index of its own behind the others
         indices = indices.fill_null(len(values))
         values = values.extend(pl.Series(name, [None], dtype=values.dtype))
-    return values, pl.Series(indices).to_numpy()  # Arrow itself would import pandas for this
+    return values, series_of(indices).to_numpy()  # Arrow itself would import pandas for this
 
 
 def _encode_dense(column: pl.Series, low: int, high: int) -> DictionaryColumn:

@@ -406,7 +406,7 @@ class _Rendering:
         self._domain, self._made = tuple(domain), made
         self._last: tuple[int, NDArray[np.int64]] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {"_last": None}
 
     def __call__(self, batch: pa.RecordBatch) -> list[pa.Array]:

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from voile_base.durable import write_text
 from voile_base.errors import InputError
@@ -28,7 +27,7 @@ def refuse_place(file: Path, out: Path) -> None:
     raise InputError(msg)
 
 
-def write_cells(file: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+def write_cells(file: Path, columns: Mapping[str, Sequence[object]]) -> None:
     """Write the list, for its owner alone; raises ``InputError`` where the disk refuses."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -103,10 +103,11 @@ def _of_guessing(
     if guess["high"] == 1:
         return ExcessDocument(value=0.0, low=-1.0, high=1.0)
     left, left_least = 1 - (guess["value"] or 0), 1 - (guess["high"] or 0)
+    gap = (main["high"] or 0) - (control["low"] or 0)
     return ExcessDocument(
         value=max(((main["value"] or 0) - 1) / left, -1.0),
         low=max(((main["low"] or 0) - 1) / left_least, -1.0),
-        high=min(((main["high"] or 0) - (control["low"] or 0)) / left_least, 1.0),
+        high=max(min(gap / (left_least if gap > 0 else 1 - (guess["low"] or 0)), 1.0), -1.0),
     )
 
 

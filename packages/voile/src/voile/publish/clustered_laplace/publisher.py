@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -231,7 +231,7 @@ class ClusteredLaplace(SingleRelease):
         events = [event for noisy in decided for event in noisy.events]
         return _formal_guarantee(sum((event.epsilon for event in events), Decimal(0)), decided)
 
-    def _method(self, decided: Sequence[NoisyColumn]) -> Mapping[str, Any]:
+    def _method(self, decided: Sequence[NoisyColumn]) -> Mapping[str, object]:
         name, asked = ("error", self.error) if self.epsilon is None else ("epsilon", self.epsilon)
         assert isinstance(asked, Decimal)
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
@@ -381,7 +381,7 @@ class DPGeneralization(SingleRelease):
             carried=KeptRows.of(table.left_out(groups, found.sample)) if carried else None,
         )
 
-    def _method(self, found: _SampledRelease) -> Mapping[str, Any]:
+    def _method(self, found: _SampledRelease) -> Mapping[str, object]:
         return {
             "name": _NAME,
             "k": self.k,

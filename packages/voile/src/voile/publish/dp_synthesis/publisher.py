@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -321,8 +321,8 @@ class DPSynthesis(SingleRelease):
         times = 1 if self.rows == "estimated" else int(self.rows.removesuffix("x"))
         return min(max(round(total * times), 1), _MOST_ROWS)
 
-    def _method(self, asked: _Asked, earlier: _Earlier | None) -> Mapping[str, Any]:
-        given: dict[str, Any] = {
+    def _method(self, asked: _Asked, earlier: _Earlier | None) -> Mapping[str, object]:
+        given: dict[str, object] = {
             **asked.budget.document(),
             "rows_per_person": self.rows_per_person,
             "start": None if earlier is None else earlier.release_id,

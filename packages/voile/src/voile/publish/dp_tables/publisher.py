@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -121,8 +121,8 @@ class DPTables(SingleRelease):
             widest=self.rho is not None,
         )
 
-    def _method(self, asked: NoisyTables) -> Mapping[str, Any]:
-        given: dict[str, Any] = {
+    def _method(self, asked: NoisyTables) -> Mapping[str, object]:
+        given: dict[str, object] = {
             "tables": [list(one) for one in self.tables],
             "measures": list(self.measures) or None,
             **asked.budget.document(),

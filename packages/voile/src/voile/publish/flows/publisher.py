@@ -328,7 +328,7 @@ class Flows(SingleRelease):
             ),
         )
 
-    def _method(self) -> dict[str, Any]:
+    def _method(self) -> dict[str, object]:
         """The method as it was asked for; all of it is public."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         shown = {name: value for name, value in given.items() if value is not None}
@@ -339,7 +339,7 @@ class Flows(SingleRelease):
         shown["zones"] = self._zoning.document()
         if self.begin is not None:
             shown["begin"] = str(self.begin)
-        decision: dict[str, Any] = {}
+        decision: dict[str, object] = {}
         if self._map is not None:
             # Where a map lies on the custodian's machine is nobody's business.
             for name in ("roads", "roads_nodes"):

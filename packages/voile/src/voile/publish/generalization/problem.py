@@ -339,7 +339,7 @@ class ChosenGroups:
         return found is not None and _shown(found, kind) == self._as_shown
 
     @cached_property
-    def _as_shown(self) -> tuple[Any, ...]:
+    def _as_shown(self) -> tuple[object, ...]:
         return _shown(self.solution, self._kinds[1])
 
     @cached_property

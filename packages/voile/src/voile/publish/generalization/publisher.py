@@ -69,7 +69,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -590,7 +590,7 @@ class Generalization(SingleRelease):
         """How many rows may be left out."""
         return int(Fraction(self._limit) * table.rows)
 
-    def _method(self, solution: Solution) -> Mapping[str, Any]:
+    def _method(self, solution: Solution) -> Mapping[str, object]:
         return {
             "name": _NAME,
             "k": self.k,

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -359,8 +359,8 @@ class KEAnonymity:
             raise RefusedError(msg)
         return match
 
-    def _method(self, blocks: int) -> dict[str, Any]:
-        series: dict[str, Any] = {}
+    def _method(self, blocks: int) -> dict[str, object]:
+        series: dict[str, object] = {}
         if self.series:
             series = {"adversary": self.adversary, "search": self._search}
         if self._compared_by_union:

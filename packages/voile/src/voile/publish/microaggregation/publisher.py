@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -292,7 +292,7 @@ class Microaggregation(SingleRelease):
                 found.append((NumberColumn(name, numbers, centre), how))
         return found
 
-    def _method(self, columns: Sequence[str], groups: int) -> Mapping[str, Any]:
+    def _method(self, columns: Sequence[str], groups: int) -> Mapping[str, object]:
         return {
             "name": _NAME,
             "k": self.k,

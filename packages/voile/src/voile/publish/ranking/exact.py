@@ -57,7 +57,7 @@ towards the limit of work.
 from __future__ import annotations
 
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,10 @@ from numpy.typing import NDArray
 from voile.publish.ranking.groups import (
     Bits,
     BoxQuestion,
+    BoxTally,
+    Depths,
+    Edge,
+    Field,
     RankingGroup,
     Remnant,
     SearchTerms,
@@ -87,7 +91,7 @@ __all__ = ["exact", "exact_from", "widen"]
 
 
 @njit(cache=True, nogil=True)
-def widen(question: Any, edge: Any, work: Any, rows: Any) -> bool:
+def widen(question: BoxQuestion, edge: Edge, work: NDArray[np.int64], rows: Bits) -> bool:
     """Widen the box at ``edge`` (s,); the rows of the feasible box are left in ``rows``.
 
     ``work`` (1,) counts down; at zero the search gives up, and its False is no proof.
@@ -101,7 +105,7 @@ def widen(question: Any, edge: Any, work: Any, rows: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _inside(field: Any, walls: Any, rows: Any) -> None:
+def _inside(field: Field, walls: Depths, rows: Bits) -> None:
     """The rows in a box given by the least depth at each side."""
     rows[:] = 0
     for row in range(field.depth.shape[1]):
@@ -115,17 +119,19 @@ def _inside(field: Any, walls: Any, rows: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _hull(field: Any, walls: Any, row: int, hull: Any) -> Any:
+def _hull(field: Field, walls: Depths, row: int, hull: Depths) -> int:
     """The box with one row more; returns by how many ranks its sides move."""
     moved = 0
     for side in range(len(walls)):
         hull[side] = min(walls[side], field.depth[side, row])
-        moved += walls[side] - hull[side]
+        moved += int(walls[side]) - int(hull[side])
     return moved
 
 
 @njit(cache=True, nogil=True)
-def _widen_greedily(question: Any, start: Any, work: Any, rows: Any) -> bool:
+def _widen_greedily(
+    question: BoxQuestion, start: Depths, work: NDArray[np.int64], rows: Bits
+) -> bool:
     field = question.field
     walls = start.copy()
     hull = np.empty_like(walls)
@@ -135,7 +141,7 @@ def _widen_greedily(question: Any, start: Any, work: Any, rows: Any) -> bool:
         here = tally(question, rows)
         if here.persons >= question.k:
             return bool(is_feasible(question, here))
-        nearest, least = -1, np.int64(0)
+        nearest, least = -1, 0
         for row in range(field.depth.shape[1]):
             if has(rows, row) or not has(question.fresh, row):
                 continue
@@ -149,7 +155,7 @@ def _widen_greedily(question: Any, start: Any, work: Any, rows: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _widen_any(question: Any, start: Any, work: Any, rows: Any) -> bool:
+def _widen_any(question: BoxQuestion, start: Depths, work: NDArray[np.int64], rows: Bits) -> bool:
     """Depth first over all boxes around ``start`` that fresh rows span, without further targets.
 
     ``out`` holds, for each level, the rows that no box below it may hold.
@@ -196,7 +202,14 @@ def _widen_any(question: Any, start: Any, work: Any, rows: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _close(question: Any, walls: Any, rows: Any, out: Any, trial: Any, work: Any) -> None:
+def _close(
+    question: BoxQuestion,
+    walls: Depths,
+    rows: Bits,
+    out: Bits,
+    trial: Bits,
+    work: NDArray[np.int64],
+) -> None:
     """Leave out for good each row that could only come in with one left out, or too many others."""
     hull = np.empty_like(walls)
     work[0] -= question.field.depth.shape[1]
@@ -211,7 +224,7 @@ def _close(question: Any, walls: Any, rows: Any, out: Any, trial: Any, work: Any
 
 
 @njit(cache=True, nogil=True)
-def _leaves_room(question: Any, here: Any, out: Any) -> Any:
+def _leaves_room(question: BoxQuestion, here: BoxTally, out: Bits) -> bool:
     """Whether a box around this one can be precise, with all top rows that may come in."""
     tops, fresh = 0, 0
     for row in range(question.field.order.shape[1]):
@@ -224,7 +237,7 @@ def _leaves_room(question: Any, here: Any, out: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _may_reach(question: Any, here: Any, rows: Any, out: Any) -> Any:
+def _may_reach(question: BoxQuestion, here: BoxTally, rows: Bits, out: Bits) -> bool:
     """Whether k members and the precision are in reach with the rows that may come in."""
     reach = np.empty_like(rows)
     for word in range(len(rows)):
@@ -348,7 +361,7 @@ def _explore(question: BoxQuestion, tree: _Tree, beyond_top: bool) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _branch(field: Any, tree: _Tree, level: int) -> None:
+def _branch(field: Field, tree: _Tree, level: int) -> None:
     """Set up the next branch of a box one level below; its side is held in those that follow."""
     side = tree.turn[level, tree.taken[level]]
     cut = tree.cut[level, side]
@@ -362,7 +375,7 @@ def _branch(field: Any, tree: _Tree, level: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _look(question: BoxQuestion, tree: _Tree, level: int, beyond_top: bool, rows: object) -> int:
+def _look(question: BoxQuestion, tree: _Tree, level: int, beyond_top: bool, rows: Bits) -> int:
     """Settle a box, or find its branches: returns how many."""
     if not _reaches(question.field, tree, level):
         return 0
@@ -392,7 +405,7 @@ def _look(question: BoxQuestion, tree: _Tree, level: int, beyond_top: bool, rows
 
 
 @njit(cache=True, nogil=True)
-def _reaches(field: Any, tree: Any, level: int) -> bool:
+def _reaches(field: Field, tree: _Tree, level: int) -> bool:
     """Tighten a box; False where it cannot be best, or falls short of a side that is held."""
     chosen, edge = tree.chosen[level], tree.edge[level]
     if count(chosen, chosen) <= tree.most[0]:
@@ -406,14 +419,14 @@ def _reaches(field: Any, tree: Any, level: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _cut_at_edge(field: Any, tree: Any, level: int) -> None:
+def _cut_at_edge(field: Field, tree: _Tree, level: int) -> None:
     """Let the branches of a box go past its outermost top rows."""
     for side in range(tree.edge.shape[1]):
         tree.cut[level, side] = field.depth[side, field.order[side, tree.edge[level, side]]]
 
 
 @njit(cache=True, nogil=True)
-def _spare_tops(question: Any, here: Any, beyond_top: bool) -> Any:
+def _spare_tops(question: BoxQuestion, here: BoxTally, beyond_top: bool) -> tuple[int, int]:
     """Top rows, and fresh ones, that a box inside may hold beside the targets."""
     if not beyond_top:
         return here.tops - here.targets, here.fresh_tops - here.targets
@@ -423,14 +436,14 @@ def _spare_tops(question: Any, here: Any, beyond_top: bool) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _is_clear(question: object, tops: int, others: int) -> Any:
+def _is_clear(question: BoxQuestion, tops: int, others: int) -> bool:
     """Whether so many others leave room for the precision."""
     return is_precise(question, tops, tops + others)
 
 
 @njit(cache=True, nogil=True)
 def _may_clear(
-    question: Any, tree: Any, level: int, rows: Any, targets: int, spare: int, room: int
+    question: BoxQuestion, tree: _Tree, level: int, rows: Bits, targets: int, spare: int, room: int
 ) -> bool:
     """Whether giving up at most ``room`` top rows may clear the box of enough other rows.
 
@@ -469,7 +482,7 @@ def _may_clear(
 
 
 @njit(cache=True, nogil=True)
-def _order_branches(field: Any, tree: Any, level: int, targets: int, room: int) -> int:
+def _order_branches(field: Field, tree: _Tree, level: int, targets: int, room: int) -> int:
     """The sides that can be cut, dearest first; those that cannot are held from here on."""
     chosen = tree.chosen[level]
     sides = tree.edge.shape[1]

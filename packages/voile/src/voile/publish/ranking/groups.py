@@ -67,6 +67,9 @@ from voile_base.randomness import Key
 __all__ = [
     "Bits",
     "BoxQuestion",
+    "BoxTally",
+    "Depths",
+    "Edge",
     "Field",
     "Group",
     "RankedBoxes",
@@ -94,6 +97,11 @@ __all__ = [
 
 Bits = NDArray[np.uint64]
 """A set of rows, 64 to a word."""
+Words = NDArray[np.uint64] | NDArray[np.int64] | NDArray[np.int32]
+Edge = NDArray[np.int64]
+"""(s,): where the sides of a box stand, as indices in ``Field.order``."""
+Depths = NDArray[np.int32]
+"""(s,): the least depth that lies in a box, at each side."""
 
 _MAXIMUM_BYTES = 2**29
 
@@ -132,7 +140,7 @@ class BoxQuestion(NamedTuple):
     """(persons + 1,): when each was last counted, and then how often it was counted."""
 
 
-class _BoxTally(NamedTuple):
+class BoxTally(NamedTuple):
     """What lies in a box."""
 
     targets: int
@@ -181,7 +189,9 @@ def bits_of(chosen: NDArray[np.bool_]) -> Bits:
 
 
 @njit(cache=True, nogil=True)
-def _prepare(depth: NDArray[np.int32], inwards: NDArray[np.int32], within: Any, past: Any) -> None:
+def _prepare(
+    depth: NDArray[np.int32], inwards: NDArray[np.int32], within: Bits, past: Bits
+) -> None:
     sides, n = depth.shape
     tops = within.shape[1]
     seen = np.empty(within.shape[2], dtype=np.uint64)
@@ -203,14 +213,14 @@ def _prepare(depth: NDArray[np.int32], inwards: NDArray[np.int32], within: Any, 
 
 
 @register_jitable
-def put(given: Any, into: Any) -> None:
+def put(given: Words, into: Words) -> None:
     """Copy as many words as there is room for; an assignment of arrays is long to compile."""
     for word in range(len(into)):
         into[word] = given[word]
 
 
 @register_jitable
-def _keep_tops(past: Any, tops: int) -> None:
+def _keep_tops(past: Bits, tops: int) -> None:
     if tops % 64:
         mask = (np.uint64(1) << np.uint64(tops % 64)) - np.uint64(1)
         for level in range(past.shape[0]):
@@ -218,14 +228,14 @@ def _keep_tops(past: Any, tops: int) -> None:
 
 
 @register_jitable
-def _add(chosen: Any, row: int) -> None:
+def _add(chosen: Bits, row: int) -> None:
     chosen[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
 
 
 @register_jitable
-def has(chosen: Any, row: int) -> Any:
+def has(chosen: Bits, row: int) -> bool:
     """Whether a row is in a set."""
-    return (chosen[row >> 6] >> np.uint64(row & 63)) & np.uint64(1) != 0
+    return bool((chosen[row >> 6] >> np.uint64(row & 63)) & np.uint64(1) != 0)
 
 
 def _generate_population(_typing: Any, _word: Any) -> Any:
@@ -240,22 +250,22 @@ _population: Any = intrinsic(_generate_population)
 
 
 @register_jitable
-def lowest(word: Any) -> Any:
+def lowest(word: np.uint64) -> int:
     """The index of the lowest bit of a word that is not zero."""
-    return np.int64(_population((word & (~word + np.uint64(1))) - np.uint64(1)))
+    return int(np.int64(_population((word & (~word + np.uint64(1))) - np.uint64(1))))
 
 
 @register_jitable
-def count(chosen: Any, mask: Any) -> Any:
+def count(chosen: Bits, mask: Bits) -> int:
     """How many rows two sets share; the shorter one says how far to look."""
     total = np.uint64(0)
     for word in range(min(len(chosen), len(mask))):
         total += _population(chosen[word] & mask[word])
-    return np.int64(total)
+    return int(np.int64(total))
 
 
 @register_jitable
-def tighten(field: Any, chosen: Any, edge: Any) -> None:
+def tighten(field: Field, chosen: Bits, edge: Edge) -> None:
     """Move each side in to the outermost chosen top row.
 
     ``edge`` (s,): indices in ``field.order``; it may stand further out, never further in.
@@ -269,7 +279,7 @@ def tighten(field: Any, chosen: Any, edge: Any) -> None:
 
 
 @register_jitable
-def content(field: Any, edge: Any, rows: Any) -> None:
+def content(field: Field, edge: Edge, rows: Bits) -> None:
     """The rows in the box whose sides stand at ``edge``."""
     put(field.within[0, field.order[0, edge[0]]], rows)
     for side in range(1, len(edge)):
@@ -279,13 +289,13 @@ def content(field: Any, edge: Any, rows: Any) -> None:
 
 
 @register_jitable
-def tally(question: Any, rows: Any) -> Any:
+def tally(question: BoxQuestion, rows: Bits) -> BoxTally:
     """Count the rows of a box."""
     members = count(question.fresh, rows)
     persons = members
     if len(question.unit) > 0 and members >= question.k:
         persons = count_persons(question, rows)
-    return _BoxTally(
+    return BoxTally(
         count(question.targets, rows),
         count(question.field.top, rows),
         count(rows, rows),
@@ -296,13 +306,13 @@ def tally(question: Any, rows: Any) -> Any:
 
 
 @register_jitable
-def count_persons(question: Any, rows: Any) -> Any:
+def count_persons(question: BoxQuestion, rows: Bits) -> int:
     """Whose the fresh rows among these are; each row is another person's where nobody is named."""
     if len(question.unit) == 0:
         return count(question.fresh, rows)
     now = question.seen[-1] + 1
     question.seen[-1] = now
-    found = np.int64(0)
+    found = 0
     for word in range(len(rows)):
         left = rows[word] & question.fresh[word]
         while left:
@@ -315,21 +325,21 @@ def count_persons(question: Any, rows: Any) -> Any:
 
 
 @register_jitable
-def _count_fresh_tops(question: Any, rows: Any) -> Any:
+def _count_fresh_tops(question: BoxQuestion, rows: Bits) -> int:
     total = np.uint64(0)
     for word in range(len(question.targets)):
         total += _population(question.field.top[word] & question.fresh[word] & rows[word])
-    return np.int64(total)
+    return int(np.int64(total))
 
 
 @register_jitable
-def is_precise(question: Any, tops: int, total: int) -> Any:
+def is_precise(question: BoxQuestion, tops: int, total: int) -> bool:
     """Whether so many top rows among so many reach the precision; in whole numbers."""
     return tops * question.denominator >= total * question.numerator
 
 
 @register_jitable
-def is_feasible(question: Any, here: Any) -> Any:
+def is_feasible(question: BoxQuestion, here: BoxTally) -> bool:
     """Whether a box is a group: of k persons, and precise in its members and in all of its rows."""
     return (
         here.persons >= question.k

@@ -125,14 +125,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.publish.ranking.exact import exact_from
 from voile.publish.ranking.groups import (
+    Bits,
     BoxQuestion,
+    BoxTally,
+    Edge,
+    Field,
     Group,
     RankingGroup,
     Remnant,
@@ -179,7 +182,7 @@ def insertion(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
 
 
 @njit(cache=True, nogil=True)
-def _insert(question: BoxQuestion, rows: object) -> bool:
+def _insert(question: BoxQuestion, rows: Bits) -> bool:
     sides, tops = question.field.order.shape
     barred = np.zeros_like(question.targets)
     edge = np.empty(sides, dtype=np.int64)
@@ -195,7 +198,7 @@ def _insert(question: BoxQuestion, rows: object) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def begin(question: BoxQuestion, start: int, edge: Any, rows: Any) -> None:
+def begin(question: BoxQuestion, start: int, edge: Edge, rows: Bits) -> None:
     """The box around one top row."""
     put(question.field.rank[:, start], edge)
     content(question.field, edge, rows)
@@ -204,11 +207,11 @@ def begin(question: BoxQuestion, start: int, edge: Any, rows: Any) -> None:
 @njit(cache=True, nogil=True)
 def grow(
     question: BoxQuestion,
-    barred: Any,
+    barred: Bits,
     slack: float,
     word: np.uint64,
-    edge: Any,
-    rows: Any,
+    edge: Edge,
+    rows: Bits,
     precise: bool = False,
 ) -> bool:
     """Take one more target into the box ``edge`` (s,), ``rows``; False where none is left.
@@ -286,7 +289,7 @@ class GrowingExchange:
 
 
 @njit(cache=True, nogil=True)
-def _grow_each(question: BoxQuestion, best: object) -> bool:
+def _grow_each(question: BoxQuestion, best: Bits) -> bool:
     sides, tops = question.field.order.shape
     rows = np.empty_like(best)
     barred = np.zeros_like(question.targets)
@@ -312,14 +315,14 @@ def _grow_at_random(
     slack: float,
     words: NDArray[np.uint64],
     exchange: tuple[int, int],
-    best: object,
+    best: Bits,
 ) -> bool:
     sides, tops = question.field.order.shape
     rows = np.empty_like(best)
     barred = np.zeros_like(question.targets)
     edge = np.empty(sides, dtype=np.int64)
     starts = np.array([row for row in range(tops) if has(question.targets, row)])
-    most = (-1, np.int64(0))
+    most = (-1, 0)
     for iteration in range(len(words)):
         begin(question, starts[words[iteration, 0] % np.uint64(len(starts))], edge, rows)
         step = 1
@@ -337,11 +340,11 @@ def _grow_at_random(
 
 
 @njit(cache=True, nogil=True)
-def _rating(question: BoxQuestion, rows: object) -> Any:
+def _rating(question: BoxQuestion, rows: Bits) -> tuple[int, int]:
     """How good a box is: (1, targets) if feasible; (0, - lack of top rows); (-1, 0) below k."""
     here = tally(question, rows)
     if here.persons < question.k:
-        return -1, np.int64(0)
+        return -1, 0
     if is_feasible(question, here):
         return 1, here.targets
     lack = here.tops * question.denominator - here.total * question.numerator
@@ -350,7 +353,7 @@ def _rating(question: BoxQuestion, rows: object) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _exchange(question: BoxQuestion, exchange: tuple[int, int], edge: Any, rows: Any) -> bool:
+def _exchange(question: BoxQuestion, exchange: tuple[int, int], edge: Edge, rows: Bits) -> bool:
     """Take the first better box that an exchange leads to; False where there is none."""
     field = question.field
     now = _rating(question, rows)
@@ -384,7 +387,7 @@ def _exchange(question: BoxQuestion, exchange: tuple[int, int], edge: Any, rows:
 
 @njit(cache=True, nogil=True)
 def _replenish(
-    question: BoxQuestion, most: int, now: object, barred: object, edge: object, rows: object
+    question: BoxQuestion, most: int, now: tuple[int, int], barred: Bits, edge: Edge, rows: Bits
 ) -> bool:
     """Take in up to ``most`` rows until the box is better than ``now``."""
     content(question.field, edge, rows)
@@ -440,7 +443,7 @@ def deleted(question: BoxQuestion) -> tuple[NDArray[np.uint64], NDArray[np.uint6
 
 
 @njit(cache=True, nogil=True)
-def _peel(question: BoxQuestion, rule: int, lift: float, chosen: object, rows: object) -> bool:
+def _peel(question: BoxQuestion, rule: int, lift: float, chosen: Bits, rows: Bits) -> bool:
     """Peel the box around ``chosen`` until it is feasible.
 
     The top rows that are left stand in ``chosen`` (top words,), the rows of their box in ``rows``.
@@ -486,7 +489,7 @@ _NONE = (-np.inf, -np.inf, -np.inf)
 
 
 @njit(cache=True, nogil=True)
-def _take_off(field: Any, side: int, chosen: Any, edge: Any) -> bool:
+def _take_off(field: Field, side: int, chosen: Bits, edge: Edge) -> bool:
     """Take the outermost layer off a side and tighten the others; False where nothing is left."""
     level = field.depth[side, field.order[side, edge[side]]]
     for word in range(len(chosen)):
@@ -498,7 +501,9 @@ def _take_off(field: Any, side: int, chosen: Any, edge: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _peeling_rating(question: Any, rule: int, least: float, here: Any, there: Any) -> Any:
+def _peeling_rating(
+    question: BoxQuestion, rule: int, least: float, here: BoxTally, there: BoxTally
+) -> tuple[float, float, bool]:
     """What a rule compares steps by, and whether to peel this side further before comparing."""
     lost = float(here.targets - there.targets)
     if rule == _DELETION:

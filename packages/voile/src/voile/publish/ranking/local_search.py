@@ -62,7 +62,9 @@ from numpy.typing import NDArray
 
 from voile.publish.ranking.exact import exact
 from voile.publish.ranking.groups import (
+    Bits,
     BoxQuestion,
+    BoxTally,
     RankingGroup,
     Remnant,
     Search,
@@ -231,7 +233,12 @@ def _drawn(
 
 @njit(cache=True, nogil=True)
 def _theta(
-    question: BoxQuestion, theta: float, words: Any, allowed: Any, chosen: Any, rows: Any
+    question: BoxQuestion,
+    theta: float,
+    words: Bits,
+    allowed: NDArray[np.int64],
+    chosen: Bits,
+    rows: Bits,
 ) -> bool:
     """Draw neighbour after neighbour; ``chosen`` (top words,) is where Deletion stands."""
     if _is_found(question, chosen, rows):
@@ -253,7 +260,9 @@ def _theta(
 
 
 @njit(cache=True, nogil=True)
-def _grasp(question: BoxQuestion, alpha: int, words: Any, allowed: Any, rows: Any) -> bool:
+def _grasp(
+    question: BoxQuestion, alpha: int, words: Bits, allowed: NDArray[np.int64], rows: Bits
+) -> bool:
     chosen = np.empty_like(question.targets)
     for iteration in range(len(words)):
         _construct(question, alpha, words[iteration], allowed, chosen, rows)
@@ -274,7 +283,12 @@ def _grasp(question: BoxQuestion, alpha: int, words: Any, allowed: Any, rows: An
 
 @njit(cache=True, nogil=True)
 def _construct(
-    question: BoxQuestion, alpha: int, words: Any, allowed: Any, chosen: Any, rows: Any
+    question: BoxQuestion,
+    alpha: int,
+    words: Bits,
+    allowed: NDArray[np.int64],
+    chosen: Bits,
+    rows: Bits,
 ) -> None:
     """Draw rows from the best ``alpha`` until the box holds k, or all are taken."""
     tops = question.field.order.shape[1]
@@ -307,7 +321,7 @@ _NEVER = -(1 << 62)
 
 
 @njit(cache=True, nogil=True)
-def _fill(question: BoxQuestion, allowed: Any, rows: Any, chosen: Any) -> None:
+def _fill(question: BoxQuestion, allowed: NDArray[np.int64], rows: Bits, chosen: Bits) -> None:
     """Take the top rows in the box into the set, where sets are read so."""
     if allowed[4]:
         for word in range(len(chosen)):
@@ -315,7 +329,7 @@ def _fill(question: BoxQuestion, allowed: Any, rows: Any, chosen: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _box(question: BoxQuestion, chosen: object, rows: object) -> None:
+def _box(question: BoxQuestion, chosen: Bits, rows: Bits) -> None:
     """The rows in the box around a set that is not empty."""
     edge = np.zeros(len(question.field.order), dtype=np.int64)
     tighten(question.field, chosen, edge)
@@ -323,7 +337,7 @@ def _box(question: BoxQuestion, chosen: object, rows: object) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _is_found(question: BoxQuestion, chosen: object, rows: object) -> bool:
+def _is_found(question: BoxQuestion, chosen: Bits, rows: Bits) -> bool:
     """Whether the box around a set is feasible; its rows are left in ``rows``."""
     if count(chosen, chosen) == 0:
         return False
@@ -332,14 +346,16 @@ def _is_found(question: BoxQuestion, chosen: object, rows: object) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _precision(question: BoxQuestion, here: Any) -> float:
+def _precision(question: BoxQuestion, here: BoxTally) -> float:
     """The share of top rows among all rows of a box, or among its members if that is less."""
     own = here.fresh_tops / here.members if here.members else 0.0
     return float(min(here.tops / here.total, own))
 
 
 @njit(cache=True, nogil=True)
-def _moves(question: BoxQuestion, chosen: Any, allowed: Any) -> Any:
+def _moves(
+    question: BoxQuestion, chosen: Bits, allowed: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """What may leave, shape (a, m), what may enter, shape (b, n), and how many candidates that is.
 
     None where there are no candidates, or more than the work left; takes their number off it.
@@ -379,7 +395,7 @@ _MANY = 1e18
 
 
 @njit(cache=True, nogil=True)
-def _combinations(rows: Any, taken: int, ways: int) -> NDArray[np.int64]:
+def _combinations(rows: NDArray[np.int64], taken: int, ways: int) -> NDArray[np.int64]:
     """All combinations of ``taken`` rows in lexicographic order, shape (ways, taken)."""
     found = np.empty((ways, taken), dtype=np.int64)
     index = np.arange(taken)
@@ -398,7 +414,12 @@ def _combinations(rows: Any, taken: int, ways: int) -> NDArray[np.int64]:
 
 @njit(cache=True, nogil=True)
 def _move(
-    chosen: Any, leaving: Any, entering: Any, single: bool, candidate: int, into: Any
+    chosen: Bits,
+    leaving: NDArray[np.int64],
+    entering: NDArray[np.int64],
+    single: bool,
+    candidate: int,
+    into: Bits,
 ) -> None:
     """A candidate by its number: row by row of ``leaving``, within it row by row of ``entering``.
 
@@ -418,7 +439,12 @@ def _move(
 
 @njit(cache=True, nogil=True)
 def _precisions(
-    question: BoxQuestion, chosen: Any, allowed: Any, leaving: Any, entering: Any, number: int
+    question: BoxQuestion,
+    chosen: Bits,
+    allowed: NDArray[np.int64],
+    leaving: NDArray[np.int64],
+    entering: NDArray[np.int64],
+    number: int,
 ) -> NDArray[np.float64]:
     """The precision of each candidate; -1 where it holds no row, or fewer than it must."""
     precision = np.full(number, -1.0)

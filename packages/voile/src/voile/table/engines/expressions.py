@@ -23,7 +23,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -281,7 +281,7 @@ def moment_literal(dtype: pa.DataType, value: object) -> int | None:
     return None
 
 
-def _values(literals: Sequence[Expression]) -> list[Any]:
+def _values(literals: Sequence[Expression]) -> list[object]:
     return [each.value for each in literals if isinstance(each, Literal)]
 
 
@@ -322,7 +322,7 @@ def _same(
     return None
 
 
-def _sql_member(column: C, values: list[Any], dialect: _SQLDialect[C]) -> str | None:
+def _sql_member(column: C, values: list[object], dialect: _SQLDialect[C]) -> str | None:
     present = [_against(column, "=", value, dialect) for value in values if value is not None]
     if None in present:
         return None

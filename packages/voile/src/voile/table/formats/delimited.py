@@ -68,6 +68,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from voile.schema.layout import USUAL, InputLayout, column_names
+from voile.table.arrays import series_of
 from voile.table.value_types import (
     infer_decimal_comma,
     infer_type,
@@ -520,7 +521,7 @@ def read_csv(
         notes.append(f"{text.name}: all names in line 1 are numbers; is the header line missing?")
     typed = []
     for name in wanted:
-        series = pl.Series(name, table.column(name))
+        series = series_of(table.column(name), name)
         table = table.drop_columns([name])  # before the next is converted, to free its text
         series = _cleaned(series, layout.dialect, missing)
         series, note = (series, None) if name in texts else _typed(series, layout)

@@ -323,9 +323,9 @@ def of_values(function: Function, name: str, column: PolarsColumn) -> list[Polar
 def _with_codes(array: object, codes: Codes) -> PolarsColumn:
     """A column of values for codes; codes of codes become one."""
     if isinstance(array, pa.DictionaryArray) and not array.indices.null_count:
-        indices = pl.Series(array.indices).to_numpy()
+        indices = series_of(array.indices).to_numpy()
         narrow = indices.astype(np.min_scalar_type(max(len(array.dictionary) - 1, 0)))
-        return PolarsColumn(pl.Series("", array.dictionary), look_up(narrow, codes))
+        return PolarsColumn(series_of(array.dictionary), look_up(narrow, codes))
     return PolarsColumn(series_of(array), codes)
 
 

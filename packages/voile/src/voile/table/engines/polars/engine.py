@@ -34,7 +34,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.schema.persons import Occurrences
-from voile.table.arrays import array_of
+from voile.table.arrays import array_of, series_of
 from voile.table.codes import (
     Codes,
     Combinations,
@@ -219,7 +219,7 @@ class _EncodedRows:
         for name, values, codes in zip(
             counted.columns, counted.values, counted.codes.T, strict=True
         ):
-            others = PolarsColumn(pl.Series("", values), codes)
+            others = PolarsColumn(series_of(values), codes)
             columns.append(self._columns[name].before(others).dictionary)
         found = _combined(columns)
         of_counted = np.full(len(found.rows), combinations, dtype=code_type(combinations + 1))
@@ -375,7 +375,7 @@ class PolarsRows(_EncodedRows):
         columns = {within: group.gathered(starts)}
         for index, field in enumerate(of_groups):
             chunks = [groups[first][index] for first in sorted(groups)]
-            columns[field.name] = PolarsColumn(pl.Series("", pa.chunked_array(chunks, field.type)))
+            columns[field.name] = PolarsColumn(series_of(pa.chunked_array(chunks, field.type)))
         return rows._like(rows._columns | made), PolarsRows(columns, len(starts))
 
     def numbered(self, name: str) -> PolarsRows:
@@ -392,7 +392,7 @@ class PolarsRows(_EncodedRows):
         index, complete = self._indices(counted)
         made = {}
         for name, array in columns.items():
-            values = pl.Series("", array)
+            values = series_of(array)
             if not complete:
                 values = values.extend(pl.Series("", [None], dtype=values.dtype))
             made[name] = PolarsColumn(values, index, counted if complete else None)
@@ -627,7 +627,7 @@ def unique_words(columns: Iterable[pl.Series], key: Key) -> Words:
     rows = with_row_words(PolarsRows(coded, height), list(coded), key)
     gives = pa.schema([pa.field(WORDS[0], pa.uint64())])
     drawn = rows.map(lambda batch: [array_of(words_of(batch, key))], WORDS, gives)
-    words: Words = pl.Series(drawn.select([WORDS[0]]).to_arrow()[WORDS[0]]).to_numpy()
+    words: Words = series_of(drawn.select([WORDS[0]]).to_arrow()[WORDS[0]]).to_numpy()
     return words
 
 
