@@ -235,8 +235,10 @@ def looks_like_names(texts: Sequence[str]) -> bool:
 
     Nearly all are one to five words of letters, and each begins with a capital, or is written in a
     script that has none.  So are names of places and of trades: this says "perhaps", and no list of
-    names has to know the language.
+    names has to know the language.  Single Latin letters are grades, blocks or branches.
     """
+    if all(len(text) == 1 and text.isascii() for text in texts):
+        return False
     return share_of(texts, _is_proper) >= _PROPER
 
 

@@ -1,0 +1,49 @@
+"""Columns that are harmless and were withheld from tables that no recogniser was written for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from voile.proposal.whole import propose
+from voile.table.profile import inspect_file
+
+
+def _role(tmp_path: Path, name: str, values: list[object]) -> str:
+    """What is proposed for a column beside ages of many persons."""
+    rows = 12 * len(values)
+    frame = pl.DataFrame({"age": [18 + n % 60 for n in range(rows)], name: values * 12})
+    frame.write_csv(tmp_path / "t.csv")
+    table = inspect_file(tmp_path / "t.csv")
+    columns = propose([table.details(column) for column in table.columns]).columns
+    return next(one.role for one in columns if one.name == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("betyg", ["A", "B", "C", "D", "E", "F"]),
+        ("energy_class", ["A", "B", "C", "G"]),
+        ("rent_eur", [317 + 13 * n for n in range(60)]),
+    ],
+)
+def test_grades_and_rents_are_proposed(name: str, values: list[object], tmp_path: Path) -> None:
+    """Single Latin letters are no names."""
+    assert _role(tmp_path, name, values) in {"quasi", "sensitive"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("betyg", ["Ek", "Alm", "Lund", "Berg", "Dahl", "Holm"]),
+        ("qqq", ["王", "李", "张", "刘", "陈", "杨"]),
+        ("rent", ["DE89 3704 0044 0532 0130 00", "DE02 1203 0000 0000 2020 51"] * 3),
+    ],
+)
+def test_names_and_accounts_below_such_names_are_not(
+    name: str, values: list[object], tmp_path: Path
+) -> None:
+    """The form of values wins over what a column is called, surnames of one sign among them."""
+    assert _role(tmp_path, name, values) not in {"quasi", "sensitive"}
