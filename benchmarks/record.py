@@ -45,6 +45,7 @@ SUBJECTS = {
         "ranking_tables",
         "ranking_process",
         "ranking_twice",
+        "protected_tables",
     ),
     "Differential privacy": ("dp_generalization", "dp_synthesis", "noise"),
     "Evidence": ("audit_process", "worst_off", "league", "study_grid"),

@@ -372,6 +372,17 @@ class _Heuristic:
                 return
         self.unproved = {each.cell for each in demands}
 
+    def lacking(self) -> int:
+        """How much the alternatives do not prove."""
+        return sum(
+            len(
+                proof.lacking(
+                    InsiderKnowledge.of(proof.measure, self.pattern & proof.measure.shown)
+                )
+            )
+            for proof in self.proof.measures
+        )
+
     def thinned(self, progress: Progress) -> _Heuristic:
         """Without secondary cells that are not needed, the dearest tried first."""
         best, candidates = self, self._candidates
@@ -388,6 +399,8 @@ class _Heuristic:
                 for move in old.moves:
                     if cell not in move.cells:
                         proof.add(move)
+            if trial.lacking() > _AT_ONCE:
+                continue  # much is proved by its moves, and would have to be proved anew
             trial.run(lambda stage: None)
             if not trial.unproved:
                 best = trial
