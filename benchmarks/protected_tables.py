@@ -35,16 +35,16 @@ def run() -> Measurement:
     ours, each, finest = _errors()
     return Measurement(
         question="What does a table of 99,990 cells take, and how near is noise to OpenDP's?",
-        data="Adult as ARX ships it, 30,162 rows, with its hierarchies; for noise age in tens, sex, "
-        "salary class and work class (720 cells at all levels)",
+        data="Adult as ARX ships it, 30,162 rows, with its hierarchies; for noise age in tens, "
+        "sex, salary class and work class (720 cells at all levels)",
         seeds="none: noise is fresh in each run",
         protocol="suppression: a whole process of voile table, minimum 3, empty cells shown, the "
         f"proof of every primary cell included. Noise: pure epsilon = {EPSILON:g} for one row more "
-        f"or less, mean absolute error over all cells and totals, the mean of {RUNS} runs; OpenDP's "
-        "Laplace noise on each of the 16 tables with an even share, and on the finest alone, from "
+        f"or less, mean absolute error over all cells and totals, the mean of {RUNS} runs; "
+        "OpenDP's Laplace noise on each of the 16 tables with an even share, and on the finest alone, from "
         "which totals are added up. Tumult's package is not installed",
-        answer=f"Suppression takes {usage.processor:.1f} s of processor and {usage.memory:,.0f} MiB. "
-        f"Noise errs by {ours:.2f} in the mean, OpenDP by {each:.2f} with each table measured, and "
+        answer=f"Suppression takes {usage.processor:.1f} s of processor and {usage.memory:,.0f} "
+        f"MiB. Noise errs by {ours:.2f} in the mean, OpenDP by {each:.2f} with each table measured, and "
         f"by {finest:.2f} with the finest alone, whose totals err more and its many cells less.",
         targets=[
             Target(
