@@ -41,11 +41,11 @@ def run() -> Measurement:
         protocol="suppression: a whole process of voile table, minimum 3, empty cells shown, the "
         f"proof of every primary cell included. Noise: pure epsilon = {EPSILON:g} for one row more "
         f"or less, mean absolute error over all cells and totals, the mean of {RUNS} runs; "
-        "OpenDP's Laplace noise on each of the 16 tables with an even share, and on the finest alone, "
-        "from which totals are added up. Tumult's package is not installed",
+        "OpenDP's Laplace noise on each of the 16 tables with an even share, and on the finest "
+        "alone, from which totals are added up. Tumult's package is not installed",
         answer=f"Suppression takes {usage.processor:.1f} s of processor and {usage.memory:,.0f} "
-        f"MiB. Noise errs by {ours:.2f} in the mean, OpenDP by {each:.2f} with each table measured, and "
-        f"by {finest:.2f} with the finest alone, whose totals err more and its many cells less.",
+        f"MiB. Noise errs by {ours:.2f} in the mean, OpenDP by {each:.2f} with each table "
+        f"measured, and by {finest:.2f} with the finest alone, whose totals err more and its many cells less.",
         targets=[
             Target(
                 "Adult by five dimensions, 99,990 cells",
