@@ -45,7 +45,8 @@ def run() -> Measurement:
         "alone, from which totals are added up. Tumult's package is not installed",
         answer=f"Suppression takes {usage.processor:.1f} s of processor and {usage.memory:,.0f} "
         f"MiB. Noise errs by {ours:.2f} in the mean, OpenDP by {each:.2f} with each table "
-        f"measured, and by {finest:.2f} with the finest alone, whose totals err more and its many cells less.",
+        f"measured, and by {finest:.2f} with the finest alone, whose totals err more and "
+        "its many cells less.",
         targets=[
             Target(
                 "Adult by five dimensions, 99,990 cells",
