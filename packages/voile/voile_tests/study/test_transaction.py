@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from decimal import Decimal
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -281,6 +282,16 @@ def test_a_publisher_that_does_not_pay_is_a_fault(desk, monkeypatch):
     with pytest.raises(GuaranteeBrokenError, match="drew before it said"):
         desk.publish(parcels("aa"), plan(epsilon=1))
     assert list(desk.path.iterdir()) == []
+
+
+def test_trips_that_were_not_paid_are_a_fault():
+    """Costs of trips that no price has stated before the draw: the release never appears."""
+    transaction = run.ReleaseTransaction.__new__(run.ReleaseTransaction)
+    transaction._price = None
+    release = SimpleNamespace(release_id="one")
+    publication = SimpleNamespace(release=release, trip_costs=object(), events=())
+    with pytest.raises(GuaranteeBrokenError, match="drew before it said"):
+        transaction.told(publication)
 
 
 def test_a_release_that_is_not_written_stays_charged(desk, monkeypatch):
