@@ -1,7 +1,6 @@
-"""Synthesis beside its peers: scores, time and memory on the census excerpt, at equal budgets.
+"""Synthesis by itself: scores, time and memory on the census excerpt, at several budgets.
 
-Each release is made by a process of its own.  Peers need a folder of virtual environments
-(``VOILE_BENCHMARK_LEAGUE``, as the league does); without it they are left out, and said.
+Each release is made by a process of its own; ``synthesis_peers`` has other packages beside it.
 """
 
 from __future__ import annotations
@@ -19,14 +18,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from benchmarks import league_side
 from benchmarks.data import shared_file
-from benchmarks.league_files import run_in
 from benchmarks.many_columns import CENSUS
 from benchmarks.process import Usage
 from benchmarks.record import Measurement, Table, Target
 
-__all__ = ["run"]
+__all__ = ["MAKE", "census", "plan_of", "run", "score"]
 
 SEEDS = range(5)
 SETTINGS: Mapping[str, tuple[dict[str, object], int]] = {
@@ -36,15 +33,9 @@ SETTINGS: Mapping[str, tuple[dict[str, object], int]] = {
     "epsilon 1, no delta": ({"epsilon": 1}, 840),
 }
 """Budgets, and the scores that must be reached."""
-PEERS = {
-    "dpmm AIM, delta 1e-6, epsilon 0.7887": ("dpmm", "rho 1/64 (epsilon .789 at delta 1e-6)"),
-    "OpenDP MST, epsilon 1": ("opendp", "epsilon 1, no delta"),
-}
-"""Their environments, and the setting of ours that is compared: never a larger budget."""
 SECONDS, MEBIBYTES = 5, 300
-_FAILED = (OSError, subprocess.SubprocessError, KeyError, pl.exceptions.PolarsError)
 
-_MAKE = """
+MAKE = """
 import json, sys
 import voile
 plan, source, out, seed = sys.argv[1:]
@@ -56,33 +47,29 @@ _IMPORT = "import voile; from voile.publish.registry import read_plan; voile.mak
 
 def run() -> Measurement:
     """Publish with each budget and seed, and ask the peers."""
-    table = _census()
+    table = census()
     with TemporaryDirectory() as folder:
         source = Path(folder) / "census.csv"
         table.write_csv(source)
         found = {
-            name: [_score(table, _made(method, source, Path(folder), seed)) for seed in SEEDS]
+            name: [score(table, _made(method, source, Path(folder), seed)) for seed in SEEDS]
             for name, (method, _) in SETTINGS.items()
         }
         usage = _usage(source, Path(folder))
-        peers, left_out = _peers(table, source, Path(folder))
-    half = _score(table, table.sample(fraction=0.5, seed=1))
+    half = score(table, table.sample(fraction=0.5, seed=1))
     draws = np.random.default_rng(1)
     alone = table.select(
         pl.Series(n, draws.choice(table[n].to_numpy(), len(table))) for n in CENSUS
     )
     return Measurement(
-        question="What do differentially private synthetic rows keep of a census, beside peers?",
+        question="What do differentially private synthetic rows keep of a census?",
         data="SDNist's excerpt of the American Community Survey, Massachusetts 2019: 7,634 rows, "
         "eleven columns, ages in fives",
-        seeds=f"{SEEDS.start} to {SEEDS.stop - 1}; peers draw by themselves, once",
+        seeds=f"{SEEDS.start} to {SEEDS.stop - 1}",
         protocol="the score is 1000 (1 - mean total variation) over all triples of columns. "
-        "Domains are those of the table, for ours and for peers, which spend the epsilon in "
-        "their name and, as they need it, a delta of their own. Processor seconds and peak memory "
+        "Domains are those of the table. Processor seconds and peak memory "
         "of a process that makes one release at rho 1/64, less those of one that imports what it "
-        "needs. "
-        f"Left out: {', '.join(left_out) or 'none'}; SmartNoise's AIM was not asked: it had not "
-        "ended after twelve minutes on a busy machine, and dpmm has the same algorithm",
+        "needs",
         answer="; ".join(f"{name}: {mean(scores):.1f}" for name, scores in found.items())
         + f". Half of the rows, untouched, has {half:.1f}.",
         targets=[
@@ -95,44 +82,43 @@ def run() -> Measurement:
                    f"{usage.processor:.1f}", usage.processor <= SECONDS),
             Target("MiB over the import", f"at most {MEBIBYTES}", f"{usage.memory:.0f}",
                    usage.memory <= MEBIBYTES),
-            *(
-                Target(f"{name}: its score", f"below ours, {PEERS[name][1]}",
-                       f"{score:.1f}", score < mean(found[PEERS[name][1]]))
-                for name, score in peers.items()
-            ),
         ],
         tables=[
             Table("Score", ("made by", "mean", "standard deviation"), [
                 ["half of the rows, untouched", f"{half:.1f}", ""],
                 *([f"dp-synthesis, {n}", f"{mean(s):.1f}", f"{stdev(s):.1f}"]
                   for n, s in found.items()),
-                *([name, f"{score:.1f}", ""] for name, score in peers.items()),
-                ["each column by itself, exactly", f"{_score(table, alone):.1f}", ""],
+                ["each column by itself, exactly", f"{score(table, alone):.1f}", ""],
             ]),
         ],
     )  # fmt: skip
 
 
-def _census() -> pl.DataFrame:
-    table = pl.read_csv(shared_file("census/nist-acs-ma2019.csv"), infer_schema_length=None)
+def census(which: str = "ma2019") -> pl.DataFrame:
+    """The eleven columns of an excerpt, as texts; ages in fives."""
+    table = pl.read_csv(shared_file(f"census/nist-acs-{which}.csv"), infer_schema_length=None)
     return table.with_columns(pl.col("AGEP") // 5 * 5).select(pl.col(CENSUS).cast(pl.String))
 
 
-def _plan(table: pl.DataFrame, method: Mapping[str, object]) -> str:
+def plan_of(table: pl.DataFrame, method: Mapping[str, object]) -> str:
     """A plan whose domains are the values of the table, as TOML."""
-    lines = ["[roles]", f"quasi_identifiers = {json.dumps(list(CENSUS))}"]
-    for name in CENSUS:
+    lines = ["[roles]", f"quasi_identifiers = {json.dumps(table.columns)}"]
+    for name in table.columns:
         values = table[name].unique().sort().to_list()
-        lines += [f"[columns.{name}]", 'type = "text"', f"values = {json.dumps(values)}"]
+        lines += [
+            f"[columns.{json.dumps(name)}]",
+            'type = "text"',
+            f"values = {json.dumps(values)}",
+        ]
     lines += ["[method]", 'name = "dp-synthesis"', f"rows = {len(table)}"]
     return "\n".join([*lines, *(f"{key} = {json.dumps(it)}" for key, it in method.items())])
 
 
 def _command(method: Mapping[str, object], source: Path, folder: Path, seed: int) -> list[str]:
     plan = folder / "plan.toml"
-    plan.write_text(_plan(pl.read_csv(source, infer_schema=False), method))
+    plan.write_text(plan_of(pl.read_csv(source, infer_schema=False), method))
     out = folder / f"made-{len(list(folder.iterdir()))}"
-    return [sys.executable, "-c", _MAKE, f"{plan}", f"{source}", f"{out}", f"{seed}"]
+    return [sys.executable, "-c", MAKE, f"{plan}", f"{source}", f"{out}", f"{seed}"]
 
 
 def _made(method: Mapping[str, object], source: Path, folder: Path, seed: int) -> pl.DataFrame:
@@ -148,34 +134,17 @@ def _usage(source: Path, folder: Path) -> Usage:
     return Usage(made.wall - bare.wall, made.processor - bare.processor, made.memory - bare.memory)
 
 
-def _peers(
-    table: pl.DataFrame, source: Path, folder: Path
-) -> tuple[Mapping[str, float], Sequence[str]]:
-    """Scores of the peers that can be had, and the others."""
-    scores, left_out = {}, []
-    for number, (name, (environment, _)) in enumerate(PEERS.items()):
-        made = folder / f"peer-{number}.csv"
-        try:
-            run_in(environment, league_side.__file__, name, f"{source}", f"{made}", "1")
-            shown = pl.read_csv(made, infer_schema=False).select(CENSUS)
-        except _FAILED as error:
-            left_out.append(f"{name} ({type(error).__name__})")
-        else:
-            scores[name] = _score(table, shown)
-    return scores, left_out
-
-
-def _score(original: pl.DataFrame, made: pl.DataFrame) -> float:
+def score(original: pl.DataFrame, made: pl.DataFrame) -> float:
     """1000 (1 - mean total variation) over all triples of columns."""
     codes = {}
-    for name in CENSUS:
+    for name in original.columns:
         values = pl.concat([original[name], made[name]]).unique().sort()
         codes[name] = [
             frame[name].replace_strict(values, range(len(values)), return_dtype=pl.Int64).to_numpy()
             for frame in (original, made)
         ] + [np.array([len(values)])]
     variations = []
-    for triple in combinations(CENSUS, 3):
+    for triple in combinations(original.columns, 3):
         sizes = [int(codes[name][2][0]) for name in triple]
         shares = [_shares([codes[name][side] for name in triple], sizes) for side in (0, 1)]
         variations.append(np.abs(shares[0] - shares[1]).sum() / 2)

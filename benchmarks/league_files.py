@@ -30,6 +30,7 @@ __all__ = [
     "of_peer",
     "of_voile",
     "people",
+    "python_of",
     "run_in",
 ]
 
@@ -171,6 +172,11 @@ def run_in(environment: str, *arguments: str) -> str:
 
     Raises as ``of_peer`` does; ``KeyError`` where no folder for environments is named.
     """
+    return _called(f"{python_of(environment)}", *arguments)
+
+
+def python_of(environment: str) -> Path:
+    """The Python of an environment; raises as ``run_in`` does."""
     place = Path(os.environ[FOLDER]).absolute() / environment
     python = place / "bin" / "python"
     if not python.exists():
@@ -180,7 +186,7 @@ def run_in(environment: str, *arguments: str) -> str:
     if not installed.exists() or installed.read_text() != wanted:
         _called(f"{python}", "-m", "pip", "install", "--quiet", *ENVIRONMENTS[environment])
         installed.write_text(wanted)
-    return _called(f"{python}", *arguments)
+    return python
 
 
 def _called(*command: str) -> str:

@@ -20,12 +20,12 @@ def _opendp(name: str, rows: str, made: str, seed: int) -> None:
 
     del seed  # the library draws by itself
     dp.enable_features("contrib")
-    table = pl.read_csv(rows)
+    table = pl.read_csv(rows, infer_schema=False)
     keys = {column: table[column].unique().sort().to_list() for column in table.columns}
     context = dp.Context.compositor(
         data=table.lazy(),
         privacy_unit=dp.unit_of(contributions=1),
-        privacy_loss=dp.loss_of(epsilon=_epsilon(name)),
+        privacy_loss=dp.loss_of(**{"rho" if ", rho " in name else "epsilon": _epsilon(name)}),
         split_evenly_over=1,
     )
     query = context.query().contingency_table(keys=keys, algorithm=dp.mbi.MST())
@@ -41,7 +41,8 @@ def _smartnoise(name: str, rows: str, made: str, seed: int) -> None:
 
     np.random.seed(seed)  # noqa: NPY002 - what the peer draws with
     table = pd.read_csv(rows).astype(str)
-    maker = Synthesizer.create(name.split()[1].rstrip(",").lower(), epsilon=_epsilon(name))
+    kind = name.split()[1].rstrip(",").lower()
+    maker = Synthesizer.create(kind, epsilon=_epsilon(name), **_delta(name))
     drawn = maker.fit_sample(table, categorical_columns=list(table.columns), preprocessor_eps=0.0)
     drawn.to_csv(made, index=False)
 
@@ -92,6 +93,12 @@ def _sdv(name: str, rows: str, made: str, seed: int) -> None:
 
 def _epsilon(name: str) -> float:
     return float(name.rpartition(" ")[2])
+
+
+def _delta(name: str) -> dict[str, float]:
+    """That of a name; none where it has none, and the package its own."""
+    stated = name.partition("delta ")[2].partition(",")[0]
+    return {"delta": float(stated)} if stated else {}
 
 
 _PEERS = {"OpenDP": _opendp, "SmartNoise": _smartnoise, "SDV": _sdv, "dpmm": _dpmm}

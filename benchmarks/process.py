@@ -42,10 +42,14 @@ class Usage:
     """Peak resident set in MiB."""
 
     @classmethod
-    def of(cls, command: Sequence[str]) -> Usage:
-        """Run a command; raises ``RuntimeError`` where it fails."""
+    def of(cls, command: Sequence[str], seconds: float | None = None) -> Usage:
+        """Run a command, for so many seconds at most.
+
+        Raises ``RuntimeError`` where it fails, ``subprocess.SubprocessError`` where it lasts.
+        """
+        within = [] if seconds is None else ["timeout", f"{seconds}"]
         launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
-        done = subprocess.run(launcher, check=True, capture_output=True, text=True)
+        done = subprocess.run([*within, *launcher], check=True, capture_output=True, text=True)
         status, wall, processor, memory = done.stdout.split()
         if status != "0":
             msg = f"a measured process failed with status {status}: {done.stderr}"

@@ -47,7 +47,7 @@ SUBJECTS = {
         "ranking_twice",
         "protected_tables",
     ),
-    "Differential privacy": ("dp_generalization", "dp_synthesis", "noise"),
+    "Differential privacy": ("dp_generalization", "dp_synthesis", "synthesis_peers", "noise"),
     "Evidence": ("audit_process", "worst_off", "league", "study_grid"),
     "Whole processes, engines and Studio": (
         "kernel_speed",

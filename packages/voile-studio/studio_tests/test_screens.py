@@ -53,6 +53,16 @@ def test_identifiers_are_masked(visitor: Visitor):
     assert "P00000" not in page
 
 
+def test_cards_of_noise_tell_what_epsilon_means(visitor: Visitor):
+    """In odds and in errors of counts, and offer the columns that the plan publishes, by sets."""
+    page = visitor.get("/p/stays/try").text
+    assert "2.72 to 1: right 73.1 times out of 100" in page
+    assert "in a table alone" in page
+    assert "in each cell of two columns" in page
+    assert 'name="dp-tables.tables.1"' in page
+    assert 'name="dp-synthesis.together.4"' in page
+
+
 @pytest.mark.parametrize("path", ["data", "plan", "plan/column/2", "try", "evidence", "sign"])
 def test_names_and_values_are_texts(visitor: Visitor, path: str):
     """Nothing of a file becomes an element, and no page has an inline script."""
@@ -143,6 +153,8 @@ def test_levels_are_edited_as_a_tree(visitor: Visitor, folder: Path):
         ("/open", {}),
         ("/p/stays/try", {"method": "no-such-method"}),
         ("/p/stays/try", {"method": "generalization", "generalization.k": "five"}),
+        ("/p/stays/try", {"method": "dp-tables", "dp-tables.epsilon": "1"}),
+        ("/p/stays/try", {"method": "dp-tables", "dp-tables.tables.1": "no such column"}),
         ("/p/stays/try", {"method": "generalization", "generalization.k": "1e400"}),
         ("/p/stays/plan/column/99", {"digest": "x", "role": "keep"}),
         ("/p/stays/plan/column/1", {"digest": "x", "role": "king"}),

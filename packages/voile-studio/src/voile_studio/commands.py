@@ -63,10 +63,11 @@ def plan_of_try(project: Project, attempt: Path) -> Path:
     return project.folder / f"try-{attempt.name}.toml"
 
 
-def compare(project: Project, attempt: Path) -> list[str]:
-    """Study the grid of a try."""
+def compare(project: Project, attempt: Path, *, rehearsal: bool) -> list[str]:
+    """Study the grid of a try; what a plan with a budget spends is charged, unless it rehearses."""
     plan, out = project.named(plan_of_try(project, attempt)), project.named(attempt / "compared")
-    return ["compare", _table(project), plan, "--out", out, "--json"]
+    paid = ["--rehearsal"] if rehearsal else ["--ledger", project.named(project.ledger)]
+    return ["compare", _table(project), plan, "--out", out, *paid, "--json"]
 
 
 def publish_seeded(project: Project, plan: Path, out: Path) -> list[str]:

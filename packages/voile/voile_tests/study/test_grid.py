@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import jsonschema
 import polars as pl
 import pytest
 
+from voile.ledger import Ledger
 from voile.schema.plan import parse_plan
 from voile.study.documents import comparison_schema, read_comparison, record_schema
 from voile.study.evidence import EvidenceTerms
@@ -20,7 +22,17 @@ from voile.study.frontier import by_risk
 from voile.study.grid import NOT_CHARGED, Axes, PointTerms, _locked, make_comparison, partial_folder
 from voile_base.errors import InfeasibleError, InputError, PlanError, TableError, VoileError
 from voile_testing.processes import PATIENCE, wait_until
-from voile_tests.study.instruments import Absentee, Crowd, Fails, Kills, Marks, Standard
+from voile_tests.study.instruments import (
+    Absentee,
+    Crowd,
+    Fails,
+    Fake,
+    Kills,
+    Marks,
+    Standard,
+    instruments,
+    outcome,
+)
 
 ROOT = Path(__file__).parents[2]
 PEOPLE = pl.DataFrame(
@@ -45,6 +57,22 @@ algorithm = ["flash", "mondrian"]
 """
 CROWD = Standard((Crowd(),))
 LOSS = Axes(loss="class-size")
+
+
+class Guesses(Fake):
+    """Right once in eight, whatever the release."""
+
+    def run(self, release, original, plan=None, randomness=None):
+        """The same of all."""
+        return outcome(self.name, 1, 8, checked=False)
+
+
+def guessing(names):
+    """The instruments of a grid of made-up rows."""
+    return instruments(Guesses(), measures=())
+
+
+TRIES = PointTerms(1, EvidenceTerms(), guessing)
 
 
 @pytest.fixture
@@ -199,6 +227,75 @@ def test_books_are_left_aside(desk):
     books = next(p.record for p in found.points if p.name == "books: k = 2")
     assert books.plan["method"]["series"] == "s"
     assert "series" not in books.release["method"]
+
+
+PRIVATE_BOOKS = """
+[roles]
+quasi_identifiers = ["age", "city"]
+sensitive = ["salary"]
+
+[columns.salary]
+bounds = [0, 6000]
+edges = [0, 2000, 4000]
+
+[columns.age]
+bounds = [20, 39]
+
+[columns.city]
+values = ["York", "Bath", "Leeds"]
+
+[method]
+name = "dp-synthesis"
+epsilon = [0.5, 1, 2, 4]
+
+[budget]
+data_set = "people"
+epsilon = 4
+"""
+
+
+def test_each_epsilon_that_is_tried_is_charged(desk):
+    """Once, whatever is asked again; beyond the limit it is a finding, drawn for nothing."""
+    (desk / "books.toml").write_text(PRIVATE_BOOKS)
+    shared = replace(TRIES, ledger=desk / "ledger")
+    found = compare(desk, "out", "books.toml", shared=shared, axes=Axes(), jobs=2)
+    assert [p.status for p in found.points] == ["done", "done", "done", "refused"]
+    state = Ledger(desk / "ledger").budget("people")
+    assert [event.epsilon for entry in state.entries for event in entry.events] == [
+        Decimal("0.5"), 1, 2,
+    ]  # fmt: skip
+    told = [" ".join(p.record.publication["notices"]) for p in found.points if p.record]
+    assert all("data set 'people'" in one for one in told)
+    assert "0.5" in found.points[3].message
+
+
+def test_a_try_that_was_charged_and_kept_is_not_charged_again(desk):
+    """An interruption costs no more than what it interrupts; another ledger is charged anew."""
+    (desk / "books.toml").write_text(PRIVATE_BOOKS)
+    shared = replace(TRIES, ledger=desk / "ledger")
+    with pytest.raises(InputError, match="no study has the measure"):  # met when all is done
+        compare(desk, "out", "books.toml", shared=shared, axes=Axes(loss="class-sise"))
+    compare(desk, "out", "books.toml", shared=shared, axes=Axes())
+    assert len(Ledger(desk / "ledger").budget("people").entries) == 3
+
+
+def test_a_rehearsal_on_a_public_table_is_free(desk):
+    """Without it a plan with a budget needs a ledger; without a budget the spending is told."""
+    (desk / "books.toml").write_text(PRIVATE_BOOKS)
+    with pytest.raises(
+        PlanError, match=r"books\.toml: \[budget\] each study .* --ledger .* --rehearsal"
+    ):
+        compare(desk, "out", "books.toml")
+    shared = replace(TRIES, rehearsal=True)
+    free = compare(desk, "free", "books.toml", shared=shared, axes=Axes())
+    assert [p.status for p in free.points] == ["done"] * 4
+    assert free.notices == (NOT_CHARGED,)
+    with pytest.raises(InputError, match="one of --ledger and --rehearsal"):
+        compare(desk, "out", "books.toml", shared=replace(shared, ledger=desk / "ledger"))
+    (desk / "books.toml").write_text(PRIVATE_BOOKS.partition("[budget]")[0])
+    (told,) = compare(desk, "out", "books.toml", shared=TRIES, axes=Axes()).notices
+    assert "was not accounted" in told
+    assert not (desk / "ledger").exists()
 
 
 def test_points_that_cannot_be(desk):

@@ -27,8 +27,9 @@ from voile_base.durable import replace_private_file, write_text
 from voile_base.errors import InputError, RefusedError
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
+from voile_studio.noise import MOST_SETS, intervals_of, sets_of
 from voile_studio.pictures import risk_and_loss
-from voile_studio.planning import column_lines, problem_of
+from voile_studio.planning import column_lines, plan_of, problem_of
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages
@@ -39,6 +40,8 @@ __all__ = ["compared", "looks", "point_routes", "routes", "tries"]
 
 
 _PRIVATE = 0o700
+_REHEARSAL = "rehearsal"
+"""The file that marks a try of a public or synthetic table."""
 _COUNTING = "query-error"
 _MOST = 40
 """Plans of one try."""
@@ -90,7 +93,9 @@ def tries(project: Project, risk: str = "") -> list[dict[str, Any]]:
                 "comparison": comparison,
                 "picture": risk_and_loss(comparison) if comparison else None,
                 "costs": _costs_of(comparison) if comparison else (),
-                "command": told_as_command(commands.compare(project, folder)),
+                "command": told_as_command(
+                    commands.compare(project, folder, rehearsal=(folder / _REHEARSAL).exists())
+                ),
             }
         )
     return found
@@ -125,11 +130,15 @@ def looks(project: Project) -> int:
 def _page(project: Project, risk: str) -> dict[str, Any]:
     found = tries(project, risk)
     done = [one["comparison"] for one in found if one["comparison"]]
+    plan = plan_of(project.plan)
     return {
         "risks": {name: told for each in done for name, told in _risks_of(each).items()},
         "risk": next((each.risk for each in done), ""),
         "cards": method_cards(),
         "widths": _widths(project),
+        "published": _published(project),
+        "most_sets": MOST_SETS,
+        "charges": bool(plan and plan.budget and plan.budget.epsilon),
         "tries": found,
         "looks": sum(len(each.points) for each in done),
         "wrong": problem_of(project.plan, columns_of(project), project.start),
@@ -143,7 +152,7 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
     if card is None:
         msg = "choose a method"
         raise InputError(msg)
-    text = with_method(project.plan_text, card.name, _grid(card, said))
+    text = with_method(project.plan_text, card.name, _grid(card, said, _published(project)))
     if any(job.state == "running" for job in project.jobs.all() if job.purpose.startswith("try-")):
         return  # the page shows it: one at a time, also of a button that is pressed twice
     attempt = project.new_numbered("tries")
@@ -153,17 +162,29 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
             msg = "something was tried meanwhile: look at it first"
             raise RefusedError(msg)
         attempt.mkdir(mode=_PRIVATE)
+        if said.get("rehearsal"):
+            write_text(attempt / _REHEARSAL, "", private=True)
         write_text(commands.plan_of_try(project, attempt), text, private=True)
 
-    about = project.digest
-    project.run(f"try-{attempt.name}", commands.compare(project, attempt), about, prepare)
+    about, rehearsal = project.digest, bool(said.get("rehearsal"))
+    command = commands.compare(project, attempt, rehearsal=rehearsal)
+    project.run(f"try-{attempt.name}", command, about, prepare)
 
 
-def _grid(card: MethodCard, said: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _grid(
+    card: MethodCard, said: Mapping[str, Sequence[str]], published: Sequence[str]
+) -> dict[str, Any]:
     """The parameters of a method, each a value or a list of them to try."""
     grid: dict[str, Any] = {}
     plans = 1
     for parameter in card.parameters:
+        if parameter.sets:
+            sets = sets_of(said, f"{card.name}.{parameter.name}", published)
+            if parameter.needed and not sets:
+                msg = f"{parameter.label}: tick the columns of a table"
+                raise InputError(msg)
+            grid |= {parameter.name: sets} if sets else {}
+            continue
         texts = ", ".join(said.get(f"{card.name}.{parameter.name}", ()))
         values = list(dict.fromkeys(numbers_of(texts, parameter.label)))
         if not values and parameter.needed:
@@ -191,6 +212,12 @@ def _costs_of(comparison: StudyComparison) -> list[_Cost]:
             _Cost(point.name, float(epsilon), error, rows["rows_out"] / max(1, rows["rows_in"]))
         )
     return sorted(found, key=lambda cost: cost.epsilon)
+
+
+def _published(project: Project) -> tuple[str, ...]:
+    """The columns that the plan publishes; none where it cannot be read."""
+    plan = plan_of(project.plan)
+    return plan.roles.published if plan else ()
 
 
 def _widths(project: Project) -> dict[str, float]:
@@ -307,6 +334,9 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> dic
         "looked": project.jobs.latest(f"rows-{attempt}-{index}"),
         "before": before,
         "after": after,
+        "intervals": intervals_of([it["name"] for it in after["columns"]], after["first"])
+        if after
+        else None,
     }
     if record is None:
         return page

@@ -33,6 +33,10 @@ those that he has seen before, with a score like the target's.
 
 Cost: that of ``posterior`` for all targets, twice.
 
+Made-up rows and tables with noise are judged by the noisy counts that they follow from, by an
+adversary who knows every other row of the table (``noisy_counts``): nothing tells more, and the
+limit of theory stands beside what he finds.
+
 Departures: Homer et al. score frequencies of independent genes, here it is rows that are scored.
 Who is in the table and was left out of the release counts as in; so methods that leave rows out
 or sample them hide some of their people.
@@ -49,6 +53,7 @@ from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
+from voile.attack.noisy_counts import NoisyCounts
 from voile.attack.posterior import draw_targets, plain_weights
 from voile.attack.protocol import COLUMNS, TARGETS, check_targets, checked_columns, nobody_known
 from voile.release.reading import People, PublishedRows, Sightings, known_columns, require_columns
@@ -107,10 +112,14 @@ class MembershipAttack(Adversary["_Aim"]):
         """Why the attack makes no sense for a release, as a clause; None where it does."""
         if self.absent is None:
             return "nobody is known who is not in the table: hold rows out, or name absent people"
+        if NoisyCounts.claimed(release) is not None:
+            return NoisyCounts.refusal(release, plan)
         return nobody_known(release, self.columns)
 
     def aim(self, scene: Scene) -> _Aim:
         """As many people who are in the table as people who are not."""
+        if NoisyCounts.claimed(scene.release) is not None:
+            return self._counted(scene)
         published = scene.published
         present = scene.people
         absent = _absent_like(present, from_native(self.absent)[0])
@@ -121,12 +130,42 @@ class MembershipAttack(Adversary["_Aim"]):
             _Side.of(published, people, columns, size, scene.randomness.within(which))
             for people, which in ((present, "present"), (absent, "absent"))
         ]
-        return _Aim(published, columns, size, sides)
+        scores = np.concatenate(_scores(sides, _alike(published, columns)))
+        notes = tuple(sides[0].seen.notes)
+        assumed = tuple(_assumptions(columns))
+        return _Aim(columns, size, sides, scores, assumed, notes)
+
+    def _counted(self, scene: Scene) -> _Aim:
+        """The same of a release that follows from noisy counts."""
+        present, absent = scene.people, _absent_like(scene.people, from_native(self.absent)[0])
+        assert present.plan is not None
+        counts = NoisyCounts.of(scene.release, present.plan)
+        size = self._size(present, absent)
+        require_columns(absent, counts.columns, "the frame of absent people")
+        sides = [
+            _Side(
+                people, draw_targets(people, counts.columns, size, scene.randomness.within(which))
+            )
+            for people, which in ((present, "present"), (absent, "absent"))
+        ]
+        targets = [side.people.frame[side.places.tolist()] for side in sides]
+        scores = counts.scores(present.frame, targets, [True, False])
+        return _Aim(
+            counts.columns,
+            size,
+            sides,
+            np.concatenate(scores),
+            (
+                *_assumptions(counts.columns),
+                "he knows every other row of the table, and the noisy counts",
+            ),
+            (counts.limit,),
+        )
 
     def guess(self, scene: Scene, aim: _Aim) -> Guesses:
         """Whether each of them is in the table."""
         judged = _judged(
-            np.concatenate(_scores(aim.sides, _alike(aim.published, aim.columns))),
+            aim.scores,
             np.arange(2 * aim.size) < aim.size,
             scene.randomness.key("halves"),
         )
@@ -136,8 +175,8 @@ class MembershipAttack(Adversary["_Aim"]):
             probability=judged.probability,
             baseline=0.5,
             known=lambda i: aim.sides[0].known(i, aim.columns),
-            assumptions=tuple(_assumptions(aim.columns)),
-            notes=(*aim.sides[0].sightings.notes, *_notes(judged, aim.size)),
+            assumptions=aim.assumptions,
+            notes=(*_notes(judged, aim.size), *aim.notes),
             shown=np.arange(aim.size),
             drawn_from=sum(side.people.units[1] for side in aim.sides),
         )
@@ -162,7 +201,14 @@ class _Side:
 
     people: People
     places: Indices
-    sightings: Sightings
+    sightings: Sightings | None = None
+    """None where no rows are read."""
+
+    @property
+    def seen(self) -> Sightings:
+        """What the rows of a release show of them."""
+        assert self.sightings is not None
+        return self.sightings
 
     @classmethod
     def of(
@@ -186,12 +232,15 @@ class _Side:
 class _Aim:
     """Those who are in the table, those who are not, and what is known of either."""
 
-    published: PublishedRows
     columns: tuple[str, ...]
     size: int
     """How many there are on either side."""
     sides: Sequence[_Side]
     """Those who are in it, then the others."""
+    scores: Floats
+    """How much likelier the release is with each of them, in this order."""
+    assumptions: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,19 +266,19 @@ def _alike(published: PublishedRows, columns: Sequence[str]) -> NDArray[np.int64
 
 def _scores(sides: Sequence[_Side], alike: NDArray[np.int64]) -> list[Floats]:
     """How much likelier the release is if each target is in the table; one array for each side."""
-    sightings = sides[0].sightings
+    sightings = sides[0].seen
     rows, others = sightings.rows, sum(len(side.places) for side in sides) - 1
     looks = np.empty(len(rows))
     looks[sightings.place] = alike
     known = np.zeros(len(rows))
     for side in sides:
-        for _, weights in plain_weights(side.sightings, len(side.places)):
+        for _, weights in plain_weights(side.seen, len(side.places)):
             known += weights.sum(axis=0)
     factor = rows * (rows.sum() + others) / rows.sum()
     scores = []
     for side in sides:
         score = np.empty(len(side.places))
-        for chunk, weights in plain_weights(side.sightings, len(side.places)):
+        for chunk, weights in plain_weights(side.seen, len(side.places)):
             # What the target adds to ``known`` is not known of others; rounding leaves traces.
             explained = np.maximum(known - weights, 0) + (looks - 1 + _PRIOR)
             score[chunk] = (weights / explained) @ factor

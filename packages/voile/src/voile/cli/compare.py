@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.options import engine_option
+from voile.cli.options import engine_option, ledger_option
 from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
 from voile_base.ondemand import on_demand
 from voile_base.terminal import (
@@ -67,6 +67,12 @@ __all__: list[str] = []
     help="The attacks to run, separated by commas [default: all that make sense].",
 )
 @engine_option
+@ledger_option
+@click.option(
+    "--rehearsal",
+    is_flag=True,
+    help="INPUT is public or synthetic: nothing is charged to the budgets of the plans.",
+)
 @as_json
 def _compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     source: str,
@@ -80,19 +86,27 @@ def _compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     held_out: float,
     attacks: str | None,
     engine: str,
+    ledger: str | None,
+    rehearsal: bool,
     as_json: bool,
 ) -> None:
     """Study the table INPUT under every PLAN, and compare what each protects and loses.
 
     A list in the place of a parameter of [method], such as `k = [2, 3, 5, 10]`, tries each value;
-    several lists try every combination. No release is written and no ledger is charged: a series
-    and a budget are left aside. All that is in the new folder is private.
+    several lists try every combination. No release is written, and a series is left aside. Each
+    study of a plan with a [budget] is charged to the ledger like a release, for the choice among
+    them tells about the rows; with --rehearsal, nothing is. All that is in the new folder is
+    private.
 
     Studies that are done are kept in `OUT.partial` until all are: after an interruption the same
     command goes on from there.
     """
     terms = grid.PointTerms(
-        seed, evidence.EvidenceTerms(names_of(attacks), targets, held_out), engine=engine
+        seed,
+        evidence.EvidenceTerms(names_of(attacks), targets, held_out),
+        engine=engine,
+        ledger=None if rehearsal else ledger,
+        rehearsal=rehearsal,
     )
     try:
         with progress() as stage:

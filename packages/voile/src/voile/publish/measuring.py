@@ -40,6 +40,7 @@ __all__ = [
     "NoiseBudget",
     "TableShare",
     "measured",
+    "proportion_of",
     "shared_evenly",
     "shares_of",
     "tables_of",
@@ -125,12 +126,17 @@ class NoiseBudget:
 
         A public rule: it knows how many tables share the budget evenly, and nothing of rows.
         """
+        laplace = NoiseBudget(None, self.epsilon, None)
+        if laplace.half_width(tables, confidence) < self.half_width(tables, confidence):
+            return laplace
+        return self
+
+    def half_width(self, tables: float, confidence: Decimal) -> float:
+        """Of an interval of a count, of so many tables that share the budget evenly."""
         if self.rho is None:
-            return self
-        laplace = -tables / float(self.epsilon) * log(float(1 - confidence))
+            return -tables / float(self.epsilon) * log(float(1 - confidence))
         quantile = NormalDist().inv_cdf(float((1 + confidence) / 2))
-        gaussian = quantile * sqrt(tables / float(2 * self.rho))
-        return NoiseBudget(None, self.epsilon, None) if laplace < gaussian else self
+        return quantile * sqrt(tables / float(2 * self.rho))
 
 
 @dataclass(frozen=True)
@@ -222,16 +228,29 @@ def shared_evenly(
     cells: Sequence[int],
     budget: NoiseBudget,
     parts: Sequence[int] | None = None,
+    rest: Fraction = Fraction(1),
 ) -> tuple[TableShare, ...]:
-    """The same for each table; the sum is the budget exactly.
+    """The same for each table; the sum is the budget exactly, or ``rest`` of it.
 
     ``parts`` has what one row changes a cell of each by at most; None: 1, as of counts.
     """
-    share = budget.total / len(tables)
+    share = budget.total * rest / len(tables)
     return tuple(
         TableShare(columns, count, share, budget.pure, changed)
         for columns, count, changed in zip(tables, cells, parts or [1] * len(tables), strict=True)
     )
+
+
+def proportion_of(text: str, key: str) -> Fraction:
+    """A share of a budget, between 0 and 1, as plans state it; raises ``PlanError``."""
+    try:
+        share = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(0)
+    if not 0 < share < 1 or "e" in text.casefold():
+        msg = f'{key} must be a fraction between 0 and 1 as a text, such as "1/10", not {text!r}'
+        raise PlanError(msg)
+    return share
 
 
 def _fraction(text: str) -> Fraction:

@@ -8,7 +8,7 @@ one release (its series, its budget) is asked of the publisher.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
@@ -47,6 +47,8 @@ class Parameter:
     """Those that are ticked where nobody says others."""
     hint: str
     needed: bool = True
+    sets: bool = False
+    """Whether it takes sets of published columns, and no numbers."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class MethodCard:
     costs: str
     not_when: str
     parameters: tuple[Parameter, ...]
+    errors: Callable[[float, int], str] | None = None
+    """How far counts are off at an epsilon and a number of published columns, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)

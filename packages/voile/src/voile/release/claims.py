@@ -298,7 +298,8 @@ class SynthesizedPrivately(PrivacyClaim):
     """A fraction: the price in zero-concentrated privacy, of which epsilon is that at delta; None:
     epsilon alone, by Laplace noise."""
     tables: Annotated[tuple[MeasuredTable, ...], Field(min_length=1)]
-
+    searched: tuple[MeasuredTable, ...] = ()
+    """By which bounds of numbers were found; their counts are not published."""
     confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Of intervals of answers, where nobody asks for another; None: 0.95."""
 
@@ -320,6 +321,8 @@ class CountedPrivately(PrivacyClaim):
     """As of synthesis."""
     tables: Annotated[tuple[MeasuredTable, ...], Field(min_length=1)]
     """All of which are published."""
+    searched: tuple[MeasuredTable, ...] = ()
+    """As of synthesis."""
 
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Measurements that are not those of its tables, or cells that do not follow from them."""

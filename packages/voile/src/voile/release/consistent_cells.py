@@ -401,6 +401,10 @@ class _SynthesisTerms(_MeasuringTerms, Protocol):
     def rows_per_person(self) -> int | None:
         """None: each person is one row."""
 
+    @property
+    def searched(self) -> Sequence[NoiseTerms]:
+        """Tables by which bounds were found."""
+
 
 def table_breaches(published: PublicRelease, claim: _SynthesisTerms) -> Iterator[str]:
     """What cells, measurements and prices contradict; nothing where they agree."""
@@ -516,7 +520,7 @@ def _price_breaches(claim: _SynthesisTerms) -> Iterator[str]:
     rows = claim.rows_per_person or 1
     noises = [
         (Fraction(table.noise), rows * (1 if table.sums is None else table.sums.parts))
-        for table in claim.tables
+        for table in (*claim.tables, *claim.searched)
     ]
     if any(noise <= 0 for noise, _ in noises):
         yield "some table of it has no noise"

@@ -28,8 +28,11 @@ finds what an interrupted one has done, and anything that changed is done anew.
 
 One point of a grid: a study of a release that is never written, and what came of it.
 
-Nothing is charged: each point is measured as a single release, outside its series and its budget.
-A point that cannot be is a finding and no error; only an interruption ends a grid.
+Each point is measured as a single release, outside its series.  What it spends of a ``[budget]`` is
+charged like a release, before its draw and whatever becomes of it, one point after the other; a
+point that is kept was paid and is not drawn again.  On a table that is public or synthetic, which
+``rehearsal`` says, nothing is charged.  A point that cannot be is a finding and no error; only an
+interruption ends a grid.
 """
 
 from __future__ import annotations
@@ -189,6 +192,10 @@ NOT_CHARGED = (
     "measured as a single release that nobody is charged for: the series, the budget and the pool "
     "of its plan were left aside"
 )
+_UNACCOUNTED = (
+    "what these studies spend of the privacy of the table was not accounted: say [budget] in the "
+    "plan and --ledger FILE, or --rehearsal if the table is public or synthetic"
+)
 
 _STATUSES: tuple[tuple[type[VoileError], Status], ...] = (
     (OutOfMemoryError, "failed"),  # not for good: with more memory it may be done
@@ -208,12 +215,21 @@ class PointTerms:
     """Makes them in the process that uses them."""
     engine: str = AUTO
     """The name of what holds the rows."""
+    ledger: str | Path | None = None
+    """What is charged for points whose plan has a budget."""
+    rehearsal: bool = False
+    """Whether the table is public or synthetic, so that nothing is charged."""
+
+    def charges(self, plan: Plan) -> bool:
+        """Whether what a study of the plan spends is charged."""
+        return not self.rehearsal and plan.budget is not None and plan.budget.epsilon > 0
 
 
 def _study_point(original: Original, point: GridPoint, shared: PointTerms) -> Point:
     """Study one plan; a point that cannot be has its reason instead of a record.
 
-    With a seed all points draw alike: the same targets, the same rows held out.
+    With a seed all points draw alike: the same targets, the same rows held out, and, unless they
+    are charged, each under a name of its own, the same noise.
     """
     name = point.stated.name
     try:
@@ -238,18 +254,30 @@ def _status_of(error: VoileError) -> Status:
 
 def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRecord:
     stated, plan = point.stated, single_release(point.stated.plan)
+    charged = shared.charges(stated.plan)
+    if charged:
+        plan = replace(plan, budget=stated.plan.budget)
     instruments = shared.instruments(shared.terms.attacks)
     randomness = Randomness.secure() if shared.seed is None else Randomness.seeded(shared.seed)
     started = perf_counter()
     engine = shared.engine
     pending = prepare_release(
-        original.frame, plan, randomness=randomness, engine=engine, named=original.file
+        original.frame,
+        plan,
+        ledger=shared.ledger if charged else None,
+        randomness=randomness.within(stated.digest()) if charged else randomness,
+        engine=engine,
+        named=original.file,
     )
-    publication = pending.publication
+    publication = pending.transaction.told(pending.publication) if charged else pending.publication
     seconds = {"publish": perf_counter() - started}
     staged = Staged(publication.release, plan, original.frame, engine=engine)
     evidence = gather(staged, instruments, shared.terms, randomness.within("study"))
-    notices = (*original.notes, *([NOT_CHARGED] if needs_ledger(stated.plan) else []))
+    notices = [*original.notes]
+    if not charged and needs_ledger(stated.plan):
+        notices.append(NOT_CHARGED)
+    if publication.events and not charged and not shared.rehearsal:
+        notices.append(_UNACCOUNTED)
     subject = Subject(stated, shared.seed, point.parameters)
     return put_on_record(subject, publication, evidence, shared.terms, seconds, notices)
 
@@ -272,7 +300,10 @@ class _PointStore:
         self._folder = folder / "points"
         self._folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
         terms = asdict(shared.terms)
-        self._common = json_text({"table": table, "seed": shared.seed, **terms, **versions()})
+        paid = {"ledger": shared.ledger and str(Path(shared.ledger).absolute())}
+        self._common = json_text(
+            {"table": table, "seed": shared.seed, **terms, **paid, **versions()}
+        )
 
     def digest(self, point: GridPoint) -> str:
         """The name of a point: all that its outcome depends on."""
@@ -399,6 +430,8 @@ def compare(  # noqa: PLR0913 - what a researcher may say of a grid
     attacks: Sequence[str] | None = None,
     targets: int = 1000,
     held_out: float = 0.2,
+    ledger: str | Path | None = None,
+    rehearsal: bool = False,
 ) -> StudyComparison:
     """Study all plans, and all combinations of the lists in them, and compare; private.
 
@@ -407,14 +440,16 @@ def compare(  # noqa: PLR0913 - what a researcher may say of a grid
     ``if __name__ == "__main__"``.  ``risk`` is "gain", "worst" or the name of an attack
     (``frontier._risk_of``), by default the prosecutor's where it tells studies apart, ``loss`` a
     measure of utility, by default one that most studies have.
-    The rest is as for ``run_study``; a series and a budget are left aside.
+    The rest is as for ``run_study``; a series is left aside.  What each study of a plan with a
+    budget spends is charged to the ``ledger``; ``rehearsal`` says that the table is public or
+    synthetic, and nothing is charged.
 
     Raises ``InputError`` where the table, a plan or a name is wrong, and the error of the first
     point where no point is done; then nothing stands at ``out``.
     """
     terms = EvidenceTerms(None if attacks is None else tuple(attacks), targets, held_out)
     several = [plans] if isinstance(plans, Plan | str | Path) else list(plans)
-    shared = PointTerms(seed, terms)
+    shared = PointTerms(seed, terms, ledger=ledger, rehearsal=rehearsal)
     return make_comparison(source, several, out, shared, Axes(risk, loss), jobs).comparison
 
 
@@ -438,6 +473,8 @@ def make_comparison(  # noqa: PLR0913 - what ``compare`` is told, and how to sho
     grid = expand([state_plan(plan) for plan in plans])
     _refuse_what_cannot_be(source, grid, shared, axes, jobs)
     table = fingerprint(source)
+    if any(shared.charges(stated.plan) for stated in grid.plans):
+        jobs = 1  # each charge follows the one before it
     with _place_of_points(out) as folder:
         store = _PointStore(folder, table, shared)
         _study_all(_Work(source, shared, store), grid, store, jobs, progress)
@@ -497,8 +534,20 @@ def _refuse_what_cannot_be(
         hint = nearest(axes.risk, known)
         msg = f"there is no measure of risk {axes.risk!r}{hint} (known: {', '.join(known)})"
         raise InputError(msg)
+    if shared.rehearsal and shared.ledger is not None:
+        msg = "a rehearsal charges nothing: give one of --ledger and --rehearsal"
+        raise InputError(msg)
     for stated in grid.plans:
         stated.plan.bind(names_of_columns(source, stated.plan))
+        if shared.charges(stated.plan) and shared.ledger is None:
+            budget = stated.plan.budget
+            assert budget is not None
+            msg = (
+                f"[budget] each study of data set {budget.data_set!r} is charged like a release: "
+                "pass --ledger FILE (in Python, ledger=...), or --rehearsal if the table is public "
+                "or synthetic"
+            )
+            raise stated.plan.error(msg)
 
 
 @contextmanager
@@ -578,7 +627,8 @@ def _comparison(grid: PlanGrid, points: Sequence[Point], axes: Axes) -> StudyCom
 def _notices(points: Sequence[Point]) -> tuple[str, ...]:
     """What holds for studies of the grid, each said once."""
     told = [point.record.publication["notices"] for point in points if point.record]
-    return (NOT_CHARGED,) if any(NOT_CHARGED in notices for notices in told) else ()
+    of_grid = (NOT_CHARGED, _UNACCOUNTED)
+    return tuple(it for it in of_grid if any(it in notices for notices in told))
 
 
 def _drawn(

@@ -55,6 +55,7 @@ __all__ = [
     "NoisyCells",
     "SumOfNumbers",
     "TableCounts",
+    "cells_of",
     "count_tables",
     "flagged_rows",
     "flagged_values",
@@ -147,6 +148,12 @@ def count_tables(
     fold = _Counting([_Encoder(it, plan) for it in domain], domain, sets, sums, columns, plan)
     rows.fold(columns, fold)
     return fold.counted()
+
+
+def cells_of(rows: Any, domain: Sequence[ColumnDomain], plan: Plan) -> Codes:
+    """The cell of each row of a Polars frame in each column, shape (columns, rows); -1 for none."""
+    each = [_Encoder(column, plan)(rows[column.name].to_arrow()) for column in domain]
+    return _stacked(each, len(rows))
 
 
 class _Encoder:
@@ -411,13 +418,19 @@ class _Rendering:
 
     def __call__(self, batch: pa.RecordBatch) -> list[pa.Array]:
         rows = numbers_of(batch[0]).astype(np.int64)
-        leaves = np.empty((len(rows), len(self._domain)), dtype=np.int64)
-        parts = rows // self._made.rows_of_part
-        for part in np.unique(parts).tolist():
-            mine = parts == part
-            leaves[mine] = self._part(part)[rows[mine] - part * self._made.rows_of_part]
-        pairs = zip(self._domain, leaves.T, strict=True)
+        cuts = np.flatnonzero(np.diff(rows // self._made.rows_of_part)) + 1
+        pieces = [self._leaves(piece) for piece in np.split(rows, cuts) if len(piece)]
+        none = np.empty((len(self._domain), 0), dtype=np.int64)
+        leaves = np.concatenate([none, *pieces], axis=1)
+        pairs = zip(self._domain, leaves, strict=True)
         return [_rendered(column, leaf).to_arrow() for column, leaf in pairs]
+
+    def _leaves(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of rows of one part, shape (columns, rows)."""
+        part = int(rows[0]) // self._made.rows_of_part
+        own, at = self._part(part).T, rows - part * self._made.rows_of_part
+        following = slice(int(at[0]), int(at[0]) + len(at))
+        return own[:, following if (np.diff(at) == 1).all() else at]
 
     def _part(self, number: int) -> NDArray[np.int64]:
         last = self._last  # read once: several threads may ask
@@ -433,15 +446,18 @@ def _type_of(column: ColumnDomain) -> pa.DataType:
 
 def _rendered(column: ColumnDomain, leaves: NDArray[np.int64]) -> pl.Series:
     """The values that leaves stand for."""
-    there = pl.Series(leaves >= 0)
+    there = leaves >= 0
+    whole = bool(there.all())
     if column.kind == "text":
-        place = pl.select(pl.when(there).then(pl.Series(leaves))).to_series()
-        return pl.Series(column.listed, dtype=pl.String).gather(place)
-    if column.kind == "date":
-        days = pl.Series(leaves + column.origin).cast(pl.Int32).cast(pl.Date)
-        return pl.select(pl.when(there).then(days)).to_series()
-    values = column.numbers_of(leaves)
-    return pl.select(pl.when(there).then(pl.Series(values))).to_series()
+        place = pl.Series(np.where(there, leaves, 0).astype(np.uint32))
+        values = pl.Series(column.listed, dtype=pl.String).gather(place)
+    elif column.kind == "date":
+        values = pl.Series(leaves + column.origin).cast(pl.Int32).cast(pl.Date)
+    else:
+        values = pl.Series(column.numbers_of(leaves))
+    if whole:
+        return values
+    return pl.select(pl.when(pl.Series(there)).then(values)).to_series()
 
 
 _FEWEST = 2

@@ -42,7 +42,7 @@ from voile_base.randomness import Randomness
 __all__ = ["Mixture", "fitted"]
 
 _COMPONENTS, _STEPS, _FITS = 100, 600, 3
-_RATE, _PRIOR, _SPREAD = 0.1, 0.6, 0.2
+_RATE, _PRIOR, _SPREAD = 0.1, 0.6, 0.8
 _FIRST, _SECOND, _TINY = 0.9, 0.999, 1e-8
 _FLOOR = 0.3
 """Standard deviations of its noisy count that a cell is taken to have at least, to begin with."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
+from math import comb
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
@@ -18,6 +20,7 @@ from voile.disclosure.shown import Disclosure
 from voile.dp.accounting import PrivacyEvent
 from voile.proposal.writing import OF_BUDGET, MethodProposal
 from voile.publish.assembled import shown_roles
+from voile.publish.bounds_search import BoundsSearch, BoundsShare, FindBounds
 from voile.publish.contribution import Contribution, RowsPerPerson
 from voile.publish.dp_synthesis.drawing import DrawnRows
 from voile.publish.dp_synthesis.facts import PublicFacts
@@ -30,7 +33,13 @@ from voile.publish.measuring import (
     shares_of,
     tables_of,
 )
-from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
+from voile.publish.publisher import (
+    Capabilities,
+    MethodCard,
+    Parameter,
+    SingleRelease,
+    refuse_ranking,
+)
 from voile.release.claims import MeasuredTable, SynthesizedPrivately
 from voile.release.history import History
 from voile.release.release import (
@@ -66,6 +75,54 @@ name = "{_NAME}"  # made-up rows that count like the table: docs/methods/dp-synt
 """,
     over_domains=True,
 )
+_DELTA, _CONFIDENCE = Decimal("0.000001"), Decimal("0.95")
+
+
+def _errors_told(epsilon: float, columns: int) -> str:
+    """Half of a 95 % interval of a cell of two columns, of which all pairs have the same share."""
+    pairs = comb(columns, 2) / 0.9  # of the budget, a tenth is spent on single columns
+    if not pairs:
+        return "nothing to tell: synthesis is about several columns"
+    half = NoiseBudget.of(Decimal(repr(epsilon)), _DELTA, None).half_width(pairs, _CONFIDENCE)
+    return f"{half:.3g} in each cell of two columns"
+
+
+_CARD = MethodCard(
+    _NAME,
+    "Made-up rows that count like the table",
+    "Differential privacy: whether somebody is in the table hardly changes what is published, "
+    "whatever others know. The rows are nobody's.",
+    "No row is true, small counts are noise, and a budget that does not come back.",
+    "the table has fewer than a few hundred rows, or somebody needs true rows; for counts that are "
+    "known beforehand, tables with noise are more precise.",
+    (
+        Parameter(
+            "epsilon",
+            "epsilon",
+            ("0.5", "1", "2", "3"),
+            ("1",),
+            "the loss of privacy: each value that is tried is charged",
+        ),
+        Parameter(
+            "delta",
+            "delta",
+            ("0.000001",),
+            ("0.000001",),
+            "the chance that the promise fails; without it noise is Laplace and never fails",
+            needed=False,
+        ),
+        Parameter(
+            "together",
+            "these columns together",
+            (),
+            (),
+            "only pairs within a set are counted, each more precisely; none: all pairs",
+            needed=False,
+            sets=True,
+        ),
+    ),
+    _errors_told,
+)
 _ASSUMES = (
     "domains, bounds, edges, hierarchies, zeros and the budget are public facts and were chosen "
     "without looking at the rows",
@@ -82,6 +139,7 @@ class _Asked:
     contribution: Contribution
     budget: NoiseBudget
     confidence: float | None
+    search: BoundsSearch
 
     @property
     def events(self) -> tuple[PrivacyEvent, ...]:
@@ -107,6 +165,7 @@ class _Asked:
             neighbours=self.contribution.neighbours("add-remove"),
             rows_per_person=self.contribution.stated,
             tables=tables,
+            searched=self.search.tables(budget, self.contribution),
             confidence=self.confidence,
         )
         statement = (
@@ -126,7 +185,7 @@ class DPSynthesis(SingleRelease):
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        persons=True, any_rows=True, proposal=_PROPOSAL
+        persons=True, any_rows=True, proposal=_PROPOSAL, card=_CARD
     )
 
     epsilon: Annotated[Number, Field(gt=0)] | None = None
@@ -170,6 +229,11 @@ class DPSynthesis(SingleRelease):
     ) = None
     """Sets of columns all pairs of which are measured; None: all pairs of all columns."""
 
+    find_bounds: FindBounds = ()
+    """Columns of numbers without public bounds: these are found, at a share of the budget."""
+    bounds_share: BoundsShare = "1/10"
+    """What of the budget finding bounds costs, of all these columns together."""
+
     def __post_init__(self) -> None:
         if (
             isinstance(self.rows, str)
@@ -209,12 +273,18 @@ class DPSynthesis(SingleRelease):
         Raises ``PlanError`` for a plan that does not say what is needed, and nothing about rows.
         """
         refuse_ranking(table, _NAME)
-        asked = self._asked(table.plan)
+        search = BoundsSearch.of(table.plan, self.find_bounds, self.bounds_share)
+        asked = self._asked(search.widest(table.plan), search)
         if self.start == _LAST:
             self.following(None)
         earlier = None if self.start is None else _Earlier.of(self.start, table.plan, asked)
         price = Price(randomness.token("release"), asked.events)
         pay(price)
+        plan = search.found(table, asked.budget, asked.contribution, randomness)
+        if search.columns:
+            asked = self._asked(plan, search)
+            if self.start is not None:
+                earlier = _Earlier.of(self.start, plan, asked)
         sets = [share.columns for share in asked.shares]
         counts = table.count_tables(asked.domain, sets, asked.contribution.rows, randomness)
         sizes = tuple(map(len, asked.domain))
@@ -223,13 +293,17 @@ class DPSynthesis(SingleRelease):
         )
         measurements = Measurements(sizes, noisy)
         release = self._release(table, asked, measurements, earlier, randomness, price)
-        return Publication(release, _private(table, asked, counts, release), events=price.events)
+        return Publication(
+            release,
+            _private(table, asked, counts, release, search.told(plan)),
+            events=price.events,
+        )
 
     @cached_property
     def _budget(self) -> NoiseBudget:
         return NoiseBudget.of(self.epsilon, self.delta, self.rho)
 
-    def _asked(self, plan: Plan) -> _Asked:
+    def _asked(self, plan: Plan, search: BoundsSearch) -> _Asked:
         """What a plan asks for; raises ``PlanError``."""
         try:
             self._refuse_roles(plan)
@@ -237,16 +311,17 @@ class DPSynthesis(SingleRelease):
             tables = self._tables(domain)
             sizes = list(map(len, domain))
             budget = self._budget
-            shares = shares_of(tables, sizes, budget.total, pure=budget.pure)
+            shares = shares_of(tables, sizes, budget.total * search.rest, pure=budget.pure)
             _require_few(shares)
             contribution = Contribution.by_plan(plan, self.rows_per_person)
             for share in shares:
                 share.noise(contribution.rows)
             facts = PublicFacts.of(self.zeros, domain)
+            _refuse_facts_of_found(facts, domain, search)
         except PlanError as error:
             raise plan.located(error) from None
         confidence = None if self.confidence is None else float(self.confidence)
-        return _Asked(domain, shares, facts, contribution, budget, confidence)
+        return _Asked(domain, shares, facts, contribution, budget, confidence, search)
 
     def _refuse_roles(self, plan: Plan) -> None:
         if plan.roles.keep:
@@ -330,6 +405,8 @@ class DPSynthesis(SingleRelease):
             "rows": self.rows,
             "zeros": list(self.zeros) or None,
             "together": self.together and [list(one) for one in self.together],
+            "find_bounds": list(self.find_bounds) or None,
+            "bounds_share": self.bounds_share if self.find_bounds else None,
         }
         shown = {name: value for name, value in given.items() if value is not None}
         return {"name": _NAME, **shown, "decision": {}}
@@ -372,6 +449,20 @@ def _is_made_up(release: Release) -> bool:
     return any(isinstance(claim, SynthesizedPrivately) for claim in release.guarantee.claims)
 
 
+def _refuse_facts_of_found(
+    facts: PublicFacts, domain: Sequence[ColumnDomain], search: BoundsSearch
+) -> None:
+    """Raise ``PlanError`` for facts about a column whose ranges are not known before it is paid."""
+    named = {domain[place].name for fact in facts.facts for place in fact}
+    for name in search.columns:
+        if name in named:
+            msg = (
+                f"zeros states a fact about the column {name!r}, whose bounds are to be found: "
+                "state its bounds and edges, or leave the fact out"
+            )
+            raise PlanError(msg)
+
+
 def _require_few(shares: Sequence[TableShare]) -> None:
     pairs = [share for share in shares if len(share.columns) > 1]
     cells = sum(share.cells for share in shares)
@@ -392,10 +483,14 @@ def _require_few(shares: Sequence[TableShare]) -> None:
 
 
 def _private(
-    table: PrivateTable, asked: _Asked, counts: TableCounts, release: Release
+    table: PrivateTable,
+    asked: _Asked,
+    counts: TableCounts,
+    release: Release,
+    found: Sequence[str],
 ) -> PrivateRecord:
     """What the custodian may know."""
-    notices = [*table.notes, *asked.contribution.left_out(counts)]
+    notices = [*table.notes, *found, *asked.contribution.left_out(counts)]
     notices.append(
         "what is computed from made-up rows has larger errors than its formulas say: "
         "measurements.parquet has the noisy counts and their variances"

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.shown import Disclosure
+from voile.publish.bounds_search import NO_SEARCH, BoundsSearch
 from voile.publish.contribution import Contribution
 from voile.publish.measuring import NoiseBudget, TableShare, measured, shared_evenly
 from voile.release.claims import ClampedSums, CountedPrivately, MeasuredTable
@@ -86,6 +87,8 @@ class TableTerms:
     """The least estimated count that is shown; None: all are."""
     widest: bool = False
     """Whether noise stays Gaussian where Laplace noise has narrower intervals."""
+    search: BoundsSearch = NO_SEARCH
+    """Of numbers without public bounds."""
 
 
 @dataclass(frozen=True)
@@ -157,10 +160,14 @@ class NoisyTables:
         ]
         _require_few(sizes)
         budget = (
-            terms.budget if terms.widest else terms.budget.narrower(len(each), terms.confidence)
+            terms.budget
+            if terms.widest
+            else terms.budget.narrower(len(each) + len(terms.search.columns), terms.confidence)
         )
         parts = [1 if of is None else of.parts for _, _, of in each]
-        shares = shared_evenly([columns for columns, _, _ in each], sizes, budget, parts)
+        shares = shared_evenly(
+            [columns for columns, _, _ in each], sizes, budget, parts, terms.search.rest
+        )
         contribution = Contribution.by_plan(plan, terms.rows_per_person)
         _refuse_too_much_noise(shares, contribution.rows)
         levels, summed = tuple(it[1] for it in each), tuple(it[2] for it in each)
@@ -248,6 +255,7 @@ class NoisyTables:
             neighbours=self.contribution.neighbours("add-remove"),
             rows_per_person=self.contribution.stated,
             tables=tuple(tables),
+            searched=self.terms.search.tables(budget, self.contribution),
         )
 
     @property

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, ClassVar
@@ -11,10 +11,17 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from voile.proposal.writing import OF_BUDGET, MethodProposal
+from voile.publish.bounds_search import BoundsSearch, BoundsShare, FindBounds
 from voile.publish.contribution import RowsPerPerson
 from voile.publish.dp_tables.asked import NoisyTables, TableTerms
 from voile.publish.measuring import NoiseBudget
-from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
+from voile.publish.publisher import (
+    Capabilities,
+    MethodCard,
+    Parameter,
+    SingleRelease,
+    refuse_ranking,
+)
 from voile.release.history import History
 from voile.release.release import Pay, Price, PrivateRecord, Publication, Release, unaccounted
 from voile.schema.numbers import json_number, plain_text
@@ -36,6 +43,62 @@ name = "{_NAME}"  # counts with noise and intervals: docs/methods/dp-tables.md
     over_domains=True,
     names_tables=True,
 )
+_DELTA = Decimal("0.000001")
+
+
+def _errors_told(epsilon: float, columns: int) -> str:
+    """Half of a 95 % interval of a count, of several numbers of tables, where persons are rows."""
+    del columns  # tables are named
+    budget = NoiseBudget.of(Decimal(repr(epsilon)), _DELTA, None)
+    told = [
+        f"{budget.narrower(tables, _CONFIDENCE).half_width(tables, _CONFIDENCE):.3g} in {words}"
+        for tables, words in ((1, "a table alone"), (4, "each of 4 tables"), (10, "each of 10"))
+    ]
+    return ", ".join(told)
+
+
+_CARD = MethodCard(
+    _NAME,
+    "Tables with noise and intervals",
+    "Differential privacy: whether somebody is in the table hardly changes what is published, "
+    "whatever others know. Every count has an interval that holds, and all add up.",
+    "No rows, only the tables that are named, and a budget that does not come back.",
+    "the questions are not known yet: made-up rows answer more of them, less precisely.",
+    (
+        Parameter(
+            "tables",
+            "these columns together",
+            (),
+            (),
+            "each set is a table; more tables share the budget, and each has more noise",
+            sets=True,
+        ),
+        Parameter(
+            "epsilon",
+            "epsilon",
+            ("0.5", "1", "2", "3"),
+            ("1",),
+            "the loss of privacy: each value that is tried is charged",
+        ),
+        Parameter(
+            "delta",
+            "delta",
+            ("0.000001",),
+            (),
+            "the chance that the promise fails; without it noise is Laplace and never fails",
+            needed=False,
+        ),
+        Parameter(
+            "show_from",
+            "show counts from",
+            ("5", "10"),
+            (),
+            "smaller estimates are suppressed, and the intervals of the others grow",
+            needed=False,
+        ),
+    ),
+    _errors_told,
+)
 
 
 @checked(PlanError)
@@ -47,7 +110,7 @@ class DPTables(SingleRelease):
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        persons=True, any_rows=True, proposal=_PROPOSAL
+        persons=True, any_rows=True, proposal=_PROPOSAL, card=_CARD
     )
 
     tables: Annotated[
@@ -70,6 +133,10 @@ class DPTables(SingleRelease):
     """With which an interval encloses the count of its cell, between 0 and 1."""
     show_from: Annotated[Number, Field(gt=0)] | None = None
     """The least estimated count that is shown; None: all are."""
+    find_bounds: FindBounds = ()
+    """Columns of numbers without public bounds: these are found, at a share of the budget."""
+    bounds_share: BoundsShare = "1/10"
+    """What of the budget finding bounds costs, of all these columns together."""
 
     def __post_init__(self) -> None:
         self._budget  # noqa: B018 - it is checked
@@ -86,10 +153,14 @@ class DPTables(SingleRelease):
         Raises ``PlanError`` for a plan that does not say what is needed, and nothing about rows.
         """
         refuse_ranking(table, _NAME)
-        asked = NoisyTables.of(table.plan, self._terms)
+        search = BoundsSearch.of(table.plan, self.find_bounds, self.bounds_share)
+        terms = replace(self._terms, search=search)
+        asked = NoisyTables.of(search.widest(table.plan), terms)
         neighbours = asked.contribution.neighbours("add-remove")
         price = Price(randomness.token("release"), asked.budget.events(neighbours))
         pay(price)
+        plan = search.found(table, asked.budget, asked.contribution, randomness)
+        asked = NoisyTables.of(plan, terms) if search.columns else asked
         counted = asked.counted(table, randomness)
         noisy = asked.noisy(counted, randomness.key("measured"))
         measurements = table.measured(noisy)
@@ -103,7 +174,11 @@ class DPTables(SingleRelease):
             publishable=randomness.publishable,
             measurements=measurements,
         )
-        return Publication(release, _private(table, asked, counted, release), events=price.events)
+        return Publication(
+            release,
+            _private(table, asked, counted, release, search.told(plan)),
+            events=price.events,
+        )
 
     @cached_property
     def _budget(self) -> NoiseBudget:
@@ -129,13 +204,19 @@ class DPTables(SingleRelease):
             "rows_per_person": self.rows_per_person,
             "confidence": json_number(Decimal(self.confidence)),
             "show_from": None if self.show_from is None else json_number(Decimal(self.show_from)),
+            "find_bounds": list(self.find_bounds) or None,
+            "bounds_share": self.bounds_share if self.find_bounds else None,
         }
         shown = {name: value for name, value in given.items() if value is not None}
         return {"name": _NAME, **shown, "decision": {}}
 
 
 def _private(
-    table: PrivateTable, asked: NoisyTables, counts: TableCounts, release: Release
+    table: PrivateTable,
+    asked: NoisyTables,
+    counts: TableCounts,
+    release: Release,
+    found: Sequence[str],
 ) -> PrivateRecord:
     """What the custodian may know."""
     beyond = counts.left_out + counts.beyond
@@ -146,7 +227,7 @@ def _private(
         held=0,
         objective=plain_text(asked.budget.epsilon),
         decision={"tables": len(asked.shares)},
-        notices=(*table.notes, *asked.contribution.left_out(counts)),
+        notices=(*table.notes, *found, *asked.contribution.left_out(counts)),
         summary=f"by {len(asked.shares):,} tables with noise",
         published="cells",
     )
