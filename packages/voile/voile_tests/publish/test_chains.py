@@ -122,6 +122,30 @@ def test_engines_give_one_release(tmp_path: Path, engine: str) -> None:
     assert files[0] == files[1]
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        'kind = "noise"\namount = 0.2\ncolumns = ["wage"]',
+        'kind = "rank-swapping"\ndistance = 0.05\ncolumns = ["wage"]',
+        'kind = "shuffling"\ncolumns = ["wage"]\nby = ["age"]',
+        'kind = "pram"\ncolumns = ["ill"]',
+    ],
+    ids=["noise", "rank-swapping", "shuffling", "pram"],
+)
+@pytest.mark.parametrize("person", ["row", "who"])
+def test_drawn_steps_go_on_and_are_stated_behind_codings(
+    tmp_path: Path, step: str, person: str
+) -> None:
+    """Rounded, drawn, then suppressed: one release, whose claims are recounted from its folder."""
+    first = '[[steps]]\nkind = "rounding"\ncolumns = ["wage"]\nbase = 100\n'
+    document, shown = _made(tmp_path, first, f"[[steps]]\n{step}\n", BLANKS, person=person)
+    assert document["columns"]["wage"]["kind"] == "coded"
+    kinds = {document["guarantee"]["kind"], *(o["kind"] for o in document["guarantee"]["further"])}
+    assert len(kinds) == 2
+    assert shown.height == 200
+    assert not recount(tmp_path / "out").breaches
+
+
 def test_persons_are_counted_at_the_end(tmp_path: Path) -> None:
     """Each mean at the end is of at least k persons, though these have several rows."""
     frame = _people()

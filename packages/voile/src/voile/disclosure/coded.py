@@ -51,6 +51,11 @@ class Coded(ShownColumn):
     """How coded values are shown."""
 
     @property
+    def behind(self) -> ShownColumn:
+        """The kind behind it."""
+        return self.then.behind
+
+    @property
     def promises(self) -> bool:
         """That no cell shows what no coding leaves."""
         return True

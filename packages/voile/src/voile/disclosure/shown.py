@@ -75,6 +75,11 @@ class ShownColumn(Value):
         return None
 
     @property
+    def behind(self) -> ShownColumn:
+        """How the column is shown behind its codings, where it has any; else itself."""
+        return self
+
+    @property
     def as_it_is(self) -> bool:
         """Whether each row shows its own value."""
         return False

@@ -28,7 +28,7 @@ from voile.publish.coding import CODINGS, CodingStep
 from voile.publish.publisher import Capabilities, Publisher, SingleRelease
 from voile.release.claims import Claim, GroupClaim, PrivacyClaim
 from voile.release.history import History
-from voile.release.microdata_claims import MatchedRows, MicroaggregatedRows
+from voile.release.microdata_claims import MicroaggregatedRows, RedrawnValues
 from voile.release.release import Guarantee, Pay, Publication, Release, unaccounted
 from voile.schema.plan import ColumnPlan, Step
 from voile.schema.roles import Roles
@@ -431,11 +431,11 @@ def _promised(claim: Claim, roles: Roles) -> frozenset[str]:
         case GroupClaim():
             shared = (name for role in claim.shared for name in roles.by_role.get(role, ()))
             return frozenset((*shared, *_compared(claim)))
-        case MatchedRows():
-            return frozenset((*claim.columns, *claim.within))
-        case MicroaggregatedRows():
-            return frozenset(claim.columns)
-    return frozenset(roles.published)
+        case RedrawnValues():
+            return frozenset(claim.epsilon)
+    named_columns = [getattr(claim, key, ()) for key in ("columns", "within")]
+    found = frozenset(name for names in named_columns for name in names)
+    return found or frozenset(roles.published)
 
 
 def _compared(claim: Claim) -> frozenset[str]:

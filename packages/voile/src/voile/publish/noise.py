@@ -74,6 +74,7 @@ class Noise(SingleRelease):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         persons=True,
+        followed=True,
         exact_quasi_identifiers=True,
         exact_kept=True,
         no_series="each release draws anew, and the average of several tells the numbers",

@@ -82,6 +82,7 @@ class PRAM(SingleRelease):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         persons=True,
+        followed=True,
         exact_quasi_identifiers=True,
         exact_kept=True,
         no_series="each release draws anew, and the average of several tells what was drawn from",

@@ -66,6 +66,7 @@ class RankSwapping(SingleRelease):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         persons=True,
+        followed=True,
         exact_quasi_identifiers=True,
         exact_kept=True,
         no_series="each release exchanges anew, and the average of several tells the values",

@@ -65,6 +65,7 @@ class RecordSwapping(SingleRelease):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         persons=True,
+        followed=True,
         exact_quasi_identifiers=True,
         exact_kept=True,
         no_series="each release exchanges others, and rows that stay in all of them are true",

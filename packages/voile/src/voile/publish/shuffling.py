@@ -90,6 +90,7 @@ class Shuffling(SingleRelease):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         persons=True,
+        followed=True,
         exact_quasi_identifiers=True,
         exact_kept=True,
         no_series="each release deals anew, and the average of several tells what columns explain",

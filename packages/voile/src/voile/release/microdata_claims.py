@@ -122,7 +122,8 @@ class RedrawnValues(Claim):
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Columns without a matrix, or with one that tells more than is said."""
         for name, stated in self.epsilon.items():
-            shown = published.disclosure.columns.get(name)
+            stated_column = published.disclosure.columns.get(name)
+            shown = None if stated_column is None else stated_column.behind
             if not isinstance(shown, Randomized):
                 yield f"column {name!r} is said to be redrawn, and no matrix is stated"
                 continue
@@ -145,7 +146,7 @@ class _Drawn(Claim):
         """Columns that are shown otherwise."""
         for name in self.columns:
             shown = published.disclosure.columns.get(name)
-            if shown is None or not self._shows(shown):
+            if shown is None or not self._shows(shown.behind):
                 yield f"column {name!r} is not shown as the claim {self.kind} says"
 
     def _shows(self, shown: ShownColumn) -> bool:

@@ -497,7 +497,7 @@ class ChainedTable(PrivateTable):
     ) -> tuple[PublishedTable, PublishedUnits | None]:
         """As ``PrivateTable`` does; the rows are kept for the next step."""
         roles = self.plan.roles
-        private = tuple(dict.fromkeys(roles.named_units.values()))
+        private = () if roles.unit is None else (roles.unit,)
         rows = applied(self._rows, roles.published, treatment, randomness, private)
         self._left = rows
         shown = [name for name in rows.schema.names if name not in private]
