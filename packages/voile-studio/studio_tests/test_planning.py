@@ -21,6 +21,8 @@ from voile_studio.planning import (
     ROLES,
     column_lines,
     problem_of,
+    steps_of,
+    without_step,
 )
 
 PLAN = """\
@@ -168,3 +170,34 @@ def test_a_question_is_answered_as_it_stands_or_by_a_choice():
     assert [one.column for one in open_questions(by_rows)] == ["sex", "age"]
     with pytest.raises(InputError):
         with_answer(ASKING, 3)
+
+
+CHAIN = """[roles]
+quasi_identifiers = ["age"]
+[[steps]] # first
+kind = "top-coding"
+columns = ["age"]
+bound = 80
+[[steps]]
+kind = "rounding"
+columns = ["wage", "age"]
+base = 5
+after = true
+[method]
+name = "local-suppression"
+k = 3
+"""
+
+
+def test_a_step_is_taken_away_and_nothing_else():
+    """The text of one step goes; the others, comments and the method stay as they are."""
+    assert steps_of(CHAIN) == ["top-coding of age", "rounding of wage, age (after the method)"]
+    first = without_step(CHAIN, 0)
+    assert steps_of(first) == ["rounding of wage, age (after the method)"]
+    step = CHAIN[CHAIN.index("[[steps]] # first") : CHAIN.index("[[steps]]\n")]
+    assert first == CHAIN.replace(step, "")
+    alone = without_step(first, 0)
+    assert "steps" not in alone
+    assert alone.endswith('[method]\nname = "local-suppression"\nk = 3\n')
+    assert without_step(alone, 0) == alone
+    assert steps_of("not = [toml") == []

@@ -95,6 +95,18 @@ def test_an_open_question_is_answered_by_its_button(visitor: Visitor, folder: Pa
     assert plan.read_text("utf-8") == before
 
 
+def test_a_step_is_shown_and_taken_away(visitor: Visitor, folder: Path):
+    """The button takes one step out of the text, which is then as it was."""
+    plan = folder / "stays.voile" / "plan.toml"
+    before = plan.read_text("utf-8")
+    step = f'{before}\n[[steps]]\nkind = "rounding"\ncolumns = ["{NAMES[1]}"]\nbase = 5\n'
+    page = visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=step)
+    assert "Take away</button>" in page.text
+    visitor.post("/p/stays/plan/step/0", digest=visitor.digest("/p/stays/plan"))
+    assert plan.read_text("utf-8").strip() == before.strip()
+    visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=before)
+
+
 def test_a_role_is_changed_in_the_text_and_the_line(visitor: Visitor, folder: Path):
     """Whichever of two tabs comes second is told, and changes nothing."""
     seen = visitor.digest("/p/stays/plan")

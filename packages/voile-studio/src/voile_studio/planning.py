@@ -32,6 +32,8 @@ __all__ = [
     "file_of_plan",
     "plan_of",
     "problem_of",
+    "steps_of",
+    "without_step",
 ]
 
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -154,6 +156,35 @@ def column_lines(text: str, columns: Sequence[str]) -> list[ColumnLine]:
         _line(index, name, taken.get(name, ""), _table(said, name))
         for index, name in enumerate(columns)
     ]
+
+
+def steps_of(text: str) -> list[str]:
+    """What each step of a plan's chain is, in its order; of a text that is no TOML, nothing."""
+    try:
+        said = tomllib.loads(text).get("steps", [])
+    except tomllib.TOMLDecodeError:
+        return []
+    return [_told_step(one) for one in said if isinstance(one, dict)]
+
+
+def without_step(text: str, index: int) -> str:
+    """The text of a plan without one of its steps, from 0; as it was where there is no such."""
+    lines = text.splitlines(keepends=True)
+    heads = [at for at, line in enumerate(lines) if _HEAD_OF_TABLE.match(line)]
+    steps = [at for at in heads if lines[at].strip().startswith("[[steps]]")]
+    if index >= len(steps):
+        return text
+    end = next((at for at in heads if at > steps[index]), len(lines))
+    return "".join((*lines[: steps[index]], *lines[end:]))
+
+
+_HEAD_OF_TABLE = re.compile(r"\s*\[\[?[^\[\]=,]+\]\]?\s*(#.*)?$")
+
+
+def _told_step(step: Mapping[str, Any]) -> str:
+    columns = ", ".join(_texts(step.get("columns")))
+    when = " (after the method)" if step.get("after") else ""
+    return f"{step.get('kind', '')}{' of ' if columns else ''}{columns}{when}"
 
 
 def file_named(text: str, column: str) -> tuple[str, str] | None:

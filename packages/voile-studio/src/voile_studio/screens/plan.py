@@ -31,6 +31,8 @@ from voile_studio.planning import (
     ColumnLine,
     column_lines,
     problem_of,
+    steps_of,
+    without_step,
 )
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in, looks_of
@@ -142,6 +144,12 @@ def changing_routes(pages: Pages) -> APIRouter:
             msg = "tick the columns that are to get the role first"
             raise InputError(msg)
         text = with_role(project.plan_text, chosen, _role_of(role))
+        return answer(request, project, keep(project, digest, text))
+
+    @router.post("/plan/step/{index}")
+    def step_away(name: str, index: int, request: Request, digest: _Short) -> Response:
+        project = pages.project(name)
+        text = without_step(project.plan_text, index)
         return answer(request, project, keep(project, digest, text))
 
     @router.post("/plan/marks")
