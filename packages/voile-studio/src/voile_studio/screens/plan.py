@@ -257,6 +257,7 @@ def _page(project: Project, refusal: str | None) -> dict[str, Any]:
         "job": job,
         "looking": project.jobs.latest("inspect"),
         "text": text,
+        "steps": steps_of(text),
         "digest": project.digest,
         "lines": column_lines(text, names),
         "questions": [_asked(one, names) for one in open_questions(text)],
