@@ -234,6 +234,15 @@ def test_places_are_exchanged_with_those_who_match():
     assert moved == made.private.decision["exchanged"] >= 0.1 * len(rows) * 0.95
 
 
+def test_geography_is_carried_where_nothing_is_named():
+    """By the kinds of the plan; without any the plan is refused with the key."""
+    columns = {"town": voile.ColumnPlan(kind="geography")}
+    made = published(RecordSwapping(rate=0.1), columns=columns)
+    assert made.release.method["carried"] == ["town"]
+    with pytest.raises(PlanError, match="carried names no column"):
+        published(RecordSwapping(rate=0.1))
+
+
 def test_who_stands_out_is_exchanged_and_how_many_is_not_published():
     """All who share age and sex with fewer than 3 in their town moved; the rate stands nowhere."""
     made = published(

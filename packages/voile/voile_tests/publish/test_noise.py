@@ -134,6 +134,14 @@ def test_rows_of_a_person_that_agree_show_the_same():
     assert rows["pay"].n_unique() > 1500
 
 
+def test_quasi_identifiers_of_numbers_are_treated_where_none_are_named():
+    """Others stay as they are; without any the plan is refused with the key."""
+    made = published(Noise(amount=0.5), quasi_identifiers=("age", "pay", "town"), sensitive=())
+    assert made.release.method["columns"] == ["age", "pay"]
+    with pytest.raises(PlanError, match="columns names no column"):
+        published(Noise(amount=0.5), quasi_identifiers=("town",))
+
+
 def test_weak_noise_is_found_by_attacks():
     """Who knows age and pay finds nearly all where the noise is next to nothing."""
     frame = people(500)

@@ -74,6 +74,10 @@ _RARE = 0.02
 """The share of rows whose values may be more or less frequent than in the original."""
 _FOUND = 0.9
 """The share of rows that are of somebody, from which on the file shows rows of the original."""
+_KINDS = 50
+"""Different values of a column up to which they are categories; texts that tell distances."""
+_DEVIATIONS = 3.0
+"""By how many standard deviations counts of redrawn categories may differ."""
 _FEWER = 0.9
 """The share of the different rows to be expected, below which rows are repeated."""
 
@@ -205,9 +209,17 @@ class CommonRows:
         return gone
 
     def _as_often(self, name: str) -> bool:
+        """Whether the file holds the values of a column as often as the original.
+
+        Where these are few they may have been redrawn one by one, as PRAM does: margins then differ
+        as counts of draws do.
+        """
         own, shown = self.counts([name])
-        apart = np.abs(own - own.sum() / shown.sum() * shown).sum()
-        return bool(apart <= 2 * _RARE * own.sum())
+        apart = np.abs(own - own.sum() / shown.sum() * shown)
+        room = 2 * _RARE * own.sum()
+        if (own > 0).sum() <= _KINDS and not (shown[own == 0] > 0).any():
+            room += _DEVIATIONS * np.sqrt(own).sum()
+        return bool(apart.sum() <= room)
 
 
 def _counted(own: Codes, shown: Codes) -> tuple[Codes, Codes]:
@@ -228,8 +240,6 @@ _APART = 3.0
 """Standard deviations below them."""
 _LOOKED_AT = 1_000
 """People whose distances are measured."""
-_KINDS = 50
-"""Different texts up to which a column of them tells distances."""
 _NEAREST = 1e-6
 """Ranks that are as near as this are the same."""
 

@@ -284,11 +284,22 @@ class _Column:
         assert self.numbers is not None
         near = distance_by_shape(self.numbers, floats_of(shown))
         repeated = shared >= 1 - _RARE or are_of_groups(self.rows)
+        repeated &= not self._repeat_by_themselves(floats_of(shown))
         averaged = repeated and known < 1 - _RARE
         how: ShownAs = "averaged" if averaged else "noisy"
         among = f"{1 - known:.1%} of its numbers are of nobody"
         why = f"{among}, and nearly all stand in several rows." if averaged else f"{among}."
         return Recognised(self.name, how, why, near, (shown,))
+
+    def _repeat_by_themselves(self, shown: np.ndarray) -> bool:
+        """Whether whole numbers repeat as those of the original do: noise leaves them whole."""
+        assert self.numbers is not None
+        own = self.numbers[np.isfinite(self.numbers)]
+        seen = shown[np.isfinite(shown)]
+        if not len(own) or (own % 1).any() or (seen % 1).any():
+            return False
+        rows = np.unique(own, return_counts=True)[1]
+        return bool(rows[rows >= _SHARED].sum() >= (1 - _RARE) * rows.sum())
 
     def _sets(self) -> Recognised:
         """Texts that stand for several values, as far as anybody can read them."""

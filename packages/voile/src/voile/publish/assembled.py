@@ -19,6 +19,7 @@ from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.publish.contribution import assumed_of_units, known_rows
 from voile.publish.publisher import refuse_ranking, refuse_telling_quasi_identifiers
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.schema.names import UNORDERED
 from voile.schema.persons import units_told
 from voile.schema.plan import ColumnPlan
 from voile.schema.roles import Protected, Roles
@@ -39,6 +40,7 @@ __all__ = [
     "exactly",
     "named",
     "places_in_order",
+    "ranked_columns",
     "recoded",
     "require_large_strata",
     "require_strata_of",
@@ -186,8 +188,9 @@ def require_treated(
     strata: Sequence[str],
     key: str = "columns",
     key_of_strata: str = "strata",
+    default: Sequence[str] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns that a method treats, by default all quasi-identifiers, and its strata.
+    """The columns that a method treats, by default (None) all quasi-identifiers, and its strata.
 
     Raises ``PlanError`` where there are none, one is both, or a quasi-identifier that may stay as
     it is tells persons by itself; ``InfeasibleError`` where the table has fewer than two units.
@@ -195,7 +198,8 @@ def require_treated(
     refuse_ranking(table, method)
     refuse_telling_quasi_identifiers(table)
     roles = table.plan.roles
-    treated = columns_asked(key, columns, roles) or roles.quasi_identifiers
+    usual = roles.quasi_identifiers if default is None else tuple(default)
+    treated = columns_asked(key, columns, roles) or usual
     within = columns_asked(key_of_strata, strata, roles)
     if not treated or set(treated) & set(within):
         msg = (
@@ -205,6 +209,18 @@ def require_treated(
         raise PlanError(msg)
     require_units(table, 2, "two rows at least, between which values may differ")
     return treated, within
+
+
+def ranked_columns(table: PrivateTable, *, numbers: bool) -> tuple[str, ...]:
+    """The quasi-identifiers whose values have ranks: ``numbers`` alone, or dates and orders too."""
+    found, kinds = [], table.kinds(table.plan.roles.quasi_identifiers)
+    for name, kind in kinds.items():
+        plan = table.plan.columns.get(name, ColumnPlan())
+        named = plan.kind in UNORDERED
+        line = kind == "number" or (not numbers and kind in {"date", "datetime"})
+        if (line and not named) or (not numbers and plan.order is not None):
+            found.append(name)
+    return tuple(found)
 
 
 def require_values(counts: CombinationCounts, column: str, place: int = 0) -> None:

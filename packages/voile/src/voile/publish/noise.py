@@ -43,6 +43,7 @@ from voile.publish.assembled import (
     assembled,
     assumed_of_draws,
     named,
+    ranked_columns,
     require_treated,
 )
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
@@ -99,7 +100,7 @@ class Noise(SingleRelease):
     amount: Annotated[float, Field(gt=0, le=100)]
     """a: the standard deviation of the noise over that of the column; of factors, as it is."""
     columns: Several[Column] = ()
-    """Of numbers; none: all quasi-identifiers."""
+    """Of numbers; none: all quasi-identifiers that hold numbers."""
     kind: Kind = "additive"
     law: Law = "normal"
     """Of additive noise."""
@@ -123,7 +124,8 @@ class Noise(SingleRelease):
     ) -> Publication:
         """Make a release; raises ``PlanError``, ``TableError`` and ``InfeasibleError``."""
         del history, pay
-        columns, _ = require_treated(table, _NAME, self.columns, ())
+        usual = () if self.columns else ranked_columns(table, numbers=True)
+        columns, _ = require_treated(table, _NAME, self.columns, (), default=usual)
         mean, deviation, decimals = _moments(table, columns)
         noise, shown = self._noise(table, columns, mean, deviation)
         digits = [_digits(d, how) for d, how in zip(decimals, shown.values(), strict=True)]

@@ -37,6 +37,7 @@ from voile.publish.assembled import (
     assumed_of_draws,
     named,
     places_in_order,
+    ranked_columns,
     require_strata_of,
     require_treated,
     require_values,
@@ -91,7 +92,7 @@ class RankSwapping(SingleRelease):
     distance: Annotated[float, Field(gt=0, le=1)]
     """p: how far a value moves at most, as a share of the rows of its stratum."""
     columns: Several[Column] = ()
-    """Of numbers, dates or texts with an order; none: all quasi-identifiers."""
+    """Of numbers, dates or texts with an order; none: all such quasi-identifiers."""
     strata: Several[Column] = ()
     """Published columns within whose values ranks are exchanged."""
 
@@ -104,7 +105,9 @@ class RankSwapping(SingleRelease):
     ) -> Publication:
         """Make a release; raises ``PlanError``, ``TableError`` and ``InfeasibleError``."""
         del history, pay
-        columns, strata = require_treated(table, _NAME, self.columns, self.strata)
+        usual = () if self.columns else ranked_columns(table, numbers=False)
+        usual = tuple(name for name in usual if name not in self.strata)
+        columns, strata = require_treated(table, _NAME, self.columns, self.strata, default=usual)
         treated = tuple(self._ranked(table, name, strata) for name in columns)
         published, whose = table.apply_counted(Treatment((), drawn=treated), randomness)
         stated = RankSwapped(

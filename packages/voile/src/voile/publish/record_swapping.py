@@ -43,6 +43,7 @@ from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleR
 from voile.release.history import History
 from voile.release.microdata_claims import SwappedRecords
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
+from voile.schema.plan import ColumnPlan
 from voile.table.decisions import ExchangedColumns, Treatment
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
@@ -76,7 +77,6 @@ class RecordSwapping(SingleRelease):
             "Who lives where, for those who stand out.",
             "single rows are published to intruders: most of them are true.",
             (
-                Parameter("carried", "places", (), (), "columns that are exchanged, by name"),
                 Parameter(
                     "rate", "rate", ("0.02", "0.05", "0.1"), ("0.05",), "share that is exchanged"
                 ),
@@ -84,10 +84,11 @@ class RecordSwapping(SingleRelease):
         ),
     )
 
-    carried: Annotated[Several[Column], Field(min_length=1)]
-    """What is exchanged as a whole, such as region and municipality."""
     rate: Annotated[float, Field(gt=0, le=1)]
     """The share of rows, persons or households that are exchanged at least; not published."""
+    carried: Several[Column] = ()
+    """What is exchanged as a whole, such as region and municipality; none: what the plan says to be
+    geography."""
     match: Several[Column] = ()
     """In what partners agree; none: anybody is a partner."""
     keys: Several[Column] = ()
@@ -105,7 +106,14 @@ class RecordSwapping(SingleRelease):
         """Make a release; raises ``PlanError``, ``TableError`` and ``InfeasibleError``."""
         del history, pay
         roles = table.plan.roles
-        carried, match = require_treated(table, _NAME, self.carried, self.match, "carried", "match")
+        geography = [
+            name
+            for name in roles.quasi_identifiers
+            if table.plan.columns.get(name, ColumnPlan()).kind == "geography"
+        ]
+        carried, match = require_treated(
+            table, _NAME, self.carried, self.match, "carried", "match", geography
+        )
         keys = columns_asked("keys", self.keys, roles) or roles.quasi_identifiers
         keys = tuple(name for name in keys if name not in (*carried, *match))
         counts = table.count_combinations([*carried, *match, *keys])

@@ -43,7 +43,7 @@ from voile.publish.assembled import (
     require_treated,
     require_values,
 )
-from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
+from voile.publish.publisher import Capabilities, MethodCard, SingleRelease
 from voile.release.history import History
 from voile.release.microdata_claims import ShuffledValues
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
@@ -100,7 +100,7 @@ class Shuffling(SingleRelease):
             "All values stay, and go with other columns as before; no row keeps its own value.",
             "What columns have to do with each other beyond ranks.",
             "the columns that stay tell whose a row is, or all that is secret.",
-            (Parameter("columns", "columns", (), (), "numbers to shuffle, by name", needed=False),),
+            (),
         ),
     )
 
