@@ -47,6 +47,7 @@ from voile.publish.publisher import Capabilities, MethodCard, SingleRelease
 from voile.release.history import History
 from voile.release.microdata_claims import ShuffledValues
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
+from voile.schema.names import UNORDERED
 from voile.schema.plan import ColumnPlan
 from voile.table.decisions import RankedColumns, Treatment
 from voile.table.private import PrivateTable
@@ -234,7 +235,8 @@ def _explaining(table: PrivateTable, counts: CombinationCounts, at: int, name: s
     values, codes = counts.values[at], counts.codes[:, at]
     plan = table.plan.columns.get(name, ColumnPlan())
     held = np.bincount(codes, counts.rows, len(values))
-    if values.numbers is not None and plan.kind not in {"nominal", "code"} and not values.missing:
+    line = values.numbers is not None or values.kind in {"date", "datetime"}
+    if line and plan.kind not in UNORDERED and not values.missing:
         found = _scores_of_values(codes, counts.rows)[:, np.newaxis]
     elif len(values) > _MOST_KINDS:
         msg = (
