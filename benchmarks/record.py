@@ -46,6 +46,7 @@ SUBJECTS = {
         "ranking_process",
         "ranking_twice",
         "protected_tables",
+        "survey_microdata",
     ),
     "Differential privacy": ("dp_generalization", "dp_synthesis", "synthesis_peers", "noise"),
     "Evidence": ("audit_process", "worst_off", "league", "study_grid"),
