@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from voile.release.reading.sightings import People
 
 import voile
 from voile.audit.recognition import recognise
@@ -14,6 +13,7 @@ from voile.publish.pram import PRAM
 from voile.publish.rank_swapping import RankSwapping
 from voile.publish.record_swapping import RecordSwapping
 from voile.publish.shuffling import Shuffling
+from voile.release.reading import People
 from voile_base.randomness import Randomness
 from voile_tests.publish.drawn_cases import people
 
