@@ -72,7 +72,7 @@ def run() -> Measurement:
                 "Noise at epsilon = 1",
                 ("way", "mean absolute error"),
                 [
-                    ["voile table, all levels consistent", f"{ours:.3f}"],
+                    ["voile table, precise cells, all levels consistent", f"{ours:.3f}"],
                     ["OpenDP, each table", f"{each:.3f}"],
                     ["OpenDP, the finest added up", f"{finest:.3f}"],
                 ],

@@ -4,7 +4,8 @@ Budget.  One-way tables share a tenth of it evenly, pairs the rest by a power of
 cells: with rho by cells^(2/3), which has the least sum of standard deviations over all cells for
 Gaussian noise, and with pure epsilon by cells^(1/2), which has it for Laplace noise.  Weights are
 whole numbers, rounded to a quarter of a power of two, so that shares are exact fractions and sum to
-the budget exactly, and few different variances are drawn with.
+the budget exactly, and few different variances are drawn with.  Tables that are published at all
+levels share it evenly, or by the weights by which their cells err least (``weights_for_cells``).
 
 Price.  Somebody's rows, at most m, change the cells of one table by m at most in all: squared, and
 together, by m^2, where all of them stand in one cell; and the counts of several tables are several
@@ -21,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from math import floor, log, log2, prod, sqrt
 from statistics import NormalDist
 
@@ -41,9 +42,10 @@ __all__ = [
     "TableShare",
     "measured",
     "proportion_of",
-    "shared_evenly",
+    "shared_by_weights",
     "shares_of",
     "tables_of",
+    "weights_for_cells",
 ]
 
 _DELTA = Decimal("1e-6")
@@ -56,7 +58,14 @@ _ONE_WAY = Fraction(1, 10)
 _LADDER = 4
 """Steps of a weight in a doubling."""
 
+_FINEST_WEIGHT, _POWERS = 4096, (0.0, 1 / 2, 2 / 3, 1.0, 2.0, 4.0, 8.0)
+"""Weights of tables are whole parts of that of the finest, by powers of their numbers of cells."""
+_MOST_PAIRS = 4_000_000
+"""Of tables and effects, whose errors are compared."""
+
 ColumnSet = tuple[int, ...]
+Levels = tuple[int, ...]
+"""Of the columns of a table, 0 the finest."""
 
 
 @dataclass(frozen=True)
@@ -223,22 +232,101 @@ def shares_of(
     )
 
 
-def shared_evenly(
+def shared_by_weights(
     tables: Sequence[ColumnSet],
     cells: Sequence[int],
     budget: NoiseBudget,
-    parts: Sequence[int] | None = None,
+    weights: Sequence[Fraction],
+    parts: Sequence[int],
     rest: Fraction = Fraction(1),
 ) -> tuple[TableShare, ...]:
-    """The same for each table; the sum is the budget exactly, or ``rest`` of it.
+    """What each table gets by its weight, above 0; the sum is the budget, or ``rest`` of it.
 
-    ``parts`` has what one row changes a cell of each by at most; None: 1, as of counts.
+    ``parts`` has what one row changes a cell of each by at most: 1 of counts.
     """
-    share = budget.total * rest / len(tables)
+    whole = budget.total * rest / sum(weights)
     return tuple(
-        TableShare(columns, count, share, budget.pure, changed)
-        for columns, count, changed in zip(tables, cells, parts or [1] * len(tables), strict=True)
+        TableShare(columns, count, whole * weight, budget.pure, changed)
+        for columns, count, weight, changed in zip(tables, cells, weights, parts, strict=True)
     )
+
+
+def weights_for_cells(
+    tables: Sequence[tuple[ColumnSet, Levels]], widths: Sequence[Sequence[int]], *, pure: bool
+) -> tuple[tuple[int, ...], float]:
+    """Weights of tables by which their cells err least, all of them together; and that error.
+
+    ``widths`` has the cells of each column at each of its levels, the finest first.  The
+    error is the mean over all cells of all tables of the standard deviation of a consistent
+    estimate, at an epsilon of 1, or at a rho of 1/2.  Weights are powers of numbers of cells, of
+    which the best of a few is taken; even weights are among them.
+
+    Estimates from all tables together are those of generalized least squares.  Where the groups of
+    a level are equally large, they divide into effects, one for each choice of a level, or of no
+    value, in every column: a table tells of the effects that are as coarse as it is or coarser, and
+    so of each with the precision (N / n) / v, n being its cells, v its noise and N all cells.
+    Groups of different sizes make this an approximation.
+
+    Cost: tables times effects, for each of seven powers; where these are above four millions, the
+    finest tables get nearly all.
+    """
+    columns = sorted({at for one, _ in tables for at in one})
+    absent = {at: len(widths[at]) for at in columns}
+    own = np.array(
+        [[dict(zip(*key, strict=True)).get(at, absent[at]) for at in columns] for key in tables],
+        dtype=np.int64,
+    ).reshape(len(tables), len(columns))
+    sizes = np.array([_product(widths, columns, of) for of in own.tolist()])
+    effects = _effects(tables, absent, columns)
+    if len(effects) * len(tables) > _MOST_PAIRS:
+        return _by_power(sizes, _POWERS[-1]), float("inf")
+    tells = (own[:, None, :] <= effects[None, :, :]).all(axis=2)
+    free = np.array([_freedom(widths, columns, of) for of in effects.tolist()])
+    found = []
+    for power in _POWERS:
+        weights = _by_power(sizes, power)
+        shares = np.array(weights) / sum(weights)
+        noise = 2 / shares**2 if pure else 1 / shares
+        precision = (tells / (sizes * noise)[:, None]).sum(axis=0)
+        variance = (tells * (free / precision)[None, :]).sum(axis=1) / sizes**2
+        found.append((weights, float((sizes * np.sqrt(variance)).sum() / sizes.sum())))
+    return min(found, key=lambda one: one[1])
+
+
+def _effects(
+    tables: Sequence[tuple[ColumnSet, Levels]], absent: Mapping[int, int], columns: Sequence[int]
+) -> NDArray[np.int64]:
+    """All that some table tells of: a level of each column, or no value of it."""
+    found: dict[Levels, None] = {}
+    for one in dict.fromkeys(of for of, _ in tables):
+        steps = (
+            range(absent[at] + 1) if at in one else range(absent[at], absent[at] + 1)
+            for at in columns
+        )
+        found |= dict.fromkeys(product(*steps))
+        if len(found) * len(tables) > _MOST_PAIRS:
+            break
+    return np.array([*found], dtype=np.int64).reshape(len(found), len(columns))
+
+
+def _product(
+    widths: Sequence[Sequence[int]], columns: Sequence[int], levels: Sequence[int]
+) -> float:
+    pairs = zip(columns, levels, strict=True)
+    return float(prod(([*widths[at], 1])[level] for at, level in pairs))
+
+
+def _freedom(
+    widths: Sequence[Sequence[int]], columns: Sequence[int], levels: Sequence[int]
+) -> float:
+    """Of an effect: what its level of each column has more than the next coarser one."""
+    stated = [([*widths[at], 1, 0], level) for at, level in zip(columns, levels, strict=True)]
+    return float(prod(of[level] - of[level + 1] for of, level in stated))
+
+
+def _by_power(sizes: NDArray[np.float64], power: float) -> tuple[int, ...]:
+    parts = _FINEST_WEIGHT * (sizes / sizes.max()) ** power
+    return tuple(max(1, floor(part)) for part in parts.tolist())
 
 
 def proportion_of(text: str, key: str) -> Fraction:

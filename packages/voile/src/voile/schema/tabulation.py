@@ -328,6 +328,8 @@ class CellNoise:
     """With which an interval encloses the true value of its cell; None: 0.95."""
     show_from: Annotated[Exact, Field(gt=0)] | None = None
     """The least estimated count that is shown; None: all are."""
+    precise: Literal["cells", "tables"] = "cells"
+    """Whether noise is shared so that all cells err least in the mean, or each table alike."""
 
     @property
     def parameters(self) -> dict[str, str | int | Decimal]:
@@ -339,6 +341,7 @@ class CellNoise:
             "rows_per_person": self.rows_per_person,
             "confidence": self.confidence,
             "show_from": self.show_from,
+            "precise": self.precise,
         }
         return {name: value for name, value in stated.items() if value is not None}
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
-from math import prod
+from math import prod, sqrt
 from typing import Literal
 
 import numpy as np
@@ -34,7 +34,13 @@ from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.shown import Disclosure
 from voile.publish.bounds_search import NO_SEARCH, BoundsSearch
 from voile.publish.contribution import Contribution
-from voile.publish.measuring import NoiseBudget, TableShare, measured, shared_evenly
+from voile.publish.measuring import (
+    NoiseBudget,
+    TableShare,
+    measured,
+    shared_by_weights,
+    weights_for_cells,
+)
 from voile.release.claims import ClampedSums, CountedPrivately, MeasuredTable
 from voile.release.consistent_cells import (
     COUNT,
@@ -87,6 +93,8 @@ class TableTerms:
     """The least estimated count that is shown; None: all are."""
     widest: bool = False
     """Whether noise stays Gaussian where Laplace noise has narrower intervals."""
+    precise: Literal["tables", "cells"] = "tables"
+    """What noise is shared for: each table alike, or the mean error of all cells."""
     search: BoundsSearch = NO_SEARCH
     """Of numbers without public bounds."""
 
@@ -159,14 +167,10 @@ class NoisyTables:
             for it in each
         ]
         _require_few(sizes)
-        budget = (
-            terms.budget
-            if terms.widest
-            else terms.budget.narrower(len(each) + len(terms.search.columns), terms.confidence)
-        )
+        budget, weights = _shared_out(terms, each, domain)
         parts = [1 if of is None else of.parts for _, _, of in each]
-        shares = shared_evenly(
-            [columns for columns, _, _ in each], sizes, budget, parts, terms.search.rest
+        shares = shared_by_weights(
+            [columns for columns, _, _ in each], sizes, budget, weights, parts, terms.search.rest
         )
         contribution = Contribution.by_plan(plan, terms.rows_per_person)
         _refuse_too_much_noise(shares, contribution.rows)
@@ -401,6 +405,45 @@ def _at_all_levels(
         for levels in product(*(range(len(domain[at].coarser) + 1) for at in columns))
     )
     return [*found, ((), ())]
+
+
+def _shared_out(
+    terms: TableTerms,
+    each: Sequence[tuple[tuple[int, ...], Levels, SumOfNumbers | None]],
+    domain: Sequence[ColumnDomain],
+) -> tuple[NoiseBudget, list[Fraction]]:
+    """The budget with the narrower noise, and the weight of each table; all public."""
+    laplace = NoiseBudget(None, terms.budget.epsilon, None)
+    if terms.precise == "tables":
+        of_search = len(terms.search.columns)
+        narrow = terms.budget.narrower(len(each) + of_search, terms.confidence)
+        return (terms.budget if terms.widest else narrow), [Fraction(1)] * len(each)
+    found = [(terms.budget, *_weights(each, domain, terms.budget))]
+    if not terms.widest and not terms.budget.pure:
+        found.append((laplace, *_weights(each, domain, laplace)))
+    budget, weights, _ = min(found, key=lambda one: one[2])
+    return budget, weights
+
+
+def _weights(
+    each: Sequence[tuple[tuple[int, ...], Levels, SumOfNumbers | None]],
+    domain: Sequence[ColumnDomain],
+    budget: NoiseBudget,
+) -> tuple[list[Fraction], float]:
+    """By which the cells of counts, and of each sum, err least; and how much counts do."""
+    widths = [
+        [len(one.labels_at(level)) for level in range(len(one.coarser) + 1)] for one in domain
+    ]
+    weights, errors = [Fraction(0)] * len(each), []
+    for kind in dict.fromkeys(of for _, _, of in each):
+        places = [at for at, (_, _, of) in enumerate(each) if of == kind]
+        keys = [each[at][:2] for at in places]
+        own, error = weights_for_cells(keys, widths, pure=budget.pure)
+        errors.append(error)
+        for at, weight in zip(places, own, strict=True):
+            weights[at] = Fraction(len(places) * weight, sum(own))
+    spent = float(budget.epsilon) if budget.rho is None else sqrt(2 * budget.rho)
+    return weights, errors[0] / spent
 
 
 def _at_levels(

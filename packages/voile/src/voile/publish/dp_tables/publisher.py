@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -133,6 +133,8 @@ class DPTables(SingleRelease):
     """With which an interval encloses the count of its cell, between 0 and 1."""
     show_from: Annotated[Number, Field(gt=0)] | None = None
     """The least estimated count that is shown; None: all are."""
+    precise: Literal["tables", "cells"] = "tables"
+    """Whether each table gets the same noise, or noise by which all cells err least in the mean."""
     find_bounds: FindBounds = ()
     """Columns of numbers without public bounds: these are found, at a share of the budget."""
     bounds_share: BoundsShare = "1/10"
@@ -194,6 +196,7 @@ class DPTables(SingleRelease):
             confidence=Decimal(self.confidence),
             show_from=None if self.show_from is None else Decimal(self.show_from),
             widest=self.rho is not None,
+            precise=self.precise,
         )
 
     def _method(self, asked: NoisyTables) -> Mapping[str, object]:
@@ -204,6 +207,7 @@ class DPTables(SingleRelease):
             "rows_per_person": self.rows_per_person,
             "confidence": json_number(Decimal(self.confidence)),
             "show_from": None if self.show_from is None else json_number(Decimal(self.show_from)),
+            "precise": self.precise if self.precise != "tables" else None,
             "find_bounds": list(self.find_bounds) or None,
             "bounds_share": self.bounds_share if self.find_bounds else None,
         }
