@@ -413,13 +413,14 @@ def _shared_out(
     domain: Sequence[ColumnDomain],
 ) -> tuple[NoiseBudget, list[Fraction]]:
     """The budget with the narrower noise, and the weight of each table; all public."""
-    laplace = NoiseBudget(None, terms.budget.epsilon, None)
     if terms.precise == "tables":
-        of_search = len(terms.search.columns)
-        narrow = terms.budget.narrower(len(each) + of_search, terms.confidence)
-        return (terms.budget if terms.widest else narrow), [Fraction(1)] * len(each)
+        alike, measured_in_all = [Fraction(1)] * len(each), len(each) + len(terms.search.columns)
+        if terms.widest:
+            return terms.budget, alike
+        return terms.budget.narrower(measured_in_all, terms.confidence), alike
     found = [(terms.budget, *_weights(each, domain, terms.budget))]
     if not terms.widest and not terms.budget.pure:
+        laplace = NoiseBudget(None, terms.budget.epsilon, None)
         found.append((laplace, *_weights(each, domain, laplace)))
     budget, weights, _ = min(found, key=lambda one: one[2])
     return budget, weights
