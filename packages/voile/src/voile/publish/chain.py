@@ -30,7 +30,7 @@ from voile.release.claims import Claim, GroupClaim, PrivacyClaim
 from voile.release.history import History
 from voile.release.microdata_claims import MicroaggregatedRows, RedrawnValues
 from voile.release.release import Guarantee, Pay, Publication, Release, unaccounted
-from voile.schema.plan import ColumnPlan, Step
+from voile.schema.plan import ColumnPlan, PlanStep
 from voile.schema.roles import Roles
 from voile.table.decisions import Treatment
 from voile.table.private import ChainedTable, PrivateTable
@@ -39,7 +39,7 @@ from voile.table.summaries import PublishedUnits
 from voile_base.errors import InfeasibleError, PlanError, VoileError, nearest
 from voile_base.randomness import Randomness
 
-__all__ = ["Chain", "ChainStep", "chained", "coding_step"]
+__all__ = ["ChainStep", "MethodChain", "chained", "coding_step"]
 
 _LEAST = 3
 """Persons of whom a bound, a mean or a median comes that a coding shows, at least."""
@@ -64,7 +64,7 @@ class ChainStep:
         return getattr(self.method, "k", 0) or 0
 
 
-def coding_step(step: Step, where: str) -> ChainStep | None:
+def coding_step(step: PlanStep, where: str) -> ChainStep | None:
     """A step that codes columns; None where its kind is none of these; raises ``PlanError``."""
     made = CODINGS.get(step.kind)
     if made is None:
@@ -78,7 +78,7 @@ def coding_step(step: Step, where: str) -> ChainStep | None:
 
 def chained(
     name: str, method: Publisher, before: Sequence[ChainStep], after: Sequence[ChainStep]
-) -> Chain:
+) -> MethodChain:
     """A chain around the method of a plan; raises ``PlanError`` for steps that cannot be."""
     main = ChainStep(name, "[method]", method=method)
     steps = (*before, main, *after)
@@ -86,7 +86,7 @@ def chained(
         _refuse_alone(step, follows=step is not steps[-1], is_main=step is main)
     budget = next((s for s in steps if any(hasattr(s.method, key) for key in _BUDGETS)), None)
     _refuse_contradictions(steps, budget)
-    return Chain(main, tuple(steps))
+    return MethodChain(main, tuple(steps))
 
 
 def _refuse_alone(step: ChainStep, *, follows: bool, is_main: bool) -> None:
@@ -178,7 +178,7 @@ class _Progress:
 
 
 @dataclass(frozen=True)
-class Chain(SingleRelease):
+class MethodChain(SingleRelease):
     """Steps around a method, as one method."""
 
     main: ChainStep

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from voile.publish.publisher import Publisher
-from voile.schema.plan import Method, Plan, PlanDocument, Step
+from voile.schema.plan import Method, Plan, PlanDocument, PlanStep
 from voile.schema.plan import read_plan as read_stated_plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, nearest
@@ -200,7 +200,7 @@ def publisher_for(plan: Plan) -> Publisher:
         raise plan.error(str(error)) from None
 
 
-def _step_of(step: Step, where: str) -> ChainStep:
+def _step_of(step: PlanStep, where: str) -> ChainStep:
     """A step of a chain; raises ``PlanError``."""
     coding = publish_chain.coding_step(step, where)
     if coding is not None:

@@ -86,7 +86,7 @@ __all__ = [
     "Outside",
     "Plan",
     "PlanDocument",
-    "Step",
+    "PlanStep",
     "open_questions",
     "parse_plan",
     "read_plan",
@@ -330,7 +330,7 @@ class Method:
 
 @checked(PlanError)
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """A step of a chain before the method of a plan, or after it, not yet validated."""
 
     kind: str
@@ -352,7 +352,7 @@ class Plan:
     roles: Roles
     method: Method | None = None
     """None: a plan that is only good for inspecting."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     """What is done before the method, and after it, in this order."""
     nulls: Nulls = "refuse"
     missing: Several[str] = ()
@@ -580,10 +580,10 @@ class StepTable(Value):
     after: bool = False
     """Whether the step follows the method."""
 
-    def of(self, given: Mapping[str, Any]) -> Step:
+    def of(self, given: Mapping[str, Any]) -> PlanStep:
         """The step, its parameters as the document has them."""
         own = {key: value for key, value in given.items() if key not in {"kind", "after"}}
-        return Step(self.kind, own, self.after)
+        return PlanStep(self.kind, own, self.after)
 
 
 class PlanDocument(Value):
