@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import voile
 from voile.attack.registry import attack_named
+from voile.models.population import individual_risk
 from voile.policy.case import open_case
 from voile.policy.criteria.measured import AttackRate
 from voile.publish.local_suppression import LocalSuppression
 from voile.schema.plan import parse_plan
-from voile_base.errors import InputError
+from voile_base.errors import InputError, TableError
+from voile_base.main import command
 from voile_base.randomness import Randomness
+from voile_tests.attack.by_definition import release_of
 
 NAMES = tuple(
     f"population-{name}"
@@ -136,3 +141,106 @@ def test_weights_that_are_too_few_or_not_published_are_refused() -> None:
         attack_named("population-map").run(release, None, plan)
     without = parse_plan({"roles": {"person": "row", "quasi_identifiers": ["town"]}})
     assert "[roles] weight" in str(attack_named("population-map").refusal(release, without))
+
+
+def _like(one: tuple[object, ...], two: tuple[object, ...]) -> bool:
+    """Whether two rows may be of people with the same values."""
+    return all(a is None or b is None or a == b for a, b in zip(one, two, strict=True))
+
+
+def test_the_risk_of_a_household_is_that_of_its_rows_together() -> None:
+    """1 - product (1 - r), the rows of a home being found by their weights, which differ."""
+    weights = np.random.default_rng(4).permutation(np.arange(10, 130))
+    frame = _people(120).with_columns(home=pl.int_range(pl.len()) // 3, w=weights)
+    roles = {"quasi_identifiers": ["town", "job", "age"], "keep": ["w"], "keep_unique": ["w"]}
+    plan = parse_plan({"roles": {"person": "row", "household": "home", "weight": "w", **roles}})
+    release = LocalSuppression(k=2).publish(voile.open_frame(frame, plan), Randomness.seeded(1))
+    shown = pl.DataFrame(release.table.to_arrow()).join(frame.select("w", "home"), on="w")
+    assert shown.height == frame.height
+    rows = shown.select("town", "job", "age").rows()
+    like = np.array([[_like(one, two) for two in rows] for one in rows])
+    r = individual_risk(like.sum(axis=1).astype(float), like @ shown["w"].to_numpy().astype(float))
+    homes = shown.select("home", r=r).group_by("home").agg(r=1 - (1 - pl.col("r")).product())
+    found = attack_named("population-household").run(release, frame, plan, Randomness.seeded(1))
+    assert found.targets == frame.height
+    assert found.success.value == pytest.approx(homes["r"].mean(), rel=1e-9)
+    assert found.worst is not None
+    assert found.worst.probability == pytest.approx(homes["r"].max(), rel=1e-9)
+
+
+def test_the_risk_of_households_needs_them() -> None:
+    """Without a column of households, or where rows cannot be told, it says so."""
+    release, plan = _released(_people())
+    homes = replace(plan, roles=replace(plan.roles, household="home"))
+    strangers = _people().with_columns(home=pl.lit(1), age=pl.lit(7))
+    with pytest.raises(InputError, match="ask for population-individual"):
+        attack_named("population-household").run(release, strangers, homes)
+    assert "[roles] household" in str(attack_named("population-household").refusal(release, plan))
+
+
+def test_a_file_of_the_population_counts_people() -> None:
+    """F of each row by comparing it with everybody, a blanked cell matching anything."""
+    frame = _people()
+    release, plan = _released(frame)
+    others = _people(900).select("town", "job", "age")
+    everybody = pl.concat([frame.select("town", "job", "age"), others])
+    shown = pl.DataFrame(release.table.to_arrow()).select("town", "job", "age").rows()
+    people = np.array([sum(_like(row, one) for one in everybody.rows()) for row in shown])
+    found = attack_named("population-map", register=everybody).run(release, frame, plan)
+    assert found.success.value == pytest.approx((1 / people).mean(), rel=1e-12)
+    assert found.worst is not None
+    assert found.worst.probability == pytest.approx(1 / people.min(), rel=1e-12)
+    assert found.baseline == 1 / everybody.height
+    assert f"k = {people.min():,}" in found.notes[0]
+
+
+def test_a_study_puts_the_population_of_a_file_on_record(tmp_path: Path) -> None:
+    """`voile study --register`, without weights; so that a policy can ask for it."""
+    frame, plan, out = _people().drop("w"), tmp_path / "plan.toml", tmp_path / "out"
+    frame.write_csv(tmp_path / "survey.csv")
+    pl.concat([frame] * 9).write_csv(tmp_path / "all.csv")
+    plan.write_text(
+        '[roles]\nperson = "row"\nquasi_identifiers = ["town", "job", "age"]\n'
+        '[method]\nname = "local-suppression"\nk = 2\n'
+    )
+    said = ["study", f"{tmp_path / 'survey.csv'}", "--plan", f"{plan}", "--out", f"{out}"]
+    register = ["--register", f"{tmp_path / 'all.csv'}", "--attacks", "population-map"]
+    done = CliRunner().invoke(command, [*said, *register])
+    assert done.exit_code == 0, done.output
+    record = json.loads((out / "private" / "record.json").read_text())
+    (found,) = record["attacks"]
+    assert found["baseline"] == pytest.approx(1 / (9 * frame.height))
+    assert 0 < found["worst"]["probability"] <= 1 / 18
+
+
+def test_a_file_that_is_not_the_population_is_refused() -> None:
+    """It lacks people who were published, or a column."""
+    frame = _people()
+    release, plan = _released(frame)
+    with pytest.raises(InputError, match="everybody who was published"):
+        attack_named("population-map", register=frame.head(20)).run(release, frame, plan)
+    with pytest.raises(TableError, match="the population.*'age'"):
+        attack_named("population-map", register=frame.drop("age")).run(release, frame, plan)
+
+
+def _planted(name: str, *, alike: bool):
+    """What an attack finds of sixty people who are all like each other, or none like another."""
+    number = pl.int_range(pl.len())
+    told = (pl.lit(1), pl.lit(1)) if alike else (number, (number * 7) % 11)
+    frame = pl.DataFrame({"home": range(60)}).with_columns(
+        age=told[0], job=told[1], w=pl.lit(50 if alike else 2)
+    )
+    release = release_of(frame.drop("home").to_dict(as_series=False), known=("age", "job"))
+    roles = {"quasi_identifiers": ["age", "job"], "keep": ["w"]}
+    plan = parse_plan({"roles": {"person": "row", "household": "home", "weight": "w", **roles}})
+    return attack_named(name).run(release, frame, plan, Randomness.seeded(1))
+
+
+@pytest.mark.parametrize("name", (*NAMES, "population-household"))
+def test_a_planted_weak_release_is_told_from_an_ideal_one(name: str) -> None:
+    """Half of all people, none like another, beside rows that are all alike in a large town."""
+    weak, ideal = _planted(name, alike=False), _planted(name, alike=True)
+    assert weak.success.value > 20 * weak.baseline
+    assert weak.worst is not None
+    assert weak.worst.probability > 20 * weak.baseline
+    assert ideal.success.value <= 1.05 * ideal.baseline

@@ -11,6 +11,7 @@ from voile.schema.plan import Plan, parse_plan
 from voile.study.evidence import EvidenceTerms, gather
 from voile.study.rehearsal import Staged, can_link, hold_rows_out, rehearse
 from voile.study.run import prepare_release
+from voile.study.single import run_study
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
 from voile_tests.study.instruments import (
@@ -196,3 +197,17 @@ def test_terms_that_cannot_be(terms, message):
     """Wrong numbers of a study are met before anything is published."""
     with pytest.raises(InputError, match=message):
         EvidenceTerms(**terms)
+
+
+def test_a_rehearsal_has_the_weights_that_are_not_published(tmp_path):
+    """A file with a column that is only [roles] weight: what learns from rows still can."""
+    PEOPLE.with_columns(w=pl.lit(3)).write_csv(tmp_path / "people.csv")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[roles]\nperson = "row"\nquasi_identifiers = ["age"]\nsensitive = ["city"]\nweight = "w"\n'
+        '[columns.age]\nbounds = [16, 80]\n[method]\nname = "generalization"\nk = 4\n'
+    )
+    record = run_study(tmp_path / "people.csv", plan, seed=1, attacks=["membership"])
+    assert "membership" in record.evidence["rehearsed"]
+    reasons = [one.reason for one in (*record.attacks_skipped, *record.utility_skipped)]
+    assert not any("'w'" in reason for reason in reasons)

@@ -65,7 +65,8 @@ OPTIONS: tuple[AttackOption, ...] = (
         "--register",
         "people",
         "The people among whom the journalist and the marketer look for the person of a row, "
-        "everybody of INPUT among them [default: INPUT].",
+        "everybody of INPUT among them [default: INPUT]; the population of population-map "
+        "[default: as sampling weights tell].",
         "FILE",
     ),
     AttackOption(

@@ -8,13 +8,16 @@ anything.  Each adversary here is one of its figures:
     population-individual       the individual risk of Benedetti and Franconi: the success is its
                                 mean, so that success times targets is the re-identifications that
                                 are expected
-    population-map              1 / F for the people who are like a row, by weights (k-map)
+    population-household        the chance that somebody of a row's household is found, of these
+                                risks; which rows are of one household is told by the original
+    population-map              1 / F for the people who are like a row (k-map), by weights or
+                                counted in a file of the whole population
     population-uniques          the share of the population that is unique in it: Pitman, Zayatz, a
                                 shifted negative binomial law, and of these Dankar's choice
     population-log-linear       correct matches among sample uniques, Skinner and Shlomo
     population-special-uniques  SUDA: the chance (DIS) that a match of a special unique is right
 
-All are estimates by a model.  Guessing is right for one of all people.  Who is at risk is not told:
+All are estimates by a model, but for what is counted in a file.  Guessing is right for one of all people.  Who is at risk is not told:
 the worst target has a probability and no values.
 
 Cost: that of ``models.population``.
@@ -30,6 +33,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.asking import asks
+from voile.attack.fitted import Fitted, Standing
 from voile.attack.protocol import (
     COLUMNS,
     Attack,
@@ -41,20 +46,23 @@ from voile.attack.protocol import (
     require_sense,
 )
 from voile.models.population import (
+    household_risk,
     individual_risk,
     log_linear_risk,
     matching,
     population_uniques,
 )
 from voile.models.special_uniques import special_uniques
-from voile.release.reading import PublishedRows, floats_of
+from voile.release.reading import People, PublishedRows, floats_of, known_columns, require_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
+from voile.table.frames import from_native
 from voile.table.summaries import SampleCounts
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 
 __all__ = [
+    "HouseholdRisk",
     "IndividualRisk",
     "LogLinearMatches",
     "PopulationMap",
@@ -105,39 +113,57 @@ class _InPopulation(Attack):
         randomness: Randomness | None = None,
     ) -> AttackOutcome:
         """Estimate the risk of all published rows; see the module."""
-        del original, randomness
         require_sense(self.name, self.refusal(release, plan))
         assert plan is not None
         sample = self._sample(release, str(plan.roles.weight))
-        rows = int(sample.rows.sum())
         total = float(sample.weight.sum())
-        if total < rows:
+        if total < sample.rows.sum():
             msg = (
                 f"column {plan.roles.weight!r}: the sampling weights add up to fewer people than "
                 "there are rows; a weight counts the row itself"
             )
             raise InputError(msg)
         risk, notes = self.risk(sample)
-        mean = float(np.average(risk, weights=sample.rows))
-        order = np.argsort(risk)
-        middle = order[np.searchsorted(np.cumsum(sample.rows[order]), (rows + 1) // 2)]
+        weighed = (
+            f"the sampling weights tell the population: {total:,.0f} people",
+            "risk is estimated by a model, and not counted",
+        )
+        risk = self.of_targets(risk[sample.place], release, (original, plan), randomness)
+        return self._outcome(risk, total, weighed, notes)
+
+    def of_targets(
+        self,
+        risk: Floats,
+        release: Release,
+        table: tuple[Any, Plan],
+        randomness: Randomness | None,
+    ) -> Floats:
+        """The risk of each target, by that of the n published rows, shape (n,)."""
+        del release, table, randomness
+        return risk
+
+    def _outcome(
+        self, risk: Floats, total: float, assumptions: tuple[str, ...], notes: tuple[str, ...]
+    ) -> AttackOutcome:
+        """What comes of the risk of each target, shape (t,), in a population of ``total``."""
+        highest = float(risk.max())
+        mean = Estimate.exactly(min(float(risk.mean()), highest))
         return AttackOutcome(
             attack=self.name,
             goal=self.goal,
-            targets=rows,
+            targets=len(risk),
             checked=False,
-            success=Estimate.exactly(mean),
-            probability=Estimate.exactly(mean),
+            success=mean,
+            probability=mean,
             baseline=min(1.0, 1 / total),
-            worst=Target({}, float(risk.max())),
-            typical=Target({}, float(risk[middle])),
+            worst=Target({}, highest),
+            typical=Target({}, float(np.sort(risk)[(len(risk) - 1) // 2])),
             assumptions=(
                 "he knows what the quasi-identifiers of everybody in the population are",
-                f"the sampling weights tell the population: {total:,.0f} people",
-                "risk is estimated by a model, and not counted",
+                *assumptions,
             ),
             notes=notes,
-            drawn_from=rows,
+            drawn_from=len(risk),
         )
 
     @abstractmethod
@@ -197,19 +223,106 @@ class IndividualRisk(_InPopulation):
 
 
 @dataclass(frozen=True)
-class PopulationMap(_InPopulation):
-    """k-map by weights."""
+class HouseholdRisk(IndividualRisk):
+    """That somebody of a household is found."""
 
+    called: ClassVar[str] = "population-household"
+    goal: ClassVar[str] = "somebody of the household of a row is picked for his row"
+
+    def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
+        """The plan must name households."""
+        if (why := super().refusal(release, plan)) is not None:
+            return why
+        assert plan is not None
+        if plan.roles.household is None:
+            return "the plan names no column of households ([roles] household)"
+        return None
+
+    def risk(self, sample: SampleCounts) -> tuple[Floats, tuple[str, ...]]:
+        """The individual risk."""
+        return super().risk(sample)[0], ()
+
+    def of_targets(
+        self,
+        risk: Floats,
+        release: Release,
+        table: tuple[Any, Plan],
+        randomness: Randomness | None,
+    ) -> Floats:
+        """The risk of the household of each row that was published, by where the rows stand."""
+        people = People(from_native(table[0])[0], table[1])
+        published = PublishedRows.of(release)
+        columns = known_columns(published, people, self.columns, None)
+        fitted = Fitted.of(published, people, columns)
+        key = (randomness or Randomness.secure()).key("household")
+        standing = fitted and Standing.of(fitted, published, people, columns, key)
+        if not fitted or not standing:
+            msg = (
+                "which published rows are of one household cannot be told, since values were "
+                "exchanged, disturbed or made up; ask for population-individual"
+            )
+            raise InputError(msg)
+        of_combination = np.zeros(len(fitted.rows))
+        of_combination[fitted.shown] = risk
+        out = standing.place >= 0
+        household = np.unique(people.units[0][out], return_inverse=True)[1]
+        return household_risk(of_combination[standing.place[out]], household)
+
+
+@dataclass(frozen=True)
+class PopulationMap(_InPopulation):
+    """k-map by weights, or by a file of the population."""
+
+    register: Any = field(default=None, metadata=asks("--register"))
+    """A data frame of everybody in the population, with the quasi-identifiers; None: weights."""
     called: ClassVar[str] = "population-map"
-    goal: ClassVar[str] = "one of as many people as weights say are like a row is the right one"
+    goal: ClassVar[str] = "one of as many people as are like a row in the population is right"
+
+    def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
+        """Weights are needed where nobody gives the population."""
+        if self.register is None:
+            return super().refusal(release, plan)
+        return nobody_known(release, self.columns)
+
+    def run(
+        self,
+        release: Release,
+        original: Any,
+        plan: Plan | None = None,
+        randomness: Randomness | None = None,
+    ) -> AttackOutcome:
+        """By the population where it is given; see the module."""
+        if self.register is None:
+            return super().run(release, original, plan, randomness)
+        require_sense(self.name, self.refusal(release, plan))
+        everybody = People(from_native(self.register)[0], plan)
+        published = PublishedRows.of(release)
+        people = People(from_native(original)[0], plan)
+        columns = known_columns(published, people, self.columns, None)
+        require_columns(everybody, columns, "the population")
+        fitted = Fitted.of(published, everybody, columns)
+        if fitted is None:
+            msg = (
+                "the people of the population who are like a row cannot be counted: fewer fit it "
+                "than rows show it, or values were exchanged, disturbed or made up; is "
+                "everybody who was published in the file?"
+            )
+            raise InputError(msg)
+        alike = fitted.people[fitted.shown].astype(np.float64)
+        total = everybody.frame.height
+        counted = (f"people are counted in a population of {total:,}, a row of the file each",)
+        return self._outcome(1 / alike, total, counted, (_map_note(alike),))
 
     def risk(self, sample: SampleCounts) -> tuple[Floats, tuple[str, ...]]:
         """1 / F of each, and the k of k-map."""
         people = np.maximum(_alike(sample)[1], 1.0)
-        below = int(sample.rows[people < 5].sum())
-        return 1 / people, (
-            f"k-map: k = {float(people.min()):,.4g}; {below:,} rows are like fewer than 5 people",
-        )
+        return 1 / people, (_map_note(people[sample.place]),)
+
+
+def _map_note(people: Floats) -> str:
+    """The k of k-map, of how many people each row is like."""
+    below = np.count_nonzero(people < 5)
+    return f"k-map: k = {people.min():,.4g}; {below:,} rows are like fewer than 5 people"
 
 
 @dataclass(frozen=True)

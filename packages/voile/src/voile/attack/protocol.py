@@ -286,6 +286,8 @@ class Knowledge:
     link: str | None = None
     """A column of the release and the original that tells rows apart, by which right guesses are
     counted; the adversary has it not."""
+    register: Any = None
+    """A data frame of everybody in the population, with the columns that are known of people."""
     absent: Any = None
     """A data frame of people of the same origin who are not in the table."""
     earlier: Sequence[Release] | None = None

@@ -26,6 +26,7 @@ ATTACKS: Registry[Attack] = Registry(
         "membership": "voile.attack.membership:MembershipAttack",
         "row-tracing": "voile.attack.row_tracing:RowTracingAttack",
         "population-individual": "voile.attack.in_population:IndividualRisk",
+        "population-household": "voile.attack.in_population:HouseholdRisk",
         "population-map": "voile.attack.in_population:PopulationMap",
         "population-uniques": "voile.attack.in_population:PopulationUniqueShare",
         "population-log-linear": "voile.attack.in_population:LogLinearMatches",

@@ -32,6 +32,11 @@ __all__: list[str] = []
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Of the interval of an answer from noisy counts; that of the release by default, or 0.95.",
 )
+@click.option(
+    "--weight",
+    metavar="COLUMN",
+    help="The published column of sampling weights: the answer is that of the population.",
+)
 @engine_option
 @json_option
 def _query(
@@ -39,6 +44,7 @@ def _query(
     aggregate: str,
     where: str | None,
     confidence: float | None,
+    weight: str | None,
     engine: str,
     as_json: bool,
 ) -> None:
@@ -51,11 +57,16 @@ def _query(
     the noisy counts in measurements.parquet, with a confidence interval where a table has all the
     columns that are asked for.
 
+    With --weight, AGGREGATE is COUNT, SUM or AVG over columns that are published as they are, or
+    redrawn: each row counts as the people that it stands for.
+
     In a predicate, a text stands in single quotes, and a column whose name is no plain word in
     double quotes.
     """
     opened = release_release.read_release(release, engine=engine)
-    found = answering.answer(opened, aggregate, where, confidence=confidence)
+    found = answering.answer(
+        opened, aggregate, where, confidence=confidence, weight=weight
+    )
     if as_json:
         print_json(found.document())
     elif isinstance(found, answering.EstimatedAnswer):

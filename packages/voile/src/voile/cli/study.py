@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.options import engine_option, known_option, ledger_option
+from voile.cli.options import TABLE, engine_option, known_option, ledger_option
 from voile.cli.reporting import (
     believed_apart,
     held_out_option,
@@ -34,17 +34,24 @@ from voile_base.terminal import (
 )
 
 if TYPE_CHECKING:
+    from voile.attack import protocol as attack_protocol
     from voile.audit import counting as audit_counting
     from voile.cli import attack_shown
     from voile.cli import trips as cli_trips
     from voile.cli.trips import FollowedTrips
+    from voile.publish import registry as publish_registry
     from voile.report import html
     from voile.study import documents, evidence, single
     from voile.study import record as study_record
     from voile.study.record import AttackDocument, StudyRecord
     from voile.study.single import Study
+    from voile.table import opening
+    from voile.table.places import Place
     from voile_base import randomness
 else:
+    attack_protocol = on_demand("voile.attack.protocol")
+    publish_registry = on_demand("voile.publish.registry")
+    opening = on_demand("voile.table.opening")
     audit_counting = on_demand("voile.audit.counting")
     cli_trips = on_demand("voile.cli.trips")
     randomness = on_demand("voile_base.randomness")
@@ -95,6 +102,13 @@ __all__: list[str] = []
     show_default=True,
     help="With --roads, follow at most so many trips, drawn at random.",
 )
+@click.option(
+    "--register",
+    metavar="FILE",
+    type=TABLE,
+    help="Everybody in the population, in whom population-map counts [default: as sampling weights "
+    "tell].",
+)
 @known_option
 @engine_option
 @as_json
@@ -111,6 +125,7 @@ def _study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     roads: Path | None,
     nodes: Path | None,
     trips: int,
+    register: Place | None,
     known: tuple[Path, ...],
     engine: str,
     as_json: bool,
@@ -129,6 +144,10 @@ def _study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     instruments = evidence.Instruments.standard(terms.attacks)
     if risks:
         instruments = replace(instruments, risks=audit_counting.risks_of_rehearsal)
+    if register is not None:
+        everybody = attack_protocol.Knowledge(register=_everybody(register, Path(plan), engine))
+        attacks_told = tuple(one.told(everybody) for one in instruments.attacks)
+        instruments = replace(instruments, attacks=attacks_told)
     with progress() as stage:
         followed = _on_map(roads, nodes, trips, stage)
         study = single.make_study(
@@ -151,6 +170,15 @@ def _study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             print_json({**documents.record_document(study.record), "out": out})
         else:
             _show(study.record, followed)
+
+
+def _everybody(register: Place, plan: Path, engine: str) -> object:
+    """The rows of a file of the population, read as the plan says; raises ``TableError``."""
+    stated = publish_registry.read_plan(plan)
+    rows, _ = opening.rows_in_memory(
+        register, missing=stated.missing, texts=stated.texts, engine=engine
+    )
+    return rows
 
 
 def _on_map(

@@ -310,6 +310,7 @@ def answer(
     where: str | None = None,
     *,
     confidence: float | None = None,
+    weight: str | None = None,
 ) -> Answer | EstimatedAnswer:
     """Answer an aggregate query from a release.
 
@@ -317,6 +318,9 @@ def answer(
     ``confidence``, or of that of the release (``synthesis``).
 
     Of a release with redrawn columns: the same, by their matrices (``randomized``).
+
+    With ``weight``, the published column of sampling weights: the same for the population, of
+    columns that are shown as they are or redrawn.
 
     Of a (k,e)-anonymous release: guaranteed bounds.  There ``aggregate`` is SUM(column),
     AVG(column), MIN(column) or MAX(column) of the sensitive column, COUNT(*), or COUNT(column) of
@@ -326,8 +330,12 @@ def answer(
     Raises ``QueryError`` where the release shows its columns otherwise, or the query cannot be
     read or cannot be answered from the release.
     """
-    if any(isinstance(shown, Randomized) for shown in release.disclosure.columns.values()):
-        return randomized_answer(release, aggregate, where, confidence)
+    if weight is not None and release.measurements is not None:
+        msg = "counts with noise were made of rows and not of weights; ask without --weight"
+        raise QueryError(msg)
+    redrawn = any(isinstance(shown, Randomized) for shown in release.disclosure.columns.values())
+    if redrawn or weight is not None:
+        return randomized_answer(release, aggregate, where, confidence, weight)
     if release.measurements is not None:
         return estimated_answer(release, aggregate, where, confidence)
     columns, group = _columns(release)

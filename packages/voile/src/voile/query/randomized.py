@@ -1,4 +1,4 @@
-"""Answers about a private table whose values were redrawn by published matrices.
+"""Answers about a private table whose values were redrawn by published matrices, or weighted.
 
 COUNT, SUM and AVG under a predicate are sums over rows of a number w that depends on their values.
 Of a redrawn column a row shows value b with probability P[a, b] where its own is a.  The number
@@ -10,6 +10,11 @@ Source: Gouweleeuw et al. 1998, section 4; Chaudhuri and Mukerjee, "Randomized R
 Guarantee: over the draws the estimate is unbiased, and so is the variance that is estimated of it,
 the sum of f^2 - P^-1 w^2; intervals are approximate, by the normal distribution, and of averages by
 Fieller's (1954).  The true aggregate is that over the rows that were published.
+
+**Sampling weights.** Where a column says how many people a row stands for, each row's number is
+multiplied by it: the answer is about the population.  The rows being drawn with replacement with
+chances that the weights tell, the variance of the sum over sampling and draws together is estimated
+by n / (n - 1) sum (w f - mean)^2 (Hansen and Hurwitz 1943).  Then no column need be redrawn.
 
 Cost: one count of the release by the columns that are read, times the values of redrawn ones.
 """
@@ -56,11 +61,16 @@ class _CountedRows:
 
 
 def randomized_answer(
-    release: Release, aggregate: str, where: str | None, confidence: float | None
+    release: Release,
+    aggregate: str,
+    where: str | None,
+    confidence: float | None,
+    weight: str | None = None,
 ) -> EstimatedAnswer:
-    """Answer an aggregate query from a release with redrawn columns; see the module.
+    """Answer an aggregate query from a release with redrawn columns, or by weights; see the module.
 
-    ``aggregate`` is COUNT(*), COUNT of values that are not missing, or SUM or AVG of numbers.
+    ``aggregate`` is COUNT(*), COUNT of values that are not missing, or SUM or AVG of numbers;
+    ``weight`` is the column of sampling weights, which is published as it is.
     Raises ``QueryError`` where the query cannot be read, reads a column that is shown otherwise,
     or a matrix has no inverse.
     """
@@ -69,29 +79,47 @@ def randomized_answer(
         msg = f"the confidence of an interval is between 0 and 1, such as 0.95, not {level}"
         raise QueryError(msg)
     asked, condition = _question(release, aggregate, where)
-    rows = _counted(release, asked, condition)
+    rows = _counted(release, asked, condition, weight)
     weights = _weights(rows, asked, condition)
-    values, covariance = _estimates(rows, weights)
+    if weight is None:
+        values, covariance = _estimates(rows, weights)
+    else:
+        people = _people(rows, weight).reshape(rows.seen.shape)
+        values, covariance = _sampled(rows, [each * people for each in weights])
     claims = [it for it in release.guarantee.claims if isinstance(it, RedrawnValues)]
     alone = all(claim.unit is None for claim in claims)
     parts = [
         LinearEstimate(value, max(covariance[place, place], 0.0), 0.0)
         for place, value in enumerate(values)
     ]
+    redrawn = rows.seen.ndim > 1
     how = "estimated from redrawn values by the inverse of their published matrices"
-    interval = f"; {100 * level:.4g} % confidence interval over the draws" if alone else ""
+    over = "the draws"
+    if weight is not None:
+        how = f"{how}, weighted by {weight!r}" if redrawn else f"weighted by {weight!r}"
+        over = "sampling and the draws" if redrawn else "sampling"
+        over += ", as if rows were drawn with replacement"
+    interval = f"; {100 * level:.4g} % confidence interval over {over}" if alone else ""
+    together = "rows of one person were drawn together, so that its error is not known"
+    notes = () if alone else (together,)
+    if weight is not None:
+        notes = (*notes, "people of rows that were not published are not counted")
     found: tuple[float, float, float] | None
     if asked.function == "AVG":
         found = fieller(parts[0], parts[1], float(covariance[0, 1]), level)
     else:
         margin = parts[0].margin(level)
         found = parts[0].value, parts[0].value - margin, parts[0].value + margin
+    if found is None and not redrawn and parts[1].value > 0:
+        found = (parts[0].value / parts[1].value, 0.0, 0.0)
+        interval = ""
+        notes = (*notes, "rows are too few for an interval of the average")
     if found is None:
         how, interval = "no answer: there may be no such row, by the estimate", ""
     low, high = (None, None) if found is None or not interval else found[1:]
     if asked.function == "COUNT" and low is not None and high is not None:
-        low, high = max(low, 0.0), min(high, float(release.table.rows))
-    together = "rows of one person were drawn together, so that its error is not known"
+        most = float(release.table.rows) if weight is None else high
+        low, high = max(low, 0.0), min(high, most)
     return EstimatedAnswer(
         aggregate=asked.function,
         column=asked.column,
@@ -101,7 +129,7 @@ def randomized_answer(
         upper=high,
         confidence=None if low is None else level,
         source=how + interval,
-        notes=() if alone else (together,),
+        notes=notes,
     )
 
 
@@ -114,8 +142,8 @@ def _question(
     asked = parse_aggregate(aggregate, columns)
     if asked.function in {"MIN", "MAX"}:
         msg = (
-            f"{asked.function} is the value of one row, which may have been redrawn; ask for "
-            "COUNT, SUM or AVG"
+            f"{asked.function} is the value of one row, which may have been redrawn and which no "
+            "weight changes; ask for COUNT, SUM or AVG"
         )
         raise QueryError(msg)
     if asked.function != "COUNT" and kinds[asked.column or ""] not in {"integer", "decimal"}:
@@ -127,10 +155,14 @@ def _question(
     return asked, both(*conditions) if conditions else None
 
 
-def _counted(release: Release, asked: AggregateCall, condition: Expression | None) -> _CountedRows:
+def _counted(
+    release: Release, asked: AggregateCall, condition: Expression | None, weight: str | None
+) -> _CountedRows:
     """The rows by all columns that are read, and by those that tell strata."""
     read = set() if condition is None else set(columns_of(condition))
-    read |= {asked.column} if asked.column is not None else set()
+    read |= {asked.column, weight} - {None}
+    if weight is not None:
+        _require_weights(release, weight)
     stated = {
         name: shown
         for name, shown in release.disclosure.columns.items()
@@ -249,8 +281,49 @@ def _estimates(rows: _CountedRows, weights: Sequence[Floats]) -> tuple[list[floa
     return values, covariance
 
 
+def _require_weights(release: Release, column: str) -> None:
+    """Raise ``QueryError`` unless the release shows a column of weights as it is."""
+    kinds = release.table.kinds()
+    if column not in kinds:
+        raise QueryError(QueriedColumns(kinds, None).missing(column))
+    shown = release.disclosure.columns.get(column)
+    if shown is None or not shown.as_it_is or kinds[column] not in {"integer", "decimal"}:
+        msg = (
+            f"column {column!r} does not show sampling weights, which are numbers that are "
+            "published as they are; name their column in keep when you publish"
+        )
+        raise QueryError(msg)
+
+
+def _people(rows: _CountedRows, column: str) -> Floats:
+    """The people that a row of each combination stands for; raises ``QueryError``."""
+    held = rows.values[column][1]
+    people = np.array([np.nan if it is None else float(it) for it in held])
+    if not (people > 0).all():
+        wrong = int(rows.seen.reshape(-1)[~(people > 0)].sum())
+        msg = f"column {column!r}: {wrong:,} rows have no sampling weight above 0; ask without it"
+        raise QueryError(msg)
+    return people
+
+
+def _sampled(rows: _CountedRows, weights: Sequence[Floats]) -> tuple[list[float], Floats]:
+    """Weighted sums, and the covariance of their errors over sampling and draws."""
+    drawn = [_corrected(rows, weight) for weight in weights]
+    total = rows.seen.sum()
+    apart = [each - (rows.seen * each).sum() / total for each in drawn]
+    covariance = np.empty((len(weights), len(weights)))
+    for one, first in enumerate(apart):
+        for other, second in enumerate(apart):
+            covariance[one, other] = float((rows.seen * first * second).sum())
+    return [float((rows.seen * each).sum()) for each in drawn], covariance * total / max(
+        total - 1, 1
+    )
+
+
 def _corrected(rows: _CountedRows, weight: Floats) -> Floats:
     """What shown values count, so that the expectation is the weight of the own ones."""
+    if rows.seen.ndim == 1:  # none was redrawn
+        return weight
     found = np.empty_like(weight)
     for entry, inverses in enumerate(rows.inverses):
         part = weight[entry]

@@ -106,4 +106,5 @@ def _named(plan: Plan) -> Sequence[str]:
     """All columns that the plan speaks of, so that it can be bound to what was read."""
     key = plan.method.parameters.get("record_key") if plan.method else None
     extra = [key] if isinstance(key, str) else []
-    return [*plan.roles.identifiers, *plan.used, *plan.columns, *extra]
+    weight = [] if plan.roles.weight is None else [plan.roles.weight]
+    return [*plan.roles.identifiers, *plan.used, *plan.columns, *extra, *weight]
