@@ -13,9 +13,12 @@ from voile.publish.microaggregation import Microaggregation
 from voile.release.reading import People, PublishedRows
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
+from voile.utility.aggregate_queries import _Query, _Table
+from voile.utility.covering import coverings
 from voile.utility.protocol import Comparison, measure_named
 from voile.utility.survey import _logistic
 from voile_base.randomness import Randomness
+from voile_tests.attack.by_definition import release_of
 
 
 def _people(rows: int = 150) -> pl.DataFrame:
@@ -192,3 +195,58 @@ def test_totals_without_published_weights_are_refused_with_the_way_out() -> None
         bad = frame.with_columns(w=pl.when(pl.int_range(pl.len()) == 0).then(wrong).otherwise("w"))
         people = People(bad, weighed.original.plan)
         assert measure_named("weighted-totals").refusal(replace(weighed, original=people))
+
+
+def _swapped(weight: int | None) -> tuple[Comparison, pl.DataFrame, pl.DataFrame]:
+    """Towns and wages of other rows, all with one weight or, None, with their own."""
+    frame = _people().drop("id").with_columns(town="rent").with_columns(pl.col("town") // 700)
+    frame = frame if weight is None else frame.with_columns(w=pl.lit(weight))
+    shown = frame.with_columns(pl.col("town", "wage").gather([*range(20, 150), *range(20)]))
+    roles = {"quasi_identifiers": ["town", "wage"], "sensitive": ["rent"], "keep": ["w"]}
+    plan = parse_plan({"roles": {"person": "row", "weight": "w", **roles}})
+    release = release_of(shown.to_dict(as_series=False), known=("town", "wage"))
+    people = People(frame, plan)
+    return Comparison(PublishedRows.of(release), people, Randomness.seeded(2)), frame, shown
+
+
+def _repeated(frame: pl.DataFrame) -> pl.DataFrame:
+    """Each row as often as it weighs."""
+    return frame.select(pl.all().repeat_by("w")).explode(pl.all())
+
+
+def test_correlations_are_those_of_rows_repeated_as_often_as_they_weigh() -> None:
+    """The distance of two coefficients, each by numpy."""
+    comparison, frame, shown = _swapped(None)
+    (found,) = _measured(comparison, "correlation-distance")
+    before, after = (
+        np.corrcoef(_repeated(side).select("wage", "town").to_numpy().T.astype(float))[0, 1]
+        for side in (frame, shown)
+    )
+    assert found.parts["wage, town"] == pytest.approx(abs(before - after), rel=1e-9)
+    assert "rows count by their sampling weights" in found.notes
+
+
+def test_queries_count_people_and_not_rows() -> None:
+    """One weight for all changes no relative error; weights of their own do."""
+    alike, once = (_measured(_swapped(weight)[0], "query-error") for weight in (7, 1))
+    own = _measured(_swapped(None)[0], "query-error")
+    for seven, one, other in zip(alike, once, own, strict=True):
+        assert seven.value == pytest.approx(one.value, rel=1e-9)
+        assert seven.useless == pytest.approx(one.useless, rel=1e-9)
+        assert other.value != pytest.approx(one.value, rel=1e-3)
+        assert "rows count by their sampling weights" in other.notes
+
+
+def test_a_weighted_table_answers_as_its_rows_repeated() -> None:
+    """COUNT, SUM and AVG of one query."""
+    comparison, frame, _ = _swapped(None)
+    columns = coverings(comparison, ["town", "wage", "rent"])
+    table = replace(_Table.original(columns, "rent"), people=frame["w"].to_numpy().astype(float))
+    town = columns["town"].values.numbers
+    assert town is not None
+    chosen = np.arange(len(columns["town"].values)) < 1
+    found = table.answers(_Query({"town": chosen}, {"town": chosen}))
+    rows = _repeated(frame.filter(pl.col("town") == pl.col("town").min()))
+    assert found["COUNT"] == pytest.approx(rows.height)
+    assert found["SUM"] == pytest.approx(rows["rent"].sum())
+    assert found["AVG"] == pytest.approx(rows["rent"].mean())

@@ -28,6 +28,8 @@ a row matches with the product over the predicates, and adds as much of the expe
 Counts and sums of a release that is a sample at a stated rate beta are divided by beta.  Suppressed
 rows are not made up for: nobody is told how many there are.
 
+Where the plan names sampling weights that the release shows, rows count by them.
+
 Cost: O(q (n p + d + e)) for q queries with p predicates on n rows, d values and e entries,
 and O(d log d) to draw a predicate.
 
@@ -46,7 +48,7 @@ to f, at least one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, Self
 
@@ -60,6 +62,7 @@ from voile.utility.covering import (
     columns_in_role,
     coverings,
     expectations,
+    sampling_weights,
 )
 from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
@@ -125,12 +128,19 @@ class RelativeQueryError:
         numeric = [name for name in sensitive if columns[name].points is not None]
         summed = numeric[0] if numeric else None
         truth = _Table.original(columns, summed)
-        sampled = _sampling_rate(comparison)
-        errors = self._errors(queries, truth, _Table.published(columns, summed, sampled))
-        blind = self._errors(queries, truth, _Table.telling_nothing(columns, summed))
+        given = _Table.published(columns, summed, _sampling_rate(comparison))
+        blind = _Table.telling_nothing(columns, summed)
+        notes: tuple[str, ...] = ()
+        if (weights := sampling_weights(comparison)) is not None:
+            truth, given = (
+                replace(side, people=of) for side, of in zip((truth, given), weights, strict=True)
+            )
+            blind = replace(blind, people=np.array([weights[0].mean()]))
+            notes = ("rows count by their sampling weights",)
+        errors, worst = (self._errors(queries, truth, side) for side in (given, blind))
         return [
-            self._measurement(self.name, "Median", np.median, errors, blind),
-            self._measurement(f"mean-{self.name}", "Mean", np.mean, errors, blind),
+            self._measurement(self.name, np.median, errors, worst, notes),
+            self._measurement(f"mean-{self.name}", np.mean, errors, worst, notes),
         ]
 
     def _errors(self, queries: Sequence[_Query], truth: _Table, given: _Table) -> Errors:
@@ -151,11 +161,12 @@ class RelativeQueryError:
     def _measurement(
         self,
         measure: str,
-        middle: str,
         of: Callable[[Sequence[float]], Any],
         errors: Errors,
         blind: Errors,
+        notes: tuple[str, ...],
     ) -> Measurement:
+        middle = "Median" if measure == self.name else "Mean"
         return Measurement(
             measure=measure,
             title=f"{middle} error of aggregate queries",
@@ -168,6 +179,7 @@ class RelativeQueryError:
             untouched=0.0,
             useless=float(of([*chain(*blind.values())])),
             parts={part: float(of(values)) for part, values in errors.items()},
+            notes=notes,
         )
 
 
@@ -182,6 +194,8 @@ class _Table:
     weight: float
     """How many rows of the original each stands for."""
     rows: int
+    people: Floats | None = None
+    """Shape (n,): the sampling weight of each row; None: 1 each."""
 
     @classmethod
     def original(cls, columns: Mapping[str, ColumnCovering], summed: str | None) -> Self:
@@ -234,9 +248,9 @@ class _Table:
 
     def magnitudes(self) -> dict[str, float]:
         """The aggregates over all rows, of numbers without their sign."""
-        answers = {_COUNT: self.weight * self.rows}
+        answers = {_COUNT: self.weight * float(self._weighed(np.ones(self.rows)).sum())}
         if self.numbers is not None:
-            count, total = np.abs(self.numbers).sum(axis=0).tolist()
+            count, total = (self._weighed(np.ones(self.rows)) @ np.abs(self.numbers)).tolist()
             answers |= {_SUM: self.weight * total, _AVERAGE: total / max(count, _NOTHING)}
         return answers
 
@@ -244,12 +258,16 @@ class _Table:
         """The AVG over all rows; 0 where there is none."""
         if self.numbers is None:
             return 0.0
-        count, total = self.numbers.sum(axis=0).tolist()
+        count, total = (self._weighed(np.ones(self.rows)) @ self.numbers).tolist()
         return float(total / max(count, _NOTHING))
 
+    def _weighed(self, rows: Floats) -> Floats:
+        """Rows by their sampling weights, shape (n,)."""
+        return rows if self.people is None else rows * self.people
+
     def _matching(self, predicates: Predicates) -> Floats:
-        """The probability that each row matches, shape (n,)."""
-        matching = np.ones(self.rows)
+        """The probability that each row matches, times its sampling weight, shape (n,)."""
+        matching = self._weighed(np.ones(self.rows))
         for name, chosen in predicates.items():
             matching *= _of_rows(chosen[:, np.newaxis].astype(np.float64), *self.columns[name])[
                 :, 0

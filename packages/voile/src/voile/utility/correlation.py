@@ -38,6 +38,8 @@ each text, or the probability that there is a number, its expectation and that o
 three coefficients are functions of the product of the features of two columns, summed over the rows
 of the table: a table of expected counts, or sums of the number by text, or the moments of both.
 
+Where the plan names sampling weights that the release shows, rows count by them, a mean of 1 each.
+
 Cost: O(n + e f) a pair for n rows, e different pairs of entries and f features; O(f f') numbers.
 """
 
@@ -52,7 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from voile.utility.covering import ColumnCovering, OriginalDomain, coverings, expectations
+from voile.utility.covering import ColumnCovering, OriginalDomain, coverings, expectations, sampling_weights
 from voile.utility.protocol import Comparison, Measurement
 
 __all__ = ["CorrelationDistance"]
@@ -80,8 +82,10 @@ class CorrelationDistance:
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The distance, with each pair as a part."""
         compared, left_out = self._compared(comparison)
-        before = {name: _original(covering.domain) for name, covering in compared.items()}
-        after = {name: _released(covering) for name, covering in compared.items()}
+        weights = sampling_weights(comparison) or (None, None)
+        of, to = (None if side is None else side / side.mean() for side in weights)
+        before = {name: _original(covering.domain, of) for name, covering in compared.items()}
+        after = {name: _released(covering, to) for name, covering in compared.items()}
         pairs = list(combinations(compared, 2))
         original = np.array([_association(before[a], before[b]) for a, b in pairs])
         released = np.array([_association(after[a], after[b]) for a, b in pairs])
@@ -90,6 +94,7 @@ class CorrelationDistance:
             f"column {name!r} is left out: it has more than {self.most_texts} different texts"
             for name in left_out
         ]
+        notes += [] if of is None else ["rows count by their sampling weights"]
         return [
             Measurement(
                 measure=self.name,
@@ -117,15 +122,16 @@ class CorrelationDistance:
         return domain.points is None and len(domain) > self.most_texts
 
 
-def _original(domain: OriginalDomain) -> _ColumnFeatures:
+def _original(domain: OriginalDomain, weight: Floats | None) -> _ColumnFeatures:
     """A column of the original: each value is an entry of its own."""
-    return _ColumnFeatures(domain.points is not None, _features(domain), domain.column.codes)
+    numeric = domain.points is not None
+    return _ColumnFeatures(numeric, _features(domain), domain.column.codes, weight)
 
 
-def _released(covering: ColumnCovering) -> _ColumnFeatures:
+def _released(covering: ColumnCovering, weight: Floats | None) -> _ColumnFeatures:
     """A column of the release, each entry spread over what it stands for."""
     features = expectations(covering.spread, _features(covering.domain))
-    return _ColumnFeatures(covering.domain.points is not None, features, covering.entry)
+    return _ColumnFeatures(covering.domain.points is not None, features, covering.entry, weight)
 
 
 def _features(domain: OriginalDomain) -> Floats:
@@ -156,6 +162,8 @@ class _ColumnFeatures:
     """Shape (g, texts), or (g, 3) for numbers: probability, expectation and expected square."""
     entry: NDArray[np.integer]
     """Shape (n,)."""
+    weight: Floats | None
+    """Shape (n,), of each row; None: 1 each."""
 
 
 def _association(left: _ColumnFeatures, right: _ColumnFeatures) -> float:
@@ -209,8 +217,9 @@ def _cramers_v(table: Floats) -> float:
 
 def _joint(left: _ColumnFeatures, right: _ColumnFeatures) -> Floats:
     """Sum over the rows of the products of the features of both columns."""
+    weight = np.ones(len(left.entry)) if left.weight is None else left.weight
     pairs = coo_array(
-        (np.ones(len(left.entry)), (left.entry, right.entry)),
+        (weight, (left.entry, right.entry)),
         shape=(len(left.features), len(right.features)),
     ).tocsr()
     joint: Floats = left.features.T @ (pairs @ right.features)

@@ -74,6 +74,7 @@ from voile.release.reading import (
     ShownCells,
     coded_column,
     finite,
+    floats_of,
     texts_of,
 )
 from voile.schema.coding import Coding
@@ -93,6 +94,7 @@ __all__ = [
     "coverings",
     "expectations",
     "published_columns",
+    "sampling_weights",
 ]
 
 
@@ -399,6 +401,24 @@ def expectations(spread: Spread, values: Floats) -> Floats:
     # Rounding may leave a mean just outside what it is a mean of, and a probability below 0.
     found[wide] = np.clip(means, values.min(axis=0), values.max(axis=0))
     return found
+
+
+def sampling_weights(comparison: Comparison) -> tuple[Floats, Floats] | None:
+    """Of the N original and the n published rows; None where the release does not show them.
+
+    The plan names their column, and each is a number above 0.
+    """
+    plan = comparison.original.plan
+    name = None if plan is None else plan.roles.weight
+    shown = comparison.published.disclosure.columns.get(name or "")
+    if name is None or shown is None or not shown.as_it_is:
+        return None
+    before = floats_of(comparison.original.column(name))
+    after = floats_of(comparison.published.frame[name])
+    fit = all(
+        len(side) and np.isfinite(side).all() and (side > 0).all() for side in (before, after)
+    )
+    return (before, after) if fit else None
 
 
 def columns_in_role(comparison: Comparison, role: str) -> tuple[str, ...]:

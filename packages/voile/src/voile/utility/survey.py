@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.release.reading import floats_of
-from voile.utility.covering import ColumnCovering, coverings, expectations
+from voile.utility.covering import ColumnCovering, coverings, expectations, sampling_weights
 from voile.utility.protocol import Comparison, Measurement
 
 __all__ = [
@@ -94,21 +94,6 @@ class _Sides:
         return np.ones(len((self.before, self.after)[side]))
 
 
-def _weights(comparison: Comparison) -> tuple[Floats, Floats] | None:
-    """Those of original and published rows; None where the release does not show them."""
-    plan = comparison.original.plan
-    name = None if plan is None else plan.roles.weight
-    shown = comparison.published.disclosure.columns.get(name or "")
-    if name is None or shown is None or not shown.as_it_is:
-        return None
-    before = floats_of(comparison.original.column(name))
-    after = floats_of(comparison.published.frame[name])
-    fit = all(
-        len(side) and np.isfinite(side).all() and (side > 0).all() for side in (before, after)
-    )
-    return (before, after) if fit else None
-
-
 def _columns(comparison: Comparison) -> dict[str, ColumnCovering]:
     """Published columns but for the weights."""
     plan = comparison.original.plan
@@ -132,7 +117,7 @@ def _numbers(comparison: Comparison) -> _Sides | None:
     if not names or not len(after[0]):
         return None
     sides = np.stack(before, axis=1), np.stack(after, axis=1)
-    return _Sides(tuple(names), *sides, _weights(comparison))
+    return _Sides(tuple(names), *sides, sampling_weights(comparison))
 
 
 def _shown_numbers(one: ColumnCovering, points: Floats) -> Floats:
@@ -164,7 +149,7 @@ def _features(comparison: Comparison) -> tuple[_Sides, list[str]] | None:
     if not names or not len(after[0]):
         return None
     sides = np.stack(before, axis=1), np.stack(after, axis=1)
-    return _Sides(tuple(names), *sides, _weights(comparison)), owners
+    return _Sides(tuple(names), *sides, sampling_weights(comparison)), owners
 
 
 def _no_numbers(comparison: Comparison, least: int = 1) -> str | None:
@@ -288,7 +273,7 @@ class HellingerDistance:
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean over columns, with each as a part."""
-        weights = _weights(comparison)
+        weights = sampling_weights(comparison)
         parts = {}
         for name, one in _columns(comparison).items():
             places = len(one.values)
@@ -476,7 +461,7 @@ class WeightedTotals:
 
     def refusal(self, comparison: Comparison) -> str | None:
         """Weights must be known of published rows."""
-        if _weights(comparison) is None:
+        if sampling_weights(comparison) is None:
             return (
                 "no column of sampling weights is published as it is: name it in [roles] weight "
                 "and in keep"
