@@ -219,7 +219,7 @@ def test_a_file_that_is_not_the_population_is_refused() -> None:
     release, plan = _released(frame)
     with pytest.raises(InputError, match="everybody who was published"):
         attack_named("population-map", register=frame.head(20)).run(release, frame, plan)
-    with pytest.raises(TableError, match="the population.*'age'"):
+    with pytest.raises(TableError, match=r"the population.*'age'"):
         attack_named("population-map", register=frame.drop("age")).run(release, frame, plan)
 
 
@@ -236,7 +236,7 @@ def _planted(name: str, *, alike: bool):
     return attack_named(name).run(release, frame, plan, Randomness.seeded(1))
 
 
-@pytest.mark.parametrize("name", (*NAMES, "population-household"))
+@pytest.mark.parametrize("name", [*NAMES, "population-household"])
 def test_a_planted_weak_release_is_told_from_an_ideal_one(name: str) -> None:
     """Half of all people, none like another, beside rows that are all alike in a large town."""
     weak, ideal = _planted(name, alike=False), _planted(name, alike=True)

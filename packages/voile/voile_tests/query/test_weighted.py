@@ -46,7 +46,7 @@ def test_sums_are_those_of_the_rows_that_stand_for_people() -> None:
 
 
 def test_the_error_is_that_of_sampling_with_replacement() -> None:
-    """n / (n - 1) sum (w x - mean)^2, two normal deviations on each side."""
+    """N / (n - 1) sum (w x - mean)^2, two normal deviations on each side."""
     found = answer(_release(), "SUM(pay)", weight="w", confidence=0.95)
     each = (FRAME["pay"].fill_null(0) * FRAME["w"]).to_numpy()
     error = np.sqrt(len(each) / (len(each) - 1) * ((each - each.mean()) ** 2).sum())
@@ -57,7 +57,7 @@ def test_the_error_is_that_of_sampling_with_replacement() -> None:
 
 @pytest.mark.parametrize("retain", [0.6, None])
 def test_intervals_hold_the_population_as_often_as_they_say(retain: float | None) -> None:
-    """Of 300 samples with unequal chances, some of them redrawn, 80 % +- 8; unweighted ones fail."""
+    """Of 300 samples with unequal chances, redrawn or not, 80 % +- 8; without weights few."""
     draws = np.random.default_rng(5)
     job = draws.choice(["farm", "shop", "none"], 4_000, p=[0.2, 0.5, 0.3])
     pay = np.where(job == "farm", 3.0, 1.0)

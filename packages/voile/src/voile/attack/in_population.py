@@ -17,8 +17,8 @@ anything.  Each adversary here is one of its figures:
     population-log-linear       correct matches among sample uniques, Skinner and Shlomo
     population-special-uniques  SUDA: the chance (DIS) that a match of a special unique is right
 
-All are estimates by a model, but for what is counted in a file.  Guessing is right for one of all people.  Who is at risk is not told:
-the worst target has a probability and no values.
+All are estimates by a model, but for what is counted in a file.  Guessing is right for one of all
+people.  Who is at risk is not told: the worst target has a probability and no values.
 
 Cost: that of ``models.population``.
 """

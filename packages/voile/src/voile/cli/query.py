@@ -64,9 +64,7 @@ def _query(
     double quotes.
     """
     opened = release_release.read_release(release, engine=engine)
-    found = answering.answer(
-        opened, aggregate, where, confidence=confidence, weight=weight
-    )
+    found = answering.answer(opened, aggregate, where, confidence=confidence, weight=weight)
     if as_json:
         print_json(found.document())
     elif isinstance(found, answering.EstimatedAnswer):

@@ -160,7 +160,7 @@ def _counted(
 ) -> _CountedRows:
     """The rows by all columns that are read, and by those that tell strata."""
     read = set() if condition is None else set(columns_of(condition))
-    read |= {asked.column, weight} - {None}
+    read |= {name for name in (asked.column, weight) if name is not None}
     if weight is not None:
         _require_weights(release, weight)
     stated = {

@@ -70,8 +70,8 @@ class Roles:
     """The column that tells apart those who are protected together; never published."""
     weight: Annotated[ColumnName | None, Says("the name of the column of sampling weights")] = None
     """How many people of the population each row stands for: a column of numbers above 0, by which
-    risk in the population is told.  Decisions count persons; measures of survey microdata weigh rows
-    where the release shows the column as it is."""
+    risk in the population is told.  Decisions count persons; measures of survey microdata weigh
+    rows where the release shows the column as it is."""
 
     def __post_init__(self) -> None:
         taken: dict[str, str] = {}

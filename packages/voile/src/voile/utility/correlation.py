@@ -54,7 +54,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from voile.utility.covering import ColumnCovering, OriginalDomain, coverings, expectations, sampling_weights
+from voile.utility.covering import (
+    ColumnCovering,
+    OriginalDomain,
+    coverings,
+    expectations,
+    sampling_weights,
+)
 from voile.utility.protocol import Comparison, Measurement
 
 __all__ = ["CorrelationDistance"]
@@ -162,7 +168,7 @@ class _ColumnFeatures:
     """Shape (g, texts), or (g, 3) for numbers: probability, expectation and expected square."""
     entry: NDArray[np.integer]
     """Shape (n,)."""
-    weight: Floats | None
+    weight: Floats | None = None
     """Shape (n,), of each row; None: 1 each."""
 
 
