@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -283,3 +283,47 @@ def test_a_proposal_for_other_methods_is_refused(tmp_path):
     file.write_text(SURVEY, encoding="utf-8")
     found = CliRunner().invoke(_plan_command, [f"{file}", "--out", "x.toml", "--method", "flows"])
     assert "one of dp-synthesis, dp-tables" in str(found.exception)
+
+
+def _survey(folder: Path, head: str, line: Callable[[int], str]) -> str:
+    """The plan that is proposed for 120 rows of a survey."""
+    path = folder / "survey.csv"
+    path.write_text("\n".join([head, *(line(number) for number in range(120))]), encoding="utf-8")
+    return plan_text(proposal_of(path), path.name)
+
+
+SURVEYS = {
+    "local-suppression": (
+        "sex,age,income,sampling_weight",
+        lambda n: f"{'fm'[n % 2]},{20 + n % 50},{1000 + 37 * n},{80 + n % 3}",
+    ),
+    "microaggregation": ("age,height,income", lambda n: f"{20 + n % 50},{150 + n % 40},{37 * n}"),
+}
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_a_method_that_fits_a_survey_is_proposed_beside_the_usual_one(
+    name: str, tmp_path: Path
+) -> None:
+    """One commented name, which publishes with the same k where it takes the other's place."""
+    text = _survey(tmp_path, *SURVEYS[name])
+    (line,) = (line for line in text.splitlines() if line.startswith("# name = "))
+    assert line.startswith(f'# name = "{name}"  # instead: ')
+    chosen = text.replace(line, "").replace('name = "generalization"', f'name = "{name}"')
+    (tmp_path / "plan.toml").write_text(_answered(chosen), encoding="utf-8")
+    made = make_release(tmp_path / "survey.csv", read_plan(tmp_path / "plan.toml"), seed=1)
+    assert made.release.rows == 120
+    assert ("weight = " in text) is (name == "local-suppression")
+
+
+def test_nothing_else_is_proposed_where_nothing_fits(tmp_path: Path) -> None:
+    """Texts without weights; the weight of a person is none of a survey."""
+    text = _survey(tmp_path, "sex,age,weight", lambda n: f"{'fm'[n % 2]},{20 + n % 50},{60 + n % 9}")
+    assert "# name = " not in text
+
+
+def _answered(text: str) -> str:
+    """A plan without its questions, each row being another person."""
+    lines = (line for line in text.splitlines() if not line.startswith("# ?"))
+    text = "\n".join(lines)
+    return text if "person =" in text else text.replace("[roles]", '[roles]\nperson = "row"', 1)

@@ -26,6 +26,7 @@ from voile.proposal.trips import ProposedTrips
 from voile.proposal.whole import Proposal
 from voile.schema.domain import public_domain
 from voile.schema.hierarchy.suggestion import Suggestion, suggest
+from voile.schema.names import meaning_of
 from voile.schema.plan import ASKS, ColumnPlan, parse_plan
 from voile_base.errors import PlanError
 from voile_base.values.toml import toml_text
@@ -116,6 +117,7 @@ name = "generalization"  # people are made alike: see docs/start/choose.md for t
 k = 5  # everybody looks like 4 others at least; a convention for data that leave the house
 """
 )
+_ALTERNATIVE = '# name = "{name}"  # instead: {why} (docs/methods/{name}.md)'
 _USUAL_LAYOUT = ProposedLayout()
 _NOTHING = f"""\
 {ASKS} table: no column is understood well enough to be published. Answer the questions above by
@@ -197,6 +199,8 @@ def _method(proposal: Proposal, method: MethodProposal) -> Iterator[str]:
         yield _NOTHING
         return
     yield method.table.rstrip()
+    if method is _USUAL:
+        yield from _alternatives(proposal)
     if method.names_tables:
         names = [[column.name] for column in _described(proposal)]
         yield _line("tables", names, "each column by itself")
@@ -210,6 +214,27 @@ def _method(proposal: Proposal, method: MethodProposal) -> Iterator[str]:
             f"{ASKS} {_value(unit.name)}: how many rows of one are to count at most, at the price "
             "of as much more noise? The others are left out"
         )
+
+
+def _alternatives(proposal: Proposal) -> Iterator[str]:
+    """Methods that fit as well, as comments: a name in the place of the other, with the same k."""
+    known = proposal.of_role("quasi")
+    if known and any(_is_weight(column) for column in proposal.columns):
+        yield _ALTERNATIVE.format(
+            name="local-suppression",
+            why="single cells are blanked, and all others stay exact, as in survey microdata",
+        )
+    if known and all(column.kind == "number" for column in known):
+        yield _ALTERNATIVE.format(
+            name="microaggregation",
+            why="each group shows its means: all quasi-identifiers are numbers",
+        )
+
+
+def _is_weight(column: ColumnProposal) -> bool:
+    """Whether a column seems to hold sampling weights."""
+    numeric = column.details.profile.type in {"integer", "decimal"}
+    return numeric and meaning_of(column.name) == meaning_of("sampling_weight")
 
 
 def _domain(column: ColumnProposal, keys: Mapping[str, object]) -> Iterator[str]:
@@ -265,6 +290,11 @@ def _left_out(proposal: Proposal) -> Iterator[str]:
     if left := proposal.of_role("drop"):
         yield "# Left out, because no role names them (`keep` would publish them as they are):"
         yield from (f"#   {_value(column.name)}: {column.why}" for column in left)
+    for column in filter(_is_weight, left):
+        yield (
+            f"#   weight = {_value(column.name)} tells risk in the population; keep = "
+            f"[{_value(column.name)}] as well, and recipients can weigh rows"
+        )
     for column in left:
         if column.question:
             yield f"{ASKS} {_value(column.name)}: {column.question}"
