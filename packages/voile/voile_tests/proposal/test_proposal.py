@@ -318,7 +318,9 @@ def test_a_method_that_fits_a_survey_is_proposed_beside_the_usual_one(
 
 def test_nothing_else_is_proposed_where_nothing_fits(tmp_path: Path) -> None:
     """Texts without weights; the weight of a person is none of a survey."""
-    text = _survey(tmp_path, "sex,age,weight", lambda n: f"{'fm'[n % 2]},{20 + n % 50},{60 + n % 9}")
+    text = _survey(
+        tmp_path, "sex,age,weight", lambda n: f"{'fm'[n % 2]},{20 + n % 50},{60 + n % 9}"
+    )
     assert "# name = " not in text
 
 
