@@ -113,8 +113,8 @@ def run() -> Measurement:
         data=f"{ROWS:,} synthetic rows of 10 columns; the household survey of 4,580 rows",
         seeds=f"table {SEED}; releases unseeded",
         protocol=f"whole processes; user + system time and peak resident set by wait4; medians of "
-        f"{TIMES}; {peer or 'no sdcMicro here'}, its start and the reading of the file included; ours "
-        "counts uniques of the population and fits a log-linear model besides",
+        f"{TIMES}; {peer or 'no sdcMicro here'}, its start and the reading of the file included; "
+        "ours estimates uniques of the population and fits a log-linear model besides",
         answer=f"At most {ratios[slowest][0]:.2f} times the processor time and "
         f"{ratios[largest][1]:.2f} times the memory of generalization.",
         targets=targets,

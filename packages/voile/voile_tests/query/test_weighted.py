@@ -15,6 +15,7 @@ from voile.publish.pram import PRAM
 from voile.query import EstimatedAnswer, answer
 from voile.release.folder import write_release
 from voile.schema.plan import parse_plan
+from voile.study.run import make_release
 from voile_base.errors import QueryError
 from voile_base.randomness import Randomness
 from voile_tests.attack.by_definition import release_of
@@ -110,3 +111,30 @@ def test_the_command_takes_the_column(tmp_path) -> None:
     assert "drawn with replacement" in told.output
     found = CliRunner().invoke(_query, [folder, "SUM(pay)", "--weight", "w", "--json"])
     assert json.loads(found.stdout)["estimate"] == 21 + 60 + 150 + 280 + 90
+
+
+def test_a_chain_is_corrected_where_one_step_alone_treats_a_column() -> None:
+    """A redrawn column is corrected; one that another step coded is refused."""
+    draws = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {
+            "job": draws.choice(["farm", "shop", "none"], 300),
+            "pay": draws.integers(100, 160, 300),
+            "w": draws.integers(5, 9, 300),
+        }
+    )
+    plan = parse_plan(
+        {
+            "roles": {"person": "row", "quasi_identifiers": ["job", "pay"], "keep": ["w"]},
+            "steps": [{"kind": "top-coding", "columns": ["pay"], "bound": 150}],
+            "method": {"name": "pram", "columns": ["job"], "retain": 0.7},
+        }
+    )
+    release = make_release(frame, plan, seed=2).release
+    found = answer(release, "COUNT(*)", "job = 'farm'", weight="w", confidence=0.9999)
+    assert isinstance(found, EstimatedAnswer)
+    assert found.lower is not None
+    assert found.upper is not None
+    assert found.lower <= frame.filter(job="farm")["w"].sum() <= found.upper
+    with pytest.raises(QueryError, match="'pay' is shown neither as it is nor redrawn"):
+        answer(release, "SUM(pay)", weight="w")
