@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import wasserstein_distance
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from voile.publish.microaggregation import Microaggregation
@@ -250,3 +251,22 @@ def test_a_weighted_table_answers_as_its_rows_repeated() -> None:
     assert found["COUNT"] == pytest.approx(rows.height)
     assert found["SUM"] == pytest.approx(rows["rent"].sum())
     assert found["AVG"] == pytest.approx(rows["rent"].mean())
+
+
+def test_marginals_are_those_of_rows_repeated_as_often_as_they_weigh() -> None:
+    """Total variation and Wasserstein of a column, and total variation of a pair, by hand."""
+    comparison, frame, shown = _swapped(None)
+    marginal = {one.measure: one for one in _measured(comparison, "marginal-divergence")}
+    (pair, *_) = _measured(comparison, "pair-divergence")
+    town = [_repeated(side)["town"].to_numpy() for side in (frame, shown)]
+    values = np.unique(town[0])
+    shares = [np.array([(side == value).mean() for value in values]) for side in town]
+    assert len(values) <= 10
+    expected = np.abs(shares[0] - shares[1]).sum() / 2
+    assert expected > 0.01
+    assert marginal["marginal-total-variation"].parts["town"] == pytest.approx(expected, rel=1e-9)
+    moved = wasserstein_distance(values, values, *shares) / np.ptp(values)
+    assert marginal["marginal-wasserstein"].parts["town"] == pytest.approx(moved, rel=1e-9)
+    assert pair.parts["wage, town"] >= expected - 1e-12
+    for one in (*marginal.values(), pair):
+        assert "rows count by their sampling weights" in one.notes

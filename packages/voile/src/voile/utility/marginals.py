@@ -16,6 +16,8 @@ What is compared:
   missing values are a bin.
 - Values with noise are compared as the values nearest to them; Wasserstein distances and charts
   take them as the numbers they are.
+- Where the plan names sampling weights that the release shows, rows count by them, a mean of 1 each;
+  bins are of rows all the same.
 - Only shares of rows are compared: a release of every second row may have all marginals right.
 - Kullback-Leibler is smoothed by half a row in each bin that some row lies in, because it is
   infinite otherwise; compare it between releases of one table only.
@@ -60,6 +62,7 @@ from voile.utility.covering import (
     coverings,
     expectations,
     published_columns,
+    sampling_weights,
 )
 from voile.utility.protocol import Comparison, Measurement
 
@@ -344,18 +347,21 @@ class MarginalDivergence:
 
         The mean over columns; parts by column.
         """
-        found = coverings(comparison)
+        found, weights = coverings(comparison), _weights(comparison)
         marginals = {
-            name: _Marginal.of(covering, _even_bins(covering.domain, self.bins, self.texts))
+            name: _Marginal.of(
+                covering, _even_bins(covering.domain, self.bins, self.texts), weights
+            )
             for name, covering in found.items()
         }
-        measured = [_divergence("marginal", kind, marginals) for kind in _KINDS]
+        notes = () if weights is None else (_WEIGHED,)
+        measured = [_divergence("marginal", kind, marginals, notes) for kind in _KINDS]
         lines = {
-            name: _MarginalsLine.of(covering)
+            name: _MarginalsLine.of(covering, weights)
             for name, covering in found.items()
             if covering.points is not None
         }
-        return [*measured, _wasserstein(lines)] if lines else measured
+        return [*measured, _wasserstein(lines, notes)] if lines else measured
 
 
 @dataclass(frozen=True)
@@ -374,14 +380,36 @@ class PairDivergence:
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """Total variation and Jensen-Shannon: the mean over pairs; parts by pair."""
+        weights = _weights(comparison)
         binned = {
-            name: _Binned.of(covering, _even_bins(covering.domain, self.bins, self.texts))
+            name: _Binned.of(covering, _even_bins(covering.domain, self.bins, self.texts), weights)
             for name, covering in coverings(comparison).items()
         }
         pairs = {
-            f"{a}, {b}": _Marginal.of_pair(binned[a], binned[b]) for a, b in combinations(binned, 2)
+            f"{a}, {b}": _Marginal.of_pair(binned[a], binned[b], weights)
+            for a, b in combinations(binned, 2)
         }
-        return [_divergence("pair", kind, pairs) for kind in _KINDS[:2]]
+        notes = () if weights is None else (_WEIGHED,)
+        return [_divergence("pair", kind, pairs, notes) for kind in _KINDS[:2]]
+
+
+_Weights = tuple[Floats, Floats] | None
+"""Of the N original and the n published rows, a mean of 1 each; None: rows count 1 each."""
+_WEIGHED = "rows count by their sampling weights"
+
+
+def _weights(comparison: Comparison) -> _Weights:
+    found = sampling_weights(comparison)
+    return None if found is None else (found[0] / found[0].mean(), found[1] / found[1].mean())
+
+
+def _counted(covering: ColumnCovering, weights: _Weights) -> tuple[Floats, Floats]:
+    """Original rows of each value (d,), and published rows of each entry (e,), by weights."""
+    if weights is None:
+        return covering.domain.rows.astype(np.float64), covering.rows.astype(np.float64)
+    before = np.bincount(covering.own, weights[0], len(covering.values))
+    after = np.bincount(covering.entry, weights[1], len(covering.rows))
+    return before.astype(np.float64), after.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,21 +424,23 @@ class _Marginal:
     """Of pairs: the original's rows if its columns were independent."""
 
     @classmethod
-    def of(cls, covering: ColumnCovering, bins: _Bins) -> _Marginal:
+    def of(cls, covering: ColumnCovering, bins: _Bins, weights: _Weights) -> _Marginal:
         """One column."""
         domain = covering.domain
-        after = covering.spread.spread(covering.rows)
-        unknown = domain.weight / domain.weight.sum() * domain.rows.sum()
-        return cls(*(bins.counts(rows) for rows in (domain.rows, after, unknown)))
+        before, rows = _counted(covering, weights)
+        after = covering.spread.spread(rows)
+        unknown = domain.weight / domain.weight.sum() * before.sum()
+        return cls(*(bins.counts(rows) for rows in (before, after, unknown)))
 
     @classmethod
-    def of_pair(cls, one: _Binned, other: _Binned) -> _Marginal:
+    def of_pair(cls, one: _Binned, other: _Binned, weights: _Weights) -> _Marginal:
         """Two columns."""
         sides = len(one.bins), len(other.bins)
         cell = one.own * sides[1] + other.own
-        before = np.bincount(cell, minlength=sides[0] * sides[1]).astype(np.float64)
+        of_rows, of_shown = weights or (None, np.ones(len(one.entry)))
+        before = np.bincount(cell, of_rows, sides[0] * sides[1]).astype(np.float64)
         entries = coo_array(
-            (np.ones(len(one.entry)), (one.entry, other.entry)),
+            (of_shown, (one.entry, other.entry)),
             shape=(len(one.distributions), len(other.distributions)),
         ).tocsr()
         after: Floats = one.distributions.T @ (entries @ other.distributions)
@@ -437,7 +467,7 @@ class _Binned:
     """Shape (b,): original rows."""
 
     @classmethod
-    def of(cls, covering: ColumnCovering, bins: _Bins) -> _Binned:
+    def of(cls, covering: ColumnCovering, bins: _Bins, weights: _Weights) -> _Binned:
         """A column in these bins."""
         domain = covering.domain
         return cls(
@@ -446,7 +476,7 @@ class _Binned:
             entry=covering.entry,
             distributions=expectations(covering.spread, bins.indicators),
             unknown=bins.counts(domain.weight / domain.weight.sum()),
-            marginal=bins.counts(domain.rows),
+            marginal=bins.counts(_counted(covering, weights)[0]),
         )
 
 
@@ -483,7 +513,9 @@ _KINDS = (
 )
 
 
-def _divergence(of: str, kind: _Kind, marginals: Mapping[str, _Marginal]) -> Measurement:
+def _divergence(
+    of: str, kind: _Kind, marginals: Mapping[str, _Marginal], weighed: tuple[str, ...]
+) -> Measurement:
     """One divergence, of columns or of pairs, as the mean over all."""
     parts = {name: kind.of(found.before, found.after) for name, found in marginals.items()}
     useless = [kind.of(found.before, found.unknown) for found in marginals.values()]
@@ -506,7 +538,7 @@ def _divergence(of: str, kind: _Kind, marginals: Mapping[str, _Marginal]) -> Mea
         untouched=0.0,
         useless=_mean(useless),
         parts=parts,
-        notes=notes if independent else (),
+        notes=(*weighed, *notes) if independent else weighed,
     )
 
 
@@ -519,18 +551,19 @@ class _MarginalsLine:
     """Where all rows stand for the whole domain."""
 
     @classmethod
-    def of(cls, covering: ColumnCovering) -> _MarginalsLine:
+    def of(cls, covering: ColumnCovering, weights: _Weights) -> _MarginalsLine:
         """Of the values that are not missing; those with noise are where they lie on the line."""
         domain = covering.domain
         assert domain.points is not None
-        before = domain.points, domain.rows.astype(np.float64)
-        after = domain.points, covering.spread.spread(covering.rows)
+        own, rows = _counted(covering, weights)
+        before = domain.points, own
+        after = domain.points, covering.spread.spread(rows)
         if covering.noisy and covering.low is not None:
-            after = covering.low, covering.rows.astype(np.float64)
+            after = covering.low, rows
         return cls(_moved(before, after), _moved(before, (domain.points, domain.weight)))
 
 
-def _wasserstein(lines: Mapping[str, _MarginalsLine]) -> Measurement:
+def _wasserstein(lines: Mapping[str, _MarginalsLine], notes: tuple[str, ...]) -> Measurement:
     """How far values move along the line, as a share of its length."""
     return Measurement(
         measure="marginal-wasserstein",
@@ -544,6 +577,7 @@ def _wasserstein(lines: Mapping[str, _MarginalsLine]) -> Measurement:
         untouched=0.0,
         useless=_mean([line.unknown for line in lines.values()]),
         parts={name: line.moved for name, line in lines.items()},
+        notes=notes,
     )
 
 
