@@ -16,7 +16,7 @@ What is compared:
   missing values are a bin.
 - Values with noise are compared as the values nearest to them; Wasserstein distances and charts
   take them as the numbers they are.
-- Where the plan names sampling weights that the release shows, rows count by them, a mean of 1 each;
+- Where the plan names sampling weights that the release shows, rows count by them, a mean of 1;
   bins are of rows all the same.
 - Only shares of rows are compared: a release of every second row may have all marginals right.
 - Kullback-Leibler is smoothed by half a row in each bin that some row lies in, because it is
