@@ -78,10 +78,15 @@ _GENERAL = {
     "copies": _MORE_PRIVATE,
     "risk": _MORE_PRIVATE,
     "attack": _MORE_PRIVATE,
+    "worst-off": _MORE_PRIVATE,
+    "re-identification": _MORE_PRIVATE,
+    "recipient": _TICK,
     "assumptions": _TICK,
     "question": _TICK,
     "unexamined": _TICK,
 }
+_COUNTED = frozenset({"risk", "attack", "worst-off", "re-identification"})
+"""Criteria whose figures evidence has."""
 _BY_GROUP = ("prosecutor", "journalist", "marketer")
 """Attacks whose probability is one over those who look alike."""
 
@@ -94,7 +99,7 @@ def remedy_of(ruling: Mapping[str, Any]) -> str:
     if ruling["passed"]:
         return ""
     kind, limit, value = ruling["kind"], ruling["limit"], ruling["value"]
-    if limit is not None and value is None and kind in {"risk", "attack"}:
+    if limit is not None and value is None and kind in _COUNTED:
         return _uncounted(ruling["why"])
     if kind == "attack" and limit and any(f" {name} " in ruling["asks"] for name in _BY_GROUP):
         k = math.ceil(1 / limit - 1e-4)

@@ -52,6 +52,8 @@ def test_a_copy_is_judged_in_every_way(files: Path) -> None:
         "singling out",
         "linkability",
         "inference",
+        "group disclosure",
+        "re-identification",
     }
     assert {"identification", "prosecutor", "membership"} <= {a["attack"] for a in record.attacks}
     assert all(skipped.reason for skipped in record.attacks_skipped)

@@ -188,14 +188,15 @@ def test_row_names_of_r_are_read(desk):
     assert "identifiers = [" in (desk / "proposed.toml").read_text("utf-8")
 
 
-def test_a_first_row_that_looks_like_data_is_refused(desk):
-    """Nothing is proposed whose columns would be named by a person."""
+def test_a_first_row_that_looks_like_data_names_no_column(desk):
+    """Columns are called by their place, which is asked about; nothing shows the first person."""
     rows = "".join(f"P{n:03},{'FM'[n % 2]},{20 + n % 40},flu\n" for n in range(60))
     outcome = desk.run("plan", desk.file(rows), "--out", desk / "proposed.toml")
-    assert outcome.status == 2
-    assert "the first row looks like data" in outcome.stderr
-    assert "P000" not in outcome.stderr
-    assert not (desk / "proposed.toml").exists()
+    assert outcome.status == 0, outcome.stderr
+    assert "[input] header = 'none'" in outcome.stderr
+    proposed = (desk / "proposed.toml").read_text(encoding="utf-8")
+    assert "P000" not in outcome.stderr + outcome.stdout + proposed
+    assert "# ?" in proposed
 
 
 def test_a_new_ledger_of_a_series_is_no_silent_beginning(desk):

@@ -107,10 +107,10 @@ def test_a_study_of_no_rows_is_charged(desk):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_grid_charges_nobody(desk):
-    """Points of a comparison are measured outside the budget, those that show nothing too."""
+def test_a_rehearsed_grid_charges_nobody(desk):
+    """Points of a comparison on a public table cost no budget, those that show nothing neither."""
     grid = PLAN.replace("k = 10", "k = [2, 100]").replace("delta = 0.0001\n", "") + BUDGET
-    less = ("--jobs", 1, "--attacks", "homogeneity")
+    less = ("--jobs", 1, "--attacks", "homogeneity", "--rehearsal")
     done = desk.run("compare", people(desk, 90), desk.plan(grid), "--out", desk / "grid", *less)
     assert done.status == 0, done.stderr
     comparison = json.loads((desk / "grid" / "comparison.json").read_text())

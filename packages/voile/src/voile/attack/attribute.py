@@ -60,6 +60,7 @@ from voile.attack.protocol import (
     require_sense,
 )
 from voile.disclosure.evidence import Evidence
+from voile.disclosure.exact import Exact
 from voile.release.reading import (
     ColumnView,
     People,
@@ -190,10 +191,12 @@ class Wanted:
 
     @cached_property
     def _evidence(self) -> Evidence:
-        """Which of the v values each target's own may have become."""
+        """Which of the v values each target's own may have become; where any may: which it is."""
         frame = self.shown.to_frame()
         cells = frame, np.ones(len(frame), dtype=np.int64)
         view = ColumnView.of(self.published, cells, self.people, self.name, self.targets)
+        if view.shown.graded and not view.shown.coarse:
+            return Exact().evidence(view.known, view.cells)
         return view.evidence()
 
     @property

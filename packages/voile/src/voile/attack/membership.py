@@ -176,7 +176,7 @@ class MembershipAttack(Adversary["_Aim"]):
             baseline=0.5,
             known=lambda i: aim.sides[0].known(i, aim.columns),
             assumptions=aim.assumptions,
-            notes=(*_notes(judged, aim.size), *aim.notes),
+            notes=(*aim.notes, *_notes(judged, aim.size)),
             shown=np.arange(aim.size),
             drawn_from=sum(side.people.units[1] for side in aim.sides),
         )

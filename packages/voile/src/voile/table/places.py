@@ -29,12 +29,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeGuard
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
-from voile.schema.layout import USUAL, InputLayout, layout_of_text
 from voile.table.formats.registry import Format
 from voile.table.remote import is_remote, near
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
+from voile_base.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.schema import layout as layouts
+    from voile.schema.layout import InputLayout
+else:
+    layouts = on_demand("voile.schema.layout")
 
 __all__ = [
     "Address",
@@ -161,7 +167,7 @@ def laid_out(place: Place, layout: InputLayout) -> Place:
 
     Raises ``InputError`` where both name another sheet.
     """
-    if layout == USUAL or isinstance(place, LaidOut | Address):
+    if layout == layouts.USUAL or isinstance(place, LaidOut | Address):
         return place
     file, part = file_and_part(place)
     if part is not None and layout.sheet not in {None, part}:
@@ -196,7 +202,7 @@ def place_of(source: str | Place) -> Place:
 def _with_layout(path: Path) -> Path | LaidOut:
     """A path, or the file whose layout it states."""
     file, part = file_and_part(path)
-    layout = None if part is None else layout_of_text(part)
+    layout = None if part is None else layouts.layout_of_text(part)
     return path if layout is None else LaidOut(file, layout)
 
 
