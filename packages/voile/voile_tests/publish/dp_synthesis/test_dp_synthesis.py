@@ -479,7 +479,7 @@ def test_days_and_groups_are_drawn_within_their_cells(tmp_path):
 
 @pytest.mark.slow
 def test_a_release_that_begins_with_the_one_before_is_nearer_to_the_table(tmp_path):
-    """Six months of one population at rho 1/400: pairs of the last three are nearer by a tenth.
+    """Six months of one population at rho 1/400: pairs of the last three are nearer by a twentieth.
 
     In the first months, which know little, they are no worse by more than a tenth, and the price
     is the same. The folder of the release before stands in the plan, its id in the release.
@@ -521,7 +521,7 @@ def test_a_release_that_begins_with_the_one_before_is_nearer_to_the_table(tmp_pa
                 before = read_release(given["start"])
                 assert read_release(out).method["start"] == before.release_id
                 assert str(tmp_path) not in (out / "release.json").read_text()
-    assert np.mean(found["begun"][3:]) < 0.9 * np.mean(found["fresh"][3:])
+    assert np.mean(found["begun"][3:]) < 0.95 * np.mean(found["fresh"][3:])
     assert np.mean(found["begun"][:3]) < 1.1 * np.mean(found["fresh"][:3])
 
 
