@@ -50,6 +50,7 @@ from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleR
 from voile.release.history import History
 from voile.release.microdata_claims import NoiseOfSurvey
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
+from voile.schema.roles import ColumnName
 from voile.table.decisions import NoisyColumns, Treatment
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
@@ -63,7 +64,6 @@ _STEPS = 128
 """Of the grid in a standard deviation."""
 
 Floats = NDArray[np.float64]
-Column = Annotated[str, Field(min_length=1)]
 Kind = Literal["additive", "correlated", "multiplicative"]
 Law = Literal["normal", "laplace"]
 
@@ -99,7 +99,7 @@ class Noise(SingleRelease):
 
     amount: Annotated[float, Field(gt=0, le=100)]
     """a: the standard deviation of the noise over that of the column; of factors, as it is."""
-    columns: Several[Column] = ()
+    columns: Several[ColumnName] = ()
     """Of numbers; none: all quasi-identifiers that hold numbers."""
     kind: Kind = "additive"
     law: Law = "normal"

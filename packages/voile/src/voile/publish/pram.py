@@ -51,6 +51,7 @@ from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleR
 from voile.release.history import History
 from voile.release.microdata_claims import RedrawnValues, ratio_of_matrices
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
+from voile.schema.roles import ColumnName
 from voile.table.decisions import RedrawnColumn, Treatment
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
@@ -65,7 +66,6 @@ _RETAIN = Decimal("0.8")
 _MOST_NUMBERS = 100_000
 _ADDS_UP = Fraction(1, 10**9)
 
-Column = Annotated[str, Field(min_length=1)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 GivenMatrix = Annotated[
     Mapping[str, Mapping[str, Probability]],
@@ -105,13 +105,13 @@ class PRAM(SingleRelease):
         ),
     )
 
-    columns: Several[Column] = ()
+    columns: Several[ColumnName] = ()
     """What is redrawn; none: all quasi-identifiers."""
     retain: Annotated[Number, Field(ge=0, lt=1)] = _RETAIN
     """rho, at least 0 and below 1: with which probability a row keeps its value beyond chance."""
-    matrices: Mapping[Column, GivenMatrix] = field(default_factory=dict)
+    matrices: Mapping[ColumnName, GivenMatrix] = field(default_factory=dict)
     """Matrices of some columns, in the place of the invariant ones."""
-    strata: Several[Column] = ()
+    strata: Several[ColumnName] = ()
     """Published columns within whose values invariant matrices are made."""
 
     def __post_init__(self) -> None:

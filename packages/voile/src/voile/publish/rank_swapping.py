@@ -46,6 +46,7 @@ from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleR
 from voile.release.history import History
 from voile.release.microdata_claims import SwappedRanks
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
+from voile.schema.roles import ColumnName
 from voile.table.decisions import RankedColumns, Treatment
 from voile.table.private import PrivateTable
 from voile_base.errors import InfeasibleError, PlanError
@@ -56,7 +57,6 @@ __all__ = ["RankSwapping", "swapped_places"]
 
 _NAME = "rank-swapping"
 
-Column = Annotated[str, Field(min_length=1)]
 Places = NDArray[np.int64]
 
 
@@ -91,9 +91,9 @@ class RankSwapping(SingleRelease):
 
     distance: Annotated[float, Field(gt=0, le=1)]
     """p: how far a value moves at most, as a share of the rows of its stratum."""
-    columns: Several[Column] = ()
+    columns: Several[ColumnName] = ()
     """Of numbers, dates or texts with an order; none: all such quasi-identifiers."""
-    strata: Several[Column] = ()
+    strata: Several[ColumnName] = ()
     """Published columns within whose values ranks are exchanged."""
 
     def prepare(

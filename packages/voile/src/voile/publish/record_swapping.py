@@ -44,6 +44,7 @@ from voile.release.history import History
 from voile.release.microdata_claims import SwappedRecords
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.plan import ColumnPlan
+from voile.schema.roles import ColumnName
 from voile.table.decisions import ExchangedColumns, Treatment
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
@@ -55,7 +56,6 @@ __all__ = ["RecordSwapping", "exchanges"]
 
 _NAME = "record-swapping"
 
-Column = Annotated[str, Field(min_length=1)]
 Integers = NDArray[np.int64]
 
 
@@ -86,12 +86,12 @@ class RecordSwapping(SingleRelease):
 
     rate: Annotated[float, Field(gt=0, le=1)]
     """The share of rows, persons or households that are exchanged at least; not published."""
-    carried: Several[Column] = ()
+    carried: Several[ColumnName] = ()
     """What is exchanged as a whole, such as region and municipality; none: what the plan says to be
     geography."""
-    match: Several[Column] = ()
+    match: Several[ColumnName] = ()
     """In what partners agree; none: anybody is a partner."""
-    keys: Several[Column] = ()
+    keys: Several[ColumnName] = ()
     """By what somebody stands out; none: all quasi-identifiers that are not carried."""
     k: Annotated[int, Field(ge=1)] = 3
     """Who shares ``keys`` and ``match`` with fewer than k in one place is exchanged first."""
@@ -209,8 +209,7 @@ def exchanges(
     order = np.lexsort((words, ~risky[member], matched[member]))
     member = member[order]
     group = matched[member]
-    first_of = np.flatnonzero(np.diff(group, prepend=-1))
-    at = np.arange(len(member)) - np.repeat(first_of, np.diff(np.append(first_of, len(member))))
+    at, _ = _places_within(group)
     sizes = np.bincount(group)
     standing = np.bincount(group, risky[member]).astype(np.int64)
     # As many again as stand out, so that each may find a partner who does not.
@@ -232,11 +231,16 @@ def _pairs(
     order = np.lexsort((words, place[chosen], matched[chosen]))
     chosen = chosen[order]
     group = matched[chosen]
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    sizes = np.diff(np.append(first, len(chosen)))
-    at = np.arange(len(chosen)) - np.repeat(first, sizes)
-    half = np.repeat(sizes // 2, sizes)
+    at, size = _places_within(group)
+    half = size // 2
     one = np.flatnonzero(at < half)
     other = one + half[one]
     apart = place[chosen[one]] != place[chosen[other]]
     return chosen[one[apart]], chosen[other[apart]]
+
+
+def _places_within(group: Integers) -> tuple[Integers, Integers]:
+    """Of n members, each group together: the place in the own group, and its size."""
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    sizes = np.diff(np.append(first, len(group)))
+    return np.arange(len(group)) - np.repeat(first, sizes), np.repeat(sizes, sizes)

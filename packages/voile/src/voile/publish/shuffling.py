@@ -26,11 +26,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from voile.disclosure.exchanged import Shuffled
 from voile.publish.assembled import (
@@ -49,6 +48,7 @@ from voile.release.microdata_claims import ShuffledValues
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.names import UNORDERED
 from voile.schema.plan import ColumnPlan
+from voile.schema.roles import ColumnName
 from voile.table.decisions import RankedColumns, Treatment
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
@@ -68,7 +68,6 @@ _RIDGE = 1e-9
 _BLOCK = 1 << 16
 """Combinations whose columns are spelled out at a time."""
 
-Column = Annotated[str, Field(min_length=1)]
 Floats = NDArray[np.float64]
 
 
@@ -105,9 +104,9 @@ class Shuffling(SingleRelease):
         ),
     )
 
-    columns: Several[Column] = ()
+    columns: Several[ColumnName] = ()
     """X: numbers, dates or ordered texts to shuffle; none: all sensitive columns."""
-    by: Several[Column] = ()
+    by: Several[ColumnName] = ()
     """S: published columns that explain them; none: all other quasi-identifiers."""
 
     def prepare(

@@ -35,7 +35,7 @@ from voile.release.claims import Claim, KAnonymityClaim
 from voile.release.history import History
 from voile.release.microdata_claims import MatchedRows
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
-from voile.schema.roles import Roles
+from voile.schema.roles import ColumnName, Roles
 from voile.table.decisions import BlankedColumn, Grouping, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
@@ -48,7 +48,6 @@ __all__ = ["LocalSuppression"]
 
 _NAME = "local-suppression"
 
-Column = Annotated[str, Field(min_length=1)]
 Cost = Annotated[float, Field(gt=0)]
 Limit = Annotated[int, Field(ge=0)]
 
@@ -75,13 +74,13 @@ class LocalSuppression(SingleRelease):
 
     k: Annotated[int, Field(ge=2)]
     """How many rows, or persons where these have several, share what is left; at least 2."""
-    columns: Several[Column] = ()
+    columns: Several[ColumnName] = ()
     """What may be blanked; none: all quasi-identifiers."""
     importance: Mapping[str, Cost] = field(default_factory=dict)
     """What a blanked cell of a column costs; 1 where nothing is said."""
     limits: Mapping[str, Limit] = field(default_factory=dict)
     """How many cells of a column may be blanked at most."""
-    strata: Several[Column] = ()
+    strata: Several[ColumnName] = ()
     """Published columns within whose values rows are compared."""
     missing: Literal["matches", "value"] = "matches"
     """What a blank is to whoever compares: anything, or a value of its own."""

@@ -44,6 +44,7 @@ from voile.release.history import History
 from voile.release.microdata_claims import MicroaggregatedRows
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.plan import ColumnPlan
+from voile.schema.roles import ColumnName
 from voile.table.decisions import GroupColumn, Grouping, NumberColumn, RecodedColumn, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
@@ -58,8 +59,6 @@ _NAME = "microaggregation"
 _DIGITS = 4
 """Decimals of a mean beyond those of its column."""
 _HEURISTICS = {"mdav": mdav, "v-mdav": v_mdav, "univariate": best_of_column}
-
-Column = Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,14 +168,14 @@ class Microaggregation(SingleRelease):
 
     k: Annotated[int, Field(ge=2)]
     """Least number of rows in a group, or of persons where these have several; at least 2."""
-    columns: Several[Column] = ()
+    columns: Several[ColumnName] = ()
     """What is aggregated; none: all quasi-identifiers."""
     heuristic: Literal["mdav", "v-mdav", "univariate"] = "mdav"
     """How groups are found; "univariate" groups each column of numbers by itself, at best."""
     centre: Literal["mean", "median", "medoid"] = "mean"
     """What groups show: of numbers the mean or the median, of texts the most frequent; or the row
     that is nearest to all others."""
-    strata: Several[Column] = ()
+    strata: Several[ColumnName] = ()
     """Published columns within whose values groups are made."""
 
     def prepare(
