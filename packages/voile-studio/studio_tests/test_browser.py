@@ -123,11 +123,13 @@ def publish(user: User, leaving_out: Sequence[str]) -> None:
 def answer(user: User) -> None:
     """Answer each question of the plan as proposed."""
     user.page.wait_for_selector("text=Go on to try it")
-    questions = user.page.locator("#questions button")
-    for left in reversed(range(questions.count())):
-        user.click("#questions button >> nth=0")
+    as_proposed = "#questions button:text-is('Answered as proposed')"
+    for left in reversed(range(user.page.locator(as_proposed).count())):
+        user.click(f"{as_proposed} >> nth=0")
         user.page.wait_for_function(
-            "left => document.querySelectorAll('#questions button').length === left", arg=left
+            "left => [...document.querySelectorAll('#questions button')]"
+            ".filter(each => each.innerText === 'Answered as proposed').length === left",
+            arg=left,
         )
 
 

@@ -3,8 +3,7 @@
 Expand the plans, keep what is done, study the rest in parallel, compare, write.
 
 The points that are done are kept beside the place of the comparison (``store``), so that a grid
-which is interrupted, however rudely, goes on where it was.  Nothing is charged and no release is
-written.
+which is interrupted, however rudely, goes on where it was.  No release is written.
 
     DIR/comparison.json, DIR/records/*.json, DIR/report.html: all private
 
