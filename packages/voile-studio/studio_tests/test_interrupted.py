@@ -168,7 +168,7 @@ def test_killed_at_random_while_trying_and_while_publishing(people: Path):
 
 
 def agree(folder: Path, page: str) -> None:
-    """Each release stands whole and was charged once, each plan tried at least once; no half is left.
+    """Each release stands whole and was charged once, each plan tried at least once.
 
     A plan that a kill interrupts was charged before its draw, and is charged anew when it goes on.
     """

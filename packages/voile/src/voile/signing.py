@@ -34,6 +34,11 @@ published, a verdict that has not passed, one that is not what its policy says o
 now, and whatever was changed since others signed.  Salts are written before the signature is; each
 file appears whole, in the place of the earlier one.
 
+The seal of an audit
+--------------------
+``auditor.json`` stands beside ``audit.json`` where the auditor has a key: a signature over the seal
+of the record, so that a record which somebody edited and sealed again is not the auditor's.
+
 The verdict can also leave as an attestation that supply-chain tools read: an in-toto statement
 (v1) whose subjects are the published files by their hashes and whose predicate is a test result
 (v0.1: the policy by its hash, and its criteria), in a DSSE envelope.  It holds nothing that the
@@ -64,13 +69,13 @@ from cryptography.hazmat.primitives.serialization import (
 from pydantic import Field
 
 from voile.audit.record import RELEASED
-from voile.policy.case import SIGNATURES, Case, FileDocument, files_in
+from voile.policy.case import AUDIT, AUDITOR, SIGNATURES, Case, FileDocument, files_in
 from voile.policy.checking import VERDICT, judge, read_verdict
 from voile.policy.ruling import ASSUMPTIONS, Ruling
 from voile.policy.stated import Policy, StatedPolicy, policy_of_text
 from voile.release.manifest import DOCUMENT
 from voile.release.recounting import recount
-from voile.study.documents import json_text
+from voile.study.documents import SEAL, json_text
 from voile_base.durable import new_private_file, replace_private_file
 from voile_base.errors import InputError, RefusedError, nearest
 from voile_base.randomness import UNFIT, Randomness
@@ -87,6 +92,7 @@ __all__ = [
     "Statement",
     "Verification",
     "attested",
+    "auditor_of",
     "commitment_to",
     "holds",
     "message_of",
@@ -96,6 +102,7 @@ __all__ = [
     "read_key",
     "read_signed",
     "sign",
+    "sign_audit",
     "verify",
     "write_signed",
 ]
@@ -279,6 +286,42 @@ def holds(public: str, signature: str, message: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+class AuditSignature(Value):
+    """Who has made an audit: ``auditor.json``; private, as the record is."""
+
+    key: Annotated[str, Field(pattern="^ed25519:[0-9a-f]{64}$")]
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+    """Over the seal of the record."""
+
+
+def sign_audit(folder: Path, key: Ed25519PrivateKey) -> None:
+    """Write who has made the audit that stands in a folder."""
+    public = public_text(key)
+    signature = key.sign(_of_audit(folder, public)).hex()
+    said = AuditSignature(key=public, signature=signature)
+    new_private_file(folder / AUDITOR, json_text(said.document()))
+
+
+def auditor_of(folder: Path) -> str | None:
+    """The public key of whom an audit is; None where nobody has signed it.
+
+    Raises ``RefusedError`` where the record is not the one that was signed.
+    """
+    if not (folder / AUDITOR).is_file():
+        return None
+    found: AuditSignature = _as_written(folder / AUDITOR, AuditSignature)
+    if not holds(found.key, found.signature, _of_audit(folder, found.key)):
+        msg = f"{folder / AUDIT}: this is not the record that its auditor has signed"
+        raise RefusedError(f"{msg}; run voile audit again")
+    return found.key
+
+
+def _of_audit(folder: Path, public: str) -> bytes:
+    """What an auditor signs: the seal of the record, and by which key."""
+    seal = json.loads((folder / AUDIT).read_text(encoding="utf-8"))[SEAL]
+    return b"voile-audit-1\0" + json_text({"key": public, "seal": seal}).encode()
 
 
 Vouched = Literal["unknown", "named", "policy"]

@@ -50,7 +50,7 @@ from voile.audit.positions import order_notices
 from voile.audit.recognition import Recognised, recognise
 from voile.audit.record import AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
 from voile.audit.risk import Risk
-from voile.audit.scenarios import known_sets
+from voile.audit.scenarios import THE_HOLDER, known_sets
 from voile.audit.sides import Sides, read_sides
 from voile.recognisers.recognition import recognised
 from voile.recognisers.values import ColumnLook
@@ -160,12 +160,17 @@ def audit(
     clock = StageClock()
     progress("reading")
     named = {"released": released, "original": original, "control": control, "plan": plan}
+    named |= {"auxiliary": inquiry.auxiliary}
     places = {side: Path(place) for side, place in named.items() if place is not None}
     run = run_of(places, inquiry, seed)
     randomness = draws_of(run)
     with clock.timed("reading"):
         sides = read_sides(
-            places["released"], places["original"], places.get("control"), places.get("plan")
+            places["released"],
+            places["original"],
+            places.get("control"),
+            places.get("plan"),
+            places.get("auxiliary"),
         )
     progress("recognising columns")
     with clock.timed("recognising"):
@@ -306,6 +311,9 @@ class _AuditedFile(ReleaseUnderTest):
         roles = sides.roles
         shown = [column.name for column in beside.columns]
         known = known_sets(shown, roles["quasi_identifiers"], sides.identifiers)
+        if sides.auxiliary is not None:
+            held = tuple(name for name in shown if name in sides.auxiliary.columns)
+            known = {**known, THE_HOLDER: held} if held else known
         asked = RiskQuery(roles["sensitive"], inquiry.targets, inquiry.first, known)
         drawn = sides.original.frame.height > ROWS
         for risk in counted(beside, asked, self.draws.within("risks"), progress):
@@ -358,7 +366,7 @@ def _rows(sides: Sides) -> dict[str, int]:
 
 _ROUNDING = 1e-9
 """Relative; sums in another order differ by less."""
-_OF_THE_RUN = ("seconds", "versions", "run")
+_OF_THE_RUN = ("seconds", "versions", "run", "earlier")
 """What two runs on the same inputs need not share."""
 _MOST = 5
 """Differences that are named."""
@@ -384,6 +392,7 @@ def require_same_again(
         run["targets"],
         None if attacks is None else tuple(attacks),
         None if first is None else tuple(first),
+        places.get("auxiliary"),
     )
     progress("comparing inputs")
     now = run_of(places, inquiry, run["seed"])["inputs"]

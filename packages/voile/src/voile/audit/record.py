@@ -13,6 +13,10 @@ a file: an audit of all targets draws none, and leaves nothing to choose.
 Cost: one pass over the bytes of the inputs.
 
 A copy of what was judged, beside the record: the very bytes that are checked and signed.
+
+Audits in a ledger.  Each audit of a file that was made from one original is entered before it is
+written, with all that its figures are of: who judges one file under several settings until a figure
+pleases stands there with each of them, and ``earlier`` of the next record tells.
 """
 
 from __future__ import annotations
@@ -20,13 +24,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from voile.ledger import Ledger
 from voile.schema.names import ShownAs
 from voile.schema.roles import Protected
 from voile.study.documents import require_seal, schema_of, sealed, without_heading
@@ -53,12 +58,14 @@ __all__ = [
     "ROWS_OF_PEOPLE",
     "AuditRecord",
     "ColumnDocument",
+    "EarlierAudit",
     "Inquiry",
     "RiskDocument",
     "RunDocument",
     "audit_document",
     "audit_schema",
     "draws_of",
+    "entered",
     "keep_judged",
     "read_audit",
     "run_of",
@@ -102,7 +109,8 @@ class RunDocument(TypedDict):
     """What an audit was run on, and how: whoever runs it again gets the same figures."""
 
     inputs: dict[str, str]
-    """Digests of the contents of "released", "original", and of "control" and "plan" if given."""
+    """Digests of the contents of "released" and "original", and of "control", "plan" and
+    "auxiliary" if given."""
     places: dict[str, str]
     """Where these files were."""
     targets: Annotated[int, Field(ge=1)]
@@ -110,6 +118,20 @@ class RunDocument(TypedDict):
     first: list[str] | None
     seed: Annotated[int, Field(ge=0)] | None
     """None: the draws follow from the inputs, so that nobody chooses among them."""
+
+
+@closed
+class EarlierAudit(TypedDict):
+    """One audit that the ledger knows of the same original."""
+
+    created: str
+    """ISO 8601, UTC."""
+    inputs: dict[str, str]
+    """As in the run of a record."""
+    targets: Annotated[int, Field(ge=1)]
+    attacks: list[str] | None
+    first: list[str] | None
+    seed: Annotated[int, Field(ge=0)] | None
 
 
 @checked(InputError)
@@ -153,6 +175,18 @@ class AuditRecord:
     """Whether the control holds people of the original, beside whom nothing can be told."""
     run: RunDocument | None = None
     """What the figures are of; None in records of before, which are no evidence."""
+    earlier: Several[EarlierAudit] | None = None
+    """Audits of files that were made from the same original, oldest first; None where no ledger was
+    named that would know them."""
+
+    @property
+    def of_this_file(self) -> tuple[EarlierAudit, ...]:
+        """Earlier audits of the same file under other settings, with other figures therefore."""
+        if self.run is None or self.earlier is None:
+            return ()
+        file, now = self.run["inputs"]["released"], _settings(self.run)
+        same = (one for one in self.earlier if one["inputs"].get("released") == file)
+        return tuple(one for one in same if _settings(one) != now)
 
 
 def audit_document(record: AuditRecord) -> dict[str, Any]:
@@ -202,6 +236,8 @@ class Inquiry:
     first: tuple[str, ...] | None = None
     """Columns that one of two people holds, in linkability, the other holding the rest; None: the
     first half of the columns that are shown."""
+    auxiliary: Path | None = None
+    """A table that somebody else holds: what its columns of the original's names hold is known."""
 
     def __post_init__(self) -> None:
         if self.targets < 1:
@@ -227,6 +263,37 @@ def draws_of(run: RunDocument) -> Randomness:
         return Randomness.seeded(run["seed"])
     facts = (fact for side in sorted(run["inputs"]) for fact in (side, run["inputs"][side]))
     return Randomness.following("audit", *facts)
+
+
+_SETTINGS = ("inputs", "targets", "attacks", "first", "seed")
+
+
+def _settings(run: RunDocument | EarlierAudit) -> dict[str, Any]:
+    """All that the figures of an audit follow from."""
+    return {key: held for key, held in run.items() if key in _SETTINGS}
+
+
+def _entry(created: str, content: bytes) -> EarlierAudit:
+    settings: EarlierAudit = json.loads(content)
+    settings["created"] = created
+    return settings
+
+
+def entered(record: AuditRecord, ledger: str | Path) -> AuditRecord:
+    """Enter an audit into a ledger, and the audits of the same original that it knew in the record.
+
+    Durable when it returns; raises ``LedgerError`` where the ledger cannot be read or written, or
+    another audit was entered meanwhile.
+    """
+    run = record.run
+    assert run is not None, "an audit that was made now says what it is of"
+    about = f"audits of {run['inputs']['original']}"
+    book = Ledger(Path(ledger))
+    entries = book.outputs(about)
+    content = json.dumps(_settings(run), sort_keys=True, separators=(",", ":")).encode()
+    book.remember(about, len(entries), [("audit", content)])
+    earlier = tuple(_entry(one.created, one.content) for one in entries)
+    return replace(record, earlier=earlier)
 
 
 RELEASED = "released"

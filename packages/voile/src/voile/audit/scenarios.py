@@ -2,7 +2,8 @@
 
 What others know is not one list of columns.  A set is the quasi-identifiers of the plan; what a
 reader of the voter roll, a neighbour, an employer, a reader of social media and an insurer know, by
-the names of columns (``scenarios.toml``, which has the sources); and, in a file whose rows are
+the names of columns (``scenarios.toml``, which has the sources); what a second table that was named
+shares with the original; and, in a file whose rows are
 people's, the pair and the triple of columns that find most, whoever knows them.
 
 Where rows are people's, the risk of a set is the prosecutor's: a person whose values r rows fit is
@@ -39,10 +40,12 @@ from voile.audit.risk import ORIGINAL, Risk, Setting
 from voile.schema.names import fits, words_of
 from voile.table.codes import combine
 
-__all__ = ["THE_PLAN", "ReIdentification", "fitting_rows", "known_sets"]
+__all__ = ["THE_HOLDER", "THE_PLAN", "ReIdentification", "fitting_rows", "known_sets"]
 
 THE_PLAN = "whoever knows the quasi-identifiers"
 """Who knows what the plan says."""
+THE_HOLDER = "whoever holds the auxiliary table"
+"""Who knows the columns that a second table shares with the original."""
 _BEST = 10
 _AFFORDABLE = 300_000_000
 """Of different people, different rows and columns, that are compared so that nobody is drawn."""

@@ -18,6 +18,9 @@ divided with probability 2 n m / ((n + m)(n + m - 1)), whatever the distribution
 distribution with a false-alarm rate of ``_ALARM`` over the number of comparisons (Bonferroni), and
 the pairs beyond that are ``_ALIKE`` of the control's rows that are alone in it, or more.
 
+A table that others hold, beside the original: the columns that both have under one name, and how
+many rows of the original stand in it with their values, and alone.
+
 A file in which repeated rows were left out has no pair in itself, and looks like the same people
 where its rows have few different values.
 
@@ -53,7 +56,7 @@ from voile.table.summaries import ColumnDetails
 from voile_base.errors import TableError
 from voile_base.randomness import Randomness
 
-__all__ = ["Sides", "read_sides"]
+__all__ = ["Auxiliary", "Sides", "read_sides"]
 
 
 Hashes = NDArray[np.uint64]
@@ -146,6 +149,26 @@ def _divided(rows: Hashes, first: int, questions: int) -> int:
     return divided if chance < _ALARM / questions and beyond >= _ALIKE * alone else 0
 
 
+@dataclass(frozen=True)
+class Auxiliary:
+    """A table that somebody else holds, of people who may stand in the original; private."""
+
+    columns: tuple[str, ...]
+    """Those of the original that it has, too."""
+    standing: int
+    """Rows of the original whose values stand in it."""
+    alone: int
+    """Of these, rows whose values stand in just one of its rows."""
+
+    def told(self, rows: int) -> str:
+        """What it shares with an original of so many rows, as a clause."""
+        return (
+            f"the auxiliary table has {', '.join(map(repr, self.columns))} of the original: of "
+            f"{rows:,} rows {self.standing:,} stand in it with these values, {self.alone:,} in one "
+            "row of it alone"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Sides:
     """What an audit compares; private."""
@@ -163,14 +186,20 @@ class Sides:
     notices: tuple[str, ...]
     void: bool
     """Whether people of the original stand in the control, beside whom nothing can be told."""
+    auxiliary: Auxiliary | None = None
 
 
 def read_sides(
-    released: Path, original: Path, control: Path | None = None, plan: Path | None = None
+    released: Path,
+    original: Path,
+    control: Path | None = None,
+    plan: Path | None = None,
+    auxiliary: Path | None = None,
 ) -> Sides:
     """Read the files of an audit; ``released`` may be a release folder of Voile.
 
-    Raises ``TableError`` where a file cannot be read or the control lacks a column of the original,
+    Raises ``TableError`` where a file cannot be read, the control lacks a column of the original,
+    or the auxiliary table shares none that may be known,
     ``PlanError`` for a plan that is wrong or names columns that the original lacks,
     ``RefusedError`` for a release folder that is not what it claims.
     """
@@ -193,6 +222,11 @@ def read_sides(
         shared = _shared_people(held, frame, told_apart)
         void = shared is not None
         notices += [shared] if shared else []
+    beside = None
+    if auxiliary is not None:
+        table = read_compactly(auxiliary, missing, texts)
+        beside = _auxiliary(held, table, schema, told_apart, auxiliary)
+        notices.append(beside.told(held.height))
     roles = {
         "quasi_identifiers": said.roles.quasi_identifiers,
         "sensitive": said.roles.sensitive,
@@ -207,7 +241,32 @@ def read_sides(
         roles_of="proposal" if stated is None else "plan",
         notices=tuple(notices),
         void=void,
+        auxiliary=beside,
     )
+
+
+def _auxiliary(
+    own: pl.DataFrame, read: Read, types: pl.Schema, ids: Collection[str], path: Path
+) -> Auxiliary:
+    """What a table shares with the original, columns matched by their names in any case."""
+    names = {name.casefold(): name for name in read.types}
+    shared = [name for name in own.columns if name.casefold() in names and name not in ids]
+    if not shared:
+        msg = (
+            f"{path}: the auxiliary table has no column of the original that others may know, by "
+            "its name; give its columns the names that they have in the original"
+        )
+        raise TableError(msg)
+    others = pl.DataFrame(
+        [
+            plain(read.frame[names[name.casefold()]]).cast(types[name], strict=False).alias(name)
+            for name in shared
+        ]
+    )
+    theirs = others.group_by(shared).len("held")
+    mine = own.select(plain(own[name]).cast(types[name], strict=False) for name in shared)
+    held = mine.join(theirs, on=shared, how="left", nulls_equal=True)["held"].fill_null(0)
+    return Auxiliary(tuple(shared), int((held > 0).sum()), int((held == 1).sum()))
 
 
 def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema, Plan]:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import click
 
+from voile.cli.options import ledger_option
 from voile.cli.reporting import (
     believed_apart,
     names_of,
@@ -40,6 +41,7 @@ from voile_base.terminal import (
 )
 
 if TYPE_CHECKING:
+    from voile import signing
     from voile.audit import examine
     from voile.audit import record as audit_record
     from voile.audit.record import AuditRecord
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from voile.study import record as study_record
     from voile.study.record import AttackDocument
 else:
+    signing = on_demand("voile.signing")
     examine = on_demand("voile.audit.examine")
     audit_record = on_demand("voile.audit.record")
     documents = on_demand("voile.study.documents")
@@ -74,6 +77,13 @@ _MMAP_THRESHOLD, _LARGE = -3, 1 << 20
     help="Roles, types and hierarchies, and how columns are shown [default: found out].",
 )
 @click.option(
+    "--auxiliary",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A table that somebody else holds: its columns that have the names of the original's are "
+    "known to him.",
+)
+@click.option(
     "--out",
     required=True,
     type=click.Path(path_type=Path),
@@ -95,17 +105,27 @@ _MMAP_THRESHOLD, _LARGE = -3, 1 << 20
     help="Other draws of targets, for experiments: the audit passes no policy. Without it they "
     "follow from the files, so that running again gives the same figures.",
 )
+@ledger_option
+@click.option(
+    "--key",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The auditor's key, made by voile key: the record is signed with it.",
+)
 @as_json
 def _audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     released: Path,
     original: Path,
     control: Path | None,
     plan: Path | None,
+    auxiliary: Path | None,
     out: Path,
     targets: int,
     attacks: str | None,
     first: str | None,
     seed: int | None,
+    ledger: str | None,
+    key: Path | None,
     as_json: bool,
 ) -> None:
     """Judge the file RELEASED, whoever made it, against the table that it was made from.
@@ -120,21 +140,29 @@ def _audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     recounted first, as by voile recount, and refused where it is not what it claims.
 
     The folder holds audit.json, which was computed with the private original and must stay private,
-    and in `released` a copy of what was judged, for `voile check` and `voile sign`.
+    and in `released` a copy of what was judged, for `voile check` and `voile sign`. With --ledger
+    each audit of a file of this original is entered there, so that whoever judges a file under
+    several settings cannot show the one that pleases. With --key the record is signed by its
+    auditor (auditor.json), which `voile check --auditor` asks for.
     """
     with suppress(OSError, AttributeError, TypeError):  # where the library is another
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
     with progress() as stage:
-        inquiry = examine.Inquiry(targets, names_of(attacks), names_of(first))
+        inquiry = examine.Inquiry(targets, names_of(attacks), names_of(first), auxiliary)
+        signer = None if key is None else signing.read_key(key)
         with new_private_folder(out) as folder:
             record = examine.audit(
                 released, original, control, plan, inquiry=inquiry, seed=seed, progress=stage
             )
+            if ledger is not None:
+                record = audit_record.entered(record, ledger)
             stage("keeping a copy of what was judged")
             audit_record.keep_judged(released, folder)
             write_text(
                 folder / "audit.json", documents.json_text(audit_record.audit_document(record))
             )
+            if signer is not None:
+                signing.sign_audit(folder, signer)
     with telling_what_is_done(f"the audit stands at {out}"):
         for notice in record.notices:
             say(f"voile: {notice}.")
@@ -153,6 +181,11 @@ def _show(record: AuditRecord) -> None:
     show_risks(record.risks)
     if "control" not in record.rows:
         click.echo("No control was given: what a file tells of everybody counts as a risk here.")
+    if record.earlier:
+        click.echo(
+            f"Files of this original were audited {len(record.earlier):,} times before, this one "
+            f"{len(record.of_this_file):,} times under other settings."
+        )
     if record.attacks:
         click.echo()
         print_table(

@@ -72,8 +72,15 @@ def _moved(side: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 @_moved("original")
 @_moved("control")
 @_moved("plan")
+@_moved("auxiliary")
+@click.option(
+    "--auditor",
+    metavar="KEY",
+    help="The public key of the auditor, or a file that holds it: a record that it has not signed "
+    "is refused.",
+)
 @as_json
-def _check_command(  # noqa: PLR0913 - one parameter for each option
+def _check_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     folder: Path | None,
     policy: str | None,
     template: str | None,
@@ -81,6 +88,8 @@ def _check_command(  # noqa: PLR0913 - one parameter for each option
     original: Path | None,
     control: Path | None,
     plan: Path | None,
+    auxiliary: Path | None,
+    auditor: str | None,
     as_json: bool,
 ) -> None:
     """Hold what `voile study` or `voile audit` found, in DIR, against a policy.
@@ -96,8 +105,9 @@ def _check_command(  # noqa: PLR0913 - one parameter for each option
     written.
 
     A record that was edited is refused, and so is a file that nobody has judged, or a link. The
-    seal of a record has no key, so that whoever edits all of it can seal it again: --again tells.
-    An audit with --seed passes no policy.
+    seal of a record has no key, so that whoever edits all of it can seal it again: --again tells,
+    and so does --auditor of an audit that was made with --key. An audit with --seed passes no
+    policy.
 
     This is evidence, and no legal advice.
     """
@@ -110,7 +120,8 @@ def _check_command(  # noqa: PLR0913 - one parameter for each option
         raise InputError(msg)
     stated = policy_stated.read_policy(policy)
     case = policy_case.open_case(folder)
-    moved = {"original": original, "control": control, "plan": plan}
+    _require_auditor(case, auditor)
+    moved = {"original": original, "control": control, "plan": plan, "auxiliary": auxiliary}
     _run_again(case, {side: path for side, path in moved.items() if path is not None}, again=again)
     signed = (case.public / policy_case.SIGNATURES).is_file()
     form = None if signed else checking.form_of(case, stated)
@@ -139,6 +150,21 @@ def _check_command(  # noqa: PLR0913 - one parameter for each option
         sys.stdout.flush()
         msg = f"{folder}: all criteria of {policy} are met, and not all have signed who must"
         raise RefusedError(msg)
+
+
+def _require_auditor(case: Case, auditor: str | None) -> None:
+    """Refuse an audit that its auditor has not signed as it is, or another than who is named."""
+    if not isinstance(case.record, record.AuditRecord) or case.private is None:
+        if auditor is not None:
+            msg = "--auditor says who has made an audit, and this is none"
+            raise InputError(msg)
+        return
+    found = signing.auditor_of(case.private)
+    if auditor is None or found == signing.public_key(auditor):
+        return
+    who = "nobody has signed it" if found is None else f"it is signed by {found}"
+    msg = f"{case.private}: this is no audit by {signing.public_key(auditor)}: {who}"
+    raise RefusedError(msg)
 
 
 def _run_again(case: Case, moved: Mapping[str, Path], *, again: bool) -> None:

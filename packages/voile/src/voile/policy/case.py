@@ -3,7 +3,7 @@
     study      DIR/release/           what is published, with release.json
                DIR/private/           record.json; here verdict and assumptions are kept, too
     audit      DIR/released/NAME      a copy of what was judged: a file, or a release's folder
-               DIR/audit.json         and beside it verdict and assumptions
+               DIR/audit.json         and beside it verdict and assumptions, and auditor.json
     release    DIR/release.json       with the data; no evidence, and nothing is written
 
 Evidence that is not of the release beside it is refused.  Cost: reading the data once.
@@ -37,6 +37,7 @@ from voile_base.values.value import closed
 
 __all__ = [
     "AUDIT",
+    "AUDITOR",
     "SIGNATURES",
     "Case",
     "FileDocument",
@@ -45,6 +46,8 @@ __all__ = [
 ]
 
 AUDIT = "audit.json"
+AUDITOR = "auditor.json"
+"""Beside the record of an audit: who has made it, where somebody has signed it."""
 SIGNATURES = "signatures.json"
 """Among what is published, and about all the rest of it."""
 _RECORD = "record.json"
@@ -75,7 +78,9 @@ class Case:
     @property
     def evidence(self) -> tuple[str, ...]:
         """Names of the private files that were written with the record."""
-        names = {"study": (_RECORD, "report.html"), "audit": (AUDIT,), "release": ()}[self.kind]
+        names = {"study": (_RECORD, "report.html"), "audit": (AUDIT, AUDITOR), "release": ()}[
+            self.kind
+        ]
         return tuple(name for name in names if self.private and (self.private / name).is_file())
 
     @property

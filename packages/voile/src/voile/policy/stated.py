@@ -38,6 +38,7 @@ from voile.policy.criteria.measured import (
     AttackRate,
     PrivacyBudget,
     QuestionCriterion,
+    RepeatedAudits,
     Utility,
 )
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
@@ -67,6 +68,7 @@ AnyCriterion = Annotated[
     | Identifiers
     | Utility
     | Assumptions
+    | RepeatedAudits
     | QuestionCriterion,
     Field(discriminator="kind"),
 ]

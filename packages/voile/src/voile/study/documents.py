@@ -22,6 +22,7 @@ from voile_base.values.value import json_schema, plain
 __all__ = [
     "COMPARISON_FORMAT",
     "RECORD_FORMAT",
+    "SEAL",
     "comparison_document",
     "comparison_schema",
     "json_text",

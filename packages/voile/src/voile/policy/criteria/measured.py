@@ -10,6 +10,8 @@ What a release is still good for, by a measure of the study or the audit.
 
 The budget of differential privacy that a release states: epsilon, and delta.
 
+How often the same file was audited before, under other settings, as a ledger of audits knows.
+
 What no machine can see: assumptions of the promise, and what a policy asks of a human.
 """
 
@@ -20,6 +22,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from voile.audit.record import AuditRecord
 from voile.policy.case import Case
 from voile.policy.criteria.base import PolicyCriterion, Share
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_least, at_most, missing, ticked
@@ -27,7 +30,15 @@ from voile.release.claims import PrivacyClaim
 from voile.study.record import AttackDocument, Rates, rates_of
 from voile_base.values.value import Exact
 
-__all__ = ["Assumptions", "AttackRate", "PrivacyBudget", "QuestionCriterion", "Utility", "asked"]
+__all__ = [
+    "Assumptions",
+    "AttackRate",
+    "PrivacyBudget",
+    "QuestionCriterion",
+    "RepeatedAudits",
+    "Utility",
+    "asked",
+]
 
 
 _WORDS = {
@@ -159,6 +170,31 @@ class PrivacyBudget(PolicyCriterion):
             self.kind, f"epsilon is at most {self.epsilon}", found[0], float(self.epsilon)
         )
         yield at_most(self.kind, f"delta is at most {delta_most:g}", found[1], delta_most)
+
+
+class RepeatedAudits(PolicyCriterion):
+    """The file was audited at most so often before with other targets, attacks or inputs.
+
+    Figures of an audit lie within intervals; who asks again with other draws until one pleases has
+    chosen among them.
+    """
+
+    kind: Literal["audits"] = "audits"
+    most: Annotated[int, Field(ge=0)] = 0
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One."""
+        del ticks
+        asks = f"the file was audited at most {self.most:,} times before under other settings"
+        yield at_most(self.kind, asks, self._found(case), self.most)
+
+    def _found(self, case: Case) -> MeasuredFigure | str:
+        record = case.record
+        if not isinstance(record, AuditRecord) or record.earlier is None:
+            return "no ledger knows its audits; run voile audit with --ledger"
+        times = len(record.of_this_file)
+        why = f"{len(record.earlier):,} audits of files of this original were entered before it"
+        return MeasuredFigure.exactly(times, why, of_original=True)
 
 
 class Assumptions(PolicyCriterion):
