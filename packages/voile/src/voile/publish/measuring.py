@@ -85,7 +85,10 @@ class NoiseBudget:
     ) -> NoiseBudget:
         """The budget that a plan states; raises ``PlanError`` unless it is one of the two."""
         if (epsilon is None) == (rho is None):
-            msg = "one of epsilon and rho is needed, and not both"
+            msg = (
+                "one of epsilon and rho is needed, and not both: say epsilon = 1 and delta = 1e-6, "
+                'or rho = "1/64"'
+            )
             raise PlanError(msg)
         at = None if delta is None else Decimal(delta)
         if rho is not None:

@@ -327,7 +327,16 @@ def _changed(name, **keys):
         (lambda: plan_of(epsilon=1, delta=1), "between 0 and 1"),
         (lambda: plan_of(epsilon=1, rho="1/2"), "not both"),
         (lambda: plan_of(rho="1/2", rows=10**9), "rows must be"),
-        (lambda: plan_of(rho="1/2", zeros=["sex = 'X'"]), "not among its values"),
+        (lambda: plan_of(epsilon=float("nan"), delta=1e-6), "above 0"),
+        (lambda: plan_of(_changed("age", bounds=[99, 0])), "wrong way round"),
+        (lambda: plan_of(rho="1/2", zeros=["sex = 'f'"]), r"write one of the values that"),
+        (lambda: plan_of(rho="1/2", zeros=["size = 7"]), r"write one of the values that"),
+        (lambda: plan_of(rho="1/2", zeros=["sex < 'M'"]), "write = or <>"),
+        (lambda: plan_of(rho="1/2", zeros=["age = 'old'"]), "compared with a number"),
+        (
+            lambda: plan_of(rho="1/2", find_bounds=["age"], bounds_share="3/2"),
+            "fraction between 0 and 1",
+        ),
         (lambda: plan_of(rho="1/2", zeros=["sx = 'F'"]), "did you mean 'sex'"),
         (lambda: plan_of(rho="1/2", zeros=["sex = 'F' OR age < 3"]), "two facts"),
         (lambda: plan_of(rho="1/2", zeros=["age < 50", "age >= 50"]), "leaves no row"),
@@ -335,7 +344,11 @@ def _changed(name, **keys):
         (lambda: plan_of(roles={"person": "who"}, rho="1/2"), "rows_per_person is missing"),
         (lambda: plan_of(rho="1/2", rows_per_person=2), "names no column that tells persons"),
         (
-            lambda: plan_of({f"c{i}": {"values": list(range(1500))} for i in range(2)}),
+            lambda: plan_of({f"c{i}": {"values": list(range(1000))} for i in range(2)}),
+            "the largest table has 1,000,000 cells",
+        ),
+        (
+            lambda: plan_of({f"c{i}": {"values": list(range(900))} for i in range(3)}),
             "cells of all tables are too many",
         ),
         (
@@ -384,6 +397,17 @@ def test_public_facts_hold_of_every_row():
     assert not shown["sex"].null_count()
     free = make_release(people(), plan_of(nulls="category", rho="1/64"), None, seed=1)
     assert len(free.release.to_native().filter((pl.col("age") < 20) & (pl.col("sex") == "M")))
+
+
+def test_facts_that_leave_next_to_nothing_end_in_rows():
+    """What is left after noise is paid for is a release: no error tells what was counted."""
+    facts = ["sex = 'M'", "age >= 15", "size <> 3", "sex IS NULL", "age IS NULL", "size IS NULL"]
+    frame = pl.DataFrame({"age": [90] * 5000, "sex": ["M"] * 5000, "size": [1] * 5000})
+    plan = plan_of(nulls="category", rho="100", zeros=facts, rows=3)
+    shown = make_release(frame, plan, None, seed=1).release.to_native()
+    assert (shown["sex"] == "F").all()
+    assert (shown["age"] < 15).all()
+    assert (shown["size"] == 3).all()
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])

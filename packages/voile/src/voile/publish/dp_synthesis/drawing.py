@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from voile.publish.dp_synthesis.facts import PublicFacts
 from voile.publish.dp_synthesis.fitting import Mixture
 from voile.schema.domain import ColumnDomain
-from voile_base.errors import InfeasibleError
 from voile_base.randomness import Draws, Key
 
 __all__ = ["DrawnRows"]
@@ -71,7 +70,11 @@ class DrawnRows:
         return [np.cumsum(shares, axis=1) for shares in self.mixture.columns]
 
     def _mend(self, leaves: Leaves, draws: Draws) -> None:
-        """Draw rows that break a fact again, independently; in place."""
+        """Draw rows that break a fact again, independently; in place.
+
+        What breaks one for too long becomes like another row, or gets values that break none:
+        after noise is paid for, a release ends in rows and not in an error.
+        """
         broken = np.flatnonzero(self.facts.broken(leaves))
         for _ in range(_TRIES):
             if not len(broken):
@@ -79,10 +82,10 @@ class DrawnRows:
             leaves[broken] = self._independent(len(broken), draws)
             broken = broken[self.facts.broken(leaves[broken])]
         whole = np.flatnonzero(~self.facts.broken(leaves))
-        if not len(whole):
-            msg = "the public facts in zeros leave next to nothing of what was measured; mend them"
-            raise InfeasibleError(msg)
-        leaves[broken] = leaves[draws.choice(whole, len(broken))]
+        if len(whole):
+            leaves[broken] = leaves[draws.choice(whole, len(broken))]
+        for place, leaf in () if len(whole) else self.facts.possible:
+            leaves[broken, place] = leaf if leaf < self.domain[place].leaves else -1
 
     def _independent(self, count: int, draws: Draws) -> Leaves:
         component = draws.choice(len(self.mixture.weights), count, p=self.mixture.weights)

@@ -48,13 +48,14 @@ class PublicFacts:
     """For each fact and each column in it: which leaves meet its conditions, a missing one last."""
 
     facts: tuple[Mapping[int, Flags], ...] = ()
+    possible: tuple[tuple[int, int], ...] = ()
+    """A leaf of each column in them, as (place, leaf), which together break no fact."""
 
     @classmethod
     def of(cls, stated: Sequence[str], domain: Sequence[ColumnDomain]) -> PublicFacts:
         """The facts that a plan states; raises ``PlanError``."""
-        found = cls(tuple(_read(text, domain) for text in stated))
-        found._refuse_everything([column.leaves + column.missing for column in domain])
-        return found
+        facts = tuple(_read(text, domain) for text in stated)
+        return cls(facts, _possible(facts, [it.leaves + it.missing for it in domain]))
 
     def broken(self, leaves: NDArray[np.int64]) -> Flags:
         """Which rows meet all conditions of some fact; shape (rows,)."""
@@ -75,26 +76,32 @@ class PublicFacts:
                 found[pair] = found.get(pair, np.zeros_like(empty)) | empty
         return found
 
-    def _refuse_everything(self, leaves_of: Sequence[int]) -> None:
-        """Raise ``PlanError`` where every row breaks a fact.
 
-        Leaves of a column that meet the same conditions are of one kind; all combinations of kinds
-        are gone through.
-        """
-        columns = sorted({place for fact in self.facts for place in fact})
-        kinds = []
-        for place in columns:
-            flags = [fact[place][: leaves_of[place]] for fact in self.facts if place in fact]
-            kinds.append(np.unique(np.stack(flags), axis=1, return_index=True)[1])
-        if np.prod([len(one) for one in kinds], dtype=float) > _MOST_KINDS:
-            msg = "zeros has too many conditions to tell what they leave; state fewer facts"
-            raise PlanError(msg)
-        for leaves in product(*kinds):
-            of = dict(zip(columns, leaves, strict=True))
-            if not any(all(f[of[place]] for place, f in fact.items()) for fact in self.facts):
-                return
-        msg = "zeros leaves no row that could be: every combination of values is excluded"
+def _possible(
+    facts: Sequence[Mapping[int, Flags]], leaves_of: Sequence[int]
+) -> tuple[tuple[int, int], ...]:
+    """Leaves that break no fact; raises ``PlanError`` where every row breaks one.
+
+    Leaves of a column that meet the same conditions are of one kind; all combinations of kinds
+    are gone through.
+    """
+    columns = sorted({place for fact in facts for place in fact})
+    kinds = []
+    for place in columns:
+        flags = [fact[place][: leaves_of[place]] for fact in facts if place in fact]
+        kinds.append(np.unique(np.stack(flags), axis=1, return_index=True)[1].tolist())
+    if np.prod([len(one) for one in kinds], dtype=float) > _MOST_KINDS:
+        msg = "zeros has too many conditions to tell what they leave; state fewer facts"
         raise PlanError(msg)
+    for leaves in product(*kinds):
+        of = dict(zip(columns, leaves, strict=True))
+        if not any(all(f[of[place]] for place, f in fact.items()) for fact in facts):
+            return tuple(of.items())
+    msg = (
+        "zeros leaves no row that could be: every combination of values is excluded; take a "
+        "fact away, or narrow one by a further condition"
+    )
+    raise PlanError(msg)
 
 
 def _whole_cells(column: ColumnDomain, leaves: Flags) -> Flags:
@@ -173,22 +180,38 @@ def _values(listed: str, text: str) -> list[str]:
 
 def _compared(column: ColumnDomain, compare: str, value: str, text: str) -> Flags:
     plain = value[1:-1].replace("''", "'") if value.startswith("'") else value
+    equal = compare in {"=", "<>", "!="}
     if column.kind == "text":
-        if plain not in (column.listed or ()) or compare not in {"=", "<>", "!="}:
-            why = "is not among its values" if compare in {"=", "<>", "!="} else "has no order"
-            msg = f"zeros: {text!r}: column {column.name!r}: {plain!r} {why}"
-            raise PlanError(msg)
-        same = np.array([leaf == plain for leaf in column.listed or ()], dtype=np.bool_)
+        if not equal:
+            why = (
+                f"are texts and have no order, so {compare} says nothing; write = or <>, or list "
+                "the values: IN ('a', 'b')"
+            )
+            raise _fault(text, f"the values of column {column.name!r} {why}")
+        listed = list(column.listed or ())
+        if plain not in listed:
+            raise _unlisted(text, column, repr(plain), nearest(plain, listed))
+        same = np.array([leaf == plain for leaf in listed], dtype=np.bool_)
         return same if compare == "=" else ~same
     number = _number(column, plain)
     if number is None:
         what = "a day such as '2026-01-31'" if column.kind == "date" else "a number"
-        msg = f"zeros: {text!r}: column {column.name!r} is compared with {what}, not {plain!r}"
-        raise PlanError(msg)
-    if column.listed is not None and compare in {"=", "<>", "!="} and number not in column.numbers:
-        msg = f"zeros: {text!r}: column {column.name!r}: {plain} is not among its values"
-        raise PlanError(msg)
+        raise _fault(text, f"column {column.name!r} is compared with {what}, not {plain!r}")
+    if column.listed is not None and equal and number not in column.numbers:
+        raise _unlisted(text, column, plain, "")
     return np.asarray(_COMPARE[compare](column.numbers, number))
+
+
+def _fault(text: str, what: str) -> PlanError:
+    return PlanError(f"zeros: {text!r}: {what}")
+
+
+def _unlisted(text: str, column: ColumnDomain, value: str, hint: str) -> PlanError:
+    return _fault(
+        text,
+        f"{value} is not among the values of column {column.name!r}{hint}; write one of the values "
+        f"that [columns.{column.name}] lists, or add it there",
+    )
 
 
 def _number(column: ColumnDomain, plain: str) -> float | None:

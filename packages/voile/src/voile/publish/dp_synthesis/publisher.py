@@ -65,6 +65,7 @@ __all__ = ["DPSynthesis"]
 
 _NAME = "dp-synthesis"
 _MOST_PAIRS, _MOST_CELLS, _MOST_ROWS = 1_000, 2_000_000, 100_000_000
+_MOST_OF_TABLE = 1_000_000
 _LAST = "last"
 _TIMES = re.compile(r"[1-9][0-9]{0,3}x")
 _PROPOSAL = MethodProposal(
@@ -331,7 +332,10 @@ class DPSynthesis(SingleRelease):
             )
             raise PlanError(msg)
         if len(plan.roles.published) < 2:
-            msg = "[roles] names fewer than two columns to publish, and synthesis is about several"
+            msg = (
+                "[roles] names fewer than two columns to publish, and synthesis is about several; "
+                'name another one, or publish counts of the one by name = "dp-tables"'
+            )
             raise PlanError(msg)
 
     def _tables(self, domain: Sequence[ColumnDomain]) -> list[tuple[int, ...]]:
@@ -472,8 +476,15 @@ def _require_few(shares: Sequence[TableShare]) -> None:
             "most; publish fewer columns, or say together = [[...], [...]]"
         )
         raise PlanError(msg)
+    largest = max(shares, key=lambda share: share.cells)
+    if largest.cells >= _MOST_OF_TABLE:
+        msg = (
+            f"[method] the largest table has {largest.cells:,} cells, and fewer than "
+            f"{_MOST_OF_TABLE:,} are needed, for noise covers all of them; coarsen its columns by "
+            "edges or a hierarchy, or say together = [[...], [...]]"
+        )
+        raise PlanError(msg)
     if cells > _MOST_CELLS:
-        largest = max(shares, key=lambda share: share.cells)
         msg = (
             f"[method] {cells:,} cells of all tables are too many, and {_MOST_CELLS:,} are the "
             f"most (the largest table has {largest.cells:,}); coarsen the columns with most "
