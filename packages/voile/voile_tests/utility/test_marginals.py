@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import wasserstein_distance
 
 from voile.release.reading import People
-from voile.utility.covering import OriginalDomain, coverings
+from voile.utility.covering import OriginalDomain, coverings, joint_expectations
 from voile.utility.marginals import (
     MOST_BINS,
     MOST_TEXTS,
@@ -344,3 +344,18 @@ def test_one_column_makes_no_pair():
     alone = shown_by_hand({"x": [1, 2]}, {"x": [1, 2]})
     assert PairDivergence().refusal(alone) == "it shows fewer than two columns"
     assert MarginalDivergence().refusal(alone) is None
+
+
+@pytest.mark.parametrize("entries", [3, 400])
+@pytest.mark.parametrize("weighed", [False, True])
+def test_products_of_functions_are_summed_over_rows(entries: int, weighed: bool) -> None:
+    """Few entries and many, with weights and without: the sum over each row by itself."""
+    draws = np.random.default_rng(entries)
+    rows = 50
+    left, right = draws.random((entries, 2)), draws.random((entries, 3))
+    one, other = draws.integers(0, entries, (2, rows)).astype(np.int32)
+    weights = draws.random(rows) if weighed else None
+    found = joint_expectations((left, one), (right, other), weights)
+    each = np.ones(rows) if weights is None else weights
+    expected = sum(each[i] * np.outer(left[one[i]], right[other[i]]) for i in range(rows))
+    assert found == pytest.approx(expected)

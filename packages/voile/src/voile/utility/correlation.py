@@ -52,13 +52,13 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from voile.utility.covering import (
     ColumnCovering,
     OriginalDomain,
     coverings,
     expectations,
+    joint_expectations,
     sampling_weights,
 )
 from voile.utility.protocol import Comparison, Measurement
@@ -176,7 +176,8 @@ def _association(left: _ColumnFeatures, right: _ColumnFeatures) -> float:
     """The coefficient for two columns of one table; from 0 to 1, or -1 to 1 for two numbers."""
     if left.numeric and not right.numeric:
         return _association(right, left)
-    joint = _joint(left, right)
+    one, other = (left.features, left.entry), (right.features, right.entry)
+    joint = joint_expectations(one, other, left.weight)
     if left.numeric:
         return _pearson(joint)
     return _correlation_ratio(joint) if right.numeric else _cramers_v(joint)
@@ -219,14 +220,3 @@ def _cramers_v(table: Floats) -> float:
     excess = max(0.0, phi2 - (r - 1) * (c - 1) / (rows - 1))
     least = min(size - 1 - (size - 1) ** 2 / (rows - 1) for size in (r, c))
     return float(min(1.0, np.sqrt(excess / least))) if least > 0 else 0.0
-
-
-def _joint(left: _ColumnFeatures, right: _ColumnFeatures) -> Floats:
-    """Sum over the rows of the products of the features of both columns."""
-    weight = np.ones(len(left.entry)) if left.weight is None else left.weight
-    pairs = coo_array(
-        (weight, (left.entry, right.entry)),
-        shape=(len(left.features), len(right.features)),
-    ).tocsr()
-    joint: Floats = left.features.T @ (pairs @ right.features)
-    return joint

@@ -64,6 +64,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
 
 from voile.disclosure.covering import Covered, Spread, permuted_covered
 from voile.disclosure.shown import Shown
@@ -93,6 +94,7 @@ __all__ = [
     "columns_in_role",
     "coverings",
     "expectations",
+    "joint_expectations",
     "published_columns",
     "sampling_weights",
 ]
@@ -401,6 +403,33 @@ def expectations(spread: Spread, values: Floats) -> Floats:
     # Rounding may leave a mean just outside what it is a mean of, and a probability below 0.
     found[wide] = np.clip(means, values.min(axis=0), values.max(axis=0))
     return found
+
+
+_PER_ROW = 8
+"""Products of entries for each row, up to which they are counted in a table of all products."""
+
+
+def joint_expectations(
+    one: tuple[Floats, NDArray[np.integer]],
+    other: tuple[Floats, NDArray[np.integer]],
+    weights: Floats | None,
+) -> Floats:
+    """Sums over n rows of the products of functions of two columns, shape (f, h).
+
+    Each column is given by what its functions are of each entry, (e, f), and the entry of each row,
+    (n,); rows count by their ``weights``, (n,), or 1 each.  Cost: n, and the products of entries of
+    which some row has both.
+    """
+    (left, left_entry), (right, right_entry) = one, other
+    shape = len(left), len(right)
+    if shape[0] * shape[1] <= _PER_ROW * max(len(left_entry), 1):
+        places = left_entry.astype(np.int64) * shape[1] + right_entry
+        counts = np.bincount(places, weights, shape[0] * shape[1]).reshape(shape)
+        dense: Floats = left.T @ (counts.astype(np.float64, copy=False) @ right)
+        return dense
+    held = np.ones(len(left_entry)) if weights is None else weights
+    sums: Floats = left.T @ (coo_array((held, (left_entry, right_entry)), shape).tocsr() @ right)
+    return sums
 
 
 def sampling_weights(comparison: Comparison) -> tuple[Floats, Floats] | None:

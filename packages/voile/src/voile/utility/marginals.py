@@ -51,7 +51,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 from scipy.stats import wasserstein_distance
 
 from voile.models.divergence import jensen_shannon, kl_smoothed, total_variation
@@ -61,6 +60,7 @@ from voile.utility.covering import (
     columns_in_role,
     coverings,
     expectations,
+    joint_expectations,
     published_columns,
     sampling_weights,
 )
@@ -437,13 +437,11 @@ class _Marginal:
         """Two columns."""
         sides = len(one.bins), len(other.bins)
         cell = one.own * sides[1] + other.own
-        of_rows, of_shown = weights or (None, np.ones(len(one.entry)))
+        of_rows, of_shown = weights or (None, None)
         before = np.bincount(cell, of_rows, sides[0] * sides[1]).astype(np.float64)
-        entries = coo_array(
-            (of_shown, (one.entry, other.entry)),
-            shape=(len(one.distributions), len(other.distributions)),
-        ).tocsr()
-        after: Floats = one.distributions.T @ (entries @ other.distributions)
+        after = joint_expectations(
+            (one.distributions, one.entry), (other.distributions, other.entry), of_shown
+        )
         total = len(one.own)
         unknown = np.outer(one.unknown, other.unknown) * total
         independent = np.outer(one.marginal, other.marginal) / total
