@@ -8,7 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from voile.policy.choosing import PlanChange, PlanSearch, TriedPlan, choose, remedy_text
+from voile.policy.choosing import PlanSearch, TriedPlan, choose
+from voile.policy.remedies import PlanChange, remedy_text
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy, policy_of_text
 from voile.schema.plan import Plan
@@ -211,3 +212,38 @@ def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_p
         "plan.toml",
         "strict.toml",
     ]
+
+
+def test_only_a_plan_that_was_judged_on_all_rows_is_found(tmp_path: Path) -> None:
+    """Plans are tried on one sample, and the figures of the one that is found are of all rows."""
+    frame, stated = _people(8, rows=300), state_plan(_plan(tmp_path))
+    terms = PlanSearch(seed=1, sample=100)
+    choice = choose(frame, _plan(tmp_path), _policy(_worst(0.2)), terms)
+    assert choice.sample == 100
+    assert choice.found is not None
+    assert not choice.found.sampled
+    assert choice.found.worst is not None
+    assert choice.found.worst <= 0.2
+    by_hand = choice.found.change.applied_to(stated).plan
+    assert choice.found.loss == pytest.approx(_loss(frame, by_hand))
+    assert "a sample of 100 records" in choice.paragraph()
+    assert sum(not one.sampled for one in choice.tried) <= 3
+
+
+def test_a_sample_holds_all_rows_of_a_person_or_none(tmp_path: Path) -> None:
+    """A person with two rows is drawn with both, so that groups of persons stay what they are."""
+    frame = pl.concat([_people(9, rows=200), _people(10, rows=200)]).with_columns(
+        who=pl.concat([pl.arange(200, eager=True)] * 2).cast(pl.String)
+    )
+    plan = _plan(tmp_path, PLAN.replace("[roles]", '[roles]\nperson = "who"'))
+    choice = choose(frame, plan, _policy(_worst(0.3)), PlanSearch(effort=2, seed=1, sample=50))
+    assert choice.sample == 100
+
+
+def test_no_sample_is_drawn_of_a_small_table_or_where_none_is_asked(tmp_path: Path) -> None:
+    """All figures are of all rows then."""
+    for sample in (0, 90):
+        terms = PlanSearch(effort=2, seed=1, sample=sample)
+        choice = choose(_people(11), _plan(tmp_path), _policy(_worst(0.2)), terms)
+        assert choice.sample is None
+        assert not any(one.sampled for one in choice.tried)

@@ -51,6 +51,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,7 @@ from voile.release.reading import (
     Sightings,
     exact_labels_as_one,
 )
+from voile.release.release import Release
 from voile.table.alignment import common_codes
 from voile.table.codes import encode
 from voile_base.ondemand import on_demand
@@ -102,8 +104,20 @@ class Fitted:
         """Compare all rows in these columns; None where too many fit too much.
 
         None, too, where a column is permuted, noisy or cannot be read, or where fewer rows of the
-        original fit than are published.
+        original fit than are published.  The last answer about a release is kept as long as the
+        release is: several attacks ask the same.
         """
+        known = _LAST.get(published.release)
+        if known is not None and known.answers(people, columns):
+            return known.fitted
+        found = cls._compared(published, people, columns)
+        _LAST[published.release] = _LastAnswer(people, tuple(columns), found)
+        return found
+
+    @classmethod
+    def _compared(
+        cls, published: PublishedRows, people: People, columns: Sequence[str]
+    ) -> Fitted | None:
         if not published.frame.height or any(name in published.permuted for name in columns):
             return None
         crowd = Crowd.of(people, columns)
@@ -160,6 +174,24 @@ class Fitted:
         running = np.concatenate([[0], np.cumsum(self.rows[self.combinations])])
         alike: Codes = running[self.start[1:]] - running[self.start[:-1]]
         return alike
+
+
+@dataclass(frozen=True, eq=False)
+class _LastAnswer:
+    """What was last asked about a release, and what the answer was; private."""
+
+    people: People
+    columns: tuple[str, ...]
+    fitted: Fitted | None
+
+    def answers(self, people: People, columns: Sequence[str]) -> bool:
+        """Whether the same is asked: these columns, of the same rows under the same plan."""
+        known = self.people
+        same = self.columns == tuple(columns) and known.plan is people.plan
+        return same and (known.frame is people.frame or known.frame.equals(people.frame))
+
+
+_LAST: WeakKeyDictionary[Release, _LastAnswer] = WeakKeyDictionary()
 
 
 def spread(start: Codes, member: Codes, chosen: Codes) -> tuple[Codes, Codes]:

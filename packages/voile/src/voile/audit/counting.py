@@ -11,7 +11,7 @@ It is looked at as an audit looks at a file: how it shows its columns is found o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -47,6 +47,8 @@ class RiskQuery:
     """Columns that one of two people holds who link; None: nobody has said."""
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Sets of columns that somebody outside may know of a person, by who that is."""
+    only: Collection[str] | None = None
+    """Names of the risks that are counted; None: all."""
 
 
 def counted(
@@ -64,6 +66,8 @@ def counted(
         beside, sensitive, asked.first, asked.targets, randomness, progress, asked.known
     )
     for inquiry in risk_inquiries():
+        if asked.only is not None and inquiry.name not in asked.only:
+            continue
         if reason := inquiry.refusal(setting):
             yield Skipped(inquiry.name, reason)
         elif found := list(inquiry.risks(setting)):
@@ -94,9 +98,15 @@ _NOTE = "counted on a rehearsal of fewer rows, beside the rows that it left out"
 
 
 def risks_of_rehearsal(
-    staged: Staged, targets: int, randomness: Randomness, progress: Callable[[str], None]
+    staged: Staged,
+    targets: int,
+    randomness: Randomness,
+    progress: Callable[[str], None],
+    only: Collection[str] | None = None,
 ) -> Sequence[RiskDocument | Skipped]:
     """The three risks and those of other packages, or why one was not counted.
+
+    ``only`` names the risks that are counted; None: all.
 
     Raises a ``VoileError`` where the rows show no column of the original.
     """
@@ -113,7 +123,7 @@ def risks_of_rehearsal(
     beside = JointCodes.of(foreign, groups, compared.original.plan, unit_of(compared.original))
     roles = staged.plan.roles
     known = known_sets([c.name for c in beside.columns], roles.quasi_identifiers, roles.identifiers)
-    asked = RiskQuery(tuple(roles.sensitive), targets, known=known)
+    asked = RiskQuery(tuple(roles.sensitive), targets, known=known, only=only)
     return [
         replace(one, notes=(*one.notes, _NOTE), rows=()).document()
         if isinstance(one, Risk)

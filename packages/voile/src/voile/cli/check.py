@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from voile.audit import examine as audit_examine
     from voile.audit import record
     from voile.policy import case as policy_case
-    from voile.policy import checking, choosing
+    from voile.policy import checking
     from voile.policy import stated as policy_stated
     from voile.policy.case import Case
     from voile.policy.checking import Verdict
@@ -38,7 +38,7 @@ else:
     record = on_demand("voile.audit.record")
     policy_case = on_demand("voile.policy.case")
     checking = on_demand("voile.policy.checking")
-    choosing = on_demand("voile.policy.choosing")
+    policy_remedies = on_demand("voile.policy.remedies")
     policy_stated = on_demand("voile.policy.stated")
     signing = on_demand("voile.signing")
     study_record = on_demand("voile.study.record")
@@ -222,7 +222,9 @@ def _show_remedies(verdict: Verdict, case: Case) -> None:
         return
     stated = (case.document or {}).get("method", {})
     click.echo("\nWhat would meet what is not met:")
-    for ruling in dict.fromkeys((one.asks, choosing.remedy_text(one, stated)) for one in unmet):
+    for ruling in dict.fromkeys(
+        (one.asks, policy_remedies.remedy_text(one, stated)) for one in unmet
+    ):
         click.echo(f"  {ruling[0]}: {ruling[1]}.")
 
 

@@ -16,11 +16,13 @@ from voile_base.terminal import as_json, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from voile.policy import choosing
+    from voile.policy import remedies as policy_remedies
     from voile.policy import stated as policy_stated
     from voile.policy.choosing import Choice, TriedPlan
     from voile.study import record as study_record
 else:
     choosing = on_demand("voile.policy.choosing")
+    policy_remedies = on_demand("voile.policy.remedies")
     policy_stated = on_demand("voile.policy.stated")
     study_record = on_demand("voile.study.record")
 
@@ -48,6 +50,14 @@ __all__ = ["choose_command"]
     metavar="COLUMN",
     help="A column of survey weights, for the risk in the population [default: that of the plan].",
 )
+@click.option(
+    "--sample",
+    type=click.IntRange(min=0),
+    default=20_000,
+    show_default=True,
+    metavar="ROWS",
+    help="Plans are tried on so many rows, drawn once, of a larger table; 0: on all rows.",
+)
 @click.option("--seed", type=int, help="Repeatable draws: the same command gives the same figures.")
 @targets_option
 @engine_option
@@ -59,6 +69,7 @@ def choose_command(  # noqa: PLR0913 - one parameter for each option
     policy: str,
     effort: int,
     weight: str | None,
+    sample: int,
     seed: int | None,
     targets: int,
     engine: str,
@@ -74,9 +85,12 @@ def choose_command(  # noqa: PLR0913 - one parameter for each option
 
     Exit status 3 where none of the plans that were tried meets the policy: what stands in the way
     is told, and what would meet it.
+
+    Of a large table, plans are tried on a sample of its rows that is drawn once, and the best of
+    them on all rows: only what meets the policy on all rows is found.
     """
     stated = policy_stated.read_policy(policy)
-    terms = choosing.PlanSearch(effort, targets, seed, engine, weight)
+    terms = choosing.PlanSearch(effort, targets, seed, engine, weight, sample)
     with progress() as stage:
         choice = choosing.choose(source, Path(plan), stated, terms, stage)
     if as_json:
@@ -86,8 +100,13 @@ def choose_command(  # noqa: PLR0913 - one parameter for each option
     if choice.found is None:
         names = "; ".join(dict.fromkeys(one.asks for one in choice.nearest.unmet))
         why = names or choice.nearest.problem
-        msg = f"{plan}: none of {len(choice.tried)} plans meets {policy}; in the way: {why}"
+        msg = f"{plan}: none of {_number(choice)} plans meets {policy}; in the way: {why}"
         raise InfeasibleError(msg)
+
+
+def _number(choice: Choice) -> int:
+    """How many plans were tried, once or on a sample and all rows."""
+    return len({one.change.text for one in choice.tried})
 
 
 def _percent(share: float | None) -> str:
@@ -97,9 +116,12 @@ def _percent(share: float | None) -> str:
 def _show(choice: Choice) -> None:
     click.echo(study_record.PRIVATE)
     headings = ["plan", "worst risk", "average", "keeps", "loss", "left out", "policy"]
+    if choice.sample is not None:
+        headings.insert(1, "rows")
     population = any(one.population_worst is not None for one in choice.tried)
     if population:
-        headings[3:3] = ["in the population"]
+        place = headings.index("keeps")
+        headings[place:place] = ["in the population"]
     print_table(headings, [_row(one, choice, population=population) for one in choice.tried])
     click.echo()
     for one in choice.tried:
@@ -127,6 +149,8 @@ def _row(tried: TriedPlan, choice: Choice, *, population: bool) -> list[object]:
     if population:
         pair = (tried.population_worst, tried.population_mean)
         cells[3:3] = [" / ".join(map(_percent, pair))]
+    if choice.sample is not None:
+        cells.insert(1, f"{choice.sample:,} drawn" if tried.sampled else f"all {choice.rows:,}")
     return cells
 
 
@@ -142,14 +166,21 @@ def _ruling(tried: TriedPlan, choice: Choice) -> str:
 
 def _findings(choice: Choice) -> Iterator[str]:
     """What was found, ties, what stands in the way, and how far it was looked."""
-    looked = f"{len(choice.tried)} plans were tried, of at most {choice.effort}."
+    looked = f"{_number(choice)} plans were tried, of at most {choice.effort}."
+    if choice.sample is not None:
+        whole = sum(not one.sampled for one in choice.tried)
+        looked += (
+            f" They were tried on a sample of {choice.sample:,} of {choice.rows:,} rows, drawn "
+            f"once, where a k costs more than on all rows; {whole} of them on all rows, too. "
+            "--sample 0 tries all of them on all rows."
+        )
     if choice.found is None:
         best = choice.nearest
         yield f"None meets {choice.policy.policy.name}. The nearest: {best.change.text}."
         yield "In the way:"
         given = {**(choice.stated.plan.method.parameters if choice.stated.plan.method else {})}
         for one in best.unmet:
-            remedy = choosing.remedy_text(one, {**given, **best.change.parameters})
+            remedy = policy_remedies.remedy_text(one, {**given, **best.change.parameters})
             yield f"  {one.asks} ({one.why}): {remedy}."
         more = " A greater --effort tries more." if choice.exhausted else ""
         yield f"{looked}{more}"
@@ -168,6 +199,7 @@ def _document(choice: Choice) -> dict[str, Any]:
         "policy": choice.policy.policy.name,
         "rows": choice.rows,
         "effort": choice.effort,
+        "sample": choice.sample,
         "found": None if found is None else found.change.text,
         "ties": [one.change.text for one in choice.ties],
         "in_the_way": [one.asks for one in choice.nearest.unmet],
@@ -190,5 +222,6 @@ def _plan_document(tried: TriedPlan) -> dict[str, object]:
         "left_out": tried.left_out,
         "keeps": list(tried.met_thresholds()),
         "meets": tried.meets,
+        "sampled": tried.sampled,
         "unmet": [one.asks for one in tried.unmet],
     }

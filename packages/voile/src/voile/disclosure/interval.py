@@ -301,6 +301,8 @@ def named_values(text: str | None) -> tuple[str | None, ...] | None:
         return None
     if text is None:
         return (None,)
+    if "\\" not in text:
+        return tuple(part or None for part in text.split("|"))
     values, place = [], 0
     while (part := _PART.match(text, place)) is not None:
         values.append(_read(part[0]))

@@ -29,10 +29,17 @@ k (as ``flash`` does), it is the least of all k: groups that are large enough fo
 smaller one, so that the loss rises with k, and the smallest k that keeps the limit is among those
 tried.  Of other criteria it is not claimed that no other plan meets them with less.
 
+Of a table of more rows than ``PlanSearch.sample``, and of a method of groups of k, plans are tried
+on a sample of its rows, or of its persons with all their rows, that is drawn once.  A worst risk of
+one in k is the same there; the loss at a k is greater than on all rows, and for all plans so.  The
+plan of least loss that meets the policy there is then made of all rows and judged anew; where it
+fails, the next is, up to ``_CONFIRMED`` of them.  Only a plan that was judged on all rows is found.
+
 Choosing by private rows discloses a little by itself: keep trials few, and publish one of them.
 
 Cost: a publication and two attacks in closed form a plan, and the evidence that the policy asks for
-of those which these do not rule out already.
+of those which these do not rule out already: of the sample, where one is drawn, and of all rows for
+those that are confirmed.
 """
 
 from __future__ import annotations
@@ -40,7 +47,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, inf
 from pathlib import Path
 from typing import Any
@@ -48,11 +55,20 @@ from typing import Any
 import numpy as np
 
 from voile.audit.counting import risks_of_rehearsal
+from voile.audit.record import COPYING, RE_IDENTIFICATION
 from voile.models.population import individual_risk
 from voile.policy.case import Case, FileDocument
 from voile.policy.checking import judge
 from voile.policy.criteria.measured import AttackRate, Utility
-from voile.policy.criteria.risks import Copies, ThreeRisks
+from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
+from voile.policy.remedies import (
+    ATTRIBUTE,
+    HUMAN,
+    IDENTIFICATION,
+    PlanChange,
+    parameters_of,
+    remedies,
+)
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
 from voile.publish.registry import METHODS
@@ -61,9 +77,9 @@ from voile.schema.plan import Plan
 from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import FrontierRisk
 from voile.study.original import Original, read_original
-from voile.study.plans import StatedPlan, json_value, single_release, state_plan
+from voile.study.plans import StatedPlan, json_value, state_plan
 from voile.study.record import AttackDocument, StudyRecord, rates_of
-from voile.study.rehearsal import Staged
+from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import Subject, put_on_record
 from voile.table.engines import AUTO
@@ -73,12 +89,9 @@ from voile_base.randomness import Randomness
 __all__ = [
     "THRESHOLDS",
     "Choice",
-    "PlanChange",
     "PlanSearch",
     "TriedPlan",
     "choose",
-    "remedies",
-    "remedy_text",
 ]
 
 THRESHOLDS: Mapping[float, str] = {
@@ -89,61 +102,16 @@ THRESHOLDS: Mapping[float, str] = {
 }
 """Limits of the worst re-identification risk, and what they are used for; see the module."""
 
-_HUMAN = frozenset({"assumptions", "question", "unexamined", "publishable"})
-"""Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
-_IDENTIFICATION = ("prosecutor", "journalist", "marketer")
-_ATTRIBUTE = ("homogeneity", "background-knowledge", "skewness")
 _LOSS = "normalized-certainty-penalty"
 _LADDER = (3, 5, 11, 12, 20)
 _SHARES = (0.01, 0.05)
 """Rows that may be left out, beside as many as the plan says."""
 _BUDGETS = (1.0, 0.5, 0.25, 0.1)
-_MOST_K = 200
-
-
-@dataclass(frozen=True)
-class PlanChange:
-    """What a tried plan says otherwise than the plan it was made of."""
-
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of [method]."""
-    without: tuple[str, ...] = ()
-    """Columns that are left out."""
-
-    @property
-    def text(self) -> str:
-        """In the words of a plan: "k = 12, without column 'zip'"."""
-        keys = [f"{key} = {value}" for key, value in self.parameters.items()]
-        return ", ".join([*keys, *(f"without column {name!r}" for name in self.without)]) or (
-            "the plan as it is"
-        )
-
-    def and_also(self, other: PlanChange) -> PlanChange:
-        """Both changes, the other's parameters in the place of these."""
-        without = dict.fromkeys((*self.without, *other.without))
-        return PlanChange({**self.parameters, **other.parameters}, tuple(without))
-
-    def applied_to(self, stated: StatedPlan) -> StatedPlan:
-        """The plan with the change, as a single release of no account."""
-        plan = single_release(stated.plan)
-        assert plan.method is not None
-        roles = plan.roles
-        plan = replace(
-            plan,
-            roles=replace(
-                roles,
-                quasi_identifiers=self._left(roles.quasi_identifiers),
-                sensitive=self._left(roles.sensitive),
-                keep=self._left(roles.keep),
-                keep_unique=self._left(roles.keep_unique),
-                ranking=self._left(roles.ranking),
-            ),
-        )
-        changed = replace(stated, plan=plan)
-        return changed.with_parameters(self.text, {**_parameters(plan), **self.parameters})
-
-    def _left(self, names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(name for name in names if name not in self.without)
+_SAMPLE = 20_000
+_CONFIRMED = 3
+"""Plans that met the policy on a sample and are tried on all rows, the least loss first."""
+_KEPT_ROWS = 50_000
+"""Rows of tables of which releases are kept until the policy has judged them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +136,8 @@ class TriedPlan:
     """Of the criteria that machines judge; None where not all were looked at."""
     unmet: tuple[Ruling, ...] = ()
     """Those that are not met, as far as it was looked."""
+    sampled: bool = False
+    """Whether all figures are those of a sample of the rows."""
 
     @property
     def meets(self) -> bool:
@@ -206,8 +176,14 @@ class PlanSearch:
     weight: str | None = None
     """A column of survey weights, how many people of the population each row stands for; None:
     that of the plan, if it names one."""
+    sample: int = _SAMPLE
+    """How many rows, or persons with all their rows, are drawn once to try plans on, where the
+    table has more; 0: none is drawn, and every plan is tried on all rows."""
 
     def __post_init__(self) -> None:
+        if self.sample < 0:
+            msg = "the sample must be a number of rows, or 0 to try every plan on all rows"
+            raise InputError(msg)
         if self.effort < 1:
             msg = "the effort must be at least 1: a plan that is tried"
             raise InputError(msg)
@@ -225,11 +201,13 @@ class Choice:
     effort: int
     exhausted: bool
     """Whether the effort was at its end, and not the ideas."""
+    sample: int | None = None
+    """Of how many rows the figures of plans are that are ``sampled``; None where none is."""
 
     @property
     def found(self) -> TriedPlan | None:
-        """The plan of least loss that meets the policy; None where none of the tried does."""
-        met = [one for one in self.tried if one.meets]
+        """The plan of least loss that meets the policy on all rows; None where none does."""
+        met = [one for one in self.tried if one.meets and not one.sampled]
         return min(met, key=_order, default=None)
 
     @property
@@ -237,8 +215,7 @@ class Choice:
         """The plan found, or else the one that fails the fewest criteria, of least loss."""
         if self.found is not None:
             return self.found
-        made = [one for one in self.tried if not one.problem] or [self.tried[0]]
-        return min(made, key=lambda one: (one.rulings is None, len(one.unmet), *_order(one)))
+        return _nearest(self.tried)
 
     @property
     def ties(self) -> tuple[TriedPlan, ...]:
@@ -246,7 +223,14 @@ class Choice:
         best = self.found
         if best is None:
             return ()
-        return tuple(one for one in self.tried if one is not best and one.is_tied_with(best))
+        change = best.change.text
+        same = [one for one in self.tried if one.change.text == change]
+        return tuple(
+            one
+            for one in self.tried
+            if one.change.text != change
+            and any(one.sampled == known.sampled and one.is_tied_with(known) for known in same)
+        )
 
     def paragraph(self) -> str:
         """What an ethics board asks for, in full sentences; holds figures of private rows."""
@@ -272,12 +256,32 @@ def choose(
     if terms.weight is not None and stated.plan.roles.unit is not None:
         msg = "weights are of rows, and this plan protects persons with several: leave --weight out"
         raise InputError(msg)
-    trial = _Trial(stated, policy, original, terms, progress)
+    whole = _Trial(stated, policy, original, terms, progress)
+    drawn = _drawn(original, stated.plan, terms)
+    trial = whole if drawn is None else replace(whole, original=drawn, sampled=True, tried=[])
     trial.climb()
     trial.mend()
-    tried = tuple(trial.tried)
-    spent = len(tried) >= terms.effort and not any(one.meets for one in tried)
-    return Choice(stated, policy, len(original.frame), tried, terms.effort, exhausted=spent)
+    spent = len(trial.tried) >= terms.effort and not any(one.meets for one in trial.tried)
+    tried, rows = tuple(trial.tried), len(original.frame)
+    if drawn is None:
+        return Choice(stated, policy, rows, tried, terms.effort, exhausted=spent)
+    whole.confirm(tried)
+    both = (*tried, *whole.tried)
+    return Choice(stated, policy, rows, both, terms.effort, spent, sample=len(drawn.frame))
+
+
+def _drawn(original: Original, plan: Plan, terms: PlanSearch) -> Original | None:
+    """A sample to try plans on; None where all rows are tried."""
+    units = plan.roles.unit
+    there = len(original.frame) if units is None else int(original.frame[units].n_unique())
+    if not terms.sample or there <= terms.sample or "k" not in METHODS.fields_of(_method(plan)):
+        return None
+    if plan.roles.ranking:
+        return None
+    draws = Randomness.secure() if terms.seed is None else Randomness.seeded(terms.seed)
+    left_out = 1 - terms.sample / there
+    kept = hold_rows_out(original.frame, left_out, draws.within("sample of plans"), units).kept
+    return replace(original, frame=kept)
 
 
 def _keeping(plan: Plan, weight: str | None) -> Plan:
@@ -289,9 +293,12 @@ def _keeping(plan: Plan, weight: str | None) -> Plan:
     return replace(plan, roles=replace(roles, keep=kept, keep_unique=unique, weight=None))
 
 
-def _parameters(plan: Plan) -> Mapping[str, Any]:
-    assert plan.method is not None, "a stated plan has a method"
-    return plan.method.parameters
+def _nearest(tried: Sequence[TriedPlan]) -> TriedPlan:
+    """The plan that fails the fewest criteria, of least loss; on all rows before a sample."""
+    made = [one for one in tried if not one.problem] or [tried[0]]
+    return min(
+        made, key=lambda one: (one.sampled, one.rulings is None, len(one.unmet), *_order(one))
+    )
 
 
 def _order(tried: TriedPlan) -> tuple[float, float, int]:
@@ -332,8 +339,11 @@ class _Trial:
     original: Original
     terms: PlanSearch
     progress: Callable[[str], None]
+    sampled: bool = False
+    """Whether the rows are a sample of the table."""
     tried: list[TriedPlan] = field(default_factory=list)
-    _seen: set[str] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set, init=False)
+    _releases: dict[str, _Made] = field(default_factory=dict, init=False)
 
     def climb(self) -> None:
         """Try the ladder; of rows that may be left out only where risk alone rules nothing out."""
@@ -343,7 +353,7 @@ class _Trial:
             self._try(change)
         if "suppression_limit" not in METHODS.fields_of(_method(self.stated.plan)):
             return
-        usual = _parameters(self.stated.plan).get("suppression_limit", 0)
+        usual = parameters_of(self.stated.plan).get("suppression_limit", 0)
         fit = [one for one in self.tried if not one.problem and not _ruled_out(one)]
         for one in sorted(fit, key=_order)[:2]:
             for share in _SHARES:
@@ -363,6 +373,18 @@ class _Trial:
                 if found is not None and self._may_be_better(found) and not _ruled_out(found):
                     self._judged(found)
 
+    def confirm(self, sampled: Sequence[TriedPlan]) -> None:
+        """Try on all rows what met the policy on a sample, or else what came nearest to it.
+
+        Groups of the sample may have been larger than a k by chance: such plans come last.
+        """
+        met = [one for one in sampled if one.meets]
+        met.sort(key=lambda one: (self._has_small_k(one), *_order(one)))
+        for one in met[:_CONFIRMED] or [_nearest(sampled)]:
+            found = self._try(one.change)
+            if found is not None and not found.problem and self._judged(found).meets:
+                return
+
     def _promising(self, followed: Collection[str]) -> TriedPlan | None:
         """The plan to change next: of the fewest unmet criteria, with less loss than is found."""
         if len(self.tried) >= self.terms.effort:
@@ -370,9 +392,21 @@ class _Trial:
         open_ones = [
             one
             for one in self.tried
-            if self._may_be_better(one) and not one.meets and one.change.text not in followed
+            if self._may_be_better(one)
+            and not one.meets
+            and one.change.text not in followed
+            and not self._is_hopeless(one)
         ]
         return min(open_ones, key=lambda one: (len(one.unmet), *_order(one)), default=None)
+
+    def _is_hopeless(self, tried: TriedPlan) -> bool:
+        """Whether a plan fails by a k that is too small, which the ladder has raised already."""
+        return _ruled_out(tried) and self._has_small_k(tried)
+
+    def _has_small_k(self, tried: TriedPlan) -> bool:
+        """Whether a plan promises smaller groups than the policy asks for."""
+        k = {**parameters_of(self.stated.plan), **tried.change.parameters}.get("k")
+        return isinstance(k, int) and k < _least_k(self.policy)
 
     def _may_be_better(self, tried: TriedPlan) -> bool:
         """Whether a release was made, and with less loss than any that meets the policy."""
@@ -393,9 +427,11 @@ class _Trial:
         self.progress(f"plan {len(self.tried) + 1}: {change.text}")
         try:
             made = self._made(change)
+            if len(self.original.frame) <= _KEPT_ROWS:
+                self._releases[change.text] = made
             record = self._record(made, self._instruments(full=False))
         except VoileError as error:
-            found = TriedPlan(change, problem=str(error).rstrip("."))
+            found = TriedPlan(change, problem=str(error).rstrip("."), sampled=self.sampled)
         else:
             found = self._counted(change, made.publication, record)
             population = self._population(change)
@@ -408,11 +444,11 @@ class _Trial:
         if tried.rulings is not None:
             return tried
         self.progress(f"policy: {tried.change.text}")
-        made = self._made(tried.change)
+        made = self._releases.pop(tried.change.text, None) or self._made(tried.change)
         record = self._record(made, self._instruments(full=True))
         rulings = self._rulings(made.publication.release, record)
         unmet = tuple(one for one in rulings if not one.passed)
-        attribute = tuple(one for one in record.attacks if one["attack"] in _ATTRIBUTE)
+        attribute = tuple(one for one in record.attacks if one["attack"] in ATTRIBUTE)
         judged = replace(tried, rulings=rulings, unmet=unmet, sensitive=attribute)
         self.tried[self.tried.index(tried)] = judged
         return judged
@@ -420,7 +456,7 @@ class _Trial:
     def _population(self, change: PlanChange) -> tuple[float | None, float | None]:
         """The worst and the mean risk in the population, by weights; None without them."""
         weight = self.terms.weight
-        if weight is None:
+        if weight is None or self.sampled:
             return None, None
         made = self._made(change, weight)
         table, roles = made.publication.release.table, made.publication.release.roles
@@ -465,19 +501,18 @@ class _Trial:
         known = Instruments.standard().attacks
         if full:
             attacks |= {one.name for one in criteria if isinstance(one, AttackRate)}
-            attacks |= {one.name for one in known if one.name in _ATTRIBUTE}
+            attacks |= {one.name for one in known if one.name in ATTRIBUTE}
             measures |= {one.measure for one in criteria if isinstance(one, Utility)}
         every = Instruments.standard([one.name for one in known if one.name in attacks])
         chosen = tuple(one for one in every.measures if one.name in measures)
-        risky = full and any(isinstance(one, ThreeRisks | Copies) for one in criteria)
-        return Instruments(
-            every.attacks, chosen, lambda _: (), risks_of_rehearsal if risky else None
-        )
+        risks = frozenset(_risks_of(criteria)) if full else frozenset()
+        count = partial(risks_of_rehearsal, only=risks) if risks else None
+        return Instruments(every.attacks, chosen, lambda _: (), count)
 
     def _rulings(self, release: Release, record: StudyRecord) -> tuple[Ruling, ...]:
         place = Path()
         case = _Unwritten("study", place, None, place, record, release)
-        return tuple(one for one in judge(case, self.policy).rulings if one.kind not in _HUMAN)
+        return tuple(one for one in judge(case, self.policy).rulings if one.kind not in HUMAN)
 
     def _counted(
         self, change: PlanChange, publication: Publication, record: StudyRecord
@@ -498,6 +533,7 @@ class _Trial:
             left_out=1 - private.rows_out / private.rows_in if private.rows_in else None,
             fingerprint=record.fingerprint,
             unmet=tuple(one for one in known if not one.passed),
+            sampled=self.sampled,
         )
 
 
@@ -528,6 +564,17 @@ def _with_columns(loss: float | None, change: PlanChange, plan: Plan) -> float |
     return (loss * left + gone) / max(1, len(every) + others)
 
 
+def _risks_of(criteria: Sequence[object]) -> Iterator[str]:
+    """Names of the risks of a rehearsal that criteria ask for."""
+    for one in criteria:
+        if isinstance(one, ThreeRisks):
+            yield one.name
+        elif isinstance(one, Copies | WorstOff):
+            yield COPYING
+        elif isinstance(one, ReIdentified):
+            yield RE_IDENTIFICATION
+
+
 def _is_of_risk(ruling: Ruling) -> bool:
     """Whether a criterion is about what was counted of every plan."""
     named = ruling.kind == "attack" and any(f" {name} " in ruling.asks for name in _COUNTED)
@@ -550,19 +597,32 @@ def _method(plan: Plan) -> str:
 def _ladder(plan: Plan, policy: StatedPolicy) -> Iterator[PlanChange]:
     """The plan as it is, and those that differ in k, or else in epsilon."""
     yield PlanChange()
-    takes, given = METHODS.fields_of(_method(plan)), _parameters(plan)
+    takes, given = METHODS.fields_of(_method(plan)), parameters_of(plan)
     if "k" in takes:
         asked = {
-            ceil(1 / one.most)
-            for one in policy.policy.criteria
-            if isinstance(one, AttackRate) and one.name in _IDENTIFICATION and one.most > 0
+            _least_k(policy),
+            *(
+                ceil(1 / one.most)
+                for one in policy.policy.criteria
+                if isinstance(one, AttackRate) and one.name in IDENTIFICATION and one.most > 0
+            ),
         }
-        least = {one.least for one in policy.policy.criteria if one.kind == "group-size"}
-        for k in sorted({*_LADDER, *asked, *least} - {given.get("k"), 1}):
+        for k in sorted({*_LADDER, *asked} - {given.get("k"), 1}):
             yield PlanChange({"k": k})
     elif "epsilon" in takes and isinstance(given.get("epsilon"), int | float):
         for share in _BUDGETS[1:]:
             yield PlanChange({"epsilon": share * float(given["epsilon"])})
+
+
+def _least_k(policy: StatedPolicy) -> int:
+    """The least k that groups must have, whatever their rows are, for its limits of groups."""
+    asked = [1]
+    for one in policy.policy.criteria:
+        if one.kind == "group-size":
+            asked.append(int(one.least))
+        elif isinstance(one, AttackRate) and one.figure == "worst" and one.most > 0:
+            asked += [ceil(1 / one.most)] if one.name in ("prosecutor", "journalist") else []
+    return max(asked)
 
 
 def _changes(tried: TriedPlan, plan: Plan, columns: Sequence[str]) -> Iterator[PlanChange]:
@@ -570,7 +630,7 @@ def _changes(tried: TriedPlan, plan: Plan, columns: Sequence[str]) -> Iterator[P
     shown = [name for name in plan.roles.published if name not in tried.change.without]
     left = [name for name in columns if name not in tried.change.without]
     for ruling in tried.unmet:
-        for change in remedies(ruling, {**_parameters(plan), **tried.change.parameters}):
+        for change in remedies(ruling, {**parameters_of(plan), **tried.change.parameters}):
             if set(change.parameters) <= set(METHODS.fields_of(_method(plan))):
                 yield tried.change.and_also(change)
         for name in _named_in(ruling, shown):
@@ -587,127 +647,6 @@ def _named_in(ruling: Ruling, columns: Sequence[str]) -> list[str]:
     ]
 
 
-def remedies(ruling: Ruling, parameters: Mapping[str, Any]) -> tuple[PlanChange, ...]:
-    """Changes of [method] that may meet an unmet criterion, the smallest first.
-
-    ``parameters`` are those of the plan.  None where no parameter of a method does.
-    """
-    if ruling.limit is None:
-        return ()
-    k, limit = int(parameters.get("k", 2)), ruling.limit
-    return tuple(_REMEDIES.get(_subject(ruling), _none)(k, limit, parameters))
-
-
-def _subject(ruling: Ruling) -> str:
-    """What an unmet criterion is about."""
-    if ruling.kind == "attack":
-        kinds = {"identification": _IDENTIFICATION, "attribute": _ATTRIBUTE}
-        for kind, names in kinds.items():
-            if any(f" {name} " in ruling.asks for name in names):
-                return kind
-    return "inference" if ruling.asks.startswith("inference ") else ruling.kind
-
-
-def _none(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
-    del k, limit, given
-    return iter(())
-
-
-def _groups_of(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
-    del given
-    if limit > k:
-        yield PlanChange({"k": ceil(limit)})
-
-
-def _larger_groups(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
-    del limit, given
-    if k < _MOST_K:
-        yield PlanChange({"k": min(2 * k, _MOST_K)})
-
-
-def _rarer(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
-    """Groups of as many as a rate of identification asks for; twice as many where these fail."""
-    exact = ceil(1 / limit) if limit > 0 else _MOST_K + 1
-    if k < exact <= _MOST_K:
-        yield PlanChange({"k": exact})
-    else:
-        yield from _larger_groups(k, limit, given)
-
-
-def _more_values(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
-    asked = given.get("l", 1)
-    if isinstance(asked, int):
-        yield PlanChange({"l": asked + 1})
-    yield from _larger_groups(k, limit, given)
-
-
-def _closer_or_larger(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
-    yield from _larger_groups(k, limit, given)
-    yield PlanChange({"t": _closer(given)})
-
-
-def _budget(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
-    del k
-    if "epsilon" in given:
-        yield PlanChange({"epsilon": limit})
-
-
-def _smaller_groups(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
-    del limit, given
-    if k >= _HALVED:
-        yield PlanChange({"k": k // 2})
-
-
-_HALVED = 4
-"""The least k of which half is one."""
-_REMEDIES: Mapping[str, Callable[[int, float, Mapping[str, Any]], Iterator[PlanChange]]] = {
-    "group-size": _groups_of,
-    "diversity": lambda _, limit, __: iter((PlanChange({"l": ceil(limit)}),)),
-    "closeness": lambda _, limit, __: iter((PlanChange({"t": limit}),)),
-    "identification": _rarer,
-    "attribute": _more_values,
-    "inference": _closer_or_larger,
-    "attack": _larger_groups,
-    "risk": _larger_groups,
-    "privacy-budget": _budget,
-    "utility": _smaller_groups,
-}
-"""By the subject of a criterion."""
-
-
-def _closer(parameters: Mapping[str, Any]) -> float:
-    now = parameters.get("t")
-    return round(float(now) / 2, 3) if isinstance(now, int | float) and now > 0 else 0.3
-
-
-def remedy_text(ruling: Ruling, parameters: Mapping[str, Any]) -> str:
-    """What would meet an unmet criterion, in a sentence without a full stop.
-
-    ``parameters`` are those of the method of the release; none of a file of another make.
-    """
-    said = _WITHOUT_PARAMETERS.get(ruling.kind)
-    if said is None and ruling.value is None and "voile " in ruling.why:
-        said = "count it first, as said"
-    if said is not None:
-        return said
-    found = remedies(ruling, parameters)
-    if not found:
-        return "no parameter of this method meets it; choose another method, or leave columns out"
-    told = " or ".join(one.text for one in found)
-    return f"try {told}; voile choose tells whether it is enough"
-
-
-_CONFIRMED = "confirm it in assumptions.toml, if it holds"
-_WITHOUT_PARAMETERS: Mapping[str, str] = {
-    **dict.fromkeys(_HUMAN, _CONFIRMED),
-    "publishable": "publish without --seed",
-    "evidence": "audit without --seed",
-    "column": "leave the column out",
-    "identifiers": "leave out the columns that are named, or make them coarser",
-}
-"""What meets criteria that are about no parameter of a method."""
-
-
 def _percent(share: float | None) -> str:
     return "not counted" if share is None else f"{100 * share:.3g} %"
 
@@ -715,7 +654,7 @@ def _percent(share: float | None) -> str:
 def _sentences(choice: Choice) -> Iterator[str]:
     """Of the plan found, or of the nearest one, which then does not meet the policy."""
     best, policy = choice.nearest, choice.policy.policy
-    name, given = _method(choice.stated.plan), {**_parameters(choice.stated.plan)}
+    name, given = _method(choice.stated.plan), {**parameters_of(choice.stated.plan)}
     settings = json_value({**given, **best.change.parameters})
     said = ", ".join(f"{key} = {value}" for key, value in settings.items() if key != "criteria")
     yield f"The table of {choice.rows:,} records is to be published by {name} ({said})."
@@ -749,8 +688,15 @@ def _sentences(choice: Choice) -> Iterator[str]:
         f"Information loss is {_percent(best.loss)}, from 0 % (the original) to 100 % (nothing), "
         f"and {_percent(best.left_out)} of the records are left out."
     )
-    number = len(choice.tried)
+    number = len({one.change.text for one in choice.tried})
     yield f"It was chosen among {number} plans by the policy {policy.name!r} ({policy.source})."
+    if choice.sample is not None and not best.sampled:
+        yield (
+            f"They were tried on a sample of {choice.sample:,} records, drawn once at random; the "
+            "figures above are those of all records."
+        )
+    elif choice.sample is not None:
+        yield f"The figures above are those of a sample of {choice.sample:,} records."
     if choice.found is None:
         kinds = ", ".join(dict.fromkeys(f"{one.asks}" for one in best.unmet))
         yield f"None of them meets the policy; this one, which is the nearest, fails: {kinds}."

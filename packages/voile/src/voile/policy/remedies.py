@@ -1,0 +1,206 @@
+"""What would meet a criterion that is not met: changes of a plan, as its reader would write them.
+
+A remedy is computed from the limit that is missed: groups of as many persons as a limit of a risk
+or a size asks for, as many values or as near a distribution as it says, the budget that it allows.
+Where a limit says no number of [method], the parameter that acts on it is doubled or halved, and
+whether that is enough is told by trying it (``choosing``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+from typing import Any
+
+from voile.policy.ruling import Ruling
+from voile.schema.plan import Plan
+from voile.study.plans import StatedPlan, single_release
+
+__all__ = [
+    "ATTRIBUTE",
+    "HUMAN",
+    "IDENTIFICATION",
+    "PlanChange",
+    "parameters_of",
+    "remedies",
+    "remedy_text",
+]
+
+HUMAN = frozenset({"assumptions", "question", "unexamined", "publishable"})
+"""Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
+IDENTIFICATION = ("prosecutor", "journalist", "marketer")
+ATTRIBUTE = ("homogeneity", "background-knowledge", "skewness")
+_MOST_K = 200
+
+
+@dataclass(frozen=True)
+class PlanChange:
+    """What a tried plan says otherwise than the plan it was made of."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of [method]."""
+    without: tuple[str, ...] = ()
+    """Columns that are left out."""
+
+    @property
+    def text(self) -> str:
+        """In the words of a plan: "k = 12, without column 'zip'"."""
+        keys = [f"{key} = {value}" for key, value in self.parameters.items()]
+        return ", ".join([*keys, *(f"without column {name!r}" for name in self.without)]) or (
+            "the plan as it is"
+        )
+
+    def and_also(self, other: PlanChange) -> PlanChange:
+        """Both changes, the other's parameters in the place of these."""
+        without = dict.fromkeys((*self.without, *other.without))
+        return PlanChange({**self.parameters, **other.parameters}, tuple(without))
+
+    def applied_to(self, stated: StatedPlan) -> StatedPlan:
+        """The plan with the change, as a single release of no account."""
+        plan = single_release(stated.plan)
+        assert plan.method is not None
+        roles = plan.roles
+        plan = replace(
+            plan,
+            roles=replace(
+                roles,
+                quasi_identifiers=self._left(roles.quasi_identifiers),
+                sensitive=self._left(roles.sensitive),
+                keep=self._left(roles.keep),
+                keep_unique=self._left(roles.keep_unique),
+                ranking=self._left(roles.ranking),
+            ),
+        )
+        changed = replace(stated, plan=plan)
+        return changed.with_parameters(self.text, {**parameters_of(plan), **self.parameters})
+
+    def _left(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name not in self.without)
+
+
+def parameters_of(plan: Plan) -> Mapping[str, Any]:
+    """The parameters of the method of a plan that has one."""
+    assert plan.method is not None, "a stated plan has a method"
+    return plan.method.parameters
+
+
+def remedies(ruling: Ruling, parameters: Mapping[str, Any]) -> tuple[PlanChange, ...]:
+    """Changes of [method] that may meet an unmet criterion, the smallest first.
+
+    ``parameters`` are those of the plan.  None where no parameter of a method does.
+    """
+    if ruling.limit is None:
+        return ()
+    k, limit = int(parameters.get("k", 2)), ruling.limit
+    return tuple(_REMEDIES.get(_subject(ruling), _none)(k, limit, parameters))
+
+
+def _subject(ruling: Ruling) -> str:
+    """What an unmet criterion is about."""
+    if ruling.kind == "attack":
+        kinds = {"identification": IDENTIFICATION, "attribute": ATTRIBUTE}
+        for kind, names in kinds.items():
+            if any(f" {name} " in ruling.asks for name in names):
+                return kind
+    return "inference" if ruling.asks.startswith("inference ") else ruling.kind
+
+
+def _none(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+    del k, limit, given
+    return iter(())
+
+
+def _groups_of(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+    del given
+    if limit > k:
+        yield PlanChange({"k": ceil(limit)})
+
+
+def _larger_groups(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+    del limit, given
+    if k < _MOST_K:
+        yield PlanChange({"k": min(2 * k, _MOST_K)})
+
+
+def _rarer(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+    """Groups of as many as a rate of identification asks for; twice as many where these fail."""
+    exact = ceil(1 / limit) if limit > 0 else _MOST_K + 1
+    if k < exact <= _MOST_K:
+        yield PlanChange({"k": exact})
+    else:
+        yield from _larger_groups(k, limit, given)
+
+
+def _more_values(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+    asked = given.get("l", 1)
+    if isinstance(asked, int):
+        yield PlanChange({"l": asked + 1})
+    yield from _larger_groups(k, limit, given)
+
+
+def _closer_or_larger(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+    yield from _larger_groups(k, limit, given)
+    yield PlanChange({"t": _closer(given)})
+
+
+def _budget(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+    del k
+    if "epsilon" in given:
+        yield PlanChange({"epsilon": limit})
+
+
+def _smaller_groups(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+    del limit, given
+    if k >= _HALVED:
+        yield PlanChange({"k": k // 2})
+
+
+_HALVED = 4
+"""The least k of which half is one."""
+_REMEDIES: Mapping[str, Callable[[int, float, Mapping[str, Any]], Iterator[PlanChange]]] = {
+    "group-size": _groups_of,
+    "diversity": lambda _, limit, __: iter((PlanChange({"l": ceil(limit)}),)),
+    "closeness": lambda _, limit, __: iter((PlanChange({"t": limit}),)),
+    "identification": _rarer,
+    "attribute": _more_values,
+    "inference": _closer_or_larger,
+    "attack": _larger_groups,
+    "risk": _larger_groups,
+    "privacy-budget": _budget,
+    "utility": _smaller_groups,
+}
+"""By the subject of a criterion."""
+
+
+def _closer(parameters: Mapping[str, Any]) -> float:
+    now = parameters.get("t")
+    return round(float(now) / 2, 3) if isinstance(now, int | float) and now > 0 else 0.3
+
+
+def remedy_text(ruling: Ruling, parameters: Mapping[str, Any]) -> str:
+    """What would meet an unmet criterion, in a sentence without a full stop.
+
+    ``parameters`` are those of the method of the release; none of a file of another make.
+    """
+    said = _WITHOUT_PARAMETERS.get(ruling.kind)
+    if said is None and ruling.value is None and "voile " in ruling.why:
+        said = "count it first, as said"
+    if said is not None:
+        return said
+    found = remedies(ruling, parameters)
+    if not found:
+        return "no parameter of this method meets it; choose another method, or leave columns out"
+    told = " or ".join(one.text for one in found)
+    return f"try {told}; voile choose tells whether it is enough"
+
+
+_CONFIRMED = "confirm it in assumptions.toml, if it holds"
+_WITHOUT_PARAMETERS: Mapping[str, str] = {
+    **dict.fromkeys(HUMAN, _CONFIRMED),
+    "publishable": "publish without --seed",
+    "evidence": "audit without --seed",
+    "column": "leave the column out",
+    "identifiers": "leave out the columns that are named, or make them coarser",
+}
+"""What meets criteria that are about no parameter of a method."""
