@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from voile.audit import record
     from voile.policy import case as policy_case
     from voile.policy import checking
+    from voile.policy import remedies as policy_remedies
     from voile.policy import stated as policy_stated
     from voile.policy.case import Case
     from voile.policy.checking import Verdict

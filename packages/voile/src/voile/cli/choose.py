@@ -182,7 +182,7 @@ def _findings(choice: Choice) -> Iterator[str]:
         for one in best.unmet:
             remedy = policy_remedies.remedy_text(one, {**given, **best.change.parameters})
             yield f"  {one.asks} ({one.why}): {remedy}."
-        more = " A greater --effort tries more." if choice.exhausted else ""
+        more = " A greater --effort or --sample 0 tries more." if choice.exhausted else ""
         yield f"{looked}{more}"
         return
     yield f"The least loss that meets {choice.policy.policy.name}: {choice.found.change.text}."

@@ -33,7 +33,8 @@ Of a table of more rows than ``PlanSearch.sample``, and of a method of groups of
 on a sample of its rows, or of its persons with all their rows, that is drawn once.  A worst risk of
 one in k is the same there; the loss at a k is greater than on all rows, and for all plans so.  The
 plan of least loss that meets the policy there is then made of all rows and judged anew; where it
-fails, the next is, up to ``_CONFIRMED`` of them.  Only a plan that was judged on all rows is found.
+fails, the next is, up to ``_CONFIRMED`` of them.  On a sample the whole policy judges ``_JUDGED``
+releases at most.  Only a plan that was judged on all rows is found.
 
 Choosing by private rows discloses a little by itself: keep trials few, and publish one of them.
 
@@ -110,6 +111,8 @@ _BUDGETS = (1.0, 0.5, 0.25, 0.1)
 _SAMPLE = 20_000
 _CONFIRMED = 3
 """Plans that met the policy on a sample and are tried on all rows, the least loss first."""
+_JUDGED = 5
+"""Releases of a sample that the whole policy judges: its evidence costs most."""
 _KEPT_ROWS = 50_000
 """Rows of tables of which releases are kept until the policy has judged them."""
 
@@ -261,7 +264,8 @@ def choose(
     trial = whole if drawn is None else replace(whole, original=drawn, sampled=True, tried=[])
     trial.climb()
     trial.mend()
-    spent = len(trial.tried) >= terms.effort and not any(one.meets for one in trial.tried)
+    ended = len(trial.tried) >= terms.effort or trial.has_judged_enough
+    spent = ended and not any(one.meets for one in trial.tried)
     tried, rows = tuple(trial.tried), len(original.frame)
     if drawn is None:
         return Choice(stated, policy, rows, tried, terms.effort, exhausted=spent)
@@ -343,6 +347,7 @@ class _Trial:
     """Whether the rows are a sample of the table."""
     tried: list[TriedPlan] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set, init=False)
+    _judgements: int = field(default=0, init=False)
     _releases: dict[str, _Made] = field(default_factory=dict, init=False)
 
     def climb(self) -> None:
@@ -354,7 +359,7 @@ class _Trial:
         if "suppression_limit" not in METHODS.fields_of(_method(self.stated.plan)):
             return
         usual = parameters_of(self.stated.plan).get("suppression_limit", 0)
-        fit = [one for one in self.tried if not one.problem and not _ruled_out(one)]
+        fit = [one for one in self.tried if not one.problem and not self._ruled_out(one)]
         for one in sorted(fit, key=_order)[:2]:
             for share in _SHARES:
                 if share > float(usual):
@@ -363,23 +368,19 @@ class _Trial:
     def mend(self) -> None:
         """Look at whole policies, the least loss first; then follow what is unmet."""
         for one in sorted((t for t in self.tried if not t.problem), key=_order):
-            if not _ruled_out(one) and self._judged(one).meets:
+            if not self._ruled_out(one) and self._judged(one).meets:
                 break
         followed: set[str] = set()
         while (best := self._promising(followed)) is not None:
             followed.add(best.change.text)
             for change in _changes(self._judged(best), self.stated.plan, self._columns()):
                 found = self._try(change)
-                if found is not None and self._may_be_better(found) and not _ruled_out(found):
+                if found is not None and self._may_be_better(found) and not self._ruled_out(found):
                     self._judged(found)
 
     def confirm(self, sampled: Sequence[TriedPlan]) -> None:
-        """Try on all rows what met the policy on a sample, or else what came nearest to it.
-
-        Groups of the sample may have been larger than a k by chance: such plans come last.
-        """
-        met = [one for one in sampled if one.meets]
-        met.sort(key=lambda one: (self._has_small_k(one), *_order(one)))
+        """Try on all rows what met the policy on a sample, or else what came nearest to it."""
+        met = sorted((one for one in sampled if one.meets), key=_order)
         for one in met[:_CONFIRMED] or [_nearest(sampled)]:
             found = self._try(one.change)
             if found is not None and not found.problem and self._judged(found).meets:
@@ -387,7 +388,7 @@ class _Trial:
 
     def _promising(self, followed: Collection[str]) -> TriedPlan | None:
         """The plan to change next: of the fewest unmet criteria, with less loss than is found."""
-        if len(self.tried) >= self.terms.effort:
+        if len(self.tried) >= self.terms.effort or self.has_judged_enough:
             return None
         open_ones = [
             one
@@ -399,9 +400,22 @@ class _Trial:
         ]
         return min(open_ones, key=lambda one: (len(one.unmet), *_order(one)), default=None)
 
+    @property
+    def has_judged_enough(self) -> bool:
+        """Whether the effort of judging plans on a sample is at its end."""
+        return self.sampled and self._judgements >= _JUDGED
+
     def _is_hopeless(self, tried: TriedPlan) -> bool:
         """Whether a plan fails by a k that is too small, which the ladder has raised already."""
-        return _ruled_out(tried) and self._has_small_k(tried)
+        return self._ruled_out(tried) and self._has_small_k(tried)
+
+    def _ruled_out(self, tried: TriedPlan) -> bool:
+        """Whether what was counted of every plan fails the policy already.
+
+        Groups of a sample may be larger than a k by chance, and are no promise for all rows.
+        """
+        failed = tried.rulings is None and bool(tried.unmet)
+        return failed or (self.sampled and self._has_small_k(tried))
 
     def _has_small_k(self, tried: TriedPlan) -> bool:
         """Whether a plan promises smaller groups than the policy asks for."""
@@ -440,9 +454,20 @@ class _Trial:
         return found
 
     def _judged(self, tried: TriedPlan) -> TriedPlan:
-        """The same plan with the rulings of the whole policy, in the place of it."""
+        """The same plan with the rulings of the whole policy, in the place of it.
+
+        Evidence about one release is gathered once, whichever plans give it.  Of a sample no more
+        than ``_JUDGED`` releases are judged; then the plan is returned as it is.
+        """
         if tried.rulings is not None:
             return tried
+        known = next((one for one in self.tried if _shares_rulings(one, tried)), tried)
+        if known is not tried:
+            shared = replace(tried, rulings=known.rulings, unmet=known.unmet)
+            return self._replaced(tried, replace(shared, sensitive=known.sensitive))
+        if self.has_judged_enough:
+            return tried
+        self._judgements += 1
         self.progress(f"policy: {tried.change.text}")
         made = self._releases.pop(tried.change.text, None) or self._made(tried.change)
         record = self._record(made, self._instruments(full=True))
@@ -450,6 +475,9 @@ class _Trial:
         unmet = tuple(one for one in rulings if not one.passed)
         attribute = tuple(one for one in record.attacks if one["attack"] in ATTRIBUTE)
         judged = replace(tried, rulings=rulings, unmet=unmet, sensitive=attribute)
+        return self._replaced(tried, judged)
+
+    def _replaced(self, tried: TriedPlan, judged: TriedPlan) -> TriedPlan:
         self.tried[self.tried.index(tried)] = judged
         return judged
 
@@ -584,9 +612,10 @@ def _is_of_risk(ruling: Ruling) -> bool:
 _COUNTED = ("prosecutor", "journalist")
 
 
-def _ruled_out(tried: TriedPlan) -> bool:
-    """Whether what was counted of every plan fails the policy already."""
-    return tried.rulings is None and bool(tried.unmet)
+def _shares_rulings(judged: TriedPlan, tried: TriedPlan) -> bool:
+    """Whether a plan that was judged gives the same release of the same columns."""
+    same = judged.fingerprint == tried.fingerprint != ""
+    return same and judged.rulings is not None and judged.change.without == tried.change.without
 
 
 def _method(plan: Plan) -> str:
