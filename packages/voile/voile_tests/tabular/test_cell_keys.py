@@ -148,3 +148,21 @@ def test_a_variance_beyond_the_maximum_is_refused() -> None:
     """Noise of at most 1 has no variance of 2."""
     with pytest.raises(PlanError, match="square of the maximum"):
         table_of(2, 1)
+
+
+def test_a_person_has_the_same_key_whether_the_id_is_written_7_or_7_0() -> None:
+    """A file that a spreadsheet has turned into floating-point numbers gets the same noise."""
+    rows = rows_of_persons(300)
+    whole = rows | {"who": list(range(300))}
+    fractions = rows | {"who": [float(number) for number in range(300)]}
+    first, second = cells_of(whole, ["a", "b"]).keys, cells_of(fractions, ["a", "b"]).keys
+    assert first is not None
+    assert np.array_equal(first, second)
+
+
+def test_a_minimum_that_noise_cannot_pass_is_refused() -> None:
+    """Of maximum 5 a single person can be shown as 0 or as 6 at most, and not as 7."""
+    for minimum in (6, 1):
+        assert not table_of(2, 5, minimum).noise(np.zeros(9, dtype=np.int64), np.arange(9)).any()
+    with pytest.raises(PlanError, match="at most one more than maximum"):
+        table_of(2, 5, 7)

@@ -223,3 +223,31 @@ def test_weights_and_holdings_that_cannot_be_are_refused(table, protection, prob
     """Each with what to change."""
     with pytest.raises(VoileError, match=problem):
         counted(COMPANIES, [{"dimensions": ["a"], **table}], **protection)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"dimensions": ["status"]},
+        {"dimensions": ["table"], "count": "n"},
+        {"dimensions": ["count"]},
+        {"dimensions": ["mean(n)"], "mean": ["n"]},
+        {"dimensions": ["a"], "sum": ["count"]},
+        {"dimensions": ["a"], "sum": ["status"]},
+    ],
+)
+def test_a_column_named_like_one_of_the_published_file_is_refused(table: dict[str, Any]) -> None:
+    """Two columns of one name would be one, and a sum called ``count`` would pass for the count."""
+    plan = parse_plan({"tables": [table], "protection": {"minimum": 3}})
+    with pytest.raises(PlanError, match="called like another column"):
+        plan_of_rows(plan)
+
+
+def test_two_ways_to_count_in_one_plan_are_refused_where_both_are_called_count() -> None:
+    """Rows, and a column ``count``; each alone is fine."""
+    rows, column = {"dimensions": ["a"]}, {"dimensions": ["b"], "count": "count"}
+    for alone in (rows, column):
+        plan_of_rows(parse_plan({"tables": [alone], "protection": {"minimum": 3}}))
+    plan = parse_plan({"tables": [rows, column], "protection": {"minimum": 3}})
+    with pytest.raises(PlanError, match="called like another column"):
+        plan_of_rows(plan)

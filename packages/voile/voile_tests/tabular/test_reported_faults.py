@@ -138,3 +138,17 @@ def test_the_order_of_rows_changes_nothing() -> None:
         turned = {name: values[::-1] for name, values in LINKED["issue 136"].items()}
         again = protected(turned, [COUNTIES, GROUPS], minimum=4, search=search)
         assert first.columns == again.columns
+
+
+def test_where_empty_cells_cannot_be_hidden_the_message_names_the_way_out() -> None:
+    """Who is alone beside an empty cell knows it; with ``zeros = "show"`` there is a pattern."""
+    rows = {
+        "a": ["x", *"yyyyyyyy"],
+        "b": ["p", *"ppppqqqq"],
+        "who": [*"abcdefghi"],
+        "v": [9, 5, 5, 6, 6, 5, 5, 6, 6],
+    }
+    table = {"dimensions": ["a", "b"], "sum": ["v"], "contributor": "who"}
+    with pytest.raises(InfeasibleError, match=r'1 of them is empty.*zeros = "show"'):
+        protected(rows, [table], minimum=3, p=10)
+    assert protected(rows, [table], minimum=3, p=10, zeros="show").pattern.suppressed.any()

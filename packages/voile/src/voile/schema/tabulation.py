@@ -294,6 +294,12 @@ class CellPerturbation:
         if self.variance > self.maximum**2:
             msg = "the variance is at most the square of the maximum; ask for less, or more room"
             raise PlanError(msg)
+        if (self.minimum or 1) > self.maximum + 1:
+            msg = (
+                "minimum is at most one more than maximum, or noise cannot move small counts past "
+                "the counts that are never published; lower minimum, or raise maximum"
+            )
+            raise PlanError(msg)
 
 
 @checked(PlanError)

@@ -16,12 +16,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.plan import ColumnPlan, Method, Plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.schema.tabulation import CellNoise, Condition, TablePlan
+from voile.table.looking import in_one_form
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile.tabular.system import (
@@ -34,10 +36,22 @@ from voile.tabular.system import (
 from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Key
 
-__all__ = ["COUNT", "CellMeasure", "PrivateCells", "count_cells", "plan_of_noise", "plan_of_rows"]
+__all__ = [
+    "COUNT",
+    "STATUS",
+    "TABLE",
+    "CellMeasure",
+    "PrivateCells",
+    "count_cells",
+    "mean_of",
+    "plan_of_noise",
+    "plan_of_rows",
+]
 
 COUNT = "count"
 """The measure that counts rows, or persons."""
+TABLE, STATUS = "table", "status"
+"""Columns of the file that is published, beside dimensions and measures."""
 MISSING_LABEL = "(missing)"
 _SAFE = 2**53
 """Sums beyond it are no exact numbers for linear programs."""
@@ -136,6 +150,7 @@ def plan_of_rows(plan: Plan) -> Plan:
         what = "also counted or summed" if both else "tells those who are protected apart"
         msg = f"[[tables]] dimension {(both or telling)[0]!r} {what}; leave it out of dimensions"
         raise plan.error(msg)
+    _require_names_of_the_file(plan, dimensions)
     person = plan.roles.person if contributor is None else contributor
     counted = any(table.count for table in plan.tables)
     roles = Roles(
@@ -149,6 +164,32 @@ def plan_of_rows(plan: Plan) -> Plan:
     used = {*dimensions, *measures, *filtered, *roles.named_units.values()}
     columns = {name: it for name, it in plan.columns.items() if name in used}
     return replace(plan, roles=roles, columns=columns, method=None, trajectory=None)
+
+
+def mean_of(column: str) -> str:
+    """The column of a mean."""
+    return f"mean({column})"
+
+
+def _require_names_of_the_file(plan: Plan, dimensions: Sequence[str]) -> None:
+    """Raise ``PlanError`` where a column is called like another one of the file that is published.
+
+    Where rows are counted, a column of numbers called ``count`` would take the place of the count.
+    """
+    numbers = _named(name for table in plan.tables for name in table.numbers)
+    shown = _named(name for table in plan.tables for name in _measures_of(table))
+    ways_to_count = {table.count for table in plan.tables if COUNT in _measures_of(table)}
+    means = _named(mean_of(name) for table in plan.tables for name in table.mean)
+    taken = [TABLE, STATUS, *dimensions, *shown, *means]
+    twice = {name for name in taken if taken.count(name) > 1}
+    if COUNT in numbers or len(ways_to_count) > 1:
+        twice.add(COUNT)
+    if twice:
+        msg = (
+            f"[[tables]] column {min(twice)!r} would be called like another column of the tables "
+            "that are published; give it another name in INPUT and in the plan"
+        )
+        raise plan.error(msg)
 
 
 def plan_of_noise(plan: Plan, noise: CellNoise) -> Plan:
@@ -432,9 +473,13 @@ class _Entries:
         return found / 10.0**self._weight_scale
 
     def keys(self, key: Key, names: Sequence[str | None]) -> Indices:
-        """The sum of the record keys of the persons of each cell, modulo 2**64."""
+        """The sum of the record keys of the persons of each cell, modulo 2**64.
+
+        A person has one key however the file writes the id: ``7`` or ``7.0``.
+        """
         assert self._who is not None
-        texts = (str(name).encode() for name in names)
+        one_form = in_one_form(pl.Series(names, dtype=pl.String()))
+        texts = (str(name).encode() for name in one_form)
         records = np.array([key.digest(text) for text in texts], dtype=np.uint64).view(np.int64)
         return self._added(records[self._who] * self._counted_units())
 

@@ -26,7 +26,7 @@ from voile.release.folder import ListedFile, StatedRelease, release_schema
 from voile.release.manifest import DOCUMENT
 from voile.schema.numbers import unscaled
 from voile.table.published import PublishedTable
-from voile.tabular.counting import CellMeasure, PrivateCells
+from voile.tabular.counting import STATUS, TABLE, CellMeasure, PrivateCells, mean_of
 from voile.tabular.system import TOTAL, Indices, LinkedSystem, TableLayout, Tabulation
 from voile_base.errors import TableError
 from voile_base.values.value import Several, Value, read
@@ -45,7 +45,6 @@ __all__ = [
     "tables_stated_in",
 ]
 
-TABLE, STATUS = "table", "status"
 _MORE_DIGITS = 2
 _CONTEXT = Context(prec=60)
 PUBLISHED, SUPPRESSED = "published", "suppressed"
@@ -235,11 +234,6 @@ def columns_of_cells(cells: PrivateCells, suppressed: Mask) -> Columns:
                     else _means(measures[name], count, own, suppressed[own])
                 )
     return found
-
-
-def mean_of(column: str) -> str:
-    """The column of a mean."""
-    return f"mean({column})"
 
 
 def _means(

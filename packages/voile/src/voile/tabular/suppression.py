@@ -221,9 +221,22 @@ def _require_feasible(attack: PatternAttack, candidates: _Candidates) -> None:
         msg = (
             f"infeasible{forced}: even with every other cell suppressed, {len(beyond):,} primary "
             f"cell{'s' * (len(beyond) > 1)} can be narrowed to less than the protection interval. "
-            "Force fewer cells, ask for a smaller interval or margin, or publish coarser tables"
+            f"{_remedy(attack, beyond)}"
         )
         raise InfeasibleError(msg)
+
+
+def _remedy(attack: PatternAttack, beyond: set[int]) -> str:
+    remedy = "Force fewer cells, ask for a smaller interval or margin, or publish coarser tables"
+    empty = sum(not attack.cells.units[cell] for cell in beyond)
+    if not empty:
+        return remedy
+    are = "is" if empty == 1 else "are"
+    return (
+        f"{empty:,} of them {are} empty, which an only contributor of the cells beside knows: say "
+        'zeros = "show" in [protection], which publishes empty cells. '
+        f"Otherwise {remedy[0].lower()}{remedy[1:]}"
+    )
 
 
 # -- exact --------------------------------------------------------------------------------------
