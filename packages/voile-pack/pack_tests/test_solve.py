@@ -245,3 +245,16 @@ def test_a_bin_more_than_the_programme_asks_for_is_proved_in_whole_numbers(
     assert verdict.patterns is None
     assert verdict.impossible
     assert not decide(demand, filters, 76, CLOSE, ENOUGH.start()).impossible
+
+
+def test_a_seed_chooses_the_course_and_nothing_else():
+    """With any seed a valid packing and a true bound, the same again; other numbers are refused."""
+    instance = Instance(_triplets(30, 4), 1000)
+    for seed in (1, 2, 1_000_000):
+        first, again = (solve(instance, ENOUGH, seed=seed) for _ in range(2))
+        require_valid(first.packing, instance)
+        assert (first.bins, first.lower_bound) == (30, 30)
+        assert first.packing.bin_of.tolist() == again.packing.bin_of.tolist()
+    for seed in (0, -1, 1_000_001):
+        with pytest.raises(InputError, match="the seed must be 1 to 1,000,000"):
+            solve(instance, ENOUGH, seed=seed)

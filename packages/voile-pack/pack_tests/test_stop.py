@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from time import perf_counter, sleep
 
 import numpy as np
 import pytest
@@ -137,3 +139,22 @@ def test_a_limit_in_work_is_kept(case):
     """What is done beyond the limit is what happens between two looks: a tenth of a second's."""
     pack, work = SOLVERS[case]
     assert pack(Stop.by_work(work)).work < work + 0.1
+
+
+def test_solvers_of_wall_clock_time_get_longer_where_the_clock_is_slower():
+    """A clock at a fifth of the speed leaves five times its seconds; its own speed, the same."""
+    begun = perf_counter()
+    slow = Stop(10.0, lambda: (perf_counter() - begun) / 5).start()
+    same = Stop(10.0).start()
+    fast = Stop(10.0, lambda: (perf_counter() - begun) * 2).start()
+    sleep(0.3)
+    for deadline, speed in ((slow, 5.0), (same, 1.0), (fast, 1.0)):
+        left = deadline.remaining_of_wall()
+        assert left == pytest.approx(speed * deadline.remaining(), rel=0.1)
+        assert left >= deadline.remaining()
+
+
+def test_solvers_of_wall_clock_time_get_a_finite_number():
+    """Also where the limit is of work alone, or nothing is left."""
+    assert math.isfinite(Stop.by_work(1).start().remaining_of_wall())
+    assert Stop(0.0).start().remaining_of_wall() == 0

@@ -148,7 +148,7 @@ class Master:
 
     def duals(self, deadline: Deadline) -> NDArray[np.float64] | None:
         """Solve it: the dual values (m,), at least 0; None where the limit was reached."""
-        self._solver.SetTimeLimit(int(min(deadline.remaining(), 3600.0) * 1000) + 1)
+        self._solver.SetTimeLimit(int(deadline.remaining_of_wall() * 1000) + 1)
         work = min(deadline.remaining_work(), 1e9)
         self._solver.SetSolverSpecificParametersAsString(f"{SETTINGS}{work}")
         status = self._solver.Solve()

@@ -206,7 +206,13 @@ class Stop:
 
     def start(self) -> Deadline:
         """Start the clock, and the count from nothing."""
-        return Deadline(self, self.clock())
+        return Deadline(self, self.clock(), perf_counter())
+
+
+_SHORTEST, _LONGEST = 0.05, 1e8
+"""Seconds from which the speed of a clock is seen, and what a solver is given at most."""
+_SLOWEST = 20.0
+"""How much longer than a second of the clock one of wall-clock time is taken to be at most."""
 
 
 @dataclass
@@ -220,6 +226,7 @@ class Deadline:
 
     stop: Stop
     started: float
+    _started_of_wall: float
     _count: _Count = field(default_factory=_Count)
 
     def spend(self, operations: float) -> None:
@@ -238,6 +245,16 @@ class Deadline:
     def remaining(self) -> float:
         """Seconds that are left, at least 0; infinite for a limit that is."""
         return max(self.stop.seconds - self.elapsed(), 0.0)
+
+    def remaining_of_wall(self) -> float:
+        """Seconds of wall-clock time that are left, if the clock goes on as fast as it did.
+
+        At least ``remaining()``, and finite: for solvers that know no other clock, since beside
+        other processes a second of the processor lasts longer.
+        """
+        elapsed = max(self.elapsed(), _SHORTEST)
+        slower = max(1.0, (perf_counter() - self._started_of_wall) / elapsed)
+        return min(slower, _SLOWEST) * min(self.remaining(), _LONGEST)
 
     def remaining_work(self) -> float:
         """Work that is left, at least 0; infinite for a limit that is."""

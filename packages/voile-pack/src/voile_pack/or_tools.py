@@ -67,8 +67,7 @@ def solved(model: object, deadline: Deadline, linearization: int = 1) -> tuple[A
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 1
     solver.parameters.log_search_progress = False
-    # A second of one worker's CPU lasts a second or longer, whatever the clock of the deadline.
-    solver.parameters.max_time_in_seconds = min(deadline.remaining(), 1e9)
+    solver.parameters.max_time_in_seconds = deadline.remaining_of_wall()
     solver.parameters.max_deterministic_time = min(deadline.remaining_work(), 1e9)
     solver.parameters.linearization_level = linearization
     status = solver.solve(model)

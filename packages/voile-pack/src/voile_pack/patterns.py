@@ -297,7 +297,7 @@ class _Rows:
             bounds[row][0 if at_least else 1] = float(bound)
         for number, (low, high) in bounds.items():
             self._set_rows[number].SetBounds(low, high)  # type: ignore[attr-defined]
-        self._solver.SetTimeLimit(int(min(deadline.remaining(), 3600.0) * 1000) + 1)
+        self._solver.SetTimeLimit(int(deadline.remaining_of_wall() * 1000) + 1)
         self._solver.SetSolverSpecificParametersAsString("use_dual_simplex: true")
         status = None
         for settings in self._ways:
@@ -460,7 +460,7 @@ def _find(
         integrality=np.ones(len(table)),
         bounds=optimize.Bounds(0, _most_uses(demand, table, bins)),
         constraints=optimize.LinearConstraint(rows, wanted, wanted),
-        options={"node_limit": int(affordable), "time_limit": min(deadline.remaining(), 1e9)},
+        options={"node_limit": int(affordable), "time_limit": deadline.remaining_of_wall()},
     )
     deadline.spend((1 + (result.mip_node_count or 0)) * of_a_node)
     if result.x is None:

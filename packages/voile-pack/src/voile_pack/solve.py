@@ -243,6 +243,9 @@ PARTS = 2
 """Dives to a part in each round after that."""
 ROUNDS_OF_A_LENGTH = 10
 MOST_ROUNDS = 200
+MOST_SEEDS = 1_000_000
+_WORDS = 1_009
+"""Between the courses of two seeds: more than one of them can take."""
 STEPS_AT_FIRST = 20_000
 STEPS = 100_000
 """Of the local search, at first and in each round of diving."""
@@ -253,19 +256,24 @@ def solve(
     stop: Stop | None = None,
     progress: Progress = ignore,
     solver: Solver = "auto",
+    seed: int = 1,
 ) -> PackingResult:
     """The best packing that was found until the ``stop`` (60 seconds), and what is proved of it.
 
-    ``progress`` hears of every better packing or bound and of every stage.  Raises ``InputError``
-    where the solver is not known or not installed.
+    ``progress`` hears of every better packing or bound and of every stage; ``seed`` (1 to
+    ``MOST_SEEDS``) chooses the course of the searches, and so whether luck helps, never what is
+    true.  Raises ``InputError`` where the solver is not known or not installed, or for another
+    seed.
     """
+    if not 1 <= seed <= MOST_SEEDS:
+        raise InputError(f"the seed must be 1 to {MOST_SEEDS:,}, not {seed}")
     if solver not in SOLVERS:
         raise InputError(
             f"no such solver: {solver!r} (known: {', '.join(SOLVERS)}){nearest(solver, SOLVERS)}"
         )
     if solver == "or-tools":
         or_tools.constraint_solver()
-    work = _Work(reduce(instance), (stop or Stop()).start(), progress)
+    work = _Work(reduce(instance), (stop or Stop()).start(), progress, seed)
     for stage in _stages(work) if solver == "auto" else _plain(work):
         if work.done:
             break
@@ -289,6 +297,7 @@ class _Work:
     reduced: Reduced
     deadline: Deadline
     progress: Progress
+    seed: int
     bin_of: NDArray[np.int64] = field(init=False)
     bound: int = 0
     found_by: str = "first or best fit"
@@ -307,6 +316,10 @@ class _Work:
     @property
     def done(self) -> bool:
         return self.bins == self.bound or self.deadline.passed()
+
+    def word(self, number: int) -> int:
+        """What chooses the course of the search of that number; the number itself for seed 1."""
+        return (self.seed - 1) * _WORDS + number
 
     def total(self, core_bins: int) -> int:
         return self.reduced.fixed + core_bins
@@ -365,9 +378,8 @@ def _finish(work: _Work, relaxation: Relaxation) -> tuple[Relaxation, list[Price
     work.proved(finished.bound, "column generation")
     if not finished.solved or work.bound - finished.amounts.sum() > CLOSE.waste:
         return relaxation, [relaxation.prices]
-    found = corners(
-        work.demand, finished, work.deadline, _CLOSING_CORNERS, _CLOSING_SPREAD, word=CLOSING_ROUND
-    )
+    spread, word = _CLOSING_SPREAD, work.word(CLOSING_ROUND)
+    found = corners(work.demand, finished, work.deadline, _CLOSING_CORNERS, spread, word)
     if work.deadline.passed() or not found:
         return finished, [finished.prices]
     return finished, [mean_of(work.demand, found, work.bound, work.deadline), *found]
@@ -377,7 +389,7 @@ def _search(work: _Work, steps: int, word: int = 1) -> None:
     """Search for a packing that meets the bound; failing that, for better ones while any come."""
 
     def finds(target: int) -> bool:
-        bin_of = search(work.core, target, work.bin_of, steps, work.deadline, word)
+        bin_of = search(work.core, target, work.bin_of, steps, work.deadline, work.word(word))
         work.found(bin_of, "local search")
         return bin_of is not None
 
@@ -392,7 +404,8 @@ def _round(work: _Work, relaxation: Relaxation | None, number: int) -> None:
     for target in dict.fromkeys((work.bound, work.bins - 1)):
         if relaxation is None or work.done or target < work.bound:
             continue
-        patterns = _dive(work.demand, relaxation, target, work.deadline, steps, number)
+        word = work.word(number)
+        patterns = _dive(work.demand, relaxation, target, work.deadline, steps, word)
         if patterns is not None:
             work.found(work.demand.bins_of(patterns), "diving")
 
@@ -402,7 +415,9 @@ def _parts(work: _Work, relaxation: Relaxation, number: int) -> None:
     for word in range(PARTS * number, PARTS * (number + 1)):
         if work.done:
             return
-        patterns = _dive_to_part(work.demand, relaxation, work.bound, work.deadline, word)
+        patterns = _dive_to_part(
+            work.demand, relaxation, work.bound, work.deadline, work.word(word)
+        )
         if patterns is not None:
             work.found(work.demand.bins_of(patterns), "diving to a part")
 
