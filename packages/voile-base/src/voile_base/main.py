@@ -46,6 +46,7 @@ _COMMANDS = {
     "compare": ("voile.cli.compare", "study a grid of plans side by side"),
     "demo": ("voile.cli.demo", "publish an example table twice, query it, attack it"),
     "dossier": ("voile.cli.dossier", "what was judged, on one page for those who decide"),
+    "export": ("voile.cli.publish", "put a release into a Delta or an Iceberg table"),
     "inspect": ("voile.cli.inspect", "what a table holds and how exposed it is"),
     "key": ("voile.cli.sign", "make the key of a signer, or show its public part"),
     "ledger": ("voile.cli.ledger", "what has been promised so far"),

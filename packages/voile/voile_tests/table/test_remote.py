@@ -20,8 +20,9 @@ import voile
 from voile.ledger import Ledger
 from voile.release.recounting import read_recounted
 from voile.table import remote
+from voile.table.lakes import LakeTable, brought
 from voile.table.opening import rows_in_memory
-from voile.table.remote import RemotePlace, UncertainUploadError, brought, is_remote
+from voile.table.remote import RemotePlace, UncertainUploadError, is_remote
 from voile_base.errors import InputError, TableError, VoileError
 
 HAS_STORE = all(find_spec(name) for name in ("obstore", "moto", "boto3", "flask"))
@@ -246,6 +247,75 @@ def test_patterns_and_prefixes_name_several_objects(gate, tmp_path):
     ):
         frame, _ = rows_in_memory(address)
         assert frame.height == rows
+
+
+def test_folders_that_name_values_are_read_from_a_store(gate, tmp_path):
+    """Objects below ``sex=f/`` have that value, whatever it holds, also named by a pattern."""
+    for name, rows in (("f", ROWS.head(10)), ("%2E%2E%2Fx", ROWS.slice(10, 10))):
+        _put(gate, f"people/sex={name}/part-0.parquet", _parquet(tmp_path, rows))
+    for address in ("s3://bucket/people", "s3://bucket/people/sex=*/part-*.parquet"):
+        frame, _ = rows_in_memory(address)
+        assert frame["sex"].value_counts().sort("sex").rows() == [("../x", 10), ("f", 10)]
+        assert sorted(frame["pay"]) == ROWS["pay"].head(20).to_list()
+
+
+def test_a_list_of_objects_that_changes_is_refused(gate, tmp_path):
+    """An object that comes while others are read ends the call: it may belong to the table."""
+    _put(gate, "people/part-0.parquet", _parquet(tmp_path))
+
+    def growing(number, verb, path):
+        if verb == "GET" and path.startswith("/bucket/people/part-0"):
+            _put(gate, "people/part-1.parquet", _parquet(tmp_path))
+        return 0
+
+    gate.faults = growing
+    with pytest.raises(TableError, match="changed while they were read"):
+        rows_in_memory("s3://bucket/people")
+
+
+def test_a_delta_table_in_a_store_is_read_and_put(gate, tmp_path, capfd):
+    """Its latest state is read, a release is put there in one commit, and no secret is said."""
+    deltalake = pytest.importorskip("deltalake")
+    deltalake.write_deltalake("s3://bucket/people", ROWS.to_arrow())
+    frame, _ = rows_in_memory("s3://bucket/people")
+    assert sorted(frame["pay"]) == ROWS["pay"].to_list()
+    voile.make_release("s3://bucket/people", _plan(tmp_path), tmp_path / "r")
+    release = voile.read_release(tmp_path / "r")
+    table = LakeTable.of("delta:s3://bucket/published")
+    rows, said = release.table.to_arrow(), release.guarantee.statement
+    assert table.put(rows, release.release_id, said, replacing=False)
+    assert not table.put(rows, release.release_id, said, replacing=False)
+    assert rows_in_memory("delta:s3://bucket/published")[0].height == 40
+    with pytest.raises(TableError, match="no such bucket"):
+        rows_in_memory("delta:s3://nobucket/people")
+    assert SECRET not in "".join(capfd.readouterr())
+    assert not any(SECRET in path.read_text() for path in (tmp_path / "r").glob("*.json"))
+
+
+def test_a_parted_release_in_a_store_is_whole_or_none(gate, tmp_path):
+    """Whichever put is refused, or however a store is full, nothing stays; then all parts stand."""
+    table = ROWS.with_columns(sex=pl.Series(["a b", "../x=%"] * 20))
+    plan = _plan(tmp_path, PLAN.replace('["age"]', '["age", "sex"]'))
+    puts, failing, status = [], [0], [507]
+
+    def refusing(number, verb, path):
+        puts.append(path) if verb == "PUT" else None
+        return status[0] if verb == "PUT" and len(puts) >= failing[0] else 0
+
+    for failing[0] in range(1, 6):
+        puts.clear()
+        gate.faults = refusing
+        status[0] = 507 if failing[0] % 2 else 403
+        with pytest.raises(InputError, match=r"store is full|refuses access"):
+            voile.make_release(table, plan, "s3://bucket/r", partition_by=["sex"])
+        gate.faults = _no_fault
+        assert _keys() == []
+    voile.make_release(table, plan, "s3://bucket/r", partition_by=["sex"])
+    assert [key for key in _keys() if "/data/" in key] == [
+        "r/data/sex=%2E%2E%2Fx%3D%25/part-0.parquet".replace("%2E", "."),
+        "r/data/sex=a%20b/part-0.parquet",
+    ]
+    assert read_recounted("s3://bucket/r").rows == 40
 
 
 @pytest.mark.parametrize(

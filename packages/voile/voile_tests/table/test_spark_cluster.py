@@ -18,6 +18,7 @@ from urllib.request import urlopen
 import polars as pl
 import pytest
 
+from voile.release.recounting import read_recounted
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile_base.randomness import Randomness
@@ -233,3 +234,32 @@ def test_deaths_at_every_step_of_committing(
         monkeypatch.setenv(name, value)
     with connect_server(tmp_path) as address:
         require_sound(tmp_path / "depot", f"spark@{address}")
+
+
+@needs_connect
+def test_the_recipe_of_spark_connect(tmp_path: Path) -> None:
+    """The first recipe of docs/pipelines.md runs as it stands, and leaves a parted release."""
+    page = next(p for p in Path(__file__).parents if (p / "docs" / "pipelines.md").exists())
+    recipe = (page / "docs" / "pipelines.md").read_text().split("```text\n")[1].split("```")[0]
+    table, plan, out = tmp_path / "table.parquet", tmp_path / "plan.toml", tmp_path / "release"
+    frame = pl.DataFrame({"sex": ["f", "m"] * 20, "pay": [7 * n for n in range(40)]})
+    frame.write_parquet(table)
+    plan.write_text(
+        '[roles]\nquasi_identifiers = ["sex"]\nsensitive = ["pay"]\n'
+        '[method]\nname = "generalization"\nk = 3\n'
+    )
+    (tmp_path / "server").mkdir()
+    with connect_server(tmp_path / "server") as address:
+        said = f"address, table, plan, out = {[address, *map(str, (table, plan, out))]}\n{recipe}"
+        script = tmp_path / "recipe.py"
+        script.write_text(f"{said}\nprint(shown.count())\nspark.stop()\n")
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            env=surroundings(tmp_path / "server"),
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+    assert done.stdout.split()[-1:] == ["40"], done.stderr[-2000:]
+    assert read_recounted(out).rows == 40
+    assert sorted(each.name for each in (out / "data").iterdir()) == ["sex=f", "sex=m"]

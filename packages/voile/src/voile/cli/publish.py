@@ -1,4 +1,4 @@
-"""``voile publish``: make one release."""
+"""``voile publish``: make one release.  ``voile export``: put one into a Delta or Iceberg table."""
 
 from __future__ import annotations
 
@@ -11,20 +11,25 @@ import click
 
 from voile.cli.options import engine_option, known_option, ledger_option
 from voile.table.formats.registry import WRITTEN
+from voile_base.errors import RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
+    from voile.release import release as releases
     from voile.release.release import Publication
     from voile.schema import numbers
     from voile.study import run
     from voile.study.run import Intervals
+    from voile.table import lakes
     from voile.table.formats.registry import Format
     from voile_base import randomness
 else:
     randomness = on_demand("voile_base.randomness")
     numbers = on_demand("voile.schema.numbers")
+    releases = on_demand("voile.release.release")
     run = on_demand("voile.study.run")
+    lakes = on_demand("voile.table.lakes")
 
 __all__: list[str] = []
 
@@ -45,6 +50,13 @@ __all__: list[str] = []
     default="columns",
     help="An interval as two columns, NAME.low and NAME.high, or as the text [low, high] in one.",
 )
+@click.option(
+    "--partition-by",
+    metavar="COLUMN",
+    multiple=True,
+    help="A published column by whose values the rows are parted in folders of Parquet files, as "
+    "Hive names them. May be repeated.",
+)
 @ledger_option
 @known_option
 @click.option(
@@ -60,6 +72,7 @@ def _publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     out: str,
     file_format: Format | None,
     intervals: Intervals,
+    partition_by: tuple[str, ...],
     ledger: str | None,
     known: tuple[Path, ...],
     seed: int | None,
@@ -71,8 +84,9 @@ def _publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     INPUT is CSV, Parquet, Arrow IPC, GPX, JSON lines, a workbook (FILE.xlsx#SHEET), a file of SPSS,
     Stata or SAS (FILE.sav#labels or #codes), a folder of Parquet files, or a table or a SELECT of a
     database (sqlite:FILE#TABLE, duckdb:FILE#SELECT ..., postgresql://HOST/NAME#TABLE). INPUT may
-    stand in an object store or on the web (s3://, gs://, abfss://, https://), and the release may
-    be put to s3:// and abfss://.
+    stand in an object store or on the web (s3://, gs://, abfss://, https://), be a pattern of
+    files, a Hive folder, a Delta or an Iceberg table (delta:PLACE,
+    iceberg:CATALOGUE/NAMESPACE.TABLE), and the release may be put to s3:// and abfss://.
     """
     started = time.monotonic()
     with progress() as stage:
@@ -84,6 +98,7 @@ def _publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             seed=seed,
             file_format=file_format,
             intervals=intervals,
+            partition_by=partition_by,
             engine=engine,
             known=known,
             progress=stage,
@@ -127,3 +142,33 @@ def _summary(publication: Publication, out: str) -> str:
     if release.series:
         lines.append(f"This is release {release.series.version} of series {release.series.name!r}.")
     return "\n".join(lines)
+
+
+@click.command("export", short_help="Put a release into a Delta or an Iceberg table.")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.argument("table", metavar="TABLE", type=click.Path())
+@click.option(
+    "--replace",
+    "replacing",
+    is_flag=True,
+    help="Replace the rows that TABLE has; by default one that is there is refused.",
+)
+@engine_option
+def _export_command(folder: str, table: str, replacing: bool, engine: str) -> None:
+    """Put the rows of the release in DIR into TABLE, in one commit.
+
+    TABLE is a Delta table by its place (delta:PATH or delta:s3://BUCKET/PATH) or an Iceberg table
+    of a catalogue (iceberg:CATALOGUE/NAMESPACE.TABLE), which pyiceberg's own files or variables
+    configure. The hashes of the release are compared first. Readers of TABLE see all of its rows or
+    none. The id of the release stands in the commit; where the latest commit has it, nothing is
+    done, so that a command that was cut off can be run again.
+    """
+    release = releases.read_release(folder, engine=engine)
+    if not release.publishable:
+        msg = f"{folder}: this release was made with a seed, and is not fit for publication"
+        raise RefusedError(f"{msg}; make one without")
+    place = lakes.LakeTable.of(table)
+    statement = release.guarantee.statement
+    put = place.put(release.table.to_arrow(), release.release_id, statement, replacing=replacing)
+    done = f"{release.rows:,} rows of {folder} stand there" if put else "the release stands there"
+    say(f"{place}: {done}{'' if put else ' already'}")

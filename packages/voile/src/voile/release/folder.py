@@ -54,7 +54,14 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from voile.disclosure.shown import Disclosure
 from voile.release.claims import StatedClaim
-from voile.release.manifest import BESIDE, DOCUMENT, MEASUREMENTS, PAGE, manifest_of
+from voile.release.manifest import (
+    BESIDE,
+    DOCUMENT,
+    FILE_OF_ROWS,
+    MEASUREMENTS,
+    PAGE,
+    manifest_of,
+)
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 from voile.table.value_types import Kind
@@ -128,7 +135,7 @@ class ListedFile(Value):
 
     file: Annotated[
         str,
-        Field(pattern=r"^((data|tables)\.[a-z0-9]+|data/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet)$"),
+        Field(pattern=f"^({FILE_OF_ROWS})$"),
         Says('the name of a file of rows, for example "data.csv"'),
     ]
     bytes: Annotated[int, Field(ge=0)]

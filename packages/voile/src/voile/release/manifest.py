@@ -18,7 +18,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from voile_base.errors import InputError, RefusedError, TableError
@@ -26,6 +26,7 @@ from voile_base.errors import InputError, RefusedError, TableError
 __all__ = [
     "BESIDE",
     "DOCUMENT",
+    "FILE_OF_ROWS",
     "MEASUREMENTS",
     "PAGE",
     "changed_files",
@@ -45,8 +46,12 @@ PAGE = "verify.html"
 BESIDE = {"measurements": MEASUREMENTS, "page": PAGE}
 """What stands beside the rows, by the key that lists it."""
 
-_FILE = re.compile(r"(?:data|tables)\.[a-z0-9]+|data/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet")
-"""What may be listed: never a path out of the folder."""
+FILE_OF_ROWS = (
+    r"(data|tables)\.[a-z0-9]+"
+    r'|data/([^/\\"=\x00-\x1f]+=[^/\\"\x00-\x1f]+/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet'
+)
+"""What may be listed, below folders that name values too: never a path out of the folder."""
+_FILE = re.compile(FILE_OF_ROWS)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "take the folder as it was made, or publish again"
 
@@ -196,7 +201,9 @@ def _changes(document: Mapping[str, Any], folder: Path) -> Iterator[str]:
         elif file.stat().st_size != part["bytes"] or digest_of(file) != part["sha256"]:
             yield f"{file}: this file was changed since it was published"
     names = {part["file"] for part in listed}
-    parts = [f"data/{file.name}" for file in (folder / "data").glob("*")]
+    above = {str(each) for name in names for each in PurePosixPath(name).parents}
+    parts = [file.relative_to(folder).as_posix() for file in (folder / "data").rglob("*")]
+    parts = [name for name in parts if name not in above]
     beside = [file.name for file in folder.iterdir() if _FILE.fullmatch(file.name)]
     beside += [name for name in BESIDE.values() if (folder / name).exists()]
     for name in sorted({*parts, *beside} - names):

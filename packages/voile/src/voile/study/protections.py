@@ -24,10 +24,10 @@ from voile.schema.plan import Plan
 from voile.schema.tabulation import CellNoise
 from voile.study.run import ReleaseStaging, prepare_release
 from voile.table.engines import AUTO
+from voile.table.lakes import brought
 from voile.table.opening import open_frame, open_table
 from voile.table.places import Address
 from voile.table.protocol import Format
-from voile.table.remote import brought
 from voile.tabular.counting import PrivateCells, count_cells, plan_of_noise, plan_of_rows
 from voile.tabular.published import STATUS, TABLE, columns_of_cells
 from voile.tabular.publishing import make_tables

@@ -50,6 +50,7 @@ from voile.study.plans import file_of, naming_files
 from voile.study.transaction import ReleaseTransaction
 from voile.table.engines import AUTO, engine_for
 from voile.table.keeping import KeptRows
+from voile.table.lakes import brought, part
 from voile.table.opening import (
     open_any_rows,
     open_frame,
@@ -62,7 +63,7 @@ from voile.table.places import is_place
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Format
 from voile.table.published import PublishedTable
-from voile.table.remote import RemotePlace, UncertainUploadError, brought, is_remote
+from voile.table.remote import RemotePlace, UncertainUploadError, is_remote
 from voile_base.compiled import compiles
 from voile_base.durable import sync
 from voile_base.errors import InputError, TableError
@@ -76,10 +77,11 @@ class ReleaseStaging:
 
     ``out`` is None where nothing is written.  ``within`` names the folder of the release inside the
     one that appears, which holds ``what``, for messages.  ``file_format`` is that of the rows;
-    None: the usual one.  ``data`` is what a single file of them is called.  A release may be bound
-    for an object store (``table.remote``): then it is
-    made ready in a folder of this machine that goes with the stage.  Raises ``InputError`` where
-    something stands at ``out``.
+    None: the usual one.  ``partition_by`` names columns by whose published values the rows are
+    parted in folders (``table.lakes``).  ``data`` is what a single file of them is called.  A
+    release may be bound for an object store (``table.remote``): then it is made ready in a folder
+    of this machine that goes with the stage.  Raises ``InputError`` where something stands at
+    ``out``.
     """
 
     def __init__(
@@ -89,8 +91,14 @@ class ReleaseStaging:
         *,
         within: str = "",
         file_format: Format | None = None,
+        partition_by: Sequence[str] = (),
         data: Literal["data", "tables"] = "data",
     ) -> None:
+        if partition_by and file_format not in (None, "parquet"):
+            msg = f"--partition-by makes folders of Parquet files; leave out --format {file_format}"
+            raise InputError(msg)
+        self._by = tuple(partition_by)
+        file_format = "parquet" if partition_by else file_format
         self._called = data
         self._remote: RemotePlace | None = None
         self._here: tempfile.TemporaryDirectory[str] | None = None
@@ -138,6 +146,8 @@ class ReleaseStaging:
                 folder = root / self._within
                 folder.mkdir(exist_ok=True)
                 files = [self._named(folder, name) for name in table.write(folder, file_format)]
+                if self._by:
+                    files = part(folder, files, self._by)
                 write_measurements(release, folder)
                 self._data = manifest_of(folder, files)
             if table.rows:  # no reader takes a file without rows for a table
@@ -200,7 +210,7 @@ def _read_back(
     except TableError:
         msg = "the files that were written of the release cannot be read back"
         raise GuaranteeBrokenError(msg) from None
-    if columns != written.columns or rows != written.rows:
+    if sorted(columns) != sorted(written.columns) or rows != written.rows:
         msg = (
             f"the files of the release have {rows} rows of {len(columns)} columns, where "
             f"{written.rows} of {len(written.columns)} were written"
@@ -227,6 +237,7 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     intervals: Intervals = "columns",
     engine: Engine | str = AUTO,
     known: Sequence[str | Path] = (),
+    partition_by: Sequence[str] = (),
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Publication:
     """Make one release of a table as a plan says, check it, and write it to a new folder.
@@ -237,8 +248,9 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     ``seed`` makes draws repeatable and the release unfit for publication; it is entered in the
     ledger like any other.  ``intervals`` says how intervals are shown, ``engine`` what holds the
     rows: a name (``table.engines``), or an engine.  ``known`` names further folders with releases,
-    each of which the ledger must know if it is of the series or data set.  ``progress`` is told
-    each stage by name.
+    each of which the ledger must know if it is of the series or data set.  ``partition_by`` names
+    published columns by whose values the rows are parted in folders.  ``progress`` is told each
+    stage by name.
 
     Raises a ``VoileError``, and then nothing stands at ``out``, and the ledger is as it was but
     for what a method that draws was charged before its draw: the message says so.
@@ -247,7 +259,8 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     if seed is None:
         plan.refuse_open_questions()
     publisher_for(plan)  # a wrong plan is told before a taken place
-    with ReleaseStaging(out, file_format=file_format) as stage, brought(source) as rows:
+    staging = ReleaseStaging(out, file_format=file_format, partition_by=partition_by)
+    with staging as stage, brought(source) as rows:
         pending = prepare_release(
             rows,
             plan,

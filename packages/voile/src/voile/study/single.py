@@ -56,9 +56,9 @@ from voile.study.rehearsal import Persons, Staged, fingerprint
 from voile.study.run import PendingRelease, ReleaseStaging, prepare_release
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
+from voile.table.lakes import brought
 from voile.table.opening import open_frame
 from voile.table.protocol import Engine
-from voile.table.remote import brought
 from voile.table.summaries import KnownRows
 from voile_base.durable import write_text
 from voile_base.errors import InputError

@@ -45,6 +45,7 @@ from voile.table.counting import TableSource
 from voile.table.engines import AUTO, engine_for, engine_of
 from voile.table.formats.registry import WRITTEN
 from voile.table.keeping import KeptRows
+from voile.table.lakes import near_parts
 from voile.table.looking import require_rows_of_persons
 from voile.table.places import Place, laid_out, place_of
 from voile.table.private import PrivateTable
@@ -234,7 +235,8 @@ def open_published(
 
     ``texts`` names the columns that hold texts, also where a CSV file makes them look like
     numbers.  ``files`` has the rows: one file, or all Parquet files of a folder in the order of
-    their names; None: ``data.parquet`` or ``data.csv``.  ``engine`` holds the rows, or is its name.
+    their names, below folders that name values too; None: ``data.parquet`` or ``data.csv``.
+    ``engine`` holds the rows, or is its name.
     """
     if files is None:
         usual = [f"data.{name}" for name in WRITTEN]
@@ -243,7 +245,9 @@ def open_published(
         msg = f"{folder}: the release has no data: neither data.parquet nor data.csv, nor any other"
         raise TableError(msg)
     place = folder / files[0]
-    whole = place if len(files) == 1 else place.parent
+    whole = place if len(files) == 1 else folder / "data"
+    if "=" in files[0]:  # below folders that name values
+        whole = near_parts(folder / "data", [folder / name for name in files], tuple(texts))
     source = engine_for(engine, whole).scan(whole, texts=tuple(texts))
     return PublishedTable(source.rows, source.convert)
 

@@ -8,6 +8,7 @@
     duckdb:hospital.duckdb#SELECT * FROM stays WHERE year = 2024
     postgresql://host/hospital#clinic.stays
     s3://bucket/people.parquet              what stands in a store, or on the web: see ``remote``
+    people/*.parquet, people/sex=f/...      patterns and Hive folders, Delta and Iceberg: ``lakes``
 
 What stands behind ``#`` says which part; a file whose name holds ``#`` is taken as it is.  An
 address of a database holds no password: that is the business of the environment and of the
@@ -32,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from voile.table.formats.registry import Format
-from voile.table.remote import is_remote, near
+from voile.table.lakes import is_brought, natural_order, near
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
 from voile_base.ondemand import on_demand
 
@@ -177,11 +178,11 @@ def laid_out(place: Place, layout: InputLayout) -> Place:
 
 
 def place_of(source: str | Place) -> Place:
-    """Where a table stands; of one in a store a copy, which stays until the process ends.
+    """Where a table stands; of many files or a store a copy, which stays until the process ends.
 
     Raises ``InputError`` for an address that cannot be, ``TableError`` where it cannot be read.
     """
-    if is_remote(source):
+    if is_brought(source):
         assert isinstance(source, str | Path)
         return near(source)
     if isinstance(source, Path):
@@ -349,17 +350,11 @@ def _folder_files(folder: Path) -> tuple[Path, ...]:
     for file in files:
         if _sniff(file, _head(file)) != "parquet":
             raise corrupt(file, "Parquet")
-    return tuple(sorted(files, key=_natural_order))
+    return tuple(sorted(files, key=lambda file: natural_order(file.name)))
 
 
 def _is_parquet_name(file: Path) -> bool:
     return file.suffix.lower() in _PARQUET_SUFFIXES and not file.name.startswith((".", "_"))
-
-
-def _natural_order(file: Path) -> tuple[list[str | int], str]:
-    """Sorts ``part-2`` before ``part-10``; texts and numbers alternate, so they never meet."""
-    pieces = re.split(r"([0-9]+)", file.name)
-    return [int(p) if i % 2 else p for i, p in enumerate(pieces)], file.name
 
 
 def unreadable(path: Path, fault: OSError) -> TableError:

@@ -53,10 +53,12 @@ __all__ = [
     "DOCUMENT",
     "RemotePlace",
     "UncertainUploadError",
-    "brought",
+    "bring",
     "brought_release",
+    "has_objects",
     "is_remote",
-    "near",
+    "refuse_full",
+    "told_of",
 ]
 
 DOCUMENT = "release.json"
@@ -249,11 +251,11 @@ def _chain_of_aws() -> Any:
 
 def _told(place: object, fault: BaseException, kind: type[VoileError]) -> VoileError:
     """What is said of a fault of a store, without its words: they hold addresses and more."""
-    return kind(f"{place}: {_what_of(fault)}")
+    return kind(f"{place}: {told_of(fault)}")
 
 
-def _what_of(fault: BaseException) -> str:
-    """What a fault says, and what would help."""
+def told_of(fault: BaseException) -> str:
+    """What a fault of a store says, and what would help; without the words of the store."""
     text = str(fault)
     status = next((one or two for one, two in _STATUS.findall(text)), "")
     denied = (store_errors.PermissionDeniedError, store_errors.UnauthenticatedError)
@@ -279,6 +281,10 @@ def _what_of(fault: BaseException) -> str:
         (
             isinstance(fault, denied) or status in ("401", "403"),
             "the store refuses access; check that these credentials may read, or write, there",
+        ),
+        (
+            status == "507" or "StorageFull" in text or "QuotaExceeded" in text,
+            "the store is full; make room there, and run this again",
         ),
         (
             bool(lacking),
@@ -310,24 +316,6 @@ def _listed(store: Any, prefix: str) -> Iterator[Any]:
 
 
 # -- reading --------------------------------------------------------------------------------------
-
-
-@contextmanager
-def brought(source: Any) -> Iterator[Any]:
-    """What is to be read in place of a source: itself, or a copy of what stands at an address.
-
-    Raises ``TableError`` where it cannot be read, ``InputError`` for an address that cannot be.
-    """
-    if not is_remote(source):
-        yield source
-        return
-    with tempfile.TemporaryDirectory(prefix="voile-remote-") as folder:
-        yield _bring(RemotePlace.of(source), Path(folder))
-
-
-def near(source: str | Path) -> Path:
-    """A copy of what stands at an address, which stays until this process ends."""
-    return _bring(RemotePlace.of(source), _lasting_folder())
 
 
 def brought_release(source: str | Path) -> Path:
@@ -368,8 +356,19 @@ def _lasting_folder() -> Path:
     return folder
 
 
-def _bring(place: RemotePlace, folder: Path) -> Path:
-    """Download an object, or all that a pattern or a prefix names, into a folder."""
+def has_objects(prefix: RemotePlace) -> bool:
+    """Whether objects stand below a prefix; raises ``TableError`` where the store refuses."""
+    store = prefix.store()
+    with _explained(prefix, TableError):
+        return next(_listed(store, prefix.key), None) is not None
+
+
+def bring(place: RemotePlace, folder: Path) -> Path:
+    """Download an object, or all that a pattern or a prefix names, into a folder.
+
+    Folders that name values of columns (``sex=f``) stay.  Raises ``TableError`` where it cannot be
+    read, or where the list of objects changes meanwhile.
+    """
     store = place.store()
     key, mark, part = place.key.partition("#")  # a sheet of a workbook
     place = RemotePlace(place.scheme, place.host, key)
@@ -378,10 +377,12 @@ def _bring(place: RemotePlace, folder: Path) -> Path:
     if not found:
         msg = f"{place}: there is no such object, and no Parquet object below; check the address"
         raise TableError(msg)
-    _refuse_full(place, folder, sum(one["size"] for one in found))
+    folder.mkdir(parents=True, exist_ok=True)
+    refuse_full(place, folder, sum(one["size"] for one in found))
     single = len(found) == 1 and found[0]["path"] == key
-    here = folder / place.host / ("" if single else key.rpartition("/")[2].replace("*", "_"))
-    names = {one["path"]: one["path"].rpartition("/")[2] for one in found}
+    top = key.rpartition("/")[2]
+    here = folder / place.host / ("" if single else _GLOB.sub("_", top).replace("=", "_"))
+    names = {one["path"]: _name_here(one["path"], place) for one in found}
     if len(set(names.values())) < len(names):
         msg = (
             f"{place}: objects of several folders have one name, and the order of their rows would "
@@ -391,6 +392,14 @@ def _bring(place: RemotePlace, folder: Path) -> Path:
     for one in found:
         with _explained(f"{place.scheme}://{place.host}/{one['path']}", TableError):
             _download(store, one["path"], here / names[one["path"]], one["e_tag"])
+    if not single:
+        with _explained(place, TableError):
+            again = _found(store, place)
+        if [(one["path"], one["e_tag"]) for one in again] != [
+            (o["path"], o["e_tag"]) for o in found
+        ]:
+            msg = f"{place}: its objects changed while they were read; run this again"
+            raise TableError(msg)
     return here / (names[key] + mark + part) if single else here
 
 
@@ -401,16 +410,31 @@ def _found(store: Any, place: RemotePlace) -> Sequence[Any]:
             return [obstore.head(store, place.key)] if place.key else []
         if place.is_web:
             raise FileNotFoundError
-        right_below = [one for one in _listed(store, place.key) if _is_right_below(one, place.key)]
-        return sorted(right_below, key=lambda one: one["path"])
-    fixed = _GLOB.split(place.key)[0].rpartition("/")[0]
-    matching = (one for one in _listed(store, fixed) if _matches(one["path"], place.key))
+        below = [one for one in _listed(store, place.key) if _is_of_table(one, place.key)]
+        return sorted(below, key=lambda one: one["path"])
+    matching = (one for one in _listed(store, _fixed(place)) if _matches(one["path"], place.key))
     return sorted(matching, key=lambda one: one["path"])
 
 
-def _is_right_below(one: Any, prefix: str) -> bool:
-    name = one["path"].removeprefix(f"{prefix}/" if prefix else "")
-    return "/" not in name and name.endswith(_PARQUET) and not name.startswith((".", "_"))
+def _fixed(place: RemotePlace) -> str:
+    """The folders of an address before its first pattern, or those of the whole."""
+    if _GLOB.search(place.key):
+        return _GLOB.split(place.key)[0].rpartition("/")[0]
+    return place.key
+
+
+def _name_here(path: str, place: RemotePlace) -> str:
+    """What an object is called on this disk: its name, below the folders that name values."""
+    *folders, name = path.removeprefix(f"{_fixed(place)}/").split("/")
+    kept = [each for each in folders if "=" in each]
+    return "/".join([*kept, name]) if kept and len(kept) == len(folders) else name
+
+
+def _is_of_table(one: Any, prefix: str) -> bool:
+    """Whether an object stands right below a prefix, or below folders that name values."""
+    *folders, name = one["path"].removeprefix(f"{prefix}/" if prefix else "").split("/")
+    named = all("=" in each and not each.startswith(".") for each in folders)
+    return named and name.endswith(_PARQUET) and not name.startswith((".", "_"))
 
 
 def _matches(path: str, pattern: str) -> bool:
@@ -419,7 +443,8 @@ def _matches(path: str, pattern: str) -> bool:
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
-def _refuse_full(place: RemotePlace, folder: Path, size: int) -> None:
+def refuse_full(place: object, folder: Path, size: int) -> None:
+    """Raise ``TableError`` where a folder has no room for so many bytes."""
     free = shutil.disk_usage(folder).free
     if size > free:
         msg = (

@@ -6,7 +6,7 @@
 // and of one pass for each column of a claim; in memory, the file and four bytes a cell.
 
 const SCHEMAS = JSON.parse(document.getElementById("schemas").textContent);
-const FILE = /^(?:(?:data|tables)\.[a-z0-9]+|data\/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet)$/;
+const FILE = /^(?:(?:data|tables)\.[a-z0-9]+|data\/(?:[^/\\"=\x00-\x1f]+=[^/\\"\x00-\x1f]+\/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet)$/;
 const SAME = ["k", "e", "precision", "top", "beta", "clusters"];
 const NO_DRAWS = "differential privacy, a property of the draws: its ledger has what was spent";
 
@@ -708,7 +708,7 @@ async function file_breaches(said, folder, read) {
   }
   const names = new Set(listed.map((part) => part.file));
   for (const name of folder.keys()) {
-    const of_rows = FILE.test(name) || /^data\/[^/]+$/.test(name) || name === "measurements.parquet" || name === "verify.html";
+    const of_rows = FILE.test(name) || /^data\/.+$/.test(name) || name === "measurements.parquet" || name === "verify.html";
     if (of_rows && !names.has(name)) breaches.push(`${name}: the release does not list this file`);
   }
   return breaches;
