@@ -7,6 +7,9 @@ import http.client
 import http.server
 import importlib
 import json
+import socket
+import subprocess
+import sys
 import threading
 import urllib.request
 from contextlib import closing
@@ -24,6 +27,7 @@ from voile.table.lakes import LakeTable, brought
 from voile.table.opening import rows_in_memory
 from voile.table.remote import RemotePlace, UncertainUploadError, is_remote
 from voile_base.errors import InputError, TableError, VoileError
+from voile_testing.processes import wait_until
 
 HAS_STORE = all(find_spec(name) for name in ("obstore", "moto", "boto3", "flask"))
 needs_store = pytest.mark.skipif(
@@ -273,7 +277,33 @@ def test_a_list_of_objects_that_changes_is_refused(gate, tmp_path):
         rows_in_memory("s3://bucket/people")
 
 
-def test_a_delta_table_in_a_store_is_read_and_put(gate, tmp_path, capfd):
+@pytest.fixture(name="own_store")
+def own_store_fixture(gate, monkeypatch):
+    """The same in a process of its own: the library of Delta answers no server of this one."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **quiet) as server:
+        try:
+            wait_until(lambda: _makes_bucket(f"http://127.0.0.1:{port}"))
+            monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+            yield
+        finally:
+            server.kill()
+
+
+def _makes_bucket(store):
+    try:
+        asked = urllib.request.Request(f"{store}/bucket", method="PUT")
+        urllib.request.urlopen(asked, timeout=20).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_a_delta_table_in_a_store_is_read_and_put(own_store, tmp_path, capfd):
     """Its latest state is read, a release is put there in one commit, and no secret is said."""
     deltalake = pytest.importorskip("deltalake")
     deltalake.write_deltalake("s3://bucket/people", ROWS.to_arrow())

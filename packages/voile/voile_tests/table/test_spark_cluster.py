@@ -259,6 +259,7 @@ def test_the_recipe_of_spark_connect(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             timeout=300,
+            check=False,
         )
     assert done.stdout.split()[-1:] == ["40"], done.stderr[-2000:]
     assert read_recounted(out).rows == 40
