@@ -1,0 +1,122 @@
+"""Files and controls that were made to pass: each fails a policy though everything was ticked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from voile_tests.audit.tables import marginals
+from voile_tests.policy.cases import CONTROL, ORIGINAL, audited, tick_all, voile
+
+N = ORIGINAL.height
+RISKS = "singling out finds at most"
+
+
+def mixed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows in another order."""
+    return rows.sample(fraction=1, shuffle=True, seed=1)
+
+
+def renumbered() -> pl.DataFrame:
+    """The original with ids that were issued anew."""
+    numbers = np.random.default_rng(3).permutation(10 * N)[:N]
+    return ORIGINAL.with_columns(id=pl.Series([f"X{number:06}" for number in numbers]))
+
+
+def banded() -> pl.DataFrame:
+    """Numbers in some twenty bands."""
+    age, income = pl.col("age") // 4 * 4, pl.col("income") // 2 * 2
+    return ORIGINAL.with_columns(
+        age=pl.format("{}-{}", age, age + 3), income=pl.format("{}-{}", income, income + 1)
+    )
+
+
+def spelt() -> pl.DataFrame:
+    """Texts in capitals, with spaces around them."""
+    texts = ("town", "education", "sex")
+    return ORIGINAL.with_columns(
+        pl.format(" {} ", pl.col(n).str.to_uppercase()).alias(n) for n in texts
+    )
+
+
+def nearly() -> pl.DataFrame:
+    """Numbers that are right or one too large."""
+    draws = np.random.default_rng(5)
+    ones = {n: pl.col(n) + pl.Series(draws.integers(0, 2, N)) for n in ("age", "hours")}
+    return ORIGINAL.with_columns(**ones)
+
+
+def coded() -> pl.DataFrame:
+    """Texts under codes of their own."""
+    towns = {f"t{i}": f"c{(i * 7) % 12}" for i in range(12)}
+    return ORIGINAL.with_columns(
+        pl.col("town").replace(towns), pl.col("sex").replace({"f": "1", "m": "2"})
+    )
+
+
+FILES: dict[str, tuple[Callable[[], pl.DataFrame], str]] = {
+    "ids that were issued anew": (renumbered, RISKS),
+    "twenty bands": (banded, RISKS),
+    "rows in order with one left out": (
+        lambda: ORIGINAL.filter(pl.int_range(pl.len()) != 77).select("town", "education", "sex"),
+        RISKS,
+    ),
+    "decoys": (lambda: pl.concat([ORIGINAL, *(marginals(ORIGINAL, i) for i in (1, 2, 4))]), RISKS),
+    "other spellings": (spelt, RISKS),
+    "other units": (
+        lambda: ORIGINAL.with_columns(age=pl.col("age") * 12.0, income=pl.col("income") * 1.07 + 3),
+        RISKS,
+    ),
+    "one too large": (nearly, RISKS),
+    "a number in two columns": (
+        lambda: ORIGINAL.with_columns(tens=pl.col("age") // 10, ones=pl.col("age") % 10).drop(
+            "age"
+        ),
+        RISKS,
+    ),
+    "half of the people": (lambda: ORIGINAL.sample(N // 2, seed=1), RISKS),
+    "each row twice": (lambda: pl.concat([ORIGINAL, ORIGINAL]), RISKS),
+    "other codes": (coded, RISKS),
+    "one in twenty among rows of nobody": (
+        lambda: pl.concat([marginals(ORIGINAL, 3)[:-20], ORIGINAL[:20]]),
+        "with 0.01 of mistakes at most",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cheat", FILES)
+def test_a_file_that_was_disguised_fails(tmp_path: Path, cheat: str) -> None:
+    """The three risks find it, or the copies of a few do."""
+    make, criterion = FILES[cheat]
+    made = make()
+    told = unmet(tmp_path, made if "in order" in cheat else mixed(made), CONTROL)
+    assert any(line.startswith("FAIL") and criterion in line for line in told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "control",
+    [ORIGINAL.with_columns(pl.col("age") + 1), mixed(ORIGINAL), None, CONTROL[:1]],
+    ids=["a year older", "the release", "the released rows of nobody", "one person"],
+)
+def test_a_control_that_was_chosen_fails(tmp_path: Path, control: pl.DataFrame | None) -> None:
+    """Beside people of the original, the file itself or one person nothing can be told."""
+    file = mixed(ORIGINAL) if control is not None else marginals(ORIGINAL, 3)
+    told = unmet(tmp_path, file, file if control is None else control)
+    assert any(line.startswith(("FAIL", "MISSING")) and RISKS in line for line in told)
+
+
+def unmet(folder: Path, released: pl.DataFrame, control: pl.DataFrame) -> list[str]:
+    """The lines of criteria that are not met after a careless human ticked all that is asked."""
+    judged = audited(folder, released, control)
+    voile("check", judged, "--policy", "gdpr")
+    tick_all(judged)
+    found = voile("check", judged, "--policy", "gdpr")
+    assert found.exit_code == 4
+    lines = map(str.strip, found.output.splitlines())
+    return [line for line in lines if line.startswith(("FAIL", "STRADDLES", "MISSING"))]
