@@ -130,3 +130,18 @@ def test_clamping_is_not_silent():
     assert "'x': 2 values lie outside" in note
     assert "987654" not in note
     assert bind(rows_of({"x": [2, 4]}), plan).notes == ()
+
+
+@pytest.mark.parametrize("wrong", [0, -3, float("nan"), float("inf"), 1e300])
+def test_sampling_weights_that_are_shown_must_be_numbers_above_0(wrong):
+    """The message names the column and the first row, never the weight."""
+    plan = Plan(Roles(keep=("x",), weight="x"))
+    assert bind(rows_of({"x": pl.Series([2.5, 7.0])}), plan).rows.height == 2
+    with pytest.raises(TableError, match=r"'x': a sampling weight .* 1 values .* first in row 2"):
+        bind(rows_of({"x": pl.Series([2.5, float(wrong)])}), plan)
+
+
+def test_sampling_weights_that_are_texts_are_refused():
+    """A text stands for no people."""
+    with pytest.raises(TableError, match="a sampling weight is a number above 0"):
+        bind(rows_of({"x": pl.Series(["a", "b"])}), Plan(Roles(keep=("x",), weight="x")))

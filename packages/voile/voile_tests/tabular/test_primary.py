@@ -251,3 +251,11 @@ def test_two_ways_to_count_in_one_plan_are_refused_where_both_are_called_count()
     plan = parse_plan({"tables": [rows, column], "protection": {"minimum": 3}})
     with pytest.raises(PlanError, match="called like another column"):
         plan_of_rows(plan)
+
+
+def test_two_tables_of_one_name_are_refused_by_the_plan() -> None:
+    """A stated name may also be the one that a table without a name gets."""
+    tables = [{"dimensions": ["a"]}, {"dimensions": ["b"], "name": "table 1"}]
+    plan = parse_plan({"tables": tables, "protection": {"minimum": 3}})
+    with pytest.raises(PlanError, match=r"two .* are called 'table 1'"):
+        plan_of_rows(plan)

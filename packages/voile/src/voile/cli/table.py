@@ -64,6 +64,12 @@ else:
 
 __all__ = ["audit_table_command", "show_audits"]
 
+_UNREMEMBERED = (
+    "only tables whose published cells are exact are judged with earlier outputs and remembered, "
+    "and these are not exact. Beside a suppressed table of the same rows they tell near what each "
+    "suppressed cell lies; publish one of the two"
+)
+
 _data_set_option = click.option(
     "--data-set",
     metavar="NAME",
@@ -153,12 +159,20 @@ def _table_command(  # noqa: PLR0913 - one parameter for each option
     with telling_what_is_done(f"the tables stand at {out}"):
         if cells is not None and isinstance(made, publishing.ProtectedTables):
             private_cells.write_cells(Path(cells), made.private_columns())
-        for note in made.notes:
+        for note in (*made.notes, *_notes_of_memory(made, memory)):
             say(f"voile: {note}.")
         if as_json:
             print_json(_document(made, out, seconds))
         else:
             say(_summary(made, out))
+
+
+def _notes_of_memory(
+    made: ProtectedTables | PerturbedTables, memory: OutputMemory | None
+) -> tuple[str, ...]:
+    """That tables which are not exact take no part in a memory, where one is asked for."""
+    exact = isinstance(made, publishing.ProtectedTables)
+    return () if memory is None or exact else (_UNREMEMBERED,)
 
 
 def _make_noisy(

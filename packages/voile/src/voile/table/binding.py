@@ -64,6 +64,8 @@ _RESERVED = "\1"
 """What the names of columns begin with that are made on the way; nobody else has such."""
 _FLAG = f"{_RESERVED}flag"
 """No file has a column whose name begins so."""
+_MOST_WEIGHT = 2**53
+"""More people than a row can stand for; beyond it numbers are not exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,8 @@ def bind(
     for name in used:
         rows, note = _within_bounds(rows, name, plan.columns.get(name, ColumnPlan()))
         notes += [note] if note else []
+    if plan.roles.weight in used:
+        _require_weights(rows, plan.roles.weight)
     kept = _kept_rows(rows, plan)
     return BoundTable(kept, rows.height - kept.height, tuple(notes))
 
@@ -268,6 +272,23 @@ def _within_bounds(rows: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, s
         'outside = "clamp" (the nearest value within takes their place; NaN has none)'
     )
     raise TableError(msg)
+
+
+def _require_weights(rows: Rows, name: str) -> None:
+    """Raise ``TableError`` where sampling weights are no finite numbers above 0, or are texts."""
+    numeric = _type(rows, name).is_numeric()
+    wrong = flagged(rows, name, _no_weight if numeric else pl.Series.is_not_null)
+    if wrong.rows:
+        msg = (
+            f"column {name!r}: a sampling weight is a number above 0, how many people a row stands "
+            f"for, and {wrong.rows:,} values are none, first in row {wrong.first}; mend these "
+            "rows, leave them out of the file, or take the column out of [roles] weight"
+        )
+        raise TableError(msg)
+
+
+def _no_weight(values: pl.Series) -> pl.Series:
+    return values.is_not_null() & ~((values > 0) & (values < _MOST_WEIGHT))
 
 
 def _outside(values: pl.Series, limits: tuple[Any, Any] | None) -> pl.Series:

@@ -150,6 +150,10 @@ def plan_of_rows(plan: Plan) -> Plan:
         what = "also counted or summed" if both else "tells those who are protected apart"
         msg = f"[[tables]] dimension {(both or telling)[0]!r} {what}; leave it out of dimensions"
         raise plan.error(msg)
+    titles = [table.name or f"table {place + 1}" for place, table in enumerate(plan.tables)]
+    if alike := [title for title in titles if titles.count(title) > 1]:
+        msg = f"two [[tables]] are called {alike[0]!r}; give each another name"
+        raise plan.error(msg)
     _require_names_of_the_file(plan, dimensions)
     person = plan.roles.person if contributor is None else contributor
     counted = any(table.count for table in plan.tables)
