@@ -373,6 +373,19 @@ def test_refusals_and_faults_of_the_store_are_said(gate, tmp_path):
             rows_in_memory("s3://bucket/people.parquet")
 
 
+def test_credentials_that_lack_are_said(gate, tmp_path, monkeypatch):
+    """Where none are found the message says which to set, for reading and for writing."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(TableError, match="no credentials were found") as caught:
+        rows_in_memory("s3://bucket/people.parquet")
+    assert caught.value.exit_status == 2
+    with pytest.raises(InputError, match="no credentials were found"):
+        voile.make_release(ROWS, _plan(tmp_path), "s3://bucket/r")
+
+
 def test_a_busy_store_is_asked_again(gate, tmp_path):
     """What a store refuses for the moment is no fault."""
     _put(gate, "people.parquet", _parquet(tmp_path))

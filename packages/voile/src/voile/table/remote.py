@@ -260,7 +260,9 @@ def told_of(fault: BaseException) -> str:
     status = next((one or two for one, two in _STATUS.findall(text)), "")
     denied = (store_errors.PermissionDeniedError, store_errors.UnauthenticatedError)
     answered = f"answered {status}, again and again" if status else "does not answer"
-    lacking = not status and re.search(r"credential|169\.254|metadata", text, re.IGNORECASE)
+    lacking = not status and re.search(
+        r"credential|169\.254|metadata|latest/api/token", text, re.IGNORECASE
+    )
     cases = (
         (
             "NoSuchBucket" in text or "ContainerNotFound" in text,
