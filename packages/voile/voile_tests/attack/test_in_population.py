@@ -121,15 +121,15 @@ def test_a_study_tells_them_and_a_policy_asks_for_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [0, -4, None])
 def test_wrong_weights_are_refused(wrong: int | None) -> None:
-    """Missing, zero, negative: the column and the way out."""
+    """Missing, zero, negative in a release whose own plan did not name weights."""
     frame = _people().with_columns(w=pl.when(pl.int_range(pl.len()) < 2).then(wrong).otherwise("w"))
-    plan = parse_plan({
-        "roles": {"person": "row", "quasi_identifiers": ["town"], "keep": ["w"], "weight": "w"},
-        "columns": {"w": {"nulls": "category"}},
-    })  # fmt: skip
+    roles = {"person": "row", "quasi_identifiers": ["town"], "keep": ["w"]}
+    columns = {"w": {"nulls": "category"}}
+    unweighted = parse_plan({"roles": roles, "columns": columns})
     release = LocalSuppression(k=2).publish(
-        voile.open_frame(frame.select("town", "w"), plan), Randomness.seeded(1)
+        voile.open_frame(frame.select("town", "w"), unweighted), Randomness.seeded(1)
     )
+    plan = parse_plan({"roles": roles | {"weight": "w"}, "columns": columns})
     with pytest.raises(InputError, match=r"'w'.*2 rows have no sampling weight above 0"):
         attack_named("population-map").run(release, None, plan)
 
