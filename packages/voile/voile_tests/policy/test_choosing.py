@@ -207,6 +207,8 @@ def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_p
     none = voile("choose", table, "--plan", plan, "--policy", strict, "--effort", "2")
     assert none.exit_code == 3
     assert "In the way:" in none.stdout
+    told = voile("choose", table, "--plan", plan, "--policy", strict, "--effort", "2", "--json")
+    assert [one["remedy"] for one in json.loads(told.stdout)["remedies"]]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "people.csv",
         "plan.toml",

@@ -132,9 +132,8 @@ def _check_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     with telling_what_is_done(f"the verdict stands at {kept}" if kept else "nothing was written"):
         if as_json:
             passed = verdict.passed and not unsigned
-            print_json(
-                {**checking.verdict_document(verdict), "unsigned": unsigned, "passed": passed}
-            )
+            told = {"remedies": _remedies(verdict, case), "unsigned": unsigned, "passed": passed}
+            print_json({**checking.verdict_document(verdict), **told})
         else:
             _show(verdict)
             _show_remedies(verdict, case)
@@ -214,6 +213,21 @@ def _show(verdict: Verdict) -> None:
     for note in dict.fromkeys(note for one in verdict.rulings for note in one.notes):
         click.echo(f"Note: {note}.")
     click.echo(f"{verdict.advice}.")
+
+
+def _remedies(verdict: Verdict, case: Case) -> list[dict[str, object]]:
+    """What would meet each criterion that is not met, for programs; empty where none does."""
+    stated = (case.document or {}).get("method", {})
+    return [
+        {
+            "asks": one.asks,
+            "remedy": policy_remedies.remedy_text(one, stated),
+            "changes": [dict(change.parameters) for change in changes],
+        }
+        for one in verdict.rulings
+        if not one.passed
+        for changes in [policy_remedies.remedies(one, stated)]
+    ]
 
 
 def _show_remedies(verdict: Verdict, case: Case) -> None:

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from voile.policy import stated as policy_stated
     from voile.policy.choosing import Choice, TriedPlan
     from voile.study import record as study_record
+    from voile.study import verdict as study_verdict
 else:
     choosing = on_demand("voile.policy.choosing")
     policy_remedies = on_demand("voile.policy.remedies")
     policy_stated = on_demand("voile.policy.stated")
     study_record = on_demand("voile.study.record")
+    study_verdict = on_demand("voile.study.verdict")
 
 __all__ = ["choose_command"]
 
@@ -130,7 +132,7 @@ def _show(choice: Choice) -> None:
     for line in _findings(choice):
         click.echo(line)
     click.echo("\nThresholds of the worst risk (El Emam and Malin, 2015; EMA/90915/2016):")
-    for limit, use in choosing.THRESHOLDS.items():
+    for limit, use in study_verdict.THRESHOLDS.items():
         click.echo(f"  {limit:.2f}  {use}")
     click.echo(f"\n{choice.paragraph()}")
 
@@ -178,9 +180,8 @@ def _findings(choice: Choice) -> Iterator[str]:
         best = choice.nearest
         yield f"None meets {choice.policy.policy.name}. The nearest: {best.change.text}."
         yield "In the way:"
-        given = {**(choice.stated.plan.method.parameters if choice.stated.plan.method else {})}
         for one in best.unmet:
-            remedy = policy_remedies.remedy_text(one, {**given, **best.change.parameters})
+            remedy = policy_remedies.remedy_text(one, _given(choice))
             yield f"  {one.asks} ({one.why}): {remedy}."
         more = " A greater --effort or --sample 0 tries more." if choice.exhausted else ""
         yield f"{looked}{more}"
@@ -189,6 +190,12 @@ def _findings(choice: Choice) -> Iterator[str]:
     for tie in choice.ties:
         yield f"Tied with it, the same risk and loss: {tie.change.text}."
     yield looked
+
+
+def _given(choice: Choice) -> dict[str, Any]:
+    """The parameters of the method of the plan found, or of the nearest one."""
+    stated = policy_remedies.parameters_of(choice.stated.plan)
+    return {**stated, **choice.nearest.change.parameters}
 
 
 def _document(choice: Choice) -> dict[str, Any]:
@@ -203,6 +210,10 @@ def _document(choice: Choice) -> dict[str, Any]:
         "found": None if found is None else found.change.text,
         "ties": [one.change.text for one in choice.ties],
         "in_the_way": [one.asks for one in choice.nearest.unmet],
+        "remedies": [
+            {"asks": one.asks, "remedy": policy_remedies.remedy_text(one, _given(choice))}
+            for one in choice.nearest.unmet
+        ],
         "plans": [_plan_document(one) for one in choice.tried],
         "paragraph": choice.paragraph(),
     }

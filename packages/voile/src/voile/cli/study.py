@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from voile.report import html
     from voile.study import documents, evidence, single
     from voile.study import record as study_record
+    from voile.study import verdict as study_verdict
     from voile.study.record import AttackDocument, StudyRecord
     from voile.study.single import Study
     from voile.table import opening
@@ -59,6 +60,7 @@ else:
     documents = on_demand("voile.study.documents")
     evidence = on_demand("voile.study.evidence")
     study_record = on_demand("voile.study.record")
+    study_verdict = on_demand("voile.study.verdict")
     single = on_demand("voile.study.single")
     attack_shown = on_demand("voile.cli.attack_shown")
 
@@ -167,7 +169,9 @@ def _study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     with telling_what_is_done(f"the study stands at {out}"):
         _tell(study, out, followed)
         if as_json:
-            print_json({**documents.record_document(study.record), "out": out})
+            limits = study_verdict.limits_document(study_verdict.limits_of(study.record))
+            document = documents.record_document(study.record)
+            print_json({**document, "verdict": limits, "out": out})
         else:
             _show(study.record, followed)
 

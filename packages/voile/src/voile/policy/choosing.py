@@ -17,11 +17,8 @@ What is said of each plan:
                     lost altogether
     policy          the criteria that machines can judge; what humans confirm is told apart
 
-Thresholds of the worst risk that practice uses, .33, .2, .09 and .05, are groups of 3, 5, 11 and 20
-persons: K. El Emam and B. Malin, "Concepts and methods for de-identifying clinical trial data",
-appendix B of Institute of Medicine, "Sharing clinical trial data" (2015); .09 is that of the
-European Medicines Agency, policy 0070 (EMA/90915/2016), too.  As they are figures of two decimals,
-a risk is rounded to two decimals before it is held against them; a policy rounds nothing.
+Thresholds of the worst risk that practice uses are those of ``study.verdict``, in two decimals; a
+policy rounds nothing.
 
 What was found is the least loss among the plans that were tried, which are all told.  Where a
 policy asks for a worst risk or a size of groups alone, and the method finds the least loss for each
@@ -83,25 +80,17 @@ from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import Subject, put_on_record
+from voile.study.verdict import THRESHOLDS, met_thresholds
 from voile.table.engines import AUTO
 from voile_base.errors import InputError, VoileError
 from voile_base.randomness import Randomness
 
 __all__ = [
-    "THRESHOLDS",
     "Choice",
     "PlanSearch",
     "TriedPlan",
     "choose",
 ]
-
-THRESHOLDS: Mapping[float, str] = {
-    0.33: "groups of 3: data for people who have signed an agreement",
-    0.2: "groups of 5: data for people who have signed an agreement, usual",
-    0.09: "groups of 11: data for the public, as EMA policy 0070 asks",
-    0.05: "groups of 20: data for the public that may harm",
-}
-"""Limits of the worst re-identification risk, and what they are used for; see the module."""
 
 _LOSS = "normalized-certainty-penalty"
 _LADDER = (3, 5, 11, 12, 20)
@@ -163,7 +152,7 @@ class TriedPlan:
         """The thresholds of practice that the worst risk keeps, in two decimals."""
         if self.worst is None:
             return ()
-        return tuple(limit for limit in THRESHOLDS if round(self.worst, 2) <= limit)
+        return met_thresholds(self.worst)
 
 
 @dataclass(frozen=True)

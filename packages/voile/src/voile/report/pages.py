@@ -57,11 +57,13 @@ from voile.report.words import (
     listed,
     measures_of,
     pairs_of,
+    percent,
     printable,
     spoken,
     value_text,
 )
 from voile.study.record import Distribution, Point, StudyComparison, StudyRecord
+from voile.study.verdict import limits_of
 from voile_base.randomness import UNFIT
 from voile_base.values.toml import toml_text
 
@@ -220,6 +222,8 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Mappi
         "publishable": record.release["publishable"],
         "attacks_skipped": record.attacks_skipped,
         "utility_skipped": record.utility_skipped,
+        "verdict": tuple(_verdict(record)),
+        "limits": limits_of(record),
         "summary": study_summary(record),
         "published": tuple(_published(record)),
         "roles": tuple(_roles(record)),
@@ -241,6 +245,31 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Mappi
         "evidence": _facts_of({_EVIDENCE[name]: value for name, value in record.evidence.items()}),
         **_repeat_of(record),
     }
+
+
+def _verdict(record: StudyRecord) -> Iterator[str]:
+    """Risk, the limits that it keeps, loss, and what was not assessed, a sentence each."""
+    limits = [one for one in limits_of(record) if one.use]
+    if limits:
+        kept, missed = (
+            listed([f"{one.limit}" for one in limits if one.met is met]) for met in (True, False)
+        )
+        held = f"keeps {kept}" if kept else "keeps none of them"
+        yield (
+            f"The worst re-identification risk is {percent(limits[0].figure)}. Of the thresholds "
+            f"that practice uses it {held}{f', and not {missed}' if kept and missed else ''}."
+        )
+    else:
+        yield "The re-identification risk was not assessed: no attack has measured it."
+    for one in record.utility:
+        if one["measure"] == "normalized-certainty-penalty" and one["value"] is not None:
+            yield f"Information loss is {percent(one['value'])} (normalized certainty penalty)."
+    if not record.risks:
+        yield (
+            "Singling out, linkability and inference were not counted; voile study --risks counts "
+            "them."
+        )
+    yield "voile check holds the study against a policy, and names what would meet the rest."
 
 
 def _fleet(fleet: FollowedFleet) -> Mapping[str, Any]:

@@ -1,0 +1,134 @@
+"""The verdict on one study: which limits its figures keep, and what would keep the others; private.
+
+Thresholds of the worst risk that practice uses, .33, .2, .09 and .05, are groups of 3, 5, 11 and 20
+persons: K. El Emam and B. Malin, "Concepts and methods for de-identifying clinical trial data",
+appendix B of Institute of Medicine, "Sharing clinical trial data" (2015); .09 is that of the
+European Medicines Agency, policy 0070 (EMA/90915/2016), too.  As they are figures of two decimals,
+a risk is rounded to two decimals before it is held against them.
+
+A remedy is computed from the limit that is missed.  Of a method of groups of k, a k keeps a
+threshold for whichever rows there are, as the worst risk is 1/k at most; l above 1 leaves no group
+with one sensitive value alone; half of a distance t halves what a group may tell of its values.
+Where the method has no such parameter, that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from voile.study.record import StudyRecord, rates_of
+
+__all__ = ["THRESHOLDS", "LimitRuling", "limits_document", "limits_of", "met_thresholds"]
+
+THRESHOLDS: Mapping[float, str] = {
+    0.33: "groups of 3: data for people who have signed an agreement",
+    0.2: "groups of 5: data for people who have signed an agreement, usual",
+    0.09: "groups of 11: data for the public, as EMA policy 0070 asks",
+    0.05: "groups of 20: data for the public that may harm",
+}
+"""Limits of the worst re-identification risk, and what they are used for; see the module."""
+
+_GROUPED = frozenset({"generalization", "local-suppression"})
+"""Methods whose k bounds the worst risk by 1/k."""
+_FIRST_T = 0.3
+
+
+@dataclass(frozen=True)
+class LimitRuling:
+    """A limit, the figure that is held against it, and what would keep it where it is not kept."""
+
+    asks: str
+    """A clause: "the worst re-identification risk is at most 0.09"."""
+    figure: float
+    limit: float
+    met: bool
+    use: str = ""
+    """What the limit is used for; empty where nothing is said."""
+    remedy: str = ""
+    """What would keep it, as a clause; empty where it is kept."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters of [method] that would; none where no parameter does."""
+
+
+def met_thresholds(worst: float) -> tuple[float, ...]:
+    """The thresholds of practice that a worst risk keeps, in two decimals."""
+    return tuple(limit for limit in THRESHOLDS if round(worst, 2) <= limit)
+
+
+def limits_of(record: StudyRecord) -> tuple[LimitRuling, ...]:
+    """Each threshold of the worst risk, and guessing for each attack on sensitive values.
+
+    None of what no attack has measured.
+    """
+    return (*_risks(record), *_attributes(record))
+
+
+def limits_document(limits: Sequence[LimitRuling]) -> list[dict[str, Any]]:
+    """For JSON: each limit with its remedy, None where there is none to be made."""
+    return [
+        {
+            "asks": one.asks,
+            "figure": one.figure,
+            "limit": one.limit,
+            "met": one.met,
+            "remedy": one.remedy or None,
+            "method": dict(one.change),
+        }
+        for one in limits
+    ]
+
+
+def _risks(record: StudyRecord) -> Iterator[LimitRuling]:
+    for document in record.attacks:
+        rates = rates_of(document)
+        if document["attack"] != "prosecutor" or rates is None or rates.worst is None:
+            continue
+        kept = met_thresholds(rates.worst)
+        for limit, use in THRESHOLDS.items():
+            change, remedy = ({}, "") if limit in kept else _groups(limit, record)
+            asks = f"the worst re-identification risk is at most {limit}"
+            yield LimitRuling(asks, rates.worst, limit, limit in kept, use, remedy, change)
+
+
+def _groups(limit: float, record: StudyRecord) -> tuple[Mapping[str, Any], str]:
+    """The size of groups that a threshold stands for."""
+    method = record.release["method"]
+    if method.get("name") not in _GROUPED:
+        return {}, (
+            f"no parameter of {method.get('name')} promises it; leave quasi-identifiers out, or "
+            "choose generalization"
+        )
+    k = round(1 / limit)
+    return {"k": k}, f"k = {k}, with which it is at most 1/{k}, whichever rows there are"
+
+
+def _attributes(record: StudyRecord) -> Iterator[LimitRuling]:
+    for document in record.attacks:
+        rates, name = rates_of(document), document["attack"]
+        if name not in _ATTRIBUTE or rates is None:
+            continue
+        met = not rates.beats_guessing
+        change, remedy = ({}, "") if met else _diverse(name, record)
+        asks = f"the attack {name} on sensitive values finds no more than guessing"
+        yield LimitRuling(asks, rates.success, rates.baseline, met, "", remedy, change)
+
+
+def _diverse(name: str, record: StudyRecord) -> tuple[Mapping[str, Any], str]:
+    """More sensitive values in each group, or values that are nearer to those of all rows."""
+    method = record.release["method"]
+    if method.get("name") != "generalization":
+        return {}, f"no parameter of {method.get('name')} promises it; publish the column apart"
+    if name == "skewness":
+        given = method.get("t")
+        t = round(float(given) / 2, 3) if isinstance(given, int | float) and given else _FIRST_T
+        return {"t": t}, f"t = {t}, with which each group is that near to all rows"
+    given = method.get("l")
+    asked = int(given) + 1 if isinstance(given, int) else 2
+    return {
+        "l": asked
+    }, f"l = {asked}, so many different values in each group; voile choose tells more"
+
+
+_ATTRIBUTE = frozenset({"homogeneity", "background-knowledge", "skewness"})

@@ -1,0 +1,71 @@
+"""The verdict on a study: limits, and remedies that keep them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from voile.report.html import render_study
+from voile.schema.plan import parse_plan
+from voile.study.evidence import EvidenceTerms
+from voile.study.record import StudyRecord
+from voile.study.single import make_study
+from voile.study.verdict import limits_document, limits_of, met_thresholds
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [20 + number * 7 % 40 for number in range(240)],
+        "sex": ["f", "m"] * 120,
+        "illness": ["flu", "gout", "none"] * 80,
+    }
+)
+
+
+def _record(folder: Path, **method: object) -> StudyRecord:
+    plan = parse_plan(
+        {
+            "roles": {
+                "person": "row",
+                "quasi_identifiers": ["age", "sex"],
+                "sensitive": ["illness"],
+            },
+            "columns": {"age": {"bounds": [0, 99]}},
+            "method": {"name": "generalization", "k": 3, **method},
+        }
+    )
+    terms = EvidenceTerms(("prosecutor", "homogeneity"), held_out=0.2)
+    return make_study(PEOPLE, plan, folder, terms=terms, seed=1).record
+
+
+def test_each_remedy_keeps_the_limit_that_was_missed(tmp_path: Path) -> None:
+    """The k that is named for a threshold is tried: the threshold is kept then."""
+    missed = [one for one in limits_of(_record(tmp_path / "one")) if one.use and not one.met]
+    assert missed
+    for place, limit in enumerate(missed):
+        after = limits_of(_record(tmp_path / str(place), **limit.change))
+        assert next(one for one in after if one.asks == limit.asks).met
+
+
+def test_what_is_met_has_no_remedy_and_what_is_not_has_one(tmp_path: Path) -> None:
+    """In JSON, too, with the parameters of the method that would meet it."""
+    for one in limits_document(limits_of(_record(tmp_path / "one"))):
+        assert (one["remedy"] is None) == one["met"]
+        assert one["met"] or one["method"]
+
+
+def test_the_report_begins_with_the_verdict(tmp_path: Path) -> None:
+    """Before anything else that is said: the worst risk, and what would meet a threshold."""
+    pytest.importorskip("jinja2")
+    page = render_study(_record(tmp_path / "one"))
+    assert page.index("The worst re-identification risk is") < page.index('id="published"')
+    assert "k = 11" in page[: page.index('id="published"')]
+
+
+@pytest.mark.parametrize(
+    ("worst", "kept"), [(1 / 3, (0.33,)), (1 / 11, (0.33, 0.2, 0.09)), (1, ())]
+)
+def test_thresholds_are_figures_of_two_decimals(worst: float, kept: tuple[float, ...]) -> None:
+    """A group of 11 keeps .09, as practice counts it."""
+    assert met_thresholds(worst) == kept
