@@ -256,7 +256,7 @@ def test_a_part_that_is_missing_altered_or_added_is_told(tmp_path, plan):
 @pytest.mark.parametrize(
     ("columns", "file_format", "said"),
     [
-        (["admitted"], None, "does not show this column"),
+        (["admitted"], None, "the plan does not publish this column"),
         (["sex"], "csv", "leave out --format csv"),
         (["sex", "sex"], None, "names a column twice"),
     ],
@@ -267,6 +267,21 @@ def test_only_published_columns_part_a_release(tmp_path, plan, columns, file_for
     with pytest.raises(InputError, match=said):
         voile.make_release(
             table, plan, tmp_path / "r", partition_by=columns, file_format=file_format
+        )
+    assert [each.name for each in tmp_path.iterdir()] == ["plan.toml"]
+
+
+def test_a_column_that_is_not_published_costs_nothing(tmp_path, plan):
+    """It is refused before a method that spends a budget draws: no ledger is made."""
+    text = plan.read_text().partition("[method]")[0]
+    plan.write_text(
+        f'{text}[budget]\ndata_set = "clinic"\nepsilon = 10\n\n[method]\nname = "dp-synthesis"\n'
+        "epsilon = 1\n"
+    )
+    table = ROWS.with_columns(pl.lit("2025-01-01").alias("admitted"))
+    with pytest.raises(InputError, match="the plan does not publish this column"):
+        voile.make_release(
+            table, plan, tmp_path / "r", partition_by=["admitted"], ledger=tmp_path / "ledger.db"
         )
     assert [each.name for each in tmp_path.iterdir()] == ["plan.toml"]
 

@@ -259,6 +259,7 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     if seed is None:
         plan.refuse_open_questions()
     publisher_for(plan)  # a wrong plan is told before a taken place
+    _refuse_parts(plan, partition_by)
     staging = ReleaseStaging(out, file_format=file_format, partition_by=partition_by)
     with staging as stage, brought(source) as rows:
         pending = prepare_release(
@@ -273,6 +274,24 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
             progress=progress,
         )
         return pending.appear(stage)
+
+
+def _refuse_parts(plan: Plan, partition_by: Sequence[str]) -> None:
+    """Refuse parts by a column of no published role before anything is charged.
+
+    What a column shows may have several names, which begin with its own: the rows that are written
+    are looked at again.
+    """
+    own = {*plan.roles.identifiers, plan.roles.person, plan.roles.household}
+    for name in partition_by:
+        if name in own or (
+            not plan.trajectory and not name.startswith((*plan.roles.published, "group"))
+        ):
+            msg = (
+                f"--partition-by {name}: the plan does not publish this column, and everybody "
+                "reads the names of folders; name a column that is published"
+            )
+            raise InputError(msg)
 
 
 @dataclass(frozen=True, eq=False)
