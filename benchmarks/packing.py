@@ -20,7 +20,7 @@ from voile_pack import Instance, PackingReport, Stop, or_tools
 from voile_pack.heuristics import first_fit_decreasing
 from voile_pack.solve import solve
 
-__all__ = ["run"]
+__all__ = ["Known", "read_family", "run"]
 
 LIMIT = 60.0
 EARLY = 5.0
@@ -62,7 +62,10 @@ class Result:
 
 def run() -> Measurement:
     """Solve all families, and a sample of them beside plain OR-Tools."""
-    instances = {family: list(_read(family))[::every] for family, every in FAMILIES.items()}
+    instances = {
+        family: [known for _, known in read_family(family)][::every]
+        for family, every in FAMILIES.items()
+    }
     _default(instances["falkenauer-t"][0])  # compiled code and libraries are loaded
     results = {
         family: [_default(known) for known in members] for family, members in instances.items()
@@ -93,14 +96,15 @@ def run() -> Measurement:
     )
 
 
-def _read(family: str) -> Iterator[Known]:
+def read_family(family: str) -> Iterator[tuple[str, Known]]:
+    """The instances of a family by their names, in the order of these."""
     with shared_file("bin-packing/optima.csv").open(encoding="utf-8") as lines:
         optima = {row["instance"]: int(row["best_known_bins"]) for row in csv.DictReader(lines)}
     with zipfile.ZipFile(shared_file(f"bin-packing/{family}.zip")) as archive:
-        for name in sorted(archive.namelist()):
+        for name in sorted(name for name in archive.namelist() if not name.endswith("/")):
             _, capacity, *weights = map(int, archive.read(name).split())
-            optimum = optima[name.rsplit("/", 1)[-1].removesuffix(".txt")]
-            yield Known(Instance(np.array(weights), capacity), optimum)
+            short = name.rsplit("/", 1)[-1].removesuffix(".txt")
+            yield short, Known(Instance(np.array(weights), capacity), optima[short])
 
 
 def _sample(members: Sequence[Known]) -> list[Known]:

@@ -63,7 +63,13 @@ SUBJECTS = {
         "engines_driver",
         "studio",
     ),
-    "Parcels and packing": ("parcel_experiments", "real_parcels", "synthetic_parcels", "packing"),
+    "Parcels and packing": (
+        "parcel_experiments",
+        "real_parcels",
+        "synthetic_parcels",
+        "packing",
+        "hard_packing",
+    ),
     "Positions of trucks": (
         "trucks",
         "trucks_days",
