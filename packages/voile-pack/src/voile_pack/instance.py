@@ -211,7 +211,7 @@ class Stop:
 
 _SHORTEST, _LONGEST = 0.05, 1e8
 """Seconds from which the speed of a clock is seen, and what a solver is given at most."""
-_SLOWEST = 20.0
+_SLOWEST = 4.0
 """How much longer than a second of the clock one of wall-clock time is taken to be at most."""
 
 

@@ -365,6 +365,9 @@ sparse = on_demand("scipy.sparse")
 
 SHARE_TO_FIND = 0.4
 """Of what is left of the limit, for HiGHS where a proof may follow."""
+FEW_PATTERNS = 2_000
+SHARE_OF_MANY = 0.05
+"""Beyond so many HiGHS may not get past its root, and has less time; branch and bound does."""
 SHARE_TO_PROVE = 0.1
 """Of what is left then, for CP-SAT before branch and bound."""
 CELLS = 20_000_000
@@ -435,7 +438,8 @@ def decide(
         table = table[table @ prices.prices >= at_least]
     if not len(table):
         return _PatternVerdict(None, impossible=True)
-    within = deadline.within(SHARE_TO_FIND) if effort.proves else deadline
+    share = SHARE_TO_FIND if len(table) <= FEW_PATTERNS else SHARE_OF_MANY
+    within = deadline.within(share) if effort.proves else deadline
     patterns = _find(demand, table, bins, effort.nodes, within)
     if patterns is not None:
         return _PatternVerdict(patterns, impossible=False)
