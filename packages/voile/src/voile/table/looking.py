@@ -93,7 +93,7 @@ __all__ = [
     "count_occurrences",
     "count_repeats",
     "doubts_of_units",
-    "in_one_form",
+    "ids_in_one_form",
     "occurrences_of",
     "refuse_kept_that_single_out",
     "refuse_published_ids",
@@ -298,7 +298,7 @@ def doubts_of_units(rows: Rows, name: str, unit: Protected) -> list[_Doubt]:
         return []
     found = []
     for kind, simple, what in (
-        ("form", in_one_form, "spaces, width or .0 at the end"),
+        ("form", _in_one_form, "spaces, width or .0 at the end"),
         ("letters", _in_small_letters, "capital letters or zeros in front"),
     ):
         more, first = _several_forms(rows, name, simple)
@@ -340,15 +340,20 @@ def _several_forms(
     return more, told.tally(negated(is_missing(_FORMS))).first
 
 
-def in_one_form(ids: pl.Series) -> pl.Series:
+def ids_in_one_form(ids: Sequence[str | None]) -> list[str | None]:
     """Ids without what tells no two persons apart: spaces, widths, ``.0`` as of spreadsheets."""
+    found: list[str | None] = _in_one_form(pl.Series(ids, dtype=pl.String())).to_list()
+    return found
+
+
+def _in_one_form(ids: pl.Series) -> pl.Series:
     plain = ids.str.replace_all(r"\s", " ").str.replace_all(_INVISIBLE, "").str.normalize("NFKC")
     plain = plain.str.replace_all(r"\s+", " ").str.strip_chars()
     return plain.str.replace(_WHOLE, "${1}")
 
 
 def _in_small_letters(ids: pl.Series) -> pl.Series:
-    return in_one_form(ids).str.to_lowercase().str.replace_all(_ZEROS, "${1}${2}")
+    return _in_one_form(ids).str.to_lowercase().str.replace_all(_ZEROS, "${1}${2}")
 
 
 def _names_nobody(ids: pl.Series) -> pl.Series:

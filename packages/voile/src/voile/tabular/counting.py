@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.plan import ColumnPlan, Method, Plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.schema.tabulation import CellNoise, Condition, TablePlan
-from voile.table.looking import in_one_form
+from voile.table.looking import ids_in_one_form
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile.tabular.system import (
@@ -482,8 +481,7 @@ class _Entries:
         A person has one key however the file writes the id: ``7`` or ``7.0``.
         """
         assert self._who is not None
-        one_form = in_one_form(pl.Series(names, dtype=pl.String()))
-        texts = (str(name).encode() for name in one_form)
+        texts = (str(name).encode() for name in ids_in_one_form(names))
         records = np.array([key.digest(text) for text in texts], dtype=np.uint64).view(np.int64)
         return self._added(records[self._who] * self._counted_units())
 
