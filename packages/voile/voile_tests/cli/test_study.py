@@ -56,10 +56,11 @@ def test_a_study(desk, study):
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_study_as_json(desk, study):
-    """``--json`` prints the record; with one seed two studies print the same but for seconds."""
+    """``--json`` is the record and its verdict; with one seed two are alike but for seconds."""
     first, second = (study("--json", "--seed", 4, out=out).document for out in ("a", "b"))
     written = json.loads((desk / "a" / "private" / "record.json").read_text())
-    assert {**written, "out": str(desk / "a")} == first
+    assert first["verdict"]
+    assert {**written, "verdict": first["verdict"], "out": str(desk / "a")} == first
     jsonschema.validate(written, record_schema())
     assert next(iter(first)) == "private"
     for document in (first, second):
