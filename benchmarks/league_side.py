@@ -40,7 +40,7 @@ def _smartnoise(name: str, rows: str, made: str, seed: int) -> None:
     from snsynth import Synthesizer
 
     np.random.seed(seed)  # noqa: NPY002 - what the peer draws with
-    table = pd.read_csv(rows).astype(str)
+    table = pd.read_csv(rows, dtype=str, keep_default_na=False)
     kind = name.split()[1].rstrip(",").lower()
     maker = Synthesizer.create(kind, epsilon=_epsilon(name), **_delta(name))
     drawn = maker.fit_sample(table, categorical_columns=list(table.columns), preprocessor_eps=0.0)
