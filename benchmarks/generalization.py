@@ -45,7 +45,7 @@ class Setting:
     loss: float
     suppressed: int | None = None
     """Rows that ARX leaves out; None: not stated."""
-    l: int | None = None  # noqa: E741 - the name that all know
+    l: int | None = None
     levels: Sequence[int] | None = None
 
     @property

@@ -37,7 +37,7 @@ from voile.release.release import Release
 from voile.schema.plan import parse_plan
 from voile.study.record import PRIVATE, EstimateDocument
 from voile.study.run import Intervals, make_release
-from voile.table.frames import from_native
+from voile.table.arrays import from_native
 from voile.table.protocol import Format
 from voile_base.errors import InputError, PlanError, nearest
 from voile_base.ondemand import on_demand
@@ -268,7 +268,7 @@ def k_anonymize(  # noqa: PLR0913 - what is most often said of this method
     quasi_identifiers: Sequence[str],
     k: int = 5,
     sensitive: Sequence[str] = (),
-    l: int | Mapping[str, object] | None = None,  # noqa: E741 - the name that all know
+    l: int | Mapping[str, object] | None = None,
     t: float | Mapping[str, object] | None = None,
     suppression_limit: float = 0,
     algorithm: str = "auto",

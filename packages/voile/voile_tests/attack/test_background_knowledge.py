@@ -82,7 +82,7 @@ def test_umeko_has_a_virus():
 
 @pytest.mark.parametrize("l", [2, pytest.param(3, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("algorithm", ["flash", "mondrian"])
-def test_diverse_groups_keep_their_secret_from_fewer_than_l_minus_one(l, algorithm):  # noqa: E741
+def test_diverse_groups_keep_their_secret_from_fewer_than_l_minus_one(l, algorithm):
     """l-diverse releases of 240 people: nobody is certain before l - 1 values are ruled out.
 
     The attack that rules out l - 1 is certain of somebody in some release, so that this is no

@@ -23,7 +23,7 @@ from voile.release.reading import People, PublishedRows, Sightings
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
-from voile.table.frames import from_native
+from voile.table.arrays import from_native
 from voile_base.randomness import Randomness
 
 __all__ = ["Adversary", "Guesses", "Scene"]

@@ -73,10 +73,9 @@ from voile.release.reading import (
 )
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.table.arrays import Values
+from voile.table.arrays import Values, from_native
 from voile.table.binding import distinct_values
 from voile.table.codes import encode
-from voile.table.frames import from_native
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.randomness import Randomness
 

@@ -76,8 +76,7 @@ from voile.disclosure.evidence import CoverEvidence
 from voile.release.reading import People, PublishedRows, Sightings, floats_of, shares_of, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.table.arrays import Values, frame_of
-from voile.table.frames import from_native
+from voile.table.arrays import Values, frame_of, from_native
 from voile_base.errors import TableError
 from voile_base.ondemand import on_demand
 

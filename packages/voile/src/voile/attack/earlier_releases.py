@@ -27,9 +27,8 @@ from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan
 from voile.table.alignment import Codes, common_places, joint_codes
-from voile.table.arrays import frame_of
+from voile.table.arrays import frame_of, from_native
 from voile.table.binding import exact_numbers
-from voile.table.frames import from_native
 from voile_base.errors import TableError
 from voile_base.randomness import Randomness
 

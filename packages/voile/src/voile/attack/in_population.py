@@ -56,7 +56,7 @@ from voile.models.special_uniques import special_uniques
 from voile.release.reading import People, PublishedRows, floats_of, known_columns, require_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.table.frames import from_native
+from voile.table.arrays import from_native
 from voile.table.summaries import SampleCounts
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness

@@ -96,7 +96,7 @@ from voile.release.release import Release
 from voile.schema.persons import units_told
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
-from voile.table.frames import from_native
+from voile.table.arrays import from_native
 from voile_base.errors import TableError, nearest
 
 __all__ = ["JournalistAttack", "MarketerAttack", "ProsecutorAttack"]

@@ -62,7 +62,7 @@ from voile.schema.persons import units_told
 from voile.schema.plan import Plan
 from voile.schema.roles import EACH_ROW
 from voile.table.alignment import common_places
-from voile.table.frames import from_native
+from voile.table.arrays import from_native
 from voile_base.errors import InputError
 from voile_base.randomness import Key, Randomness
 

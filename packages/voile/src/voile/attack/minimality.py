@@ -63,7 +63,7 @@ from voile.release.release import Release
 from voile.schema.numbers import decimals_of, units_of
 from voile.schema.plan import Plan
 from voile.table.alignment import Codes, common_places
-from voile.table.frames import from_native
+from voile.table.arrays import from_native
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 

@@ -24,9 +24,8 @@ from voile.audit.risk import Risk, Setting, risk_inquiries
 from voile.audit.scenarios import known_sets
 from voile.release.reading import People
 from voile.study.record import RiskDocument, Skipped
-from voile.study.rehearsal import Staged
+from voile.study.rehearsal import Staged, hold_out
 from voile.table.arrays import Frame, frame_of
-from voile.table.frames import hold_out
 from voile_base.randomness import Randomness
 
 __all__ = ["ROWS", "RiskQuery", "counted", "risks_of_rehearsal", "some_people", "unit_of"]

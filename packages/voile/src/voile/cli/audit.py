@@ -113,7 +113,7 @@ _MMAP_THRESHOLD, _LARGE = -3, 1 << 20
     help="The auditor's key, made by voile key: the record is signed with it.",
 )
 @as_json
-def _audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _audit_command(
     released: Path,
     original: Path,
     control: Path | None,

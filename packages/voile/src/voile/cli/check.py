@@ -81,7 +81,7 @@ def _moved(side: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     "is refused.",
 )
 @as_json
-def _check_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _check_command(
     folder: Path | None,
     policy: str | None,
     template: str | None,

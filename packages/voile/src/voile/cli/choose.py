@@ -64,7 +64,7 @@ __all__ = ["choose_command"]
 @targets_option
 @engine_option
 @as_json
-def choose_command(  # noqa: PLR0913 - one parameter for each option
+def choose_command(
     *,
     source: str,
     plan: str,

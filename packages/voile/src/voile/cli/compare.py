@@ -74,7 +74,7 @@ __all__: list[str] = []
     help="INPUT is public or synthetic: nothing is charged to the budgets of the plans.",
 )
 @as_json
-def _compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _compare_command(
     source: str,
     plans: tuple[str, ...],
     out: str,

@@ -89,7 +89,7 @@ _SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 )
 @engine_option
 @as_json
-def _inspect_command(  # noqa: PLR0913 - one parameter for each option
+def _inspect_command(
     *,
     source: str,
     plan: str | None,

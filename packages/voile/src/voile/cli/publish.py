@@ -66,7 +66,7 @@ __all__: list[str] = []
 )
 @engine_option
 @as_json
-def _publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _publish_command(
     source: str,
     plan: str,
     out: str,

@@ -114,7 +114,7 @@ __all__: list[str] = []
 @known_option
 @engine_option
 @as_json
-def _study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def _study_command(
     source: str,
     plan: str,
     out: str,

@@ -106,7 +106,7 @@ _data_set_option = click.option(
 @_data_set_option
 @engine_option
 @json_option
-def _table_command(  # noqa: PLR0913 - one parameter for each option
+def _table_command(
     source: Place,
     *,
     plan: str,
@@ -415,7 +415,7 @@ _MOST_SHOWN = 40
 @ledger_option
 @_data_set_option
 @json_option
-def audit_table_command(  # noqa: PLR0913 - one parameter for each option
+def audit_table_command(
     file: Path,
     *,
     original: Place | None,

@@ -129,7 +129,7 @@ class _Units(Protocol):
     def at_least(self, k: int) -> NDArray[np.bool_]:
         """Which groups have rows of at least k of them, shape (p,)."""
 
-    def different(self, column: str, l: int) -> NDArray[np.bool_]:  # noqa: E741
+    def different(self, column: str, l: int) -> NDArray[np.bool_]:
         """Which groups have l different values of a column that l different ones of them have."""
 
 
@@ -156,7 +156,7 @@ class Groups:
             return np.asarray(self.rows >= k, dtype=np.bool_)
         return self.units.at_least(k)
 
-    def different(self, column: str, l: int) -> NDArray[np.bool_]:  # noqa: E741
+    def different(self, column: str, l: int) -> NDArray[np.bool_]:
         """Which groups have l different values of as many different persons, shape (p,)."""
         if self.units is None:
             group = self.sensitive[column].group

@@ -70,7 +70,7 @@ _EQUAL = Decimal("1e-35")
 class DistinctDiversity:
     """At least ``l`` different sensitive values in every group, l at least 2."""
 
-    l: int  # noqa: E741 - the name that everybody knows
+    l: int
     column: str
     monotone: ClassVar[bool] = True
 
@@ -90,7 +90,7 @@ class DistinctDiversity:
 class EntropyDiversity:
     """Sensitive values as uncertain as ``l`` equally frequent ones; l above 1, also a fraction."""
 
-    l: Decimal | float | str  # noqa: E741
+    l: Decimal | float | str
     column: str
     monotone: ClassVar[bool] = True
 
@@ -131,7 +131,7 @@ class EntropyDiversity:
 class RecursiveDiversity:
     """(c, l)-diversity: r_1 < c (r_l + ... + r_m) in every group; l at least 2, c above 0."""
 
-    l: int  # noqa: E741
+    l: int
     c: Decimal | float | str
     column: str
     monotone: ClassVar[bool] = True
@@ -177,7 +177,7 @@ class LDiversity(StatedCriterion):
     name: ClassVar[str] = "l-diversity"
 
     column: str
-    l: NumberOrText  # noqa: E741
+    l: NumberOrText
     """A whole number, but for the entropy kind."""
     kind: Kind = "distinct"
     c: NumberOrText | None = None
@@ -232,7 +232,7 @@ def _whole(number: object) -> int:
 def _of_different(
     groups: Groups,
     column: str,
-    l: int,  # noqa: E741
+    l: int,
     valid: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
     """Which valid groups have l values of different persons; implied where each is one row."""

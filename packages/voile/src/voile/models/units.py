@@ -84,7 +84,7 @@ class GroupedUnits:
         """Which groups have at least k units, shape (p,)."""
         return self.counts.at_least(k, self.label, self.groups)
 
-    def different(self, column: str, l: int) -> NDArray[np.bool_]:  # noqa: E741
+    def different(self, column: str, l: int) -> NDArray[np.bool_]:
         """Which groups have l different values of a column that come from l different units."""
         inside = np.flatnonzero(self.label >= 0)
         value = self.values[column].astype(np.int64)

@@ -122,7 +122,7 @@ class GroupTerms(Value):
     k: Least
     unit: Literal["person", "household"] | None = None
     """Who is counted, where they may have several rows; None: each row is another person."""
-    l: StatedDiversity | None = None  # noqa: E741 - the name that all know
+    l: StatedDiversity | None = None
     t: StatedCloseness | None = None
     criteria: tuple[Mapping[str, Any], ...] | None = None
     """Further criteria, each with its ``name``, its ``column`` and its parameters."""

@@ -15,8 +15,8 @@ from typing import Any
 
 from voile.schema.plan import Plan
 from voile.study.plans import file_of
+from voile.table.arrays import from_native
 from voile.table.engines import AUTO
-from voile.table.frames import from_native
 from voile.table.opening import rows_in_memory
 from voile.table.places import LaidOut, file_and_part, is_place, laid_out, place_of
 from voile.table.protocol import Engine

@@ -8,7 +8,11 @@ guess finds the right row; no release to be published could carry them.
 
 A rehearsal is never written and never charged: it leaves the process as counts alone.
 
-Cost: publishing once more.
+Each row gets 64 bits of a keyed stream, and the rows with the least are held out: every subset of
+the right size is as likely as any other.  Two equal words, of which the earlier row counts as
+less, happen with a chance below n**2 / 2**65.
+
+Cost: publishing once more, a sort of n words, and one copy of the table.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -30,14 +35,24 @@ from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
+from voile.table.arrays import from_native
+from voile.table.codes import encode
 from voile.table.engines import AUTO
-from voile.table.frames import hold_out
 from voile.table.protocol import Engine
 from voile.utility.protocol import Comparison
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 
-__all__ = ["Persons", "SplitRows", "Staged", "can_link", "fingerprint", "hold_rows_out", "rehearse"]
+__all__ = [
+    "Persons",
+    "SplitRows",
+    "Staged",
+    "can_link",
+    "fingerprint",
+    "hold_out",
+    "hold_rows_out",
+    "rehearse",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +122,38 @@ class Staged:
             plan = _keeping(plan, (name for name in plan.roles.keep if name != self.link))
             original = original.drop(self.link)
         return published, People(original, plan)
+
+
+def hold_out(
+    frame: object, share: float | Fraction, randomness: Randomness, unit: str | None = None
+) -> tuple[Any, Any]:
+    """The rows of a data frame that are kept, and those held out, of the frame's own kind.
+
+    Of n rows, ``round(share * n)`` are held out; all such subsets are equally likely.  Rows stay
+    in their order in both parts.  With ``unit``, a column that tells persons or households apart,
+    n counts these, and all rows of one are in the same part.  Raises ``InputError`` where ``share``
+    is not between 0 and 1, both excluded, or one part would have no row; ``TableError`` where the
+    object is no data frame.
+    """
+    rows, to_native = from_native(frame)
+    if not 0 < share < 1:
+        msg = f"the share of rows to hold out must lie between 0 and 1, both excluded, not {share}"
+        raise InputError(msg)
+    whose = np.arange(rows.height) if unit is None else encode(rows[unit]).codes
+    there = rows.height if unit is None else rows[unit].n_unique()
+    held = round(share * there)
+    if not 0 < held < there:
+        what = "rows" if unit is None else "persons"
+        msg = (
+            f"a share of {share} of {there} {what} leaves one part empty; give more {what}, or a "
+            "share nearer to one half"
+        )
+        raise InputError(msg)
+    words = randomness.key("hold out").stream(there)
+    held_out = np.zeros(there, dtype=np.bool_)
+    held_out[np.argsort(words, kind="stable")[:held]] = True
+    chosen = held_out[whose]
+    return to_native(rows.filter(~chosen)), to_native(rows.filter(chosen))
 
 
 def hold_rows_out(

@@ -27,8 +27,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
+from voile.table.arrays import from_native
 from voile.table.codes import Combinations, DictionaryColumn, combine, encode, sort_words
-from voile.table.frames import from_native
 from voile.table.places import is_place, place_of
 from voile.table.published import PublishedTable
 from voile.table.reading import scan_rows

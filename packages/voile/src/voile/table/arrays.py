@@ -7,6 +7,9 @@ Arrow's own conversions from and to NumPy would import pandas, which takes longe
 release; these go by way of Polars, or of the memory itself.  Polars is given arrays by their
 memory, too: where it sees pyarrow's own class, it loads ``pyarrow.compute``, which is a tenth of a
 small publication.
+
+Data frames of any kind come in, and the same kind goes out, through narwhals.  An index is not
+data: it neither enters a table nor changes a result.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from voile_base.errors import TableError
 from voile_base.ondemand import on_demand
 
 if TYPE_CHECKING:
@@ -26,12 +30,15 @@ if TYPE_CHECKING:
 else:
     table_value_types = on_demand("voile.table.value_types")
 
+nw = on_demand("narwhals")
+
 __all__ = [
     "Frame",
     "PerValue",
     "Values",
     "array_of",
     "frame_of",
+    "from_native",
     "kind_of_arrow",
     "kind_of_values",
     "logical_type",
@@ -166,3 +173,48 @@ def _same(one: pa.Array, other: pa.Array) -> bool:
         and one.offset == other.offset
         and [b and b.address for b in one.buffers()] == [b and b.address for b in other.buffers()]
     )
+
+
+def from_native(frame: object) -> tuple[pl.DataFrame, Callable[[pl.DataFrame], Any]]:
+    """The rows of a data frame in Polars, and the way back to a frame of the same kind.
+
+    Raises ``TableError`` where the object is no data frame, has two columns of one name, or has
+    a column whose values are of mixed types.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    try:
+        wrapped = nw.from_native(frame, eager_only=True)
+        rows = wrapped.to_polars()
+    except nw.exceptions.DuplicateError:
+        msg = "the data frame has two columns of one name; rename one of them"
+        raise TableError(msg) from None
+    except TypeError:
+        msg = (
+            f"a table cannot be made from {type(frame).__name__}; pass a data frame of Polars, "
+            "pandas or Arrow"
+        )
+        raise TableError(msg) from None
+    except MemoryError:
+        raise
+    except Exception as error:  # conversion errors of the frame's own library quote its values
+        msg = (
+            f"the data frame cannot be converted ({type(error).__name__}); a column with values "
+            "of mixed types is the usual cause: give each column one type"
+        )
+        raise TableError(msg) from None
+    return rows, _way_back(wrapped.implementation)
+
+
+def _way_back(implementation: Any) -> Callable[[pl.DataFrame], Any]:
+    def convert(published: pl.DataFrame) -> Any:
+        if implementation.is_polars():
+            return published
+        if implementation.is_pandas():
+            return published.to_pandas()
+        if implementation.is_pyarrow():
+            return published.to_arrow()
+        backend: Any = implementation
+        return nw.from_arrow(published.to_arrow(), backend=backend).to_native()
+
+    return convert

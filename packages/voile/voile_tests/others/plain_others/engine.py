@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.schema.persons import Occurrences
-from voile.table.frames import from_native
+from voile.table.arrays import from_native
 from voile.table.protocol import (
     Counted,
     EngineSource,

@@ -87,7 +87,7 @@ def assert_published_as_defined(
     search: Any,
     k: int,
     top: int,
-    l: int | None,  # noqa: E741
+    l: int | None,
 ) -> None:
     """Groups are of k persons, diverse and precise; a search that can tell finds what exists."""
     publisher = Ranking(k=k, top=top, search=search, precision=0.7, l=l)
@@ -120,7 +120,7 @@ def assert_published_as_defined(
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("l", [None, 2])
-def test_small_tables(search: str, l: int | None) -> None:  # noqa: E741
+def test_small_tables(search: str, l: int | None) -> None:
     """A sample of them."""
     for table in all_tables(5)[11::70]:
         assert_published_as_defined(table, search, 2, 2, l)

@@ -58,7 +58,7 @@ from voile.attack.trajectory.adversaries import Known, RoadAdversary, RoadEstima
 from voile.attack.trajectory.fleets import Day, follow_convoys, follow_days
 from voile.attack.trajectory.inference import TRAFFIC, Movement
 from voile.attack.trajectory.reports import STEP, FollowedReports, Sighted
-from voile.table.frames import from_native
+from voile.table.arrays import from_native
 from voile.table.reading import read_frame
 from voile_base.errors import InputError
 from voile_base.values.value import Real, Value, read

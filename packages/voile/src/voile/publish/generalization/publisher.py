@@ -339,7 +339,7 @@ class Generalization(SingleRelease):
         Number, Field(ge=0, le=1), Says("a number between 0 and 1: a share of the rows")
     ] = 0
     """Largest share of the rows that may be left out, between 0 and 1."""
-    l: AskedDiversity | None = None  # noqa: E741 - the name that all know
+    l: AskedDiversity | None = None
     """Diversity of the sensitive values of a group; see ``terms``."""
     t: AskedCloseness | None = None
     """Closeness of the sensitive values of a group to those of all rows; see ``terms``."""

@@ -366,7 +366,7 @@ class Ranking(SingleRelease):
     """From how many of the best rows left a group is sought, at least 1; None: from 2 k.
 
     Few give many small boxes, many give few large ones that publish more of the best rows."""
-    l: AskedDiversity | None = None  # noqa: E741 - the name that all know
+    l: AskedDiversity | None = None
     """Diversity of the sensitive values of a group, as in ``generalization``."""
     criteria: AskedCriteria = ()
     """Further criteria, each of one sensitive column, as in ``generalization``."""

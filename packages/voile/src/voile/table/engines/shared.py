@@ -51,9 +51,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
-from voile.table.arrays import polars_type, series_of
+from voile.table.arrays import from_native, polars_type, series_of
 from voile.table.formats.registry import Format, format_named
-from voile.table.frames import from_native
 from voile.table.protocol import EngineSource, Rows
 from voile_base.compiled import njit, pays
 from voile_base.durable import sync

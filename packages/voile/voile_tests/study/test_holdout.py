@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from voile.table.frames import hold_out
+from voile.study.rehearsal import hold_out
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
 
