@@ -52,6 +52,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from voile_base.errors import InputError
+from voile_base.values import Json
 
 __all__ = [
     "ArrivalInterval",
@@ -212,7 +213,7 @@ class ArrivalTable:
                 return found
         return None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """For JSON: whole seconds, made wider."""
         return {
             "voile": _WHAT,

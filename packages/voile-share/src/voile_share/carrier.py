@@ -42,6 +42,7 @@ from voile_base.durable import new_private_folder, replace_private_file, write_t
 from voile_base.errors import InputError
 from voile_base.operating_system import lock
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_share import protocol
 from voile_share.arrival import ArrivalTable, LeftOut, left_out
 from voile_share.parties import (
@@ -221,7 +222,7 @@ def _place_of(truck: bytes, consigned: Consignment) -> str:
     return f"/api/v1/trucks/{truck.hex()}/parcels/{quote(parcel, safe='')}"
 
 
-def _where(destination: tuple[float, float] | None) -> dict[str, Any]:
+def _where(destination: tuple[float, float] | None) -> Json:
     if destination is None:
         return {}
     return {"destination": {"latitude": destination[0], "longitude": destination[1]}}
@@ -419,7 +420,7 @@ def _other_card(truck: bytes) -> InputError:
     )
 
 
-def _document(parcel: _Journey) -> dict[str, Any]:
+def _document(parcel: _Journey) -> Json:
     at = parcel.at
     return {
         "consignment": parcel.consignment.document(),

@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import httpx2 as httpx
 import numpy as np
@@ -34,6 +34,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_geo.geodesy import Floats, displace
 from voile_share import protocol
 from voile_share.chain import Contract, EmbeddedChain
@@ -212,7 +213,7 @@ class Pace:
     """Than the drives were: a truck of 30 km/h goes at 120."""
 
     @property
-    def terms(self) -> dict[str, Any]:
+    def terms(self) -> Json:
         """Settings of the platform, and of the truck with keys of its own."""
         return {
             "slot_seconds": self.slot_seconds,
@@ -556,7 +557,7 @@ def _serve(folder: Path, told: Connection) -> None:
         told.send(str(error))
 
 
-def _answer(answer: httpx.Response) -> dict[str, Any]:
+def _answer(answer: httpx.Response) -> Json:
     if answer.is_error:
         msg = f"the service refused a step of the demonstration (status {answer.status_code})"
         raise VoileError(msg)

@@ -66,6 +66,7 @@ from numpy.typing import NDArray
 
 from voile_base.compiled import njit
 from voile_base.errors import InputError
+from voile_base.values import Json
 from voile_geo.geodesy import Floats
 
 __all__ = [
@@ -283,7 +284,7 @@ class Streets:
 class RoadMap:
     """A map in its compact form."""
 
-    document: dict[str, Any]
+    document: Json
 
     @cached_property
     def encoded(self) -> bytes:
@@ -350,7 +351,7 @@ def compact_map(streets: Streets, tolerance: float = 3.0, attribution: str = "")
 
 def _labels(
     streets: Streets, edges: Integers, ends: Integers, plane: Floats, middle: tuple[int, int]
-) -> dict[str, Any]:
+) -> Json:
     """Names of streets, as parts of the document."""
     if streets.name_of is None:
         return {}
@@ -365,7 +366,7 @@ def _labels(
     return {"names": names, "labels": np.hstack((numbers, where)).ravel().tolist()}
 
 
-def _places(places: tuple[MapLabel, ...], middle: tuple[int, int]) -> dict[str, Any]:
+def _places(places: tuple[MapLabel, ...], middle: tuple[int, int]) -> Json:
     """Places, as a part of the document."""
     if not places:
         return {}

@@ -29,6 +29,7 @@ import httpx2 as httpx
 from voile_base.durable import new_private_file
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_share import protocol
 from voile_share.platform.core import secret_text
 from voile_share.protocol.primitives import from_base64url, hkdf, to_base64url, verifying_key
@@ -230,7 +231,7 @@ class Consignment:
         number = protocol.carrier_number(self.carrier)
         return protocol.Waybill(self.parcel, self.sender, self.receiver, number)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """For JSON."""
         return {
             "voile": _WHAT,

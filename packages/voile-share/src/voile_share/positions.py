@@ -62,12 +62,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Protocol, Self
+from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import AfterValidator, Field
 
 from voile_base.errors import PlanError, RefusedError
 from voile_base.randomness import Key
+from voile_base.values import Document, Json
 from voile_base.values.value import Real, Says, Several, checked
 from voile_geo.planar.costs import gaussian_epsilon, next_squared_mu
 from voile_geo.planar.noise import (
@@ -291,12 +292,12 @@ class PlaceKey:
         return (time // length + 1) * length
 
     @classmethod
-    def read(cls, state: Mapping[str, Any]) -> Self | None:
+    def read(cls, state: Document) -> Self | None:
         """What ``written`` has put into a state; None where there is no key."""
         held = state.get(_NAME)
         return None if held is None else cls(Key(bytes.fromhex(held["key"])), held["until"])
 
-    def written(self) -> dict[str, Any]:
+    def written(self) -> Json:
         """For a state, which is then as secret as the key."""
         return {_NAME: {"key": self.key.secret.hex(), "until": self.until}}
 
@@ -325,11 +326,11 @@ class _Moving(Protocol):
         """Draw what is fresh by another key."""
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """All that is needed to go on; secret."""
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> Json:
         """What of it may be stored, sealed: no position and no noise."""
 
     def squared_mu(
@@ -363,7 +364,7 @@ def _moving_of(levels: Levels, key: Key, held: Mapping[str, object]) -> _Moving:
 class _ByTime:
     """Noise by time, of levels that each have a stream."""
 
-    def __init__(self, noises: Sequence[LocationNoise], key: Key, held: Mapping[str, Any]) -> None:
+    def __init__(self, noises: Sequence[LocationNoise], key: Key, held: Document) -> None:
         streams = held.get("levels", ({}, {}, {}))
         self._lives = [
             Live(noise, key, identity, state=kept)
@@ -376,12 +377,12 @@ class _ByTime:
             live.rekey(key)
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """See ``_Moving``."""
         return {"levels": [live.state for live in self._lives]}
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> Json:
         """See ``_Moving``."""
         return {}
 
@@ -447,7 +448,7 @@ class _Anew(_ByTime):
 class _PlaceNoise:
     """Noise that stays with places, and some that is fresh."""
 
-    def __init__(self, levels: Levels, key: Key, held: Mapping[str, Any]) -> None:
+    def __init__(self, levels: Levels, key: Key, held: Document) -> None:
         streams = held.get("levels", ({}, {}, {}))
         self._levels = levels
         self._fresh = key
@@ -473,12 +474,12 @@ class _PlaceNoise:
         self._fresh = key
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """See ``_Moving``."""
         return {"levels": [live.state for live in self._lives], **self.kept}
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> Json:
         """See ``_Moving``."""
         return {} if self._place_key is None else self._place_key.written()
 
@@ -575,7 +576,7 @@ class PositionStream:
         budget: float | None = None,
         state: bytes | None = None,
     ) -> None:
-        held: Mapping[str, Any] = json.loads(state) if state else {}
+        held: Document = json.loads(state) if state else {}
         self._levels = levels
         self._distance, self._delta, self._budget = distance, delta, budget
         self._moving: _Moving = _moving_of(levels, key, held)

@@ -34,6 +34,7 @@ import httpx2 as httpx
 
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError, VoileError
+from voile_base.values import Json
 from voile_share.ingest import Request, decode
 from voile_share.platform import Platform, Settings, SlotOutcome, Vault
 from voile_share.protocol import Reason, RejectedError, Report
@@ -301,7 +302,7 @@ class Forwarding:
         """Close connections."""
         self._client.close()
 
-    def _ask(self, method: str, path: str, **given: Any) -> tuple[int, dict[str, Any]]:
+    def _ask(self, method: str, path: str, **given: Any) -> tuple[int, Json]:
         """Status and document of what is answered where all is well."""
         headers = {**self._headers, "content-type": "application/octet-stream"}
         try:
@@ -334,7 +335,7 @@ class Forwarding:
         return AwayError(f"what answers is not the platform (status {status}): check its address")
 
 
-def _document(answer: httpx.Response) -> dict[str, Any] | None:
+def _document(answer: httpx.Response) -> Json | None:
     try:
         document = answer.json()
     except ValueError:

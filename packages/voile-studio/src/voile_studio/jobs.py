@@ -31,6 +31,7 @@ from typing import Any, Literal
 
 from voile_base.durable import replace_private_file, write_text
 from voile_base.operating_system import lock, start_holding
+from voile_base.values import Document
 
 __all__ = ["Job", "Jobs", "State", "told_as_command"]
 
@@ -124,7 +125,7 @@ class Job:
             return None
 
     @property
-    def _said(self) -> Mapping[str, Any]:
+    def _said(self) -> Document:
         return _said_of(self.folder / "job.json")
 
     def _runs(self) -> bool:
@@ -176,7 +177,7 @@ class Jobs:
             None,
         )
 
-    def found(self, purpose: str) -> Mapping[str, Any]:
+    def found(self, purpose: str) -> Document:
         """The JSON document of the newest that is done; empty where there is none."""
         done = (job for job in self.all() if job.purpose == purpose and job.state == "done")
         document = next((job.output() for job in done), None)
@@ -254,7 +255,7 @@ def _said_of(path: Path) -> Mapping[str, object]:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _read(path: Path, state: tuple[int, int]) -> Mapping[str, Any]:
+def _read(path: Path, state: tuple[int, int]) -> Document:
     """The same, read once for each state of the file."""
     del state
     said = json.loads(path.read_text(encoding="utf-8"))

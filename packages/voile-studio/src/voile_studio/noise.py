@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from voile_base.errors import InputError
+from voile_base.values import Document
 
 __all__ = ["MOST_SETS", "intervals_of", "sets_of"]
 
@@ -78,7 +78,7 @@ def intervals_of(
     )
 
 
-def _drawn(cell: Mapping[str, Any], dimensions: Sequence[str], most: float) -> _Interval:
+def _drawn(cell: Document, dimensions: Sequence[str], most: float) -> _Interval:
     label = ", ".join(
         "missing" if cell[name] in {None, ""} else str(cell[name])
         for name in dimensions
@@ -92,7 +92,7 @@ def _drawn(cell: Mapping[str, Any], dimensions: Sequence[str], most: float) -> _
     )
 
 
-def _end(cell: Mapping[str, Any], name: str) -> float:
+def _end(cell: Document, name: str) -> float:
     return _number(cell[name]) or 0.0
 
 

@@ -6,13 +6,13 @@ Places are computed; the templates write the drawing, so that texts are escaped 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from voile.report.grid import risk_title
 from voile.report.words import spoken
 from voile.study.record import StudyComparison
+from voile_base.values import Document
 
 __all__ = ["Bars", "bars_of", "few", "risk_and_loss"]
 
@@ -81,7 +81,7 @@ class _FrontierPicture:
     loss: str
 
 
-def bars_of(document: Mapping[str, Any] | None) -> Bars | None:
+def bars_of(document: Document | None) -> Bars | None:
     """The bars of a column, as ``voile inspect --values`` tells them."""
     if not document or not document.get("bars"):
         return None
@@ -97,7 +97,7 @@ def bars_of(document: Mapping[str, Any] | None) -> Bars | None:
     return Bars(bars, bool(document.get("binned")), int(document.get("others", 0)))
 
 
-def few(document: Mapping[str, Any] | None, *, ordered: bool) -> Mapping[str, Any] | None:
+def few(document: Document | None, *, ordered: bool) -> Document | None:
     """The same in as few bars as a small picture holds.
 
     Of numbers and times (``ordered``) neighbours share a bar; of others the most frequent stay.
@@ -110,7 +110,7 @@ def few(document: Mapping[str, Any] | None, *, ordered: bool) -> Mapping[str, An
     return {**document, "bars": bars, "others": document["others"] + sum(b["rows"] for b in rest)}
 
 
-def _neighbours(bars: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _neighbours(bars: Sequence[Document]) -> list[Document]:
     """Values in their order, the same number of them in each bar."""
     inorder = sorted(bars, key=lambda bar: _as_number(bar["value"]))
     size = math.ceil(len(inorder) / _MOST)

@@ -21,6 +21,7 @@ from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.names import Kind
 from voile.schema.plan import Plan
 from voile_base.errors import InputError, PlanError, VoileError
+from voile_base.values import Document
 from voile_studio.project import Start
 
 __all__ = [
@@ -181,7 +182,7 @@ def without_step(text: str, index: int) -> str:
 _HEAD_OF_TABLE = re.compile(r"\s*\[\[?[^\[\]=,]+\]\]?\s*(#.*)?$")
 
 
-def _told_step(step: Mapping[str, Any]) -> str:
+def _told_step(step: Document) -> str:
     columns = ", ".join(_texts(step.get("columns")))
     when = " (after the method)" if step.get("after") else ""
     return f"{step.get('kind', '')}{' of ' if columns else ''}{columns}{when}"
@@ -197,7 +198,7 @@ def file_named(text: str, column: str) -> tuple[str, str] | None:
     return next(((key, named) for key, named in found if isinstance(named, str)), None)
 
 
-def _line(index: int, name: str, role: str, said: Mapping[str, Any]) -> ColumnLine:
+def _line(index: int, name: str, role: str, said: Document) -> ColumnLine:
     declared = next((key for key in HIERARCHY_KEYS if key in said), None)
     bounds = said.get("bounds")
     listed = isinstance(bounds, list) and len(bounds) == 2
@@ -216,7 +217,7 @@ def _told(value: Any) -> str:
     return told if len(told) <= 80 else f"{told[:77]}..."
 
 
-def _table(document: Mapping[str, object], key: str) -> Mapping[str, Any]:
+def _table(document: Mapping[str, object], key: str) -> Document:
     found = document.get(key)
     return found if isinstance(found, dict) else {}
 

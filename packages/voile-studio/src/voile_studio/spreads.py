@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from voile.study.record import Distribution, StudyRecord
+from voile_base.values import Document
 
 __all__ = ["pair_of", "shown_columns", "size_classes"]
 
@@ -87,9 +87,7 @@ def pair_of(distribution: Distribution) -> _SpreadPair:
     return _SpreadPair(distribution.column, distribution.role, twins, moved)
 
 
-def shown_columns(
-    record: StudyRecord, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> list[_ColumnChange]:
+def shown_columns(record: StudyRecord, before: Document, after: Document) -> list[_ColumnChange]:
     """How a release shows each column; ``before`` and ``after`` are what looks at both found."""
     was = {column["name"]: int(column["distinct"]) for column in before.get("columns", [])}
     now = {column["name"]: int(column["distinct"]) for column in after.get("columns", [])}
@@ -129,9 +127,7 @@ def _ruler_of(declared: Mapping[str, object]) -> list[str]:
     return ["as it is", *between, "*"]
 
 
-def size_classes(
-    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
-) -> list[_SizeClass]:
+def size_classes(before: Sequence[Document], after: Sequence[Document]) -> list[_SizeClass]:
     """Groups by their size, of the table and of a release, as ``voile inspect`` counts them."""
     all_before, all_after = _rows(before), _rows(after)
     later = {one["least"]: one for one in after}
@@ -147,7 +143,7 @@ def size_classes(
     ]
 
 
-def _rows(classes: Sequence[Mapping[str, Any]]) -> int:
+def _rows(classes: Sequence[Document]) -> int:
     return sum(int(one["rows"]) for one in classes) or 1
 
 

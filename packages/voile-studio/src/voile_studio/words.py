@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from voile.publish.publisher import MethodCard
 from voile.publish.registry import METHODS
 from voile_base.errors import InputError
+from voile_base.values import Document
 
 __all__ = ["method_cards", "most_error", "numbers_of", "odds_told", "remedy_of"]
 
@@ -91,7 +91,7 @@ _BY_GROUP = ("prosecutor", "journalist", "marketer")
 """Attacks whose probability is one over those who look alike."""
 
 
-def remedy_of(ruling: Mapping[str, Any]) -> str:
+def remedy_of(ruling: Document) -> str:
     """What would meet a criterion that is not met, as ``verdict.json`` has it; empty if it is met.
 
     Nothing is known of criteria of other packages but what they say themselves.
@@ -124,6 +124,6 @@ def _uncounted(why: str) -> str:
     return "What keeps it from being counted is said here: change that in the plan."
 
 
-def _is_within(ruling: Mapping[str, Any]) -> bool:
+def _is_within(ruling: Document) -> bool:
     value, limit = ruling["value"], ruling["limit"]
     return bool(value <= limit if ruling["side"] == "most" else value >= limit)

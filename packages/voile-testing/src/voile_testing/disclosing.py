@@ -16,6 +16,7 @@ from voile.disclosure.replaced import Moved, Noisy, Permuted, PlanarZones, Remai
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
+from voile_base.values import Document
 from voile_base.values.value import exact_decimal, read
 
 __all__ = ["disclosure_of"]
@@ -37,7 +38,7 @@ def disclosure_of(document: Mapping[str, object], table: PublishedTable) -> Disc
 class _Described:
     """What is said of a release, beside its rows."""
 
-    def __init__(self, document: Mapping[str, Any], table: PublishedTable) -> None:
+    def __init__(self, document: Document, table: PublishedTable) -> None:
         self._table, self._columns = table, table.columns
         self._roles: Mapping[str, Sequence[str]] = document["columns"]
         self._method, guarantee = document["method"], document["guarantee"]
@@ -45,11 +46,11 @@ class _Described:
         sampled = isinstance(beta, int | float) and 0 < beta < 1
         self.sampled = exact_decimal(beta) if sampled else None
         found = self._method.get("decision")
-        self._decision: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+        self._decision: Document = found if isinstance(found, Mapping) else {}
         sensitive = self._roles.get("sensitive", ()) if self._kind == "ke-anonymity" else ()
         self._permuted = {*sensitive, *self._decision.get("permuted", ())}
         noise = None if self._permuted else self._decision.get("columns")
-        self._noise: Mapping[str, Any] = noise if isinstance(noise, Mapping) else {}
+        self._noise: Document = noise if isinstance(noise, Mapping) else {}
         levels = self._decision.get("levels")
         self._levels: Mapping[str, int] = levels if isinstance(levels, Mapping) else {}
         self._stated = isinstance(levels, Mapping)

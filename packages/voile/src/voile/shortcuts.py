@@ -41,6 +41,7 @@ from voile.table.arrays import from_native
 from voile.table.protocol import Format
 from voile_base.errors import InputError, PlanError, nearest
 from voile_base.ondemand import on_demand
+from voile_base.values import Document, Json
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -145,7 +146,7 @@ class FrameRelease(Generic[Frame]):
         return made
 
     @property
-    def record(self) -> Mapping[str, Any]:
+    def record(self) -> Document:
         """What ``release.json`` says of the release, without the hashes of files; public."""
         return self.release.document()
 
@@ -507,7 +508,7 @@ def _released(
     return anonymize(frame, plan, **call)
 
 
-def _named(options: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
+def _named(options: Mapping[str, object], names: Iterable[str]) -> Json:
     return {name: options[name] for name in names if name in options}
 
 

@@ -49,10 +49,13 @@ def test_each_remedy_keeps_the_limit_that_was_missed(tmp_path: Path) -> None:
 
 
 def test_what_is_met_has_no_remedy_and_what_is_not_has_one(tmp_path: Path) -> None:
-    """In JSON, too, with the parameters of the method that would meet it."""
-    for one in limits_document(limits_of(_record(tmp_path / "one"))):
+    """In JSON, too, with the parameters of the method where they are those of its promise."""
+    for one in limits_document(limits_of(_record(tmp_path / "one", l=2))):
         assert (one["remedy"] is None) == one["met"]
         assert one["met"] or one["method"]
+    plain = limits_document(limits_of(_record(tmp_path / "two")))
+    (homogeneity,) = (one for one in plain if "homogeneity" in one["asks"])
+    assert homogeneity["met"] or "l = 2" in homogeneity["remedy"]
 
 
 def test_the_report_begins_with_the_verdict(tmp_path: Path) -> None:

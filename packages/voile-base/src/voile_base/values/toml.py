@@ -15,6 +15,7 @@ from typing import Any
 
 from voile_base.errors import InputError, VoileError, place_in_toml
 from voile_base.ondemand import on_demand
+from voile_base.values import Document, Json
 
 __all__ = ["toml_document", "toml_text"]
 
@@ -24,7 +25,7 @@ items = on_demand("tomlkit.items")
 _OF_TABLES = ("columns",)
 
 
-def toml_document(path: Path, error: type[VoileError] = InputError) -> dict[str, Any]:
+def toml_document(path: Path, error: type[VoileError] = InputError) -> Json:
     """What a file in TOML says, numbers with a point as decimals.
 
     Raises ``error`` with the file, and where it is not TOML with the place, never with its text.
@@ -57,7 +58,7 @@ def _visible(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def _fill(table: Any, held: Mapping[str, Any], depth: int) -> None:
+def _fill(table: Any, held: Document, depth: int) -> None:
     known = {key: value for key, value in held.items() if value is not None}
     for key, value in sorted(known.items(), key=lambda item: depth > 0 and _is_table(item[1])):
         if depth > 0 and _is_table(value):

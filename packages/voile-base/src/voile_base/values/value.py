@@ -70,6 +70,7 @@ from typing_extensions import is_typeddict
 
 from voile_base.errors import InputError, VoileError, nearest
 from voile_base.registry import Registry
+from voile_base.values import Document, Json
 
 __all__ = [
     "UNKNOWN",
@@ -161,7 +162,7 @@ class ByKind:
 
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    ) -> Json:
         del schema
         own = map(self.registry.class_of, self.registry.own)
         return {"anyOf": [handler(made.__pydantic_core_schema__) for made in own]}
@@ -194,7 +195,7 @@ class ByKind:
 
 
 Place = tuple[int | str, ...]
-Fault = Mapping[str, Any]
+Fault = Document
 
 UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 """Faults that are a key which is not known."""
@@ -254,7 +255,7 @@ def _sentence(fault: Fault, kind: object, document: object, *, public: bool, tab
     return f"{subject} must be {words}"
 
 
-def _untold(context: Mapping[str, Any], *, public: bool) -> str:
+def _untold(context: Document, *, public: bool) -> str:
     """What is wrong where one of several classes is to be chosen by what a table says it is."""
     key = context["discriminator"]
     if "tag" not in context:
@@ -347,7 +348,7 @@ def _limited(limits: Mapping[str, object]) -> str:
     return f" {' and '.join(told)}" if told else ""
 
 
-def _limits(annotation: object) -> dict[str, Any]:
+def _limits(annotation: object) -> Json:
     """Limits among the marks of a type."""
     ones = [one for mark in _marks(annotation) for one in (mark, *getattr(mark, "metadata", ()))]
     return {
@@ -493,7 +494,7 @@ _TAGS = {"kind", "name", "mechanism"}
 """Keys by which a table says which of several classes it is."""
 
 
-def _fields(kind: Any) -> dict[str, Any]:
+def _fields(kind: Any) -> Json:
     """The types of the fields of a class by name."""
     if not _is_class(kind):
         return {}
@@ -591,7 +592,7 @@ class Value(BaseModel):
 
     model_config = _CONFIG
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The value as JSON takes it, without keys that say nothing."""
         return self.model_dump(mode="json", exclude_none=True)
 
@@ -658,9 +659,7 @@ def _of_documents(
     return core_schema.no_info_wrap_validator_function(told, schema)
 
 
-def _by_name(
-    made: type[Any], args: tuple[object, ...], given: Mapping[str, object]
-) -> dict[str, Any]:
+def _by_name(made: type[Any], args: tuple[object, ...], given: Mapping[str, object]) -> Json:
     """Arguments by the names of their fields; raises ``TypeError`` as any call would."""
     names = [field.name for field in fields(made) if field.init and not field.kw_only]
     if len(args) > len(names) or given.keys() & set(names[: len(args)]):
@@ -692,7 +691,7 @@ def read(
         raise _refusal(refused, kind, plain, where, error, public=public, tables=tables) from None
 
 
-def json_schema(kind: object) -> dict[str, Any]:
+def json_schema(kind: object) -> Json:
     """The JSON Schema of the documents of a class, or of a union of classes."""
     return _with_limits(_adapter(kind).json_schema())  # type: ignore[no-any-return]
 

@@ -46,7 +46,6 @@ vehicle that stands at another position, by the same field.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -55,6 +54,7 @@ import numpy as np
 from voile_base.compiled import njit
 from voile_base.errors import PlanError
 from voile_base.randomness import Blocks128, Key
+from voile_base.values import Document, Json
 from voile_geo.geodesy import Floats, displaced, metres_between
 from voile_geo.planar.field import (
     STILL,
@@ -164,7 +164,7 @@ class Live:
         key: Key,
         identity: int,
         receiver: Position | None = None,
-        state: Mapping[str, Any] | None = None,
+        state: Document | None = None,
     ) -> None:
         if noise.kind == FIELD:
             msg = "a field moves whole tables, in which the vehicles of trips are known"
@@ -180,7 +180,7 @@ class Live:
         self._time = float(state.get("time", -math.inf))
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """What a stream needs to go on elsewhere, as JSON can hold it.
 
         Secret, like the key: the noise in it tells the true position from the published one.
@@ -378,9 +378,7 @@ def _laplace(word: Any) -> float:
 class LiveField:
     """The reports of a vehicle, one at a time.  Not to be shared between threads."""
 
-    def __init__(
-        self, noise: GaussianField, identity: int, state: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, noise: GaussianField, identity: int, state: Document | None = None) -> None:
         """``identity`` is the trip's word in ``Trips``; ``state`` of a stream to be resumed."""
         state = state or {}
         self._noise = noise
@@ -393,7 +391,7 @@ class LiveField:
         self._count = int(state.get("reports", 0))
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """What the stream needs to go on elsewhere; secret."""
         if self._place is None:
             return {}

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from voile_base.ondemand import on_demand, require_plotting
+from voile_base.values import Json
 from voile_geo.geodesy import Floats
 from voile_geo.roads.network import RoadNetwork
 
@@ -121,7 +122,7 @@ def draw_paths(
         axis.set_xlabel(attribution, loc="right", fontsize=7.5)
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
         kind = path.suffix.lower().removeprefix(".") if isinstance(path, Path) else "svg"
-        dated: dict[str, Any] = {"Date": None} if kind == "svg" else {}
+        dated: Json = {"Date": None} if kind == "svg" else {}
         figure.savefig(path, format=kind or None, dpi=120, metadata=dated)
 
 

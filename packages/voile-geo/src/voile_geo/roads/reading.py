@@ -64,6 +64,7 @@ from typing import Any, Literal
 import numpy as np
 
 from voile_base.errors import InputError, TableError
+from voile_base.values import Document
 from voile_geo.roads.network import RoadNetwork
 
 __all__ = [
@@ -347,7 +348,7 @@ def _features(path: Path) -> list[Any]:
     return features
 
 
-def _parts(feature: object, where: str) -> tuple[Mapping[str, Any] | None, dict[str, str]]:
+def _parts(feature: object, where: str) -> tuple[Document | None, dict[str, str]]:
     """The geometry of a feature, and its properties as texts."""
     if not isinstance(feature, dict) or feature.get("type") != "Feature":
         msg = f"{where}: this is not a feature"
@@ -587,7 +588,7 @@ def _directed(
     line: Sequence[tuple[float, float]] | None,
     ends: tuple[Any, Any],
     kind: str | None,
-    edge: Mapping[str, Any],
+    edge: Document,
 ) -> RoadChain:
     """A road of a map whose edges are directed already."""
     points = line or ends

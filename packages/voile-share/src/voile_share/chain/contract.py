@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import Any, Protocol
 
 from voile_base.errors import InputError
+from voile_base.values import Json
 from voile_share.store.protocols import StoreError
 
 __all__ = [
@@ -193,9 +194,9 @@ class Chain(Protocol):
 
 def transaction(
     fields: Mapping[str, object], to: bytes | None, data: bytes, fee: Fee, value: int = 0
-) -> dict[str, Any]:
+) -> Json:
     """A transaction as signers take it; ``value`` is the wei that it pays."""
-    pays: dict[str, Any] = (
+    pays: Json = (
         {"gasPrice": fee.most}
         if fee.tip is None
         else {"maxFeePerGas": fee.most, "maxPriorityFeePerGas": min(fee.tip, fee.most), "type": 2}
@@ -323,7 +324,7 @@ class Anchored:
 
 
 @cache
-def _compiled() -> dict[str, Any]:
+def _compiled() -> Json:
     """``reports.json``: ``compiler``, ``flags``, ``abi``, ``bytecode`` (``0x`` and hexadecimal)."""
     text = files(__package__).joinpath("reports.json").read_text(encoding="utf-8")
     return dict(json.loads(text))

@@ -14,6 +14,7 @@ from voile_base.errors import InputError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, say, telling_what_is_done
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     from voile_share import store
@@ -216,7 +217,7 @@ def _companies(platform: Platform, number: str | None) -> list[Company]:
     return found
 
 
-def _row(company: Company, link: Any, label: str) -> dict[str, Any]:
+def _row(company: Company, link: Any, label: str) -> Json:
     return {
         "id": link.identity,
         "company": company.name,
@@ -229,7 +230,7 @@ def _row(company: Company, link: Any, label: str) -> dict[str, Any]:
     }
 
 
-def _shown(name: str, row: dict[str, Any]) -> Any:
+def _shown(name: str, row: Json) -> Any:
     value = row[name]
     if name in {"created", "expires", "revoked"} and value is not None:
         return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M}"

@@ -37,6 +37,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_geo.geodesy import metres_between
 from voile_share.arrival import (
     ArrivalInterval,
@@ -64,7 +65,7 @@ __all__ = [
 ]
 
 
-Drives = Sequence[dict[str, Any]]
+Drives = Sequence[Json]
 """What ``drive_document`` made."""
 
 _TOUR_SECONDS = 16 * 3_600.0
@@ -78,7 +79,7 @@ _MOST_OF_DRIVE = 12
 _OLDEST_SECONDS = 366 * 86_400.0
 
 
-def drive_document(shown: Sequence[SharedPosition], arrived: float, truck: bytes) -> dict[str, Any]:
+def drive_document(shown: Sequence[SharedPosition], arrived: float, truck: bytes) -> Json:
     """One drive for JSON: distances and times, no place, and a digest of the truck's number."""
     those = [one for one in shown if one.tells and one.time <= arrived]
     every = max(1, -(-len(those) // _MOST_OF_DRIVE))
@@ -117,7 +118,7 @@ def _has_ended(drives: Drives, after: float, until: float) -> bool:
     return any(after < end <= until for end in ends)
 
 
-def _with_drive(drives: Drives, drive: dict[str, Any]) -> Drives:
+def _with_drive(drives: Drives, drive: Json) -> Drives:
     """With one more, within what is kept; the same where it is not."""
     arrived, tours = drive["arrived"], _tours(since(drives, drive["arrived"] - _OLDEST_SECONDS))
     mine = [tour for tour in tours if _is_of(tour, drive)]
@@ -137,9 +138,9 @@ def since(drives: Drives, time: float) -> Drives:
     return [one for tour in _tours(drives) if tour[0]["arrived"] >= time for one in tour]
 
 
-def _tours(drives: Drives) -> list[list[dict[str, Any]]]:
+def _tours(drives: Drives) -> list[list[Json]]:
     """Drives by tours, those of each in the order of time."""
-    tours: dict[str, list[list[dict[str, Any]]]] = {}
+    tours: dict[str, list[list[Json]]] = {}
     for one in sorted(drives, key=_arrived):
         of_truck = tours.setdefault(_truck(one), [])
         if of_truck and _is_of(of_truck[-1], one):
@@ -149,12 +150,12 @@ def _tours(drives: Drives) -> list[list[dict[str, Any]]]:
     return [tour for of_truck in tours.values() for tour in of_truck]
 
 
-def _is_of(tour: Drives, drive: dict[str, Any]) -> bool:
+def _is_of(tour: Drives, drive: Json) -> bool:
     began, truck = tour[0]["arrived"], _truck(tour[0])
     return truck == _truck(drive) and 0 <= drive["arrived"] - began < _TOUR_SECONDS
 
 
-def _thin(tour: list[dict[str, Any]]) -> None:
+def _thin(tour: list[Json]) -> None:
     """Take out the drive whose neighbours in time are the nearest; the ends stay."""
     gaps = [
         after["arrived"] - before["arrived"] for before, after in zip(tour, tour[2:], strict=False)
@@ -162,11 +163,11 @@ def _thin(tour: list[dict[str, Any]]) -> None:
     del tour[1 + min(range(len(gaps)), key=gaps.__getitem__)]
 
 
-def _truck(drive: dict[str, Any]) -> str:
+def _truck(drive: Json) -> str:
     return str(drive.get("truck", ""))
 
 
-def _arrived(drive: dict[str, Any]) -> float:
+def _arrived(drive: Json) -> float:
     arrived = float(drive["arrived"])
     if not math.isfinite(arrived):
         raise ValueError
@@ -260,8 +261,8 @@ class Learning:
 
     def __init__(self, core: PlatformCore) -> None:
         self._core = core
-        self._tables: dict[str, tuple[float, dict[str, Any] | None]] = {}
-        self._opened: dict[str, tuple[dict[str, Any], ArrivalTable | None]] = {}
+        self._tables: dict[str, tuple[float, Json | None]] = {}
+        self._opened: dict[str, tuple[Json, ArrivalTable | None]] = {}
 
     def learn(
         self, company: str, shown: Sequence[SharedPosition], arrived: float, truck: bytes = b""
@@ -274,7 +275,7 @@ class Learning:
         if not drive["shown"]:
             return
 
-        def change(held: dict[str, Any]) -> dict[str, Any]:
+        def change(held: Json) -> Json:
             drives = _with_drive(held["drives"], drive)
             if drives is held["drives"]:
                 return held
@@ -333,7 +334,7 @@ class Learning:
         if gone:
             now = self._core.clock()
 
-            def change(held: dict[str, Any]) -> dict[str, Any]:
+            def change(held: Json) -> Json:
                 return _anew({**held, "drives": since(held["drives"], before)}, now)
 
             self._change(company, change)
@@ -347,7 +348,7 @@ class Learning:
         if self._core.directory.arrival_past(company) is not None:
             self._change(company, lambda held: _fitted(held, self._core.clock()))
 
-    def arrival_table(self, company: str) -> dict[str, Any] | None:
+    def arrival_table(self, company: str) -> Json | None:
         """What a company's links are given; None where nothing was learnt, or it does not open.
 
         What was read is believed for half a minute.  Raises ``StoreError``.
@@ -391,7 +392,7 @@ class Learning:
         msg = "others change what is known of arrivals at the same time: try again"
         raise StoreError(msg)
 
-    def _row(self, company: str, before: ArrivalPast | None, held: dict[str, Any]) -> ArrivalPast:
+    def _row(self, company: str, before: ArrivalPast | None, held: Json) -> ArrivalPast:
         if before is None:
             secret = self._core.fresh("arrivals").key("secret").secret
             sealed = self._core.vault.seal(past_context(company), secret)
@@ -404,12 +405,12 @@ class Learning:
             company, 1 if before is None else before.version + 1, sealed, past, fitted
         )
 
-    def _held(self, row: ArrivalPast | None) -> dict[str, Any]:
+    def _held(self, row: ArrivalPast | None) -> Json:
         if row is None:
             return {"drives": [], "published": None, "fitted": None}
         secret = self._secret(row)
         try:
-            held: dict[str, Any] = json.loads(zlib.decompress(_open(secret, row.past, b"past")))
+            held: Json = json.loads(zlib.decompress(_open(secret, row.past, b"past")))
             if row.fitted is not None:
                 held["fitted"] = json.loads(_open(secret, row.fitted, b"fitted"))
             for name in ("published", "fitted"):
@@ -433,13 +434,13 @@ def _of_this_voile(table: object) -> Any:
     return None
 
 
-def _fitted(held: dict[str, Any], now: float) -> dict[str, Any]:
+def _fitted(held: Json, now: float) -> Json:
     """With a table of all tours that are over; the same where none has ended since it was made."""
     fitted = -math.inf if held["fitted"] is None else held["fitted"]["fitted"]
     return _anew(held, now) if _has_ended(held["drives"], fitted, now) else held
 
 
-def _anew(held: dict[str, Any], now: float) -> dict[str, Any]:
+def _anew(held: Json, now: float) -> Json:
     table = ArrivalTable.fit(past_of(held["drives"], now), now)
     return {**held, "fitted": table.document() if table.rows else None}
 

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from voile_base.errors import VoileError
+from voile_base.values import Json
 from voile_base.version import VERSION
 from voile_share.platform import Platform
 from voile_share.service import company, devices, exchange, models, public
@@ -59,7 +60,7 @@ _ABOUT = """Live locations for the parties of a parcel, and for nobody else.
 Tokens go in the header Authorization as Bearer. Errors are problems of RFC 9457, with a `reason`
 that keeps its meaning."""
 _PARTS = ("path", "query", "header", "body")
-_NO_TELEMETRY: dict[str, Any] = {
+_NO_TELEMETRY: Json = {
     # FastAPI can export requests, with the tokens in the paths of trackers and the inputs that
     # failed validation, wherever the environment says.
     "telemetry": {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -152,7 +153,7 @@ def _watch(measures: Measures, context: ServiceContext, feeds: Feeds) -> None:
     measures.watch("voile_feeds", "Feeds that are open", "livesum", lambda: feeds.count)
 
 
-def description() -> dict[str, Any]:
+def description() -> Json:
     """The OpenAPI document, without a platform."""
     return _described(Notices(lambda _: None), None).openapi()
 
@@ -231,7 +232,7 @@ def _describe_problems(app: FastAPI) -> None:
     """Every route may end in the common problems, beside its own of the same status."""
     original = app.openapi
 
-    def described() -> dict[str, Any]:
+    def described() -> Json:
         if app.openapi_schema is None:
             document = original()
             devices.describe(document)
@@ -252,7 +253,7 @@ def _describe_problems(app: FastAPI) -> None:
     app.openapi = described  # type: ignore[method-assign]
 
 
-def _add_common(answers: dict[str, Any]) -> None:
+def _add_common(answers: Json) -> None:
     for status, common in documented(*COMMON).items():
         content = answers.setdefault(str(status), common)["content"]
         shown = content["application/problem+json"]

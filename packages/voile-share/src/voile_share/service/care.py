@@ -41,6 +41,7 @@ from nacl.public import PrivateKey, PublicKey, SealedBox
 
 from voile_base.durable import new_private_folder, replace_private_file, sync, write_text
 from voile_base.errors import InputError
+from voile_base.values import Json
 from voile_base.version import VERSION
 from voile_share.chain import address_of
 from voile_share.platform import Vault, rotation
@@ -286,7 +287,7 @@ def _manifest(path: Path, archive: tarfile.TarFile) -> _Backup:
     if first is None or first.name != _MANIFEST or first.size > _MOST_MANIFEST:
         raise InputError(problem)
     try:
-        document: dict[str, Any] = json.loads(_content(archive, first).read())
+        document: Json = json.loads(_content(archive, first).read())
         known = document["format"] == _FORMAT
         made, digests = float(document["made"]), dict(document["sha256"])
         voile = str(document["voile"])

@@ -26,6 +26,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from voile_base.values import Json
 from voile_share import ingest
 from voile_share.ingest import BACKFILL, LIVE
 from voile_share.platform import SlotOutcome
@@ -104,16 +105,16 @@ _SCHEMES = {
     "device-bearer": ("bearer", "The token of a tracker."),
     "device-basic": ("basic", "The token of a tracker as the password; any user."),
 }
-_SECURITY: dict[str, Any] = {"security": [{name: []} for name in _SCHEMES]}
+_SECURITY: Json = {"security": [{name: []} for name in _SCHEMES]}
 
 
-def _operation(name: str, summary: str, description: str, **more: Any) -> dict[str, Any]:
+def _operation(name: str, summary: str, description: str, **more: Any) -> Json:
     answers = {f"{status}": answer for status, answer in _ANSWERS.items()}
     said = {"tags": ["devices"], "summary": summary, "description": description}
     return {**said, "operationId": name, **more, "responses": answers}
 
 
-def describe(document: dict[str, Any]) -> None:
+def describe(document: Json) -> None:
     """Add what trackers send, and are answered, to the description of the API."""
     for name, (scheme, description) in _SCHEMES.items():
         shown = {"type": "http", "description": description, "scheme": scheme}

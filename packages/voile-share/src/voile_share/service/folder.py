@@ -25,6 +25,7 @@ from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError, PlanError
 from voile_base.ondemand import on_demand
 from voile_base.operating_system import lock
+from voile_base.values import Json
 from voile_base.values.toml import toml_document
 from voile_base.values.value import Value, json_schema, read
 from voile_share.platform import Platform, Settings, Vault
@@ -181,7 +182,7 @@ _SECRETS = {
 """What people write where others read it, and where it belongs."""
 
 
-def share_schema() -> dict[str, Any]:
+def share_schema() -> Json:
     """The JSON Schema of share.toml, for editors and programs that write one."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -6,11 +6,12 @@ Fields that are not known are refused: a misspelt one would be left out silently
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from voile_base.values import Json
 from voile_share.protocol.primitives import from_base64url
 
 __all__ = [
@@ -229,7 +230,7 @@ class ArrivalsKnown(BaseModel):
     drives: int = Field(description="That are over and are kept here.")
     tours: int = Field(description="Of these drives that are over: a truck and its day.")
     published: bool = Field(description="Whether the table is one that the company has fitted.")
-    table: dict[str, Any] | None = Field(description="What its links are given; null: nothing.")
+    table: Json | None = Field(description="What its links are given; null: nothing.")
 
 
 class LinkToMove(_Asked):

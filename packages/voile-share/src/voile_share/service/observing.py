@@ -29,6 +29,7 @@ from prometheus_client import (
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from voile_base.ondemand import on_demand
+from voile_base.values import Json
 from voile_share.service.context import context_of
 from voile_share.service.problems import ProblemError
 
@@ -196,7 +197,7 @@ class Observed:
         if scope["type"] != "http" or (self._measures is None and self._tracer is None):
             await self._app(scope, receive, send)
             return
-        began, answer = time.perf_counter(), dict[str, Any]()
+        began, answer = time.perf_counter(), Json()
 
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start" and not answer:
@@ -228,9 +229,7 @@ class Observed:
                     _count(self._measures, method, route, status, answer)
 
 
-def _count(
-    measures: Measures, method: str, route: str, status: int, answer: dict[str, Any]
-) -> None:
+def _count(measures: Measures, method: str, route: str, status: int, answer: Json) -> None:
     measures.requests.labels(method, route, str(status)).inc()
     if "seconds" in answer:
         measures.seconds.labels(route).observe(answer["seconds"])

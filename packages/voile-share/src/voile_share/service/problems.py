@@ -26,6 +26,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from voile_base.errors import place_of_fault
+from voile_base.values import Document, Json
 from voile_share.ingest import REASONS, IngestError
 from voile_share.platform import REFUSALS, AccessError, BusyError
 from voile_share.protocol import Reason, RejectedError
@@ -242,7 +243,7 @@ def problem_of(error: Exception) -> ProblemError:
             return ProblemError("busy", "try again in a moment")
 
 
-def document_of(reason: str) -> dict[str, Any]:
+def document_of(reason: str) -> Json:
     """A problem as it is sent, without details."""
     return {
         "type": f"/problems/{reason}",
@@ -279,7 +280,7 @@ def outcome_problem(outcome: Appended) -> ProblemError | None:
             return None
 
 
-def documented(*reasons: str) -> dict[int | str, dict[str, Any]]:
+def documented(*reasons: str) -> dict[int | str, Json]:
     """What the OpenAPI description says of these problems, by status."""
     grouped: dict[int, list[str]] = defaultdict(list)
     for reason in dict.fromkeys(reasons):
@@ -287,12 +288,12 @@ def documented(*reasons: str) -> dict[int | str, dict[str, Any]]:
     return {status: _description(status, those) for status, those in sorted(grouped.items())}
 
 
-def _description(status: int, reasons: Sequence[str]) -> dict[str, Any]:
+def _description(status: int, reasons: Sequence[str]) -> Json:
     examples = {
         reason: {"summary": TITLES[reason], "value": document_of(reason)} for reason in reasons
     }
     schema = {"$ref": "#/components/schemas/Problem"}
-    said: dict[str, Any] = {
+    said: Json = {
         "description": "; ".join(TITLES[reason] for reason in reasons),
         "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
     }
@@ -324,7 +325,7 @@ class _Handlers:
         mistakes = [self._mistake(one) for one in error.errors()]
         return response_of(ProblemError("invalid-request", errors=mistakes))
 
-    def _mistake(self, error: Mapping[str, Any]) -> Mistake:
+    def _mistake(self, error: Document) -> Mistake:
         """Names of fields that the caller made up are not repeated."""
         steps = [
             str(step) if isinstance(step, int) or step in self._fields else "?"

@@ -7,12 +7,13 @@ import gzip
 import time
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, FastAPI, Path, Request, Response
 from pydantic import BaseModel
 
+from voile_base.values import Json
 from voile_share.page import PAGE_PATH, SECURITY_HEADERS, PageFile, page_files
 from voile_share.service.context import context_of
 from voile_share.service.problems import TITLES, ProblemError, documented, status_of
@@ -30,7 +31,7 @@ _KEEPS_UP_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
 _TRIED_SECONDS = 10.0
 
-_UNCHANGED: dict[int | str, dict[str, Any]] = {
+_UNCHANGED: dict[int | str, Json] = {
     304: {"description": "Unchanged since the ETag of If-None-Match."}
 }
 
@@ -192,7 +193,7 @@ def _sent(
     request: Request, bodies: tuple[bytes, bytes], kind: str, headers: Mapping[str, str]
 ) -> Response:
     """A body, or its packed form, or that it has not changed."""
-    said: dict[str, Any] = {**headers, "Vary": "Accept-Encoding"}
+    said: Json = {**headers, "Vary": "Accept-Encoding"}
     if _is_named(headers["ETag"], request.headers.get("if-none-match", "")):
         return Response(status_code=304, headers=said)
     if not _takes_gzip(request.headers.get("accept-encoding", "")):

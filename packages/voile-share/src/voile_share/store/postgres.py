@@ -44,6 +44,7 @@ from uuid import uuid4
 
 from voile_base.durable import sync
 from voile_base.errors import InputError
+from voile_base.values import Json
 from voile_share.store.directory import SQLDirectory, SQLOutbox
 from voile_share.store.log import SQLReportLog
 from voile_share.store.people import SQLOverview, SQLPeople
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
 __all__ = ["Mark", "PostgresStore", "file_to_postgres", "postgres_to_file"]
 
 
-_DEFAULTS: dict[str, Any] = {
+_DEFAULTS: Json = {
     "connect_timeout": 10,
     "application_name": "voile",
     "tcp_user_timeout": 30_000,  # a server that went away without a word
@@ -97,7 +98,7 @@ _AWAY = ("08", "57P")
 class _DatabaseAddress:
     """Where the database is; ``shown`` leaves the password out."""
 
-    def __init__(self, parts: dict[str, Any]) -> None:
+    def __init__(self, parts: Json) -> None:
         self._parts = _DEFAULTS | parts
         shown = (f"{name}={parts[name]}" for name in ("host", "port", "dbname") if parts.get(name))
         self.shown = " ".join(shown) or "the local database"

@@ -14,7 +14,6 @@ import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -23,6 +22,7 @@ from voile.proposal.editing import with_column_key
 from voile.schema.hierarchy.taxonomy import read_lines
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, PlanError
+from voile_base.values import Json
 from voile_studio.planning import ColumnLine, file_named, file_of_plan
 from voile_studio.project import Project
 from voile_studio.screens.data import values_of
@@ -367,7 +367,7 @@ def _levels(project: Project, line: ColumnLine, values: Mapping[str, int]) -> _E
     return _levels_of_paths(paths, values)
 
 
-def _page(project: Project, index: int, refusal: str | None) -> dict[str, Any]:
+def _page(project: Project, index: int, refusal: str | None) -> Json:
     line = column_of(project, index)
     levels, why_not = None, None
     try:

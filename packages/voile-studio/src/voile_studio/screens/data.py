@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from voile.schema.names import UNORDERED
 from voile_base.errors import InputError
+from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.pictures import bars_of, few
@@ -70,7 +71,7 @@ def look(project: Project) -> Job:
     return project.run("inspect", commands.inspect(project), project.digest)
 
 
-def found_in(project: Project) -> Mapping[str, Any]:
+def found_in(project: Project) -> Document:
     """What was found in the table last; empty before it was looked at."""
     return project.jobs.found("inspect")
 
@@ -98,14 +99,14 @@ def values_of(project: Project, column: str) -> dict[str, int]:
     return {str(bar["value"]): int(bar["rows"]) for bar in spread["bars"]}
 
 
-def ordered(lines: Mapping[str, ColumnLine], column: Mapping[str, Any]) -> bool:
+def ordered(lines: Mapping[str, ColumnLine], column: Document) -> bool:
     """Whether a column holds numbers or times that are no names of groups."""
     line = lines.get(column["name"])
     named = line is not None and line.kind in UNORDERED
     return column["type"] in _ORDERED and not named
 
 
-def looks_of(project: Project) -> dict[str, dict[str, Any]]:
+def looks_of(project: Project) -> dict[str, Json]:
     """How each column is spread, and some of its values; those that identify are masked."""
     found = found_in(project)
     lines = {line.name: line for line in column_lines(project.plan_text, columns_of(project))}
@@ -128,7 +129,7 @@ def _examples(first: Sequence[Sequence[Any]], place: int) -> list[str]:
     return [one if len(one) <= _LONG else f"{one[: _LONG - 1]}\u2026" for one in list(held)[:_FEW]]
 
 
-def _page(project: Project) -> dict[str, Any]:
+def _page(project: Project) -> Json:
     job, found = project.jobs.latest("inspect"), found_in(project)
     lines = {line.name: line for line in column_lines(project.plan_text, columns_of(project))}
     looks = looks_of(project)

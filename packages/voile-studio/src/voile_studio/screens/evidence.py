@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tomlkit
 from fastapi import APIRouter, Form, Request
@@ -23,6 +23,7 @@ from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
+from voile_base.values import Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.project import FoundFile, Project
@@ -151,7 +152,7 @@ def routes(pages: Pages) -> APIRouter:
     return router
 
 
-def releases(project: Project) -> list[dict[str, Any]]:
+def releases(project: Project) -> list[Json]:
     """Every release that stands, with its evidence, the newest first."""
     return [
         found for folder in project.numbered("releases") if (found := _release(project, folder))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
@@ -23,6 +23,7 @@ from voile.proposal.editing import (
 )
 from voile.schema.plan import OpenQuestion, open_questions
 from voile_base.errors import InputError
+from voile_base.values import Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
 from voile_studio.planning import (
@@ -248,7 +249,7 @@ _WRITES = re.compile(r" (?:Say|If so, say) \w+ = ")
 """Where a question begins to say what to write into the text, for which there are buttons here."""
 
 
-def _page(project: Project, refusal: str | None) -> dict[str, Any]:
+def _page(project: Project, refusal: str | None) -> Json:
     names, text = columns_of(project), project.plan_text
     wrong = problem_of(project.plan, names, project.start) if text else None
     job = project.jobs.latest("propose")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
@@ -16,6 +16,7 @@ from voile.schema.plan import Plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
+from voile_base.values import Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.planning import plan_of, problem_of
@@ -110,7 +111,7 @@ def _has_trips(project: Project, plan: Plan) -> bool:
     return {named.latitude, named.longitude} <= set(columns_of(project))
 
 
-def _page(project: Project) -> dict[str, Any]:
+def _page(project: Project) -> Json:
     plan = plan_of(project.plan)
     out = project.next_numbered("releases")
     wrong = problem_of(project.plan, columns_of(project), project.start)

@@ -12,13 +12,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from voile_base.durable import write_text
 from voile_base.errors import InputError, RefusedError
+from voile_base.values import Json
 from voile_base.values.toml import toml_text
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
@@ -81,7 +81,7 @@ def routes(pages: Pages) -> APIRouter:
     return router
 
 
-def _page(project: Project) -> dict[str, Any]:
+def _page(project: Project) -> Json:
     described = found_in(project).get("columns", [])
     numbers = [one["name"] for one in described if one.get("type") in _SUMMED]
     made = [
@@ -114,20 +114,20 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
     project.run(f"tables-{place.name}", commands.tables(project, place), project.digest, prepare)
 
 
-def _plan(project: Project, said: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _plan(project: Project, said: Mapping[str, Sequence[str]]) -> Json:
     """The plan that a form asks for, with persons and hierarchies of the project's plan."""
     known = columns_of(project)
     dimensions = [name for name in said.get("dimension", ()) if name in known]
     if not 1 <= len(dimensions) <= _MOST_DIMENSIONS:
         msg = f"choose between one and {_MOST_DIMENSIONS} columns that make the cells"
         raise InputError(msg)
-    table: dict[str, Any] = {"dimensions": dimensions}
+    table: Json = {"dimensions": dimensions}
     if summed := [name for name in said.get("sum", ()) if name in known]:
         table["sum"] = summed
     if contributor := [name for name in said.get("contributor", ()) if name in known]:
         table["contributor"] = contributor[0]
     protection = {key: _number(said, key) for key in _NUMBERS}
-    stated: dict[str, Any] = {key: value for key, value in protection.items() if value is not None}
+    stated: Json = {key: value for key, value in protection.items() if value is not None}
     if not stated:
         msg = "say the fewest units of a cell that may be shown, or p percent"
         raise InputError(msg)
@@ -140,7 +140,7 @@ def _plan(project: Project, said: Mapping[str, Sequence[str]]) -> dict[str, Any]
         if key in {"person", "household"} and value not in {*dimensions, *summed}
     }
     columns = {name: it for name, it in plan.get("columns", {}).items() if name in dimensions}
-    top: dict[str, Any] = {key: plan[key] for key in ("nulls", "missing") if key in plan}
+    top: Json = {key: plan[key] for key in ("nulls", "missing") if key in plan}
     more = {"roles": roles} if roles else {}
     more |= {"columns": columns} if columns else {}
     return {**top, **more, "tables": [table], "protection": stated}

@@ -25,6 +25,7 @@ from voile.study.frontier import PROSECUTOR, by_risk, known_risks
 from voile.study.record import Point, StudyComparison, StudyRecord, rates_of
 from voile_base.durable import replace_private_file, write_text
 from voile_base.errors import InputError, RefusedError
+from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
 from voile_studio.noise import MOST_SETS, intervals_of, sets_of
@@ -79,7 +80,7 @@ def routes(pages: Pages) -> APIRouter:
     return router
 
 
-def tries(project: Project, risk: str = "") -> list[dict[str, Any]]:
+def tries(project: Project, risk: str = "") -> list[Json]:
     """Every try with its comparison, the newest first; by another measure of risk, where asked."""
     found = []
     for folder in project.numbered("tries"):
@@ -127,7 +128,7 @@ def looks(project: Project) -> int:
     return sum(len(comparison.points) for comparison in done if comparison)
 
 
-def _page(project: Project, risk: str) -> dict[str, Any]:
+def _page(project: Project, risk: str) -> Json:
     found = tries(project, risk)
     done = [one["comparison"] for one in found if one["comparison"]]
     plan = plan_of(project.plan)
@@ -171,11 +172,9 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
     project.run(f"try-{attempt.name}", command, about, prepare)
 
 
-def _grid(
-    card: MethodCard, said: Mapping[str, Sequence[str]], published: Sequence[str]
-) -> dict[str, Any]:
+def _grid(card: MethodCard, said: Mapping[str, Sequence[str]], published: Sequence[str]) -> Json:
     """The parameters of a method, each a value or a list of them to try."""
-    grid: dict[str, Any] = {}
+    grid: Json = {}
     plans = 1
     for parameter in card.parameters:
         if parameter.sets:
@@ -269,7 +268,7 @@ def _point(project: Project, attempt: str, index: int) -> Point:
     return comparison.points[index]
 
 
-def _method_of(point: Point) -> tuple[str, dict[str, Any]]:
+def _method_of(point: Point) -> tuple[str, Json]:
     """The name and the parameters of the method of a study."""
     if point.record is None:
         msg = "nothing came of this study, so there is nothing to use or to look at"
@@ -322,11 +321,11 @@ def _look_at(project: Project, attempt: str, index: int) -> None:
     project.run(purpose, commands.look_at(project, data, groups))
 
 
-def _point_page(project: Project, attempt: str, index: int, point: Point) -> dict[str, Any]:
+def _point_page(project: Project, attempt: str, index: int, point: Point) -> Json:
     record = point.record
     after = project.jobs.found(f"rows-{attempt}-{index}")
     before = found_in(project)
-    page: dict[str, Any] = {
+    page: Json = {
         "attempt": attempt,
         "index": index,
         "point": point,
@@ -352,7 +351,7 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> dic
     }
 
 
-def _sizes(record: StudyRecord, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Any]:
+def _sizes(record: StudyRecord, before: Document, after: Document) -> list[Any]:
     """Sizes of groups, where both looks have counted those of the same columns."""
     groups = record.release.get("groups") or {}
     then = before.get("group_sizes", [])

@@ -8,7 +8,7 @@ the private files say, who is given away most, and rates with their intervals.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +25,7 @@ from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile.table.arrays import from_native
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 
 __all__ = ["Adversary", "Guesses", "Scene"]
 
@@ -73,7 +74,7 @@ class Guesses:
     """Shape (t,): the probability that the adversary gives to the truth."""
     baseline: float
     """The success of guessing without looking at the release."""
-    known: Callable[[int], Mapping[str, Any]]
+    known: Callable[[int], Document]
     """What he knows of a target, by its place."""
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ What a differencing adversary found: plain values, made from published files alo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -51,6 +51,7 @@ from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of, unscaled
 from voile.table.alignment import Codes
 from voile_base.errors import InputError
+from voile_base.values import Document, Json
 
 __all__ = [
     "AttackResult",
@@ -99,7 +100,7 @@ class Narrowing:
         low, high = (units_of(end, scale) for end in ends)  # Decimals subtract to 28 digits only
         return cls(len(values), unscaled(high - low, scale))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The narrowing for JSON; the range is text, so that no digit is lost."""
         return {"distinct": self.distinct, "range": format(self.spread, "f")}
 
@@ -108,7 +109,7 @@ class Narrowing:
 class Victim:
     """A person, known by quasi-identifiers, whose value is narrowed down too far."""
 
-    quasi_identifiers: Mapping[str, Any]
+    quasi_identifiers: Document
     people: int
     """How many people have these quasi-identifiers; what follows is true of each of them."""
     values: tuple[Decimal, ...]
@@ -132,7 +133,7 @@ class Victim:
         """The person as a target whose values left are all equally likely."""
         return Target(self.quasi_identifiers, 1 / self.left.distinct)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The victim for JSON."""
         return {
             "quasi_identifiers": {name: _plain(v) for name, v in self.quasi_identifiers.items()},
@@ -180,7 +181,7 @@ class AttackResult:
         """The person whose value is narrowed down furthest, if anybody is exposed."""
         return self.victims[0] if self.victims else None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The result for JSON."""
         return {
             "releases": list(self.releases),

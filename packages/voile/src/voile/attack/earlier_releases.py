@@ -31,6 +31,7 @@ from voile.table.arrays import frame_of, from_native
 from voile.table.binding import exact_numbers
 from voile_base.errors import TableError
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 
 __all__ = ["AgainstEarlierReleases", "VictimCounts", "verify"]
 
@@ -51,7 +52,7 @@ class VictimCounts:
         checked = self.victims - self.unknown
         return self.right / checked if checked else 1.0
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The counts for JSON."""
         return {**asdict(self), "share": self.share}
 

@@ -44,7 +44,7 @@ or sample them hide some of their people.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,6 +65,7 @@ from voile.table.alignment import common_places
 from voile.table.arrays import from_native
 from voile_base.errors import InputError
 from voile_base.randomness import Key, Randomness
+from voile_base.values import Document
 
 __all__ = ["MembershipAttack"]
 
@@ -223,7 +224,7 @@ class _Side:
         places = draw_targets(people, columns, size, randomness)
         return cls(people, places, Sightings.of(published, people, columns, places))
 
-    def known(self, place: int, columns: Sequence[str]) -> Mapping[str, Any]:
+    def known(self, place: int, columns: Sequence[str]) -> Document:
         """What the adversary knows of one of them."""
         return self.people.frame.select(columns).row(int(self.places[place]), named=True)
 

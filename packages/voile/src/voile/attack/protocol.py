@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from statistics import stdev
 from typing import Any, ClassVar, Literal, Self
@@ -35,6 +35,7 @@ from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_base.values import Document, Json
 
 __all__ = [
     "ARRIVED",
@@ -176,12 +177,12 @@ class Estimate:
 class Target:
     """A person at whom an attack was aimed; private."""
 
-    known: Mapping[str, Any]
+    known: Document
     """What the adversary knew."""
     probability: float
     """What the attack gives to the truth or, where that is not known, to its best guess."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The target for JSON."""
         return {
             "known": {name: _plain(value) for name, value in self.known.items()},
@@ -249,7 +250,7 @@ class AttackOutcome:
             return 0.0
         return (self.success.value - self.baseline) / (1 - self.baseline)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """All fields for JSON, and what follows; see ``study.record.AttackDocument``."""
         held = {one.name: _document(getattr(self, one.name)) for one in fields(self)}
         return held | {"advantage": self.advantage if math.isfinite(self.advantage) else None}

@@ -26,7 +26,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -46,6 +46,7 @@ from voile.study.record import (
 from voile.table.places import file_and_part
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_base.values.value import Several, checked, closed, plain
 
 __all__ = [
@@ -189,7 +190,7 @@ class AuditRecord:
         return tuple(one for one in same if _settings(one) != now)
 
 
-def audit_document(record: AuditRecord) -> dict[str, Any]:
+def audit_document(record: AuditRecord) -> Json:
     """A record for JSON; the first key says that it is private."""
     return sealed({"private": PRIVATE, "format": AUDIT_FORMAT, **plain(record)})
 
@@ -217,7 +218,7 @@ def read_audit(path: str | Path) -> AuditRecord:
         raise InputError(msg) from None
 
 
-def audit_schema() -> dict[str, Any]:
+def audit_schema() -> Json:
     """The schema of ``audit.json``, for programs that read it."""
     title = "Voile: the record of an audit (private)"
     return schema_of(title, AUDIT_FORMAT, AuditRecord, with_seal=True)
@@ -268,7 +269,7 @@ def draws_of(run: RunDocument) -> Randomness:
 _SETTINGS = ("inputs", "targets", "attacks", "first", "seed")
 
 
-def _settings(run: RunDocument | EarlierAudit) -> dict[str, Any]:
+def _settings(run: RunDocument | EarlierAudit) -> Json:
     """All that the figures of an audit follow from."""
     return {key: held for key, held in run.items() if key in _SETTINGS}
 

@@ -22,12 +22,12 @@ Cost: t g look-ups a column of a set, for t targets and g different rows in it.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ from voile.audit.record import RE_IDENTIFICATION, ROWS_OF_NOBODY
 from voile.audit.risk import ORIGINAL, Risk, Setting
 from voile.schema.names import fits, words_of
 from voile.table.codes import combine
+from voile_base.values import Document
 
 __all__ = ["THE_HOLDER", "THE_PLAN", "ReIdentification", "fitting_rows", "known_sets"]
 
@@ -74,9 +75,9 @@ def known_sets(
 
 
 @cache
-def _document() -> Mapping[str, Any]:
+def _document() -> Document:
     text = files("voile.audit").joinpath("scenarios.toml").read_text(encoding="utf-8")
-    document: Mapping[str, Any] = tomllib.loads(text)
+    document: Document = tomllib.loads(text)
     return document
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from voile.cli.options import TABLE, engine_option
 from voile_base.errors import InputError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, nodes_option, print_json, progress
+from voile_base.values import Document, Json
 
 if TYPE_CHECKING:
     from voile.attack import differencing, earlier_releases, registry
@@ -173,7 +174,7 @@ def _attack(**options: Any) -> None:
 class _Report:
     """What came of the attacks on a release, the first of them in full."""
 
-    document: Mapping[str, Any] = field(default_factory=dict)
+    document: Document = field(default_factory=dict)
     """The first attack, for JSON."""
     tell: Callable[[], None] = lambda: None
     """Tells of the first attack."""
@@ -281,7 +282,7 @@ _OF_RELEASES = ("k", "e", "most")
 """What is said of comparing releases, which needs no private file."""
 
 
-def _knowledge(call: attack_call.AttackCall, name: str) -> dict[str, Any]:
+def _knowledge(call: attack_call.AttackCall, name: str) -> Json:
     """What was said of the adversary, as far as this one has a use for it."""
     said = knowledge_said(name, call.said, lambda path: call.people(path, call.told))
     if call.previous and "earlier" in registry.ATTACKS.fields_of(name):

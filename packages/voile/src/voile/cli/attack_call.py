@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from voile.table.places import Place, laid_out
 from voile.table.remote import brought_release
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 
 __all__ = ["AttackCall"]
 
@@ -42,11 +43,11 @@ class AttackCall:
     pictures: Path | None
     engine: str
     as_json: bool
-    said: Mapping[str, Any]
+    said: Document
     """The options that tell adversaries what they know."""
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> AttackCall:
+    def of(cls, options: Document) -> AttackCall:
         """A call with the values of all options; releases in stores are brought here."""
         own = {field.name for field in fields(cls)} - {"said"}
         said = {name: value for name, value in options.items() if name not in own}

@@ -25,6 +25,7 @@ from voile.attack.registry import ATTACKS
 from voile.cli.options import TABLE
 from voile.table.places import Place
 from voile_base.errors import InputError
+from voile_base.values import Document, Json
 
 __all__ = [
     "TakesSeveral",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 
-_TYPES: Mapping[str, Any] = {
+_TYPES: Document = {
     "whole number": int,
     "number": float,
     "people": TABLE,
@@ -56,9 +57,7 @@ def options_of_attacks() -> Mapping[str, click.Option]:
     return {destination(one): _option(one) for one in asked.values()}
 
 
-def knowledge_said(
-    name: str, said: Mapping[str, Any], people: Callable[[Place], Any]
-) -> dict[str, Any]:
+def knowledge_said(name: str, said: Document, people: Callable[[Place], Any]) -> Json:
     """What was said of the adversary of an attack, by the names of its fields.
 
     ``said`` are the values of options, None or False where one was not given; ``people`` reads a

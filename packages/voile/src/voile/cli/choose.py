@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,7 @@ from voile.cli.reporting import targets_option
 from voile_base.errors import InfeasibleError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, print_table, progress
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     from voile.policy import choosing
@@ -192,13 +193,13 @@ def _findings(choice: Choice) -> Iterator[str]:
     yield looked
 
 
-def _given(choice: Choice) -> dict[str, Any]:
+def _given(choice: Choice) -> Json:
     """The parameters of the method of the plan found, or of the nearest one."""
     stated = policy_remedies.parameters_of(choice.stated.plan)
     return {**stated, **choice.nearest.change.parameters}
 
 
-def _document(choice: Choice) -> dict[str, Any]:
+def _document(choice: Choice) -> Json:
     """For programs; private, as its first key says."""
     found = choice.found
     return {

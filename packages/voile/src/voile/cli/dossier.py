@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,7 @@ from voile_base.durable import new_private_file, replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import say, telling_what_is_done
+from voile_base.values import Document
 
 if TYPE_CHECKING:
     from voile import ledger as voile_ledger
@@ -93,7 +94,7 @@ def _dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) 
         say(f"{out}: {what}.")
 
 
-def _name(document: Mapping[str, Any]) -> str:
+def _name(document: Document) -> str:
     of = document.get("series", {}).get("name") or document.get("data_set") or "release"
     return f"{of} {document['release_id'][:8]}"
 
@@ -107,7 +108,7 @@ def _signatures(folder: Path, *, signed: bool) -> tuple[SignedBy, ...]:
     return found.signatures
 
 
-def _history(path: Path, document: Mapping[str, Any] | None) -> Iterator[dossier_page.HistoryLine]:
+def _history(path: Path, document: Document | None) -> Iterator[dossier_page.HistoryLine]:
     """Releases of the series and the data set that a release belongs to, as the ledger has them."""
     if document is None:
         return

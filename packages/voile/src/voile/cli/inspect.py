@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import click
 
@@ -14,6 +14,7 @@ from voile.table.places import laid_out, place_of
 from voile_base.errors import InputError, TableError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, print_table, progress, say
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -261,9 +262,9 @@ class _Persons:
         ]
         return cls(table.units(plan), doubts)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """As JSON takes it."""
-        document: dict[str, Any] = {}
+        document: Json = {}
         if self.doubts is not None:
             document["rows_as_persons"] = [asdict(doubt) for doubt in self.doubts]
         if self.units is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ from voile.table.formats.registry import WRITTEN
 from voile_base.errors import RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, progress, say, telling_what_is_done
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     from voile.release import release as releases
@@ -115,7 +116,7 @@ def _publish_command(
             say(f"NOT fit for publication: {randomness.UNFIT}.")
 
 
-def _document(publication: Publication, out: str, seconds: float) -> dict[str, Any]:
+def _document(publication: Publication, out: str, seconds: float) -> Json:
     private = publication.private
     return {
         "out": out,

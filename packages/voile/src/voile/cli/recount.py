@@ -15,6 +15,7 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, progress
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     from voile.publish import registry
@@ -122,7 +123,7 @@ def _told(one: Any) -> str:
     return "not contradicted by the rows" if one.unseen else "holds"
 
 
-def _document(found: Recount) -> dict[str, Any]:
+def _document(found: Recount) -> Json:
     beside = found.compared
     return {
         **({"private": record.PRIVATE} if beside else {}),

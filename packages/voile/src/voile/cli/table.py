@@ -19,6 +19,7 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, print_table, progress, say, telling_what_is_done
+from voile_base.values import Document, Json
 
 if TYPE_CHECKING:
     from voile.release import folder
@@ -285,7 +286,7 @@ def _drawn(name: str, columns: Mapping[str, Sequence[Any]], promise: str) -> str
 
 
 def _drawn_comparison(
-    name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[Any]]
+    name: str, rows: Sequence[Document], columns: Mapping[str, Sequence[Any]]
 ) -> str | None:
     """The private page of a comparison; None where the libraries that draw it are missing."""
     try:
@@ -299,7 +300,7 @@ def _page(source: str, made: ProtectedTables | PerturbedTables) -> str | None:
     return _drawn(Path(source).stem, made.columns, made.promise)
 
 
-def _document(made: ProtectedTables | PerturbedTables, out: str, seconds: float) -> dict[str, Any]:
+def _document(made: ProtectedTables | PerturbedTables, out: str, seconds: float) -> Json:
     if not isinstance(made, publishing.ProtectedTables):
         tables, cells = len(made.cells.shows), made.cells.system.cells
         return {"out": out, "tables": tables, "cells": cells, "seconds": round(seconds, 3)}
@@ -496,7 +497,7 @@ def _minimum_of(stated: Plan) -> int:
     return getattr(stated.protection, "minimum", None) or 2
 
 
-def _private_mark() -> dict[str, Any]:
+def _private_mark() -> Json:
     return {"private": study_record.PRIVATE}
 
 

@@ -26,7 +26,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 import numpy as np
@@ -48,6 +48,7 @@ from voile_base.errors import InputError
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
 from voile_base.terminal import print_json
+from voile_base.values import Json
 from voile_geo.roads.drawing import DrawnPath, draw_paths
 from voile_geo.roads.network import RoadNetwork
 from voile_geo.roads.reading import read_roads
@@ -279,7 +280,7 @@ class FollowedTrips:
         found = self.found
         if found is None:
             return {}
-        document: dict[str, Any] = {"private": PRIVATE}
+        document: Json = {"private": PRIVATE}
         if found.left_out:
             document["left_out"] = found.left_out
         else:

@@ -69,7 +69,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -79,6 +79,7 @@ from typing import Any
 
 from voile.schema.budget import Neighbours, terms_of
 from voile_base.errors import PlanError
+from voile_base.values import Document, Json
 
 __all__ = ["Budget", "Neighbours", "PrivacyEvent", "epsilon_of", "rho_within", "spent"]
 
@@ -181,7 +182,7 @@ class PrivacyEvent:
         """An event with a price in rho."""
         return cls(mechanism, Decimal(0), neighbours=neighbours, rho=rho)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The event as JSON keeps it; numbers as texts, so that none is rounded."""
         document = {
             "mechanism": self.mechanism,
@@ -192,7 +193,7 @@ class PrivacyEvent:
         return document if self.rho is None else document | {"rho": str(self.rho)}
 
     @classmethod
-    def of_document(cls, document: Mapping[str, Any]) -> PrivacyEvent:
+    def of_document(cls, document: Document) -> PrivacyEvent:
         """The event that a document states; raises ``KeyError`` or ``ValueError``."""
         return cls(
             mechanism=str(document["mechanism"]),

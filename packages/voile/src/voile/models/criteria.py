@@ -40,6 +40,7 @@ from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
 from voile_base.errors import PlanError
 from voile_base.registry import Registry
+from voile_base.values import Json
 from voile_base.values.value import usable_number
 
 __all__ = [
@@ -212,7 +213,7 @@ class StatedCriterion(ABC):
     def words(self) -> str:
         """What holds of the values of the column in a group: "number at least 3 different ones"."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """It as it stands in ``release.json``: its name and parameters."""
         stated = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
         return {

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -33,6 +33,7 @@ from voile.table.opening import published_rows, rows_in_memory
 from voile.table.places import file_and_part
 from voile.table.reading import list_columns
 from voile_base.errors import InputError, RefusedError
+from voile_base.values import Document
 from voile_base.values.value import closed
 
 __all__ = [
@@ -145,7 +146,7 @@ class Case:
         return files_in(self.public)
 
     @cached_property
-    def document(self) -> Mapping[str, Any] | None:
+    def document(self) -> Document | None:
         """What ``release.json`` says; None for a file of another make."""
         there = (self.data / DOCUMENT).is_file()
         return release_document(self.data) if there else None
@@ -282,7 +283,7 @@ def _studied(place: Path) -> Case:
     return case
 
 
-def _files_of(document: Mapping[str, Any]) -> set[str]:
+def _files_of(document: Document) -> set[str]:
     """What stands in the folder of a release, as its document lists it."""
     listed = (part for key in ("data", *BESIDE) for part in document.get(key, ()))
     return {str(part["file"]).partition("/")[0] for part in listed}

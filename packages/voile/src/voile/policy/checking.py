@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from voile.policy.case import Case, FileDocument
 from voile.policy.criteria.measured import asked
@@ -34,6 +34,7 @@ from voile.study.record import PRIVATE
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import UNFIT
+from voile_base.values import Json
 from voile_base.values.value import Several, checked, plain
 
 __all__ = [
@@ -84,7 +85,7 @@ def policy_of(verdict: Verdict) -> Policy:
     return policy_of_text(verdict.text, "the verdict's policy").policy
 
 
-def verdict_document(verdict: Verdict) -> dict[str, Any]:
+def verdict_document(verdict: Verdict) -> Json:
     """A verdict for JSON; the first key says that it is private."""
     return {"private": PRIVATE, "format": VERDICT_FORMAT, **plain(verdict)}
 
@@ -108,7 +109,7 @@ def read_verdict(path: Path) -> Verdict:
         raise InputError(msg) from None
 
 
-def verdict_schema() -> dict[str, Any]:
+def verdict_schema() -> Json:
     """The schema of ``verdict.json``, for programs that read it."""
     return schema_of("Voile: the verdict of a policy (private)", VERDICT_FORMAT, Verdict)
 

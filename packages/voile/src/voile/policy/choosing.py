@@ -43,7 +43,7 @@ those that are confirmed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import ceil, inf
@@ -84,6 +84,7 @@ from voile.study.verdict import THRESHOLDS, met_thresholds
 from voile.table.engines import AUTO
 from voile_base.errors import InputError, VoileError
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 
 __all__ = [
     "Choice",
@@ -313,7 +314,7 @@ class _Unwritten(Case):
         return ()
 
     @cached_property
-    def document(self) -> Mapping[str, Any] | None:
+    def document(self) -> Document | None:
         """What ``release.json`` would say."""
         return self.made.document()
 

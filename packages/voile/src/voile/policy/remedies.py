@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Any
 
 from voile.policy.ruling import Ruling
 from voile.schema.plan import Plan
 from voile.study.plans import StatedPlan, single_release
+from voile_base.values import Document
 
 __all__ = [
     "ATTRIBUTE",
@@ -38,7 +38,7 @@ _MOST_K = 200
 class PlanChange:
     """What a tried plan says otherwise than the plan it was made of."""
 
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Document = field(default_factory=dict)
     """Keys of [method]."""
     without: tuple[str, ...] = ()
     """Columns that are left out."""
@@ -79,13 +79,13 @@ class PlanChange:
         return tuple(name for name in names if name not in self.without)
 
 
-def parameters_of(plan: Plan) -> Mapping[str, Any]:
+def parameters_of(plan: Plan) -> Document:
     """The parameters of the method of a plan that has one."""
     assert plan.method is not None, "a stated plan has a method"
     return plan.method.parameters
 
 
-def remedies(ruling: Ruling, parameters: Mapping[str, Any]) -> tuple[PlanChange, ...]:
+def remedies(ruling: Ruling, parameters: Document) -> tuple[PlanChange, ...]:
     """Changes of [method] that may meet an unmet criterion, the smallest first.
 
     ``parameters`` are those of the plan.  None where no parameter of a method does.
@@ -106,24 +106,24 @@ def _subject(ruling: Ruling) -> str:
     return "inference" if ruling.asks.startswith("inference ") else ruling.kind
 
 
-def _none(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+def _none(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     del k, limit, given
     return iter(())
 
 
-def _groups_of(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+def _groups_of(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     del given
     if limit > k:
         yield PlanChange({"k": ceil(limit)})
 
 
-def _larger_groups(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+def _larger_groups(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     del limit, given
     if k < _MOST_K:
         yield PlanChange({"k": min(2 * k, _MOST_K)})
 
 
-def _rarer(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+def _rarer(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     """Groups of as many as a rate of identification asks for; twice as many where these fail."""
     exact = ceil(1 / limit) if limit > 0 else _MOST_K + 1
     if k < exact <= _MOST_K:
@@ -132,25 +132,25 @@ def _rarer(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChang
         yield from _larger_groups(k, limit, given)
 
 
-def _more_values(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+def _more_values(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     asked = given.get("l", 1)
     if isinstance(asked, int):
         yield PlanChange({"l": asked + 1})
     yield from _larger_groups(k, limit, given)
 
 
-def _closer_or_larger(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+def _closer_or_larger(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     yield from _larger_groups(k, limit, given)
     yield PlanChange({"t": _closer(given)})
 
 
-def _budget(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+def _budget(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     del k
     if "epsilon" in given:
         yield PlanChange({"epsilon": limit})
 
 
-def _smaller_groups(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[PlanChange]:
+def _smaller_groups(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     del limit, given
     if k >= _HALVED:
         yield PlanChange({"k": k // 2})
@@ -158,7 +158,7 @@ def _smaller_groups(k: int, limit: float, given: Mapping[str, Any]) -> Iterator[
 
 _HALVED = 4
 """The least k of which half is one."""
-_REMEDIES: Mapping[str, Callable[[int, float, Mapping[str, Any]], Iterator[PlanChange]]] = {
+_REMEDIES: Mapping[str, Callable[[int, float, Document], Iterator[PlanChange]]] = {
     "group-size": _groups_of,
     "diversity": lambda _, limit, __: iter((PlanChange({"l": ceil(limit)}),)),
     "closeness": lambda _, limit, __: iter((PlanChange({"t": limit}),)),
@@ -173,12 +173,12 @@ _REMEDIES: Mapping[str, Callable[[int, float, Mapping[str, Any]], Iterator[PlanC
 """By the subject of a criterion."""
 
 
-def _closer(parameters: Mapping[str, Any]) -> float:
+def _closer(parameters: Document) -> float:
     now = parameters.get("t")
     return round(float(now) / 2, 3) if isinstance(now, int | float) and now > 0 else 0.3
 
 
-def remedy_text(ruling: Ruling, parameters: Mapping[str, Any]) -> str:
+def remedy_text(ruling: Ruling, parameters: Document) -> str:
     """What would meet an unmet criterion, in a sentence without a full stop.
 
     ``parameters`` are those of the method of the release; none of a file of another make.

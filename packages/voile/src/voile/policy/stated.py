@@ -23,11 +23,11 @@ Each mistake is an ``InputError`` that names the file, the table and the key.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -44,6 +44,7 @@ from voile.policy.criteria.measured import (
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
 from voile.policy.templates import template_names, template_text
 from voile_base.errors import InputError, nearest, place_in_toml
+from voile_base.values import Document
 from voile_base.values.value import Says, Value, json_schema, read
 
 __all__ = [
@@ -187,7 +188,7 @@ def read_policy(named: str | Path) -> StatedPolicy:
 def policy_of_text(text: str, where: str) -> StatedPolicy:
     """The policy that a text states; ``where`` names it in messages.  Raises ``InputError``."""
     try:
-        document: Mapping[str, Any] = tomllib.loads(text, parse_float=Decimal)
+        document: Document = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         msg = f"{where}: this is not valid TOML at {place_in_toml(error)}"
         raise InputError(msg) from None

@@ -29,6 +29,7 @@ from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError, PlanError, nearest
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 
 __all__ = [
     "MicrodataOutcome",
@@ -116,7 +117,7 @@ def _recoded(
 class MicrodataOutcome:
     """What a method made of a table."""
 
-    method: Mapping[str, Any]
+    method: Document
     """Name, parameters and decision, as the release states them."""
     columns: Mapping[str, Shown]
     """How the treated columns are shown."""
@@ -125,7 +126,7 @@ class MicrodataOutcome:
     """What was minimised, for the custodian alone."""
     summary: str
     """What came of it, to be said after the number of rows."""
-    decision: Mapping[str, Any] = field(default_factory=dict)
+    decision: Document = field(default_factory=dict)
     """Private, beside what the release states of it."""
     notices: tuple[str, ...] = ()
     groups: GroupNumbering | None = None

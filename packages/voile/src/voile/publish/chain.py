@@ -17,7 +17,7 @@ Cost: that of the steps, and of measuring the claims.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -38,6 +38,7 @@ from voile.table.published import PublishedTable
 from voile.table.summaries import PublishedUnits
 from voile_base.errors import InfeasibleError, PlanError, VoileError, nearest
 from voile_base.randomness import Randomness
+from voile_base.values import Document, Json
 
 __all__ = ["ChainStep", "MethodChain", "chained", "coding_step"]
 
@@ -167,10 +168,10 @@ class _Progress:
     shown: dict[str, Shown]
     claims: list[tuple[ChainStep, Claim]] = field(default_factory=list)
     guarantees: list[Guarantee] = field(default_factory=list)
-    documents: list[Mapping[str, Any]] = field(default_factory=list)
+    documents: list[Document] = field(default_factory=list)
     summaries: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
-    decisions: list[Mapping[str, Any]] = field(default_factory=list)
+    decisions: list[Document] = field(default_factory=list)
     from_rows: list[str] = field(default_factory=list)
     main: Publication | None = None
     last: Publication | None = None
@@ -248,7 +249,7 @@ class MethodChain(SingleRelease):
     def _code(self, made: _Progress, step: ChainStep, coding: CodingStep) -> None:
         if made.last is not None:
             made.table = _rows_after(made)
-        document: dict[str, Any] = {}
+        document: Json = {}
         for column in coding.columns:
             for earlier, claim in made.claims:
                 if column in _compared(claim):
@@ -462,7 +463,7 @@ def _of_units(claim: Claim, whose: PublishedUnits | None, release: Release) -> I
         yield f"{few} combinations of {named(columns)} are of fewer than {claim.k} persons"
 
 
-def _others(documents: Sequence[Mapping[str, Any]]) -> str:
+def _others(documents: Sequence[Document]) -> str:
     """The codings of a chain of one method, in words."""
     kinds = [str(one["kind"]) for one in documents if "kind" in one]
     return ", ".join(dict.fromkeys(kinds))

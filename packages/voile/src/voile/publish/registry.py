@@ -6,7 +6,6 @@ Another package adds a method by an entry point of the group ``voile.methods``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, nearest
 from voile_base.ondemand import on_demand
 from voile_base.registry import Registry
+from voile_base.values import Document, Json
 from voile_base.values.value import InPlanFolder, checked, json_schema
 
 if TYPE_CHECKING:
@@ -220,13 +220,13 @@ def _step_of(step: PlanStep, where: str) -> ChainStep:
     return publish_chain.ChainStep(step.kind, where, method=method)
 
 
-def parameter_types(method: str) -> Mapping[str, Any]:
+def parameter_types(method: str) -> Document:
     """The types of the parameters of a method by name; raises ``PlanError`` where there is none."""
     return _types(_class_of(method), marks=False)
 
 
 @cache
-def _types(made: object, *, marks: bool) -> Mapping[str, Any]:
+def _types(made: object, *, marks: bool) -> Document:
     """The types of the parameters of a class, or of all its variants, perhaps with their marks."""
     return {
         field.name: types[field.name]
@@ -287,7 +287,7 @@ def _class_of(method: str) -> Any:
         raise PlanError(msg) from None
 
 
-def plan_schema() -> dict[str, Any]:
+def plan_schema() -> Json:
     """The JSON Schema of the files of plans, the parameters of every method included."""
     schema = json_schema(PlanDocument)
     methods = []

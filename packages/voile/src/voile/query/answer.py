@@ -73,6 +73,7 @@ from voile.release.release import Release
 from voile.schema.numbers import unscaled
 from voile.table.summaries import GroupedValues
 from voile_base.errors import QueryError
+from voile_base.values import Json
 from voile_base.values.expressions import Expression, both, is_missing, negated
 
 __all__ = [
@@ -287,7 +288,7 @@ class Answer:
     estimate: Decimal | None
     """The expected answer if each group's values were dealt to its rows at random."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The answer as JSON takes it.
 
         Whole numbers are exact.  Others become the nearest double, and bounds that no double

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from voile.recognisers.check_digits import CHECKS
 from voile.recognisers.values import LOOKS, ColumnLook, has_names, is_flag, share_of
 from voile.schema.names import fits, words_of
 from voile_base.registry import Registry
+from voile_base.values import Json
 
 __all__ = [
     "RECOGNISERS",
@@ -225,7 +226,7 @@ def listed_recognisers() -> tuple[ListedRecogniser, ...]:
     return tuple(ListedRecogniser(**_entry(said)) for said in tomllib.loads(text)["recogniser"])
 
 
-def _entry(said: Mapping[str, object]) -> dict[str, Any]:
+def _entry(said: Mapping[str, object]) -> Json:
     return {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
 
 

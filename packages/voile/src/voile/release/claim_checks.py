@@ -50,7 +50,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil, isclose
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,7 @@ from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts, PublishedUnits
 from voile_base.errors import InputError
+from voile_base.values import Document
 from voile_base.values.value import Exact, Value
 
 __all__ = [
@@ -124,7 +125,7 @@ class GroupTerms(Value):
     """Who is counted, where they may have several rows; None: each row is another person."""
     l: StatedDiversity | None = None
     t: StatedCloseness | None = None
-    criteria: tuple[Mapping[str, Any], ...] | None = None
+    criteria: tuple[Document, ...] | None = None
     """Further criteria, each with its ``name``, its ``column`` and its parameters."""
     suppression_limit: Chance | None = None
     """Largest share of the rows that may have been left out; None: none was."""
@@ -146,7 +147,7 @@ class PublicRelease(Protocol):
         """How each column is shown."""
 
     @property
-    def method(self) -> Mapping[str, Any]:
+    def method(self) -> Document:
         """Name, parameters and decision of the method, as the release states them."""
 
     @property

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -47,6 +47,7 @@ from voile.release.claim_checks import (
 from voile_base.errors import TableError
 from voile_base.ondemand import on_demand
 from voile_base.registry import Registry
+from voile_base.values import Document, Json
 from voile_base.values.value import ByKind, Exact, Value, read
 
 __all__ = [
@@ -459,9 +460,9 @@ class WithinZones(_PlanarClaim):
 class UnknownClaim(Claim):
     """A claim of a kind that nothing installed adds: stated, and never measured."""
 
-    parameters: Mapping[str, Any]
+    parameters: Document
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The claim as it was read."""
         return {"kind": self.kind, **self.parameters}
 
@@ -512,7 +513,7 @@ StatedClaim = Annotated[Claim, ByKind(CLAIMS)]
 """A claim of one of the kinds of the registry."""
 
 
-def claim_of(document: Mapping[str, Any], where: str) -> Claim:
+def claim_of(document: Document, where: str) -> Claim:
     """The claim that a release states; raises ``TableError`` where it cannot be one."""
     kind = document["kind"]
     if kind not in CLAIMS:

@@ -67,6 +67,7 @@ from voile.table.published import PublishedTable
 from voile.table.value_types import Kind
 from voile_base.durable import sync, write_text
 from voile_base.errors import InputError, TableError
+from voile_base.values import Document, Json
 from voile_base.values.value import Says, Several, Value, json_schema, read
 
 __all__ = [
@@ -123,7 +124,7 @@ FORMAT = 1
 _METHOD = "a table with the name of the method and its parameters"
 
 
-def _named(method: Mapping[str, object]) -> Mapping[str, Any]:
+def _named(method: Mapping[str, object]) -> Document:
     if not isinstance(method.get("name"), str):
         msg = "the method needs a name"
         raise ValueError(msg)
@@ -168,7 +169,7 @@ class StatedGuarantee(Value):
     kind: str
     statement: str
     assumes: Several[str]
-    further: Several[Mapping[str, Any]] = ()
+    further: Several[Document] = ()
 
 
 class StatedRelease(Value):
@@ -179,7 +180,7 @@ class StatedRelease(Value):
     ]
     voile: Annotated[str, Field(min_length=1)]
     """The version of Voile that made the release."""
-    method: Annotated[Mapping[str, Any], AfterValidator(_named), Says(_METHOD, within=False)]
+    method: Annotated[Document, AfterValidator(_named), Says(_METHOD, within=False)]
     guarantee: StatedGuarantee
     rows: Annotated[int, Field(ge=0)]
     publishable: bool
@@ -214,7 +215,7 @@ def stated_in(document: Mapping[str, object], folder: Path) -> ReleaseDocument:
     return stated
 
 
-def release_schema(kind: type[StatedRelease] = ReleaseDocument) -> dict[str, Any]:
+def release_schema(kind: type[StatedRelease] = ReleaseDocument) -> Json:
     """The JSON Schema of ``release.json``, with the claims of Voile's own methods."""
     schema, claims = json_schema(kind), json_schema(StatedClaim)
     schema["$defs"] |= claims.pop("$defs", {})
@@ -248,7 +249,7 @@ class _Writable(Protocol):
     def measurements(self) -> PublishedTable | None:
         """Noisy tables beside them, if there are some."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """What ``release.json`` says of it."""
 
 
@@ -453,7 +454,7 @@ def _inside(folder: Path) -> list[Path]:
         return []
 
 
-def _document(path: Path, seen: set[FileId]) -> dict[str, Any]:
+def _document(path: Path, seen: set[FileId]) -> Json:
     """What a file says as a JSON object; nothing where there is none, or it was seen."""
     try:
         status = path.stat()

@@ -19,9 +19,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from voile_base.errors import InputError, RefusedError, TableError
+from voile_base.values import Document, Json
 
 __all__ = [
     "BESIDE",
@@ -79,7 +79,7 @@ class _VerifiedFiles:
             raise RefusedError(msg)
 
 
-def release_document(folder: Path) -> dict[str, Any]:
+def release_document(folder: Path) -> Json:
     """What ``release.json`` says in a folder; raises ``TableError`` where there is none."""
     path = folder / DOCUMENT
     try:
@@ -118,7 +118,7 @@ def require_hashes(document: Mapping[str, object], folder: Path) -> None:
         _listed(document, folder)
 
 
-def manifest_of(folder: Path, files: Sequence[str]) -> list[dict[str, Any]]:
+def manifest_of(folder: Path, files: Sequence[str]) -> list[Json]:
     """What ``release.json`` lists of the files that an engine has written to a folder."""
     return [
         {"file": name, "bytes": (folder / name).stat().st_size, "sha256": digest_of(folder / name)}
@@ -165,9 +165,7 @@ def digest_of(file: Path) -> str:
         raise InputError(msg) from None
 
 
-def _listed(
-    document: Mapping[str, Any], folder: Path, key: str = "data"
-) -> list[Mapping[str, Any]]:
+def _listed(document: Document, folder: Path, key: str = "data") -> list[Document]:
     """What a document lists; raises ``RefusedError`` where that is no list of files and hashes."""
     listed = document.get(key)
     try:
@@ -189,7 +187,7 @@ def _listed(
     return list(listed or ())
 
 
-def _changes(document: Mapping[str, Any], folder: Path) -> Iterator[str]:
+def _changes(document: Document, folder: Path) -> Iterator[str]:
     """What is not as it is listed; raises as ``_listed`` and ``digest_of`` do."""
     listed = _listed(document, folder)
     for key in BESIDE.keys() & document.keys():

@@ -64,6 +64,7 @@ from voile.table.remote import brought_release
 from voile_base.errors import InputError, RefusedError, TableError, nearest
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
+from voile_base.values import Document
 from voile_base.values.value import exact_decimal
 
 __all__ = [
@@ -372,7 +373,7 @@ def _refuse_unknown_showing(place: Path, document: Mapping[str, object]) -> None
             raise RefusedError(msg)
 
 
-def _of_no_row(place: Path, document: Mapping[str, Any]) -> Recount:
+def _of_no_row(place: Path, document: Document) -> Recount:
     """A release that shows nobody: its files are compared, and its claims hold of nothing."""
     require_hashes(document, place)
     stated_in(document, place)
@@ -381,7 +382,7 @@ def _of_no_row(place: Path, document: Mapping[str, Any]) -> Recount:
     return Recount(place, files, 0, tuple(RecountedClaim(one, ()) for one in claims))
 
 
-def _recounted(place: Path, document: Mapping[str, Any], release: Release) -> Recount:
+def _recounted(place: Path, document: Document, release: Release) -> Recount:
     asked = _number(release.method.get("confidence"))
     claims = release.guarantee.claims
     return Recount(

@@ -42,6 +42,7 @@ from voile.table.published import PublishedTable
 from voile.table.remote import brought_release
 from voile_base.errors import TableError
 from voile_base.randomness import Randomness
+from voile_base.values import Document, Json
 from voile_base.version import VERSION
 
 __all__ = [
@@ -103,11 +104,11 @@ class Guarantee:
         return self.claims[0].kind
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Document:
         """Numbers and names of the first claim as ``release.json`` has them, such as k and e."""
         return {n: value for n, value in self.claims[0].document().items() if n != "kind"}
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The guarantee as it stands in ``release.json``."""
         first, *further = (claim.document() for claim in self.claims)
         return {
@@ -118,7 +119,7 @@ class Guarantee:
         }
 
     @classmethod
-    def of_document(cls, document: Mapping[str, Any], where: str = "the guarantee") -> Guarantee:
+    def of_document(cls, document: Document, where: str = "the guarantee") -> Guarantee:
         """The guarantee that ``release.json`` states; raises ``TableError`` for what cannot be."""
         own = {"statement", "assumes", "further"}
         first = {name: value for name, value in document.items() if name not in own}
@@ -146,7 +147,7 @@ class Release:
     """
 
     table: PublishedTable
-    method: Mapping[str, Any]
+    method: Document
     """Name and parameters of the method, and under "decision" what the data show of it anyway.
 
     For people: programs dispatch on ``disclosure`` and on the claims of ``guarantee``."""
@@ -219,9 +220,9 @@ class Release:
             roles=roles,
         )
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """What ``release.json`` says of it."""
-        document: dict[str, Any] = {
+        document: Json = {
             "format": FORMAT,
             "voile": self.voile,
             "method": dict(self.method),
@@ -266,7 +267,7 @@ class PrivateRecord:
     """Rows held back until a later release of the series."""
     objective: str
     """What the method minimised, exactly: for (k,e), the sum of the ranges of the blocks."""
-    decision: Mapping[str, Any]
+    decision: Document
     notices: tuple[str, ...] = ()
     """Sentences for the custodian, such as why rows were held."""
     summary: str = ""
@@ -345,7 +346,7 @@ def read_release(path: str | Path, *, engine: Engine | str = AUTO) -> Release:
 
 
 def _release(
-    document: Mapping[str, Any],
+    document: Document,
     stated: ReleaseDocument,
     folder: Path,
     files: Sequence[str],

@@ -35,6 +35,7 @@ from voile.signing import SignedBy
 from voile.study.record import EstimateDocument, RiskDocument, StudyRecord, rates_of
 from voile_base.errors import InputError
 from voile_base.randomness import UNFIT
+from voile_base.values import Document
 
 __all__ = ["Dossier", "HistoryLine", "dossier_page"]
 
@@ -75,7 +76,7 @@ class Dossier:
     """What a dossier is drawn from."""
 
     name: str
-    document: Mapping[str, Any] | None
+    document: Document | None
     """What ``release.json`` says; None of a file of another make."""
     record: StudyRecord | AuditRecord
     verdict: Verdict
@@ -92,7 +93,7 @@ class _Assumption:
     by: str | None
 
 
-def dossier_page(dossier: Dossier, *, public: bool) -> Mapping[str, Any]:
+def dossier_page(dossier: Dossier, *, public: bool) -> Document:
     """The values of the template ``dossier.html.j2``.
 
     Raises ``InputError`` where the public part is asked for of a verdict that has not passed.
@@ -122,7 +123,7 @@ def dossier_page(dossier: Dossier, *, public: bool) -> Mapping[str, Any]:
     }
 
 
-def _private(dossier: Dossier) -> Mapping[str, Any]:
+def _private(dossier: Dossier) -> Document:
     record = dossier.record
     rehearsed = record.evidence["rehearsed"] if isinstance(record, StudyRecord) else ()
     attacks = tuple(AttackReading(a, rates_of(a), a["attack"] in rehearsed) for a in record.attacks)

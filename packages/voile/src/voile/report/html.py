@@ -23,6 +23,7 @@ from voile.report.words import NOTHING, Share, number, percent, printable, spoke
 from voile.study.record import PRIVATE, StudyComparison, StudyRecord
 from voile_base.errors import InputError
 from voile_base.ondemand import on_demand, require_plotting
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     import jinja2
@@ -51,7 +52,7 @@ Columns = Mapping[str, Sequence[Any]]
 Row = list[Any]
 
 
-def _tables_page(name: str, columns: Columns, statement: str) -> dict[str, Any]:
+def _tables_page(name: str, columns: Columns, statement: str) -> Json:
     """What the page shows of the columns of the file of tables, in which each row is a cell."""
     columns = _with_intervals(columns)
     named = dict.fromkeys(columns["table"])
@@ -92,7 +93,7 @@ class _IntervalTexts(list[str | None]):
     """Texts that are values with their intervals, not labels."""
 
 
-def _sections(title: str, columns: Columns) -> list[dict[str, Any]]:
+def _sections(title: str, columns: Columns) -> list[Json]:
     """A section for each measure of a table."""
     rows = [place for place, one in enumerate(columns["table"]) if one == title]
     used = [name for name in columns if any(columns[name][row] is not None for row in rows)]

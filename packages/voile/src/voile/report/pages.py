@@ -65,6 +65,7 @@ from voile.report.words import (
 from voile.study.record import Distribution, Point, StudyComparison, StudyRecord
 from voile.study.verdict import limits_of
 from voile_base.randomness import UNFIT
+from voile_base.values import Document, Json
 from voile_base.values.toml import toml_text
 
 __all__ = [
@@ -136,7 +137,7 @@ class FollowedFleet:
 
     trips: Sequence[FleetTrip]
     notes: Sequence[str]
-    adversaries: Sequence[Mapping[str, Any]] = ()
+    adversaries: Sequence[Document] = ()
     """The document of what each adversary made of all of them."""
     left_out: str = ""
     """Why trips were not followed, where they could not be."""
@@ -147,7 +148,7 @@ def worst_first(trips: Sequence[FleetTrip]) -> Sequence[FleetTrip]:
     return sorted(trips, key=lambda trip: (-trip.right, trip.error))
 
 
-def fleet_page(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> Mapping[str, Any]:
+def fleet_page(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> Document:
     """What the template shows; trips from the one of which most is found."""
     worst = worst_first(trips)
     total = sum(trip.reports for trip in trips)
@@ -213,7 +214,7 @@ class _Moved:
     chart: Chart
 
 
-def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Mapping[str, Any]:
+def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Document:
     """The values of the template ``study.html.j2``."""
     attacks, measures = attacks_of(record), measures_of(record)
     guarantee, method = record.release["guarantee"], record.release["method"]
@@ -272,7 +273,7 @@ def _verdict(record: StudyRecord) -> Iterator[str]:
     yield "voile check holds the study against a policy, and names what would meet the rest."
 
 
-def _fleet(fleet: FollowedFleet) -> Mapping[str, Any]:
+def _fleet(fleet: FollowedFleet) -> Document:
     """What adversaries on a map found, and the trips of which they found most."""
     if fleet.left_out:
         return {"left_out": fleet.left_out, "notes": (), "adversaries": (), "maps": ()}
@@ -296,7 +297,7 @@ def promise_of(record: StudyRecord) -> str:
     return record.release["guarantee"]["statement"] or "No guarantee is stated."
 
 
-def _repeat_of(record: StudyRecord) -> Mapping[str, Any]:
+def _repeat_of(record: StudyRecord) -> Document:
     """What is needed to make a study again: its plan, the command, versions and seconds."""
     aimed = f" --targets {record.evidence['targets']}"
     seed = "" if record.seed is None else f" --seed {record.seed}"
@@ -367,7 +368,7 @@ def _roles(record: StudyRecord) -> Iterator[tuple[str, Sequence[str]]]:
             yield _ROLES.get(role, spoken(role).lower()), names
 
 
-def _without(document: Mapping[str, object], *keys: str) -> Mapping[str, Any]:
+def _without(document: Mapping[str, object], *keys: str) -> Document:
     return {key: value for key, value in document.items() if key not in keys}
 
 
@@ -465,13 +466,13 @@ def _fact(name: str, value: Any) -> _Fact:
     return _Fact(name, _plain(value))
 
 
-def _row(value: object) -> Mapping[str, Any]:
+def _row(value: object) -> Document:
     return _flat(value) if isinstance(value, Mapping) else {"value": value}
 
 
-def _flat(document: Mapping[str, object], within: str = "") -> dict[str, Any]:
+def _flat(document: Mapping[str, object], within: str = "") -> Json:
     """A document whose documents are named by the keys that lead to their values."""
-    flat: dict[str, Any] = {}
+    flat: Json = {}
     for key, value in document.items():
         if isinstance(value, Mapping) and value:
             flat |= _flat(value, f"{within}{key}{_WITHIN}")
@@ -527,7 +528,7 @@ class _Winner:
     names: str
 
 
-def comparison_page(comparison: StudyComparison) -> Mapping[str, Any]:
+def comparison_page(comparison: StudyComparison) -> Document:
     """The values of the template ``comparison.html.j2``."""
     findings = findings_of(comparison)
     loss = loss_title(comparison, findings)

@@ -35,9 +35,10 @@ from fnmatch import translate
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 from voile.schema.hierarchy.generalized import DistinctValues
+from voile_base.values import Document
 
 __all__ = [
     "UNORDERED",
@@ -239,7 +240,7 @@ def _known_words() -> frozenset[str]:
 
 
 @cache
-def _document() -> Mapping[str, Any]:
+def _document() -> Document:
     return tomllib.loads(files("voile.schema").joinpath("words.toml").read_text("utf-8"))
 
 

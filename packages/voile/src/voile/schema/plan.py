@@ -75,6 +75,7 @@ from voile.schema.roles import Roles
 from voile.schema.tabulation import Protection, TablePlan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, nearest
+from voile_base.values import Document
 from voile_base.values.value import Exact, Says, Several, Value, checked, read
 
 __all__ = [
@@ -325,7 +326,7 @@ class Method:
     """The name of a method and its parameters, not yet validated."""
 
     name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Document = field(default_factory=dict)
 
 
 @checked(PlanError)
@@ -335,11 +336,11 @@ class PlanStep:
 
     kind: str
     """A coding, or the name of a method."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Document = field(default_factory=dict)
     after: bool = False
     """Whether it follows the method."""
 
-    def document(self) -> Mapping[str, Any]:
+    def document(self) -> Document:
         """The step as a file states it."""
         return {"kind": self.kind, **self.parameters, **({"after": True} if self.after else {})}
 
@@ -495,7 +496,7 @@ def read_plan(path: str | Path) -> Plan:
     return replace(plan, source=str(path), questions=open_questions(text))
 
 
-def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
+def parse_plan(document: Document, folder: str | Path = ".") -> Plan:
     """A plan from a parsed TOML document; raises ``PlanError``.
 
     Files that the plan names are looked for in ``folder``, the working directory by default.
@@ -564,7 +565,7 @@ class MethodTable(Value):
                 raise ValueError(msg)
         return table
 
-    def of(self, document: Mapping[str, Any]) -> Method:
+    def of(self, document: Document) -> Method:
         """The method, its parameters as the document has them."""
         given = {key: value for key, value in document["method"].items() if key != "name"}
         return Method(self.name, given)
@@ -580,7 +581,7 @@ class StepTable(Value):
     after: bool = False
     """Whether the step follows the method."""
 
-    def of(self, given: Mapping[str, Any]) -> PlanStep:
+    def of(self, given: Document) -> PlanStep:
         """The step, its parameters as the document has them."""
         own = {key: value for key, value in given.items() if key not in {"kind", "after"}}
         return PlanStep(self.kind, own, self.after)

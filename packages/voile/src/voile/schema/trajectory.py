@@ -38,6 +38,7 @@ from pydantic import Field, Strict
 
 from voile.schema.roles import ColumnName
 from voile_base.errors import PlanError
+from voile_base.values import Document, Json
 from voile_base.values.value import Real, Says, checked, read
 
 __all__ = ["OUTSIDE", "TrajectoryColumns", "Zoning", "zoning_of"]
@@ -104,9 +105,9 @@ class TrajectoryColumns:
         """All columns."""
         return tuple(self.named.values())
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """What a plan says of the columns."""
-        found: dict[str, Any] = {
+        found: Json = {
             name: getattr(self, name) for name in ("trip", "time", "latitude", "longitude")
         }
         optional = {
@@ -132,7 +133,7 @@ class Zoning(Protocol):
     def locate(self, latitude: Floats, longitude: Floats) -> Codes:
         """The zone of each of n positions in degrees, shape (n,)."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """What a release states of them."""
 
 
@@ -174,7 +175,7 @@ class _GridZones:
         index = np.where(inside, row * self.columns + column, self.rows * self.columns)
         return index.astype(np.int64)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """As in a plan."""
         return dict(vars(self))
 
@@ -207,7 +208,7 @@ class _Areas:
             found[crossings % 2 == 1] = index
         return found
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The name of the file, and those of its areas."""
         return {"file": Path(self.source).name, "names": list(self.named)}
 
@@ -247,7 +248,7 @@ def _areas(path: Path) -> _Areas:
     return _Areas(str(path), names, tuple(rings for _, rings in found))
 
 
-def _area(feature: Mapping[str, Any], index: int) -> tuple[str, tuple[Floats, ...]]:
+def _area(feature: Document, index: int) -> tuple[str, tuple[Floats, ...]]:
     geometry = feature["geometry"]
     polygons: Sequence[Any] = geometry["coordinates"]
     if geometry["type"] == "Polygon":

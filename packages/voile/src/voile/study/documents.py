@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from voile.study.record import PRIVATE, Point, StudyComparison, StudyRecord
 from voile_base.errors import InputError, RefusedError
+from voile_base.values import Document, Json
 from voile_base.values.value import json_schema, plain
 
 __all__ = [
@@ -44,10 +44,8 @@ COMPARISON_FORMAT = "voile-comparison-1"
 SEAL = "seal"
 _HEADING = ("private", "format", SEAL)
 
-Document = Mapping[str, Any]
 
-
-def record_document(record: StudyRecord) -> dict[str, Any]:
+def record_document(record: StudyRecord) -> Json:
     """A record for JSON; the first key says that it is private."""
     return sealed({"private": PRIVATE, "format": RECORD_FORMAT, **plain(record)})
 
@@ -60,7 +58,7 @@ def record_of_document(document: Document) -> StudyRecord:
     return StudyRecord(**without_heading(document))
 
 
-def point_document(point: Point, record: str | None) -> dict[str, Any]:
+def point_document(point: Point, record: str | None) -> Json:
     """A point for JSON, its record named by the file that holds it."""
     return {**plain(replace(point, record=None)), "record": record}
 
@@ -77,14 +75,14 @@ def point_of_document(document: Document, record: StudyRecord | None) -> Point:
     return point
 
 
-def comparison_document(comparison: StudyComparison, files: Mapping[str, str]) -> dict[str, Any]:
+def comparison_document(comparison: StudyComparison, files: Mapping[str, str]) -> Json:
     """A comparison for JSON; ``files`` has the file of the record of each point by name."""
     values = plain(replace(comparison, points=()))
     points = [point_document(point, files.get(point.name)) for point in comparison.points]
     return {"private": PRIVATE, "format": COMPARISON_FORMAT, **values, "points": points}
 
 
-def sealed(document: Document) -> dict[str, Any]:
+def sealed(document: Document) -> Json:
     """A document with the hash of all else that it says.
 
     The seal has no key: whoever edits a record can seal it again.  It tells what was edited by
@@ -147,13 +145,13 @@ def json_text(document: Document) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def record_schema() -> dict[str, Any]:
+def record_schema() -> Json:
     """The schema of ``record.json``, for programs that read it."""
     title = "Voile: the record of a study (private)"
     return schema_of(title, RECORD_FORMAT, StudyRecord, with_seal=True)
 
 
-def comparison_schema() -> dict[str, Any]:
+def comparison_schema() -> Json:
     """The schema of ``comparison.json``, which names the files of its records."""
     schema = schema_of(
         "Voile: a comparison of studies (private)", COMPARISON_FORMAT, StudyComparison
@@ -163,7 +161,7 @@ def comparison_schema() -> dict[str, Any]:
     return {**schema, "$defs": {"Point": point}}
 
 
-def schema_of(title: str, form: str, kind: object, *, with_seal: bool = False) -> dict[str, Any]:
+def schema_of(title: str, form: str, kind: object, *, with_seal: bool = False) -> Json:
     """The schema of a private document of a class, with its heading, and a seal if it has one."""
     stated = json_schema(kind)
     seal = {SEAL: {"type": "string", "pattern": "^[0-9a-f]{64}$"}} if with_seal else {}
@@ -177,7 +175,7 @@ def schema_of(title: str, form: str, kind: object, *, with_seal: bool = False) -
     }
 
 
-def without_heading(document: Document) -> dict[str, Any]:
+def without_heading(document: Document) -> Json:
     """What a private document holds below the keys that say what it is."""
     return {key: held for key, held in document.items() if key not in _HEADING}
 
@@ -186,7 +184,7 @@ def _unreadable(path: str | Path, error: Exception) -> InputError:
     return InputError(f"{path}: {error}; run the study again with this version of Voile")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> Json:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -52,6 +52,7 @@ from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan, Method, Plan
 from voile.table.places import is_place, place_of
 from voile_base.errors import InfeasibleError, OutOfMemoryError, PlanError, TableError, VoileError
+from voile_base.values import Document, Json
 
 __all__ = [
     "GridPoint",
@@ -77,7 +78,7 @@ class StatedPlan:
     name: str
     """The file without its ending, or the method."""
     plan: Plan
-    document: Mapping[str, Any]
+    document: Document
     """Tables and keys; what JSON can hold."""
 
     @property
@@ -165,7 +166,7 @@ def json_value(value: object) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def _document(plan: Plan) -> dict[str, Any]:
+def _document(plan: Plan) -> Json:
     """A plan in the words of a TOML file, without what says nothing."""
     columns = {name: _column(column) for name, column in plan.columns.items()}
     roles = {field.name: getattr(plan.roles, field.name) for field in fields(plan.roles)}
@@ -184,15 +185,15 @@ def _document(plan: Plan) -> dict[str, Any]:
     return {key: value for key, value in stated.items() if value}
 
 
-def _method_document(method: Method) -> dict[str, Any]:
+def _method_document(method: Method) -> Json:
     return {"name": method.name, **json_value(method.parameters)}
 
 
-def _budget(budget: BudgetPlan) -> dict[str, Any]:
+def _budget(budget: BudgetPlan) -> Json:
     return {"data_set": budget.data_set, **budget.document()}
 
 
-def _column(column: ColumnPlan) -> dict[str, Any]:
+def _column(column: ColumnPlan) -> Json:
     default = ColumnPlan()
     stated = {
         field.name: getattr(column, field.name)
@@ -203,7 +204,7 @@ def _column(column: ColumnPlan) -> dict[str, Any]:
     return json_value({**stated, **hierarchy})  # type: ignore[no-any-return]
 
 
-def _hierarchy(hierarchy: Hierarchy) -> dict[str, Any]:
+def _hierarchy(hierarchy: Hierarchy) -> Json:
     match hierarchy:
         case Taxonomy():
             return {"hierarchy": hierarchy.source}
@@ -231,7 +232,7 @@ class GridPoint:
 
     stated: StatedPlan
     """Without lists; its name tells it from all other points."""
-    parameters: Mapping[str, Any]
+    parameters: Document
     """By which it differs from others: "plan", "method.k", ...; what JSON can hold."""
     wrong: str = ""
     """Why no publisher can be made of it; empty where one can."""
@@ -348,7 +349,7 @@ def _swept(
 
 def _different(points: Sequence[Mapping[str, object]]) -> dict[str, tuple[Any, ...]]:
     """The keys under which points have more than one value, and these in their order."""
-    values: dict[str, dict[str, Any]] = {}
+    values: dict[str, Json] = {}
     for point in points:
         for key, value in point.items():
             plain = json_value(value)

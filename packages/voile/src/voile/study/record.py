@@ -26,6 +26,7 @@ from typing_extensions import TypedDict
 from voile.schema.persons import targets_told
 from voile.schema.roles import Protected
 from voile_base.errors import InputError
+from voile_base.values import Document, Json
 from voile_base.values.value import Several, checked, closed
 
 __all__ = [
@@ -54,7 +55,6 @@ __all__ = [
 
 PRIVATE = "PRIVATE: computed with the private original; do not pass it on"
 
-Document = Mapping[str, Any]
 Better = Literal["lower", "higher"]
 Status = Literal["done", "infeasible", "refused", "wrong", "failed"]
 """What came of a study; "wrong": the plan or the input."""
@@ -90,7 +90,7 @@ class EstimateDocument(TypedDict):
 class TargetDocument(TypedDict):
     """One target of an attack: what was known, and the probability given to the truth."""
 
-    known: dict[str, Any]
+    known: Json
     probability: Share
 
 
@@ -203,17 +203,17 @@ class RecordedRelease(TypedDict):
     """What ``release.json`` says, but for its shape; records of the first format lack some."""
 
     format: NotRequired[int]
-    method: dict[str, Any]
+    method: Json
     guarantee: GuaranteeDocument
     rows: Count
     publishable: bool
     release_id: str
-    data: NotRequired[list[dict[str, Any]]]
+    data: NotRequired[list[Json]]
     """Each file with its length and its SHA-256, where files were written."""
-    columns: dict[str, Any]
+    columns: Json
     """How each column of the table is shown; in the first format, columns by role."""
     roles: NotRequired[dict[str, list[str]]]
-    groups: NotRequired[dict[str, Any] | None]
+    groups: NotRequired[Json | None]
     """What the numbers of groups are of, if there are any."""
     sampled: NotRequired[Share]
     """The probability with which rows were drawn, if they were."""

@@ -24,7 +24,7 @@ Cost: a pass over the files for their hashes, and reading the columns that the c
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -68,6 +68,7 @@ from voile_base.compiled import compiles
 from voile_base.durable import sync
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 
 __all__ = ["Intervals", "PendingRelease", "ReleaseStaging", "make_release", "prepare_release"]
 
@@ -109,7 +110,7 @@ class ReleaseStaging:
         self.out = None if out is None else check_new_folder(out)
         self._what, self._within, self._asked = what, within, file_format
         self._unseen: UnseenFolder | None = None
-        self._data: Sequence[Mapping[str, Any]] = ()
+        self._data: Sequence[Document] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -163,7 +164,7 @@ class ReleaseStaging:
         return name
 
     @property
-    def data(self) -> Sequence[Mapping[str, Any]]:
+    def data(self) -> Sequence[Document]:
         """What ``release.json`` lists of the files that were written."""
         return self._data
 

@@ -63,6 +63,7 @@ from voile.table.summaries import KnownRows
 from voile_base.durable import write_text
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 from voile_base.version import VERSION
 
 __all__ = [
@@ -144,7 +145,7 @@ class Subject:
 
     stated: StatedPlan
     seed: int | None = None
-    parameters: Mapping[str, Any] | None = None
+    parameters: Document | None = None
     """By which it differs from others of its grid."""
 
 

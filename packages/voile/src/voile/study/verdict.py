@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from voile.study.record import StudyRecord, rates_of
+from voile_base.values import Document, Json
 
 __all__ = ["THRESHOLDS", "LimitRuling", "limits_document", "limits_of", "met_thresholds"]
 
@@ -30,8 +30,8 @@ THRESHOLDS: Mapping[float, str] = {
 }
 """Limits of the worst re-identification risk, and what they are used for; see the module."""
 
-_GROUPED = frozenset({"generalization", "local-suppression"})
-"""Methods whose k bounds the worst risk by 1/k."""
+_GROUPS = "k-anonymity"
+"""The kind of guarantee whose k bounds the worst risk by 1/k."""
 _FIRST_T = 0.3
 
 
@@ -48,7 +48,7 @@ class LimitRuling:
     """What the limit is used for; empty where nothing is said."""
     remedy: str = ""
     """What would keep it, as a clause; empty where it is kept."""
-    change: Mapping[str, Any] = field(default_factory=dict)
+    change: Document = field(default_factory=dict)
     """The parameters of [method] that would; none where no parameter does."""
 
 
@@ -65,7 +65,7 @@ def limits_of(record: StudyRecord) -> tuple[LimitRuling, ...]:
     return (*_risks(record), *_attributes(record))
 
 
-def limits_document(limits: Sequence[LimitRuling]) -> list[dict[str, Any]]:
+def limits_document(limits: Sequence[LimitRuling]) -> list[Json]:
     """For JSON: each limit with its remedy, None where there is none to be made."""
     return [
         {
@@ -92,10 +92,10 @@ def _risks(record: StudyRecord) -> Iterator[LimitRuling]:
             yield LimitRuling(asks, rates.worst, limit, limit in kept, use, remedy, change)
 
 
-def _groups(limit: float, record: StudyRecord) -> tuple[Mapping[str, Any], str]:
+def _groups(limit: float, record: StudyRecord) -> tuple[Document, str]:
     """The size of groups that a threshold stands for."""
     method = record.release["method"]
-    if method.get("name") not in _GROUPED:
+    if record.release["guarantee"]["kind"] != _GROUPS:
         return {}, (
             f"no parameter of {method.get('name')} promises it; leave quasi-identifiers out, or "
             "choose generalization"
@@ -115,20 +115,29 @@ def _attributes(record: StudyRecord) -> Iterator[LimitRuling]:
         yield LimitRuling(asks, rates.success, rates.baseline, met, "", remedy, change)
 
 
-def _diverse(name: str, record: StudyRecord) -> tuple[Mapping[str, Any], str]:
+def _diverse(name: str, record: StudyRecord) -> tuple[Document, str]:
     """More sensitive values in each group, or values that are nearer to those of all rows."""
     method = record.release["method"]
-    if method.get("name") != "generalization":
+    if record.release["guarantee"]["kind"] != _GROUPS:
         return {}, f"no parameter of {method.get('name')} promises it; publish the column apart"
-    if name == "skewness":
-        given = method.get("t")
-        t = round(float(given) / 2, 3) if isinstance(given, int | float) and given else _FIRST_T
-        return {"t": t}, f"t = {t}, with which each group is that near to all rows"
-    given = method.get("l")
-    asked = int(given) + 1 if isinstance(given, int) else 2
-    return {
-        "l": asked
-    }, f"l = {asked}, so many different values in each group; voile choose tells more"
+    key, told, usual, narrower = (
+        ("t", "with which each group is that near to all rows", _FIRST_T, _half)
+        if name == "skewness"
+        else ("l", "so many different values in each group", 2, _one_more)
+    )
+    given = method.get(key)
+    if isinstance(given, int | float) and given:
+        asked = narrower(given)
+        return {key: asked}, f"{key} = {asked}, {told}; voile choose tells more"
+    return {}, f"{key} = {usual}, {told}, by generalization, which takes {key}"
+
+
+def _half(given: float) -> float:
+    return round(given / 2, 3)
+
+
+def _one_more(given: float) -> int:
+    return int(given) + 1
 
 
 _ATTRIBUTE = frozenset({"homogeneity", "background-knowledge", "skewness"})

@@ -48,6 +48,7 @@ from voile.table.engines.polars.engine import PolarsEngine
 from voile.table.protocol import Engine, Rows
 from voile.table.published import PublishedTable
 from voile.table.value_types import date_form, may_hold_dates, with_missing
+from voile_base.values import Json
 from voile_base.values.expressions import Expression
 
 __all__ = [
@@ -559,7 +560,7 @@ def measured_table(tables: Iterable[NoisyCells]) -> PublishedTable:
 
 def _cells_of(table: NoisyCells, width: int, *, coarse: bool) -> pl.DataFrame:
     columns, counts = table.columns, table.counts
-    shown: dict[str, Any] = {}
+    shown: Json = {}
     places = np.indices(counts.shape).reshape(len(columns), counts.size)
     for number in range(1, width + 1):
         there = number <= len(columns)

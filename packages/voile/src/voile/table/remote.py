@@ -42,6 +42,7 @@ from typing import Any
 
 from voile_base.errors import InputError, TableError, VoileError
 from voile_base.ondemand import on_demand
+from voile_base.values import Json
 
 obstore = on_demand("obstore")
 stores = on_demand("obstore.store")
@@ -71,8 +72,8 @@ _WRITABLE = ("s3", "s3a", "abfs", "abfss")
 _LOCAL_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$")
 _GLOB = re.compile(r"[*?\[]")
 _STATUS = re.compile(r"status code: (\d{3})|\b([45]\d\d) [A-Z][a-z]+")
-_RETRIES: dict[str, Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
-_CLIENT: dict[str, Any] = {
+_RETRIES: Json = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
+_CLIENT: Json = {
     "timeout": timedelta(hours=6),
     "connect_timeout": timedelta(seconds=10),
 }
@@ -137,7 +138,7 @@ class RemotePlace:
         plain = environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true")
         plain = self.scheme == "http" or (plain and self.scheme in ("s3", "s3a"))
         client = _CLIENT | ({"allow_http": True} if plain else {})
-        options: dict[str, Any] = {"client_options": client, "retry_config": _RETRIES}
+        options: Json = {"client_options": client, "retry_config": _RETRIES}
         if self.scheme in ("s3", "s3a") and (provider := _chain_of_aws()):
             options["credential_provider"] = provider
         with _explained(self, InputError):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +36,7 @@ from voile.tabular.recognised import RecognisedTable, is_total
 from voile.tabular.reconstruction import determined_rows
 from voile.tabular.system import TOTAL
 from voile_base.errors import TableError
+from voile_base.values import Json
 
 __all__ = [
     "AuditRules",
@@ -88,7 +88,7 @@ class CellFinding:
         """Whether it is more than a suppressed cell that stays uncertain."""
         return self.kind != "open"
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """For JSON."""
         truth = {} if self.truth is None else {"truth": self.truth}
         return {"kind": self.kind, "cell": self.cell, "low": self.lower, "high": self.upper} | truth
@@ -111,7 +111,7 @@ class TableAudit:
         """How many findings are of a kind."""
         return sum(one.kind == kind for one in self.findings)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """For JSON."""
         return {
             "table": self.name,

@@ -29,6 +29,7 @@ from voile.table.published import PublishedTable
 from voile.tabular.counting import STATUS, TABLE, CellMeasure, PrivateCells, mean_of
 from voile.tabular.system import TOTAL, Indices, LinkedSystem, TableLayout, Tabulation
 from voile_base.errors import TableError
+from voile_base.values import Document, Json
 from voile_base.values.value import Several, Value, read
 
 __all__ = [
@@ -154,7 +155,7 @@ def tables_stated_in(document: Mapping[str, object], folder: Path) -> TablesDocu
     return stated
 
 
-def tables_schema() -> dict[str, Any]:
+def tables_schema() -> Json:
     """The JSON Schema of ``release.json`` of tables."""
     return release_schema(TablesDocument) | {"title": "Voile: a release of tables (public)"}
 
@@ -179,7 +180,7 @@ class TablesRelease:
     """A release of tables as claims look at it."""
 
     table: PublishedTable
-    method: Mapping[str, Any]
+    method: Document
     cells: ReleasedCells
 
     @property
@@ -265,7 +266,7 @@ def _numbers(measure: CellMeasure, own: Indices, hidden: Mask) -> list[int | Dec
     ]
 
 
-def layout_document(cells: PrivateCells) -> dict[str, Any]:
+def layout_document(cells: PrivateCells) -> Json:
     """What ``release.json`` says of the tables, their dimensions and their measures; public."""
     tabulation = cells.system.tabulation
     return {
@@ -288,11 +289,11 @@ def layout_document(cells: PrivateCells) -> dict[str, Any]:
     }
 
 
-def _dimension(tabulation: Tabulation, levels: Sequence[str]) -> dict[str, Any]:
+def _dimension(tabulation: Tabulation, levels: Sequence[str]) -> Json:
     """A dimension: its levels from coarse to fine, each value with its place in the level above."""
     stated = []
     for place, level in enumerate(levels):
-        one: dict[str, Any] = {"name": level, "values": list(tabulation.labels[level])}
+        one: Json = {"name": level, "values": list(tabulation.labels[level])}
         if place:
             one["above"] = tabulation.parents[level, levels[place - 1]].tolist()
         stated.append(one)

@@ -56,6 +56,7 @@ from voile.tabular.suppression import MOST_EXACT, SuppressionPattern, suppress
 from voile_base.durable import sync, write_text
 from voile_base.errors import InfeasibleError, InputError
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_base.version import VERSION
 
 __all__ = [
@@ -438,7 +439,7 @@ def _write(
         unseen.remove()
 
 
-def _document(made: AnyTables, plan: Plan, table: PublishedTable) -> dict[str, Any]:
+def _document(made: AnyTables, plan: Plan, table: PublishedTable) -> Json:
     """What ``release.json`` says; it tells primary cells from secondary ones nowhere."""
     method, guarantee = (
         _of_suppression(made, plan)
@@ -460,7 +461,7 @@ def _document(made: AnyTables, plan: Plan, table: PublishedTable) -> dict[str, A
     }
 
 
-def _of_perturbation(made: PerturbedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
+def _of_perturbation(made: PerturbedTables, plan: Plan) -> tuple[Json, Guarantee]:
     if isinstance(made.altered, AdjustedCells):
         return _of_adjustment(made, plan)
     if made.altered is not None:
@@ -485,7 +486,7 @@ def _of_perturbation(made: PerturbedTables, plan: Plan) -> tuple[dict[str, Any],
 
 def _of_rounding(
     made: PerturbedTables, rounded: RoundedCounts, plan: Plan
-) -> tuple[dict[str, Any], Guarantee]:
+) -> tuple[Json, Guarantee]:
     rules = plan.protection
     assert isinstance(rules, CellRounding)
     cells = made.cells.system.cells
@@ -501,7 +502,7 @@ def _of_rounding(
     return method, Guarantee((claim,), _STATEMENT_OF_ROUNDING, assumes)
 
 
-def _of_adjustment(made: PerturbedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
+def _of_adjustment(made: PerturbedTables, plan: Plan) -> tuple[Json, Guarantee]:
     rules = plan.protection
     assert isinstance(rules, CellAdjustment)
     claim = ControlledAdjustment(
@@ -517,7 +518,7 @@ def _of_adjustment(made: PerturbedTables, plan: Plan) -> tuple[dict[str, Any], G
     return method, Guarantee((claim,), _STATEMENT_OF_ADJUSTMENT, assumes)
 
 
-def _of_suppression(made: ProtectedTables, plan: Plan) -> tuple[dict[str, Any], Guarantee]:
+def _of_suppression(made: ProtectedTables, plan: Plan) -> tuple[Json, Guarantee]:
     rules, suppressed = _rules(plan), int(made.pattern.suppressed.sum())
     claim = SuppressedCells(
         cells=made.cells.system.cells,
@@ -538,7 +539,7 @@ def _counted_units(cells: PrivateCells, plan: Plan) -> str | None:
     return None
 
 
-def _stated(rules: PrimaryRules) -> dict[str, Any]:
+def _stated(rules: PrimaryRules) -> Json:
     """The rules on numbers; cells that are named by hand are the custodian's alone."""
     stated = {
         "minimum": rules.minimum,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from voile.release.claims import UnknownClaim
 from voile.release.manifest import DOCUMENT, release_document, require_hashes, verified_files
@@ -23,6 +21,7 @@ from voile.tabular.published import (
     tables_stated_in,
 )
 from voile_base.errors import TableError
+from voile_base.values import Document
 
 __all__ = ["TablesForm", "released_cells"]
 
@@ -31,7 +30,7 @@ __all__ = ["TablesForm", "released_cells"]
 class TablesForm:
     """Folders of ``voile table``."""
 
-    def recount(self, folder: Path, document: Mapping[str, Any], engine: Engine | str) -> Recount:
+    def recount(self, folder: Path, document: Document, engine: Engine | str) -> Recount:
         """Every claim, measured on the cells that stand in the file.
 
         Raises ``TableError`` where the folder does not hold tables, ``RefusedError`` where its

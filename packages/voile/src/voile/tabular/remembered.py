@@ -13,7 +13,6 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from voile.schema.tabulation import Condition
 from voile.tabular.counting import PrivateCells
 from voile.tabular.recognised import RecognisedTable, is_total
 from voile.tabular.system import TOTAL, Indices, TableLayout
+from voile_base.values import Json
 
 __all__ = [
     "RememberedDimension",
@@ -152,7 +152,7 @@ class RememberedTable:
     def unpacked(cls, data: bytes) -> RememberedTable:
         """From bytes; raises ``ValueError`` where they are none of ``packed``."""
         try:
-            stated: dict[str, Any] = json.loads(zlib.decompress(data))
+            stated: Json = json.loads(zlib.decompress(data))
             dimensions = tuple(
                 RememberedDimension(c, tuple(ls), tuple(map(tuple, fs)), tuple(lv), bool(whole))
                 for c, ls, fs, lv, whole in stated["dimensions"]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from voile.release.reading import People, PublishedRows
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
+from voile_base.values import Json
 
 __all__ = [
     "MEASURES",
@@ -53,7 +54,7 @@ class Measurement:
     """The value of each column ("age"), pair ("age, sex") or task, where the measure has such."""
     notes: tuple[str, ...] = ()
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """All fields for JSON; ``study.record.MeasureDocument`` says what they are there."""
         held = {one.name: getattr(self, one.name) for one in fields(self)}
         return held | {"parts": dict(self.parts), "notes": list(self.notes)}

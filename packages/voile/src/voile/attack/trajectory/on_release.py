@@ -79,6 +79,7 @@ from voile.schema.trajectory import TrajectoryColumns
 from voile.table.arrays import Frame
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import (
     AngleSelection,
@@ -311,7 +312,7 @@ class TripsOutcome:
         """Whether he finds less than his knowledge allows: errors are smaller, shares larger."""
         return bool(self.reasons)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The outcome for JSON, without the notes."""
         return {
             "adversary": self.adversary,

@@ -50,7 +50,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +64,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.table.decisions import Perturbation
 from voile.table.summaries import ValueCounts
 from voile_base.errors import InfeasibleError
+from voile_base.values import Json
 
 __all__ = ["ColumnTerms", "NoisyColumn", "decide_column", "perturbation", "price_of"]
 
@@ -229,7 +229,7 @@ class NoisyColumn:
         }
         return self.contribution.replaced(spent)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """What a release tells of the noise.
 
         For each cluster the scale and the half-width, which its intervals show anyway; with public

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 from voile_base.values.value import File, Number, Real, Says, Several, checked
 from voile_geo.roads.nearest import MappedStretches
 from voile_geo.roads.reading import read_roads
@@ -98,7 +99,7 @@ class Flows(SingleRelease):
     epsilon: Annotated[Number, Field(gt=0)]
     """The budget of a vehicle, above 0."""
     zones: Annotated[
-        Mapping[str, Any] | File,
+        Document | File,
         Says(
             "a grid, {south, west, north, east, rows, columns}, or the name of a GeoJSON file with "
             'named areas, such as "districts.geojson"',

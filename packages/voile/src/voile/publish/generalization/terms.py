@@ -24,6 +24,7 @@ from voile.schema.numbers import exact_decimal
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected, Roles
 from voile_base.errors import InputError, PlanError
+from voile_base.values import Document, Json
 from voile_base.values.value import KeptAs, checked
 
 __all__ = [
@@ -93,14 +94,14 @@ def _as_table(parameter: object) -> object:
 
 
 AskedDiversity = Annotated[
-    Diversity | Mapping[str, Any] | int,
+    Diversity | Document | int,
     KeptAs(
         Annotated[Diversity, BeforeValidator(_as_table, json_schema_input_type=Diversity | int)]
     ),
 ]
 """The parameter ``l``: a whole number, or a table."""
 AskedCloseness = Annotated[
-    Closeness | Mapping[str, Any] | Decimal | float,
+    Closeness | Document | Decimal | float,
     KeptAs(
         Annotated[Closeness, BeforeValidator(_as_table, json_schema_input_type=Closeness | float)]
     ),
@@ -124,13 +125,11 @@ def _as_criterion(parameter: object) -> object:
 
 
 AskedCriteria = Annotated[
-    Sequence[StatedCriterion | Mapping[str, Any]],
+    Sequence[StatedCriterion | Document],
     KeptAs(
         Annotated[
             tuple[
-                Annotated[
-                    Any, BeforeValidator(_as_criterion, json_schema_input_type=dict[str, Any])
-                ],
+                Annotated[Any, BeforeValidator(_as_criterion, json_schema_input_type=Json)],
                 ...,
             ],
             Strict(False),
@@ -157,7 +156,7 @@ class Demands:
         roles: Roles,
         diversity: Diversity | None,
         closeness: Closeness | None,
-        listed: Sequence[StatedCriterion | Mapping[str, Any]],
+        listed: Sequence[StatedCriterion | Document],
     ) -> Demands:
         """What a method's parameters ask of a table with these roles; raises ``PlanError``."""
         short = " and ".join("l" * bool(diversity) + "t" * bool(closeness))
@@ -220,7 +219,7 @@ class Demands:
         apart = f"values count as different where as many different {protected}s have them"
         return f"{self.words}; {apart}, and {weighed}"
 
-    def claims(self) -> dict[str, Any]:
+    def claims(self) -> Json:
         """The same as a release claims it: ``l``, ``t`` and ``criteria``."""
         return {
             "l": self.diversity.claim(self.sensitive) if self.diversity else None,

@@ -40,6 +40,7 @@ from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishabi
 from voile.release.trips import Busiest
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_base.values.value import File, Real, Says, checked
 from voile_geo.planar import noise as planar
 from voile_geo.planar.costs import Differences, Noise
@@ -156,7 +157,7 @@ class _ByZones(GeoIndistinguishability):
             yield name, Path(value).name if file else value
 
     @property
-    def _decision(self) -> dict[str, Any]:
+    def _decision(self) -> Json:
         made = super()._decision
         return {**made, "map": self._mapped.document()} if self._mapped else made
 
@@ -331,7 +332,7 @@ class AngleSelectionMechanism(_ByZones):
         return replace(super()._promise, deviation=self._deviation, uniform_start=uniform)
 
     @property
-    def _decision(self) -> dict[str, Any]:
+    def _decision(self) -> Json:
         return {**super()._decision, "deviation": self._deviation}
 
     def _notices(self, costliest: CostliestPublishedTrip, busiest: Busiest | None) -> Iterator[str]:
@@ -363,7 +364,7 @@ class RemainingDistance(GeoIndistinguishability):
         return DrawnMechanism(planar.PlanarLaplace(zones), 1.0)
 
     @property
-    def _decision(self) -> dict[str, Any]:
+    def _decision(self) -> Json:
         return {"epsilon_factor": self._drawn.factor}
 
     def _displacement(self) -> str:

@@ -28,12 +28,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
 from voile_base.errors import InfeasibleError, PlanError
+from voile_base.values import Document, Json
 from voile_base.values.value import KeptAs, Real, Says, Several, usable_number
 from voile_geo.planar.noise import GaussianField, LocationNoise
 from voile_geo.planar.steps import corrected_epsilon
@@ -181,7 +182,7 @@ _ONLY_WITH: Mapping[str, str] = {
 """Parameters that mean nothing without another one."""
 
 
-def check_together(given: Mapping[str, Any]) -> None:
+def check_together(given: Document) -> None:
     """Refuse parameters that contradict each other; ``given`` are those that are not None."""
     if ("epsilon" in given) == ("levels" in given):
         msg = (
@@ -208,7 +209,7 @@ def check_together(given: Mapping[str, Any]) -> None:
         raise PlanError(msg)
 
 
-def _check_at_least(given: Mapping[str, Any]) -> None:
+def _check_at_least(given: Document) -> None:
     """Positions are thinned by what is published, where that is all that others follow from."""
     if "at_least" not in given:
         return
@@ -293,7 +294,7 @@ class MappedRadii:
     digest: str
     """Of the roads, as ``RoadNetwork.digest`` has it."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """What a release states of them beside what the plan asked for."""
         rows, columns = self.found.grid.cells.shape
         return {

@@ -11,9 +11,8 @@ What a custodian is told of a release of trips: its price, what is left out, wha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from voile.publish.geo_indistinguishability.parameters import (
     DECIMALS,
@@ -28,6 +27,7 @@ from voile.release.trips import Busiest
 from voile.table.decisions import Relocated, TripAccounts
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
+from voile_base.values import Document, Json
 from voile_geo.planar.costs import Differences, LossDistribution
 from voile_geo.planar.field import RESOLUTION, STILL
 from voile_geo.planar.pricing import PROTECTS_NOTHING_ABOVE, largest_epsilon
@@ -169,9 +169,9 @@ def guarantee(
     return Guarantee((claim,), statement, _assumes(promise))
 
 
-def _parameters(promise: Promise) -> dict[str, Any]:
+def _parameters(promise: Promise) -> Json:
     zones = promise.zones
-    stated: dict[str, Any] = {"mechanism": promise.mechanism, "per": "metre"}
+    stated: Json = {"mechanism": promise.mechanism, "per": "metre"}
     if zones.epsilons().size == 1:
         stated["epsilon"] = _plain(zones.epsilons()[0, 0])
     else:
@@ -183,7 +183,7 @@ def _parameters(promise: Promise) -> dict[str, Any]:
     return {**stated, **_of_mechanism(promise)}
 
 
-def _of_mechanism(promise: Promise) -> Mapping[str, Any]:
+def _of_mechanism(promise: Promise) -> Document:
     if promise.mechanism in {"correlated-gaussian", "gaussian-field"}:
         return {
             "tau": promise.tau,

@@ -61,6 +61,7 @@ from voile.table.trips.relocating import REMAINING
 from voile_base.errors import PlanError, nearest
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_base.values.value import Says
 from voile_geo.planar import noise as planar
 from voile_geo.planar.costs import LossDistribution, Noise
@@ -469,7 +470,7 @@ class GeoIndistinguishability(SingleRelease):
     def _given(self) -> Iterator[tuple[str, Any]]:
         return ((field.name, getattr(self, field.name)) for field in fields(self))
 
-    def _method(self, thinned: Mapping[str, int]) -> dict[str, Any]:
+    def _method(self, thinned: Mapping[str, int]) -> Json:
         """The method as it was asked for, and what follows for the noise; all of it is public.
 
         ``thinned`` says how many reports were left out for which reason.
@@ -485,7 +486,7 @@ class GeoIndistinguishability(SingleRelease):
         return {"name": _NAME, **given, "decision": decision}
 
     @property
-    def _decision(self) -> dict[str, Any]:
+    def _decision(self) -> Json:
         return {"epsilon_factor": self._drawn.factor, "decimals": DECIMALS}
 
     @property

@@ -62,6 +62,7 @@ from voile.table.summaries import GroupCounts
 from voile_base.errors import InfeasibleError, PlanError, nearest
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_base.values.value import KeptAs, Number, Says, Several, checked
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def named(columns: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def published_decision(values: SensitiveValues, choice: ShuffleChoice, rows: int) -> dict[str, Any]:
+def published_decision(values: SensitiveValues, choice: ShuffleChoice, rows: int) -> Json:
     """What the release shows of the choice anyway: it is all computed from counts in clusters."""
     columns, kinds, permuted = choice.division.columns, choice.kinds, choice.permuted
     return {
@@ -227,11 +228,11 @@ def notices(choice: ShuffleChoice) -> Iterator[str]:
             )
 
 
-def _clusters(values: SensitiveValues, division: Division) -> list[dict[str, Any]]:
+def _clusters(values: SensitiveValues, division: Division) -> list[Json]:
     """Rows of each cluster and its sensitive values, which the release shows."""
     counts = values.counts
     rows = np.bincount(division.labels, weights=counts.rows).astype(np.int64)
-    described: list[dict[str, Any]] = [{"rows": count, "values": {}} for count in rows.tolist()]
+    described: list[Json] = [{"rows": count, "values": {}} for count in rows.tolist()]
     order = np.argsort(division.labels, kind="stable")
     first = np.searchsorted(division.labels[order], np.arange(division.clusters))
     for index, name in enumerate(counts.columns):
@@ -612,9 +613,9 @@ class MShuffle(SingleRelease):
                 raise PlanError(msg)
         return self.columns
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> Json:
         """The method as it was asked for; what was not given is left out."""
-        given: dict[str, Any] = {"name": _NAME}
+        given: Json = {"name": _NAME}
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, Decimal):
@@ -625,7 +626,7 @@ class MShuffle(SingleRelease):
 
     def _private(self, table: PrivateTable, choice: ShuffleChoice) -> PrivateRecord:
         clusters = choice.division.clusters
-        decision: dict[str, Any] = {
+        decision: Json = {
             "clusters": clusters,
             "permuted": list(choice.permuted),
             "log_probability": choice.log_probability,

@@ -36,7 +36,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, Strict
@@ -93,6 +93,7 @@ from voile.table.decisions import Grouping, Treatment
 from voile.table.private import PrivateTable, TopRows
 from voile_base.errors import InfeasibleError, PlanError, TableError
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 from voile_base.values.value import Exact, KeptAs, Number, Says, checked
 
 if TYPE_CHECKING:
@@ -555,7 +556,7 @@ class Ranking(SingleRelease):
         return search(self.search, **self._given)
 
     @property
-    def _given(self) -> Mapping[str, Any]:
+    def _given(self) -> Document:
         """The parameters of a search that the plan sets."""
         given = {name: getattr(self, name) for name in PARAMETERS}
         return {
@@ -608,7 +609,7 @@ class Ranking(SingleRelease):
             )
         return nothing_found(ranked.found, terms, self.search, protected)
 
-    def _method(self, scoring: Scoring, plan: Plan) -> Mapping[str, Any]:
+    def _method(self, scoring: Scoring, plan: Plan) -> Document:
         """Name and parameters, with all that a reader needs to compute a score."""
         signed = {m.column: exact_json(weight) for m, weight in scoring.expression.weights.items()}
         orders = {

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from voile.report.words import clipped, percent, printable, short_number, width_of
 from voile_base.ondemand import on_demand, require_plotting
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     from matplotlib import figure as matplotlib_figure
@@ -92,7 +93,7 @@ _VARIABLES = {
 
 _STAND_IN = re.compile(r"#0[12]01[0-9a-f]{2}")
 
-_STYLE: dict[str, Any] = {
+_STYLE: Json = {
     "svg.fonttype": "none",
     "svg.hashsalt": "voile",
     "text.parse_math": False,
@@ -220,7 +221,7 @@ def _axes(figure: Figure, margins: Margins) -> Axes:
 def head_row(axes: Axes, row: int, name: str, said: str) -> float:
     """Write a name and, flush right, its numbers as head of a row; returns the line for marks."""
     room = _WIDTH - 2 * _SIDE - width_of(said, SMALL) - 20
-    base: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center"}
+    base: Json = {"transform": axes.get_yaxis_transform(), "va": "center"}
     axes.text(0, row - 0.2, clipped(name, room, FONT), fontsize=FONT, **base)
     axes.text(1, row - 0.2, said, ha="right", color=Ink.SOFT, **base)
     return row + 0.2

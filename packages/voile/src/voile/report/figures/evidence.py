@@ -32,7 +32,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from voile.report.figures.canvas import (
     SMALL,
@@ -51,6 +51,7 @@ from voile.report.figures.canvas import (
 )
 from voile.report.words import Share, clipped, number, percent, width_of
 from voile_base.ondemand import on_demand
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     from matplotlib import lines as matplotlib_lines
@@ -127,7 +128,7 @@ def _draw_field(axes: Axes, rates: Sequence[SuccessRate]) -> bool:
 def _mark(axes: Axes, line: float, rate: SuccessRate) -> None:
     """Guessing, the success and its interval, at the height ``line``."""
     low, value, high, guess = at_least((rate.low, rate.value, rate.high, rate.baseline), axes)
-    over: dict[str, Any] = {"clip_on": False, "markeredgewidth": 1.8}
+    over: Json = {"clip_on": False, "markeredgewidth": 1.8}
     axes.plot([guess, value], [line, line], color=Ink.GRID, linewidth=5, clip_on=False)
     axes.plot([low, high], [line, line], color=Ink.AFTER, linewidth=1.6, clip_on=False)
     # An interval that goes on beyond the axis has no end there.
@@ -268,7 +269,7 @@ def _gauge_mark(axes: Axes, line: float, gauge: Gauge) -> None:
     """The track, what is beyond the control, and three marks, at the height ``line``."""
     value, low, high = gauge.main
     other = gauge.guess if gauge.control is None else gauge.control[0]
-    over: dict[str, Any] = {"clip_on": False, "markeredgewidth": 1.8}
+    over: Json = {"clip_on": False, "markeredgewidth": 1.8}
     axes.plot([0, 1], [line, line], color=Ink.GRID, linewidth=8, clip_on=False)
     if gauge.found:
         axes.plot([other, value], [line, line], color=Ink.GUESS, linewidth=8, clip_on=False)

@@ -31,6 +31,7 @@ from voile.report.figures.canvas import (
 )
 from voile.report.words import Share, clipped, counted, listed, number, percent, printable, width_of
 from voile.study.frontier import FrontierRisk
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Field
@@ -176,7 +177,7 @@ def draw_key(name: str, title: str, lines: Sequence[Line]) -> Chart:
         return finished(figure, words)
 
 
-def _style(style: int, *, connected: bool) -> dict[str, Any]:
+def _style(style: int, *, connected: bool) -> Json:
     color = SERIES[style % len(SERIES)]
     return {
         "color": color,

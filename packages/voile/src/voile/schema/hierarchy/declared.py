@@ -42,6 +42,7 @@ from voile.schema.hierarchy.taxonomy import (
     tree_of,
 )
 from voile_base.errors import PlanError
+from voile_base.values import Json
 from voile_base.values.value import Says, checked
 
 __all__ = ["HIERARCHY_KEYS", "Hierarchy", "HierarchyKeys", "plain", "read_hierarchy"]
@@ -71,9 +72,7 @@ class HierarchyKeys:
     """The keys of a column's table that declare a hierarchy, of which one may stand there."""
 
     hierarchy: FileName | None = None
-    tree: Annotated[
-        FileName | dict[str, Any] | None, Says("the name of a file, or a table of groups")
-    ] = None
+    tree: Annotated[FileName | Json | None, Says("the name of a file, or a table of groups")] = None
     intervals: Intervals | None = None
     prefix: Kept | None = None
     dates: Periods | None = None
@@ -102,7 +101,7 @@ def read_hierarchy(keys: HierarchyKeys, folder: Path) -> Hierarchy | None:
         raise PlanError(msg) from None
 
 
-def _tree(value: str | dict[str, Any], folder: Path) -> Hierarchy:
+def _tree(value: str | Json, folder: Path) -> Hierarchy:
     return read_tree(folder / value) if isinstance(value, str) else tree_of(value)
 
 

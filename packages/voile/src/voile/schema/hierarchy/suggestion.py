@@ -15,16 +15,16 @@ A suggestion is the whole table of the column, together with what the plan says 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from itertools import count
-from typing import Any
 
 from voile.schema.hierarchy.dates import has_time
 from voile.schema.hierarchy.taxonomy import CodeList, public_list
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan
+from voile_base.values import Document, Json
 from voile_base.values.toml import toml_text
 
 __all__ = ["Suggestion", "suggest", "suggestion_text"]
@@ -38,7 +38,7 @@ class Suggestion:
     """What may be written about a column, and what its custodian should know or do."""
 
     column: str
-    keys: Mapping[str, Any] | None
+    keys: Document | None
     """The table of the column; None where nothing can be suggested."""
     note: str
 
@@ -80,7 +80,7 @@ def suggestion_text(suggestion: Suggestion) -> str:
     return note + toml_text({"columns": {suggestion.column: suggestion.keys}})
 
 
-def _of_list(code_list: CodeList) -> tuple[dict[str, Any], str]:
+def _of_list(code_list: CodeList) -> tuple[Json, str]:
     listed = public_list(code_list.name)
     if code_list.unlisted == "refuse":
         return {"code_list": code_list.name}, f"{listed.title}; {listed.source}"
@@ -89,7 +89,7 @@ def _of_list(code_list: CodeList) -> tuple[dict[str, Any], str]:
     return {"code_list": said}, note
 
 
-def _hierarchy(kind: str, digits: int | None, declared: ColumnPlan) -> tuple[dict[str, Any], str]:
+def _hierarchy(kind: str, digits: int | None, declared: ColumnPlan) -> tuple[Json, str]:
     match kind:
         case "integer" | "decimal":
             return _intervals(kind, declared.bounds)
@@ -114,7 +114,7 @@ def _hierarchy(kind: str, digits: int | None, declared: ColumnPlan) -> tuple[dic
             return {}, f"values of kind {kind} cannot be generalized; leave the column out"
 
 
-def _intervals(kind: str, bounds: tuple[Decimal, Decimal] | None) -> tuple[dict[str, Any], str]:
+def _intervals(kind: str, bounds: tuple[Decimal, Decimal] | None) -> tuple[Json, str]:
     if bounds is None:
         return {}, (
             "declare bounds = [lowest, highest]: what is publicly possible, not what the table "
@@ -130,7 +130,7 @@ def _intervals(kind: str, bounds: tuple[Decimal, Decimal] | None) -> tuple[dict[
             widths.append(width)
     if not widths:
         return {}, "few values lie within the bounds: they do without a hierarchy"
-    intervals: dict[str, Any] = {"origin": 0, "widths": [json_number(width) for width in widths]}
+    intervals: Json = {"origin": 0, "widths": [json_number(width) for width in widths]}
     if kind == "integer":
         return {"intervals": intervals}, "intervals from the declared bounds"
     intervals["unit"] = 0
@@ -149,7 +149,7 @@ def _round_numbers(least: Decimal) -> Iterator[Decimal]:
                 yield width
 
 
-def _declared_keys(declared: ColumnPlan) -> dict[str, Any]:
+def _declared_keys(declared: ColumnPlan) -> Json:
     """What the plan says about the column, as it may be written."""
     said = {
         field.name: getattr(declared, field.name)

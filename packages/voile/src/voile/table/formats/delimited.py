@@ -60,7 +60,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -77,6 +77,7 @@ from voile.table.value_types import (
 )
 from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
 from voile_base.ondemand import on_demand
+from voile_base.values import Json
 
 if TYPE_CHECKING:
     import charset_normalizer
@@ -222,7 +223,7 @@ def _read(lines: Sequence[str], dialect: _Dialect, *, whole: bool) -> _Reading:
     return _Reading(dialect, tuple(rows), header_lines, sound)
 
 
-def _reader_options(dialect: _Dialect) -> dict[str, Any]:
+def _reader_options(dialect: _Dialect) -> Json:
     """Of Python's reader."""
     return {
         "delimiter": dialect.separator,

@@ -28,6 +28,7 @@ from voile.schema.layout import USUAL, InputLayout, column_names
 from voile.table.formats.registry import Whole, library
 from voile.table.formats.shaping import calendar_of_instants, refuse_nothing, whole_numbers
 from voile_base.errors import InputError, TableError, nearest, refuse_out_of_memory
+from voile_base.values import Json
 
 __all__ = ["Excel", "read_sheets", "write_sheets"]
 
@@ -228,7 +229,7 @@ def _cells(
     file: Path, book: Any, sheet: str, names: Sequence[str], layout: InputLayout
 ) -> pl.DataFrame:
     """The rows below the names; a column that also holds texts such as "n/a" is one of texts."""
-    told: dict[str, Any] = {
+    told: Json = {
         "header_row": None,
         "skip_rows": layout.rows_above,
         "n_rows": None if layout.last is None else layout.last - layout.rows_above,

@@ -31,6 +31,7 @@ from voile.table.formats.registry import Whole, library
 from voile.table.formats.shaping import empty_texts_missing, refuse_nothing, whole_numbers
 from voile.table.places import corrupt
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
+from voile_base.values import Document, Json
 
 __all__ = ["Sas", "SasTransport", "Spss", "Stata"]
 
@@ -100,7 +101,7 @@ class _Statistics:
         frame = pl.concat([schema.to_frame(), *batches])
         truths = [name for name, dtype in schema.items() if dtype == pl.Boolean]
         frame = frame.with_columns(_writable(series) for series in frame)
-        options: dict[str, Any] = {}
+        options: Json = {}
         if self.labelled and truths:
             options["variable_value_labels"] = dict.fromkeys(truths, _TRUTH)
         try:
@@ -111,10 +112,10 @@ class _Statistics:
                 f"{self.what} cannot hold this release; choose another format with --format"
             ) from None
 
-    def _written(self) -> Mapping[str, Any]:
+    def _written(self) -> Document:
         return {}
 
-    def _options(self, file: Path) -> Mapping[str, Any]:
+    def _options(self, file: Path) -> Document:
         """Further options of the reader."""
         del file
         return {}
@@ -162,7 +163,7 @@ class Sas(_Statistics):
     what = "SAS"
     reader = "read_sas7bdat"
 
-    def _options(self, file: Path) -> Mapping[str, Any]:
+    def _options(self, file: Path) -> Document:
         catalogue = file.with_suffix(".sas7bcat")
         found = {"catalog_file": str(catalogue)} if catalogue.is_file() else {}
         return {**found, "formats_as_category": False}
@@ -177,7 +178,7 @@ class SasTransport(_Statistics):
     name_rule = re.compile(r"[A-Za-z_]\w{0,31}", re.ASCII)
     labelled = False
 
-    def _written(self) -> Mapping[str, Any]:
+    def _written(self) -> Document:
         return {"file_format_version": 8}
 
 

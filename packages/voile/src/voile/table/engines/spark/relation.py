@@ -36,6 +36,7 @@ from voile.table.engines.spark.session import Frame, PersistedFrame, SparkHandle
 from voile.table.protocol import GroupFunction
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Key
+from voile_base.values import Document
 from voile_base.version import VERSION
 
 __all__ = [
@@ -91,7 +92,7 @@ class SparkRelation:
         """The columns that are the session's own."""
         return list(dict.fromkeys([*self.places, *([self.number] if self.number else [])]))
 
-    def with_columns(self, made: Mapping[str, Any]) -> SparkRelation:
+    def with_columns(self, made: Document) -> SparkRelation:
         """More columns, by expressions of Spark."""
         columns = [said.alias(name) for name, said in made.items()]
         return replace(self, frame=self.frame.select("*", *columns))
