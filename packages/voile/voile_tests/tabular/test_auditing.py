@@ -241,3 +241,38 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(table_files, "_MOST_BYTES", 99)
     with pytest.raises(InputError, match="more than 99 bytes; audit one table at a time"):
         read_grids(file)
+
+
+def test_means_beside_counts_are_no_part_of_totals():
+    """The counts are attacked all the same, and what was left aside is named."""
+    rows = (
+        ("region", "sector", "count", "mean(pay)"),
+        ("north", "a", "10", "100"),
+        ("north", "b", "x", "200"),
+        ("north", "total", "30", "150"),
+        ("south", "a", "5", "80"),
+        ("south", "b", "7", "90"),
+        ("south", "total", "12", "86"),
+        ("total", "a", "15", "93"),
+        ("total", "b", "27", "150"),
+        ("total", "total", "42", "130"),
+    )
+    audit = audit_recognised(recognise(TableGrid("means", rows)), AuditRules())
+    (found,) = (one for one in audit.findings if one.kind == "recomputable")
+    assert (found.lower, found.upper) == (20, 20)
+    assert audit.contradictions == ()
+    assert any("'mean(pay)': by their labels no sums" in note for note in audit.notes)
+
+
+def test_a_category_that_sounds_like_a_rate_is_attacked():
+    """Where all numbers add up, no label takes a cell out of a total."""
+    rows = (
+        ("work", "count"),
+        ("at a piece rate", "12"),
+        ("by the hour", "x"),
+        ("none", "7"),
+        ("total", "30"),
+    )
+    audit = audit_recognised(recognise(TableGrid("rates", rows)), AuditRules())
+    (found,) = (one for one in audit.findings if one.kind == "recomputable")
+    assert found.lower == 11

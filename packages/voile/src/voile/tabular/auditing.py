@@ -152,6 +152,11 @@ def audit_recognised(
     ]
     if not table.relations:
         notes.append("no totals were recognised, so that nothing can be recomputed from sums")
+    if table.no_sums:
+        notes.append(
+            f"{_listed(table.no_sums)}: by their labels no sums; they took no part in totals, and "
+            "nobody looked at what they tell beside the counts that they are of"
+        )
     if truth is not None:
         notes += _compared(table, truth, unit)
     contradictions = (*found.contradictions, *table.contradicted)

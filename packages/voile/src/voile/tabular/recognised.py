@@ -13,6 +13,11 @@ these, or in one where its label says that it is a total.  Runs that became a to
 value from then on, which gives hierarchies.  A total that its label names and its numbers
 contradict (rounding, noise) is no constraint, and is reported.
 
+**Means and rates.**  Where the numbers of a named total do not add up and labels such as
+``mean(pay)``, ``median`` or ``%`` say that their cells are no sums, totals are looked for among all
+other cells, and it is reported that nobody looked at what these tell beside the counts that they
+are of.
+
 Cost: for n values of a dimension and m other cells of each, O(n^2 m) a level of the hierarchy.
 """
 
@@ -20,7 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -60,6 +65,14 @@ _MOST_CELLS = 100_000
 _LARGEST = 2**53
 
 
+_NO_SUM = re.compile(
+    r"%|\b(mean|average|avg|median|rate|ratio|share|per ?cent|percentage|quantile|mittelwert|"
+    r"durchschnitt|anteil|quote|moyenne|médiane|mediane|taux|promedio|mediana|tasa|"
+    r"gemiddelde|medelvärde|gennemsnit|średnia|srednia)\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True)
 class TotalRelation:
     """A value of a dimension that is the total of others."""
@@ -89,6 +102,8 @@ class RecognisedTable:
     relations: tuple[TotalRelation, ...]
     contradicted: tuple[str, ...]
     """Totals by their labels, whose numbers do not add up; a sentence each."""
+    no_sums: tuple[str, ...] = ()
+    """Labels that say that their cells are no sums, which took no part in totals."""
 
     def text_of(self, cell: int) -> str:
         """The values of a cell, as ``region = north, age = Total``."""
@@ -121,14 +136,39 @@ def recognise(grid: TableGrid, named: Sequence[str] = ()) -> RecognisedTable:
         raise TableError(msg)
     _refuse_twice(grid.name, codes, body.keys)
     numbers, decimals = body.numbers()
-    search = _TotalSearch(names, labels, codes, numbers)
+    search = _TotalSearch(names, labels, codes, numbers, np.ones(len(codes), dtype=np.bool_))
     relations, rows, contradicted = search.run()
+    no_sums, adds_up = _no_sums(labels, codes)
+    if contradicted and no_sums:
+        relations, rows, contradicted = replace(search, adds_up=adds_up).run()
+    else:
+        no_sums = ()
     values = np.where(numbers.suppressed, 0, numbers.values)
     system = CellSystem(rows, values, numbers.suppressed, whole=decimals == 0)
     knowledge = PriorBounds(numbers.lower, numbers.upper, "a reader")
     return RecognisedTable(
-        grid.name, names, labels, codes, system, knowledge, decimals, relations, contradicted
+        grid.name,
+        names,
+        labels,
+        codes,
+        system,
+        knowledge,
+        decimals,
+        relations,
+        contradicted,
+        no_sums,
     )
+
+
+def _no_sums(labels: Sequence[tuple[str, ...]], codes: Indices) -> tuple[tuple[str, ...], Mask]:
+    """Labels that say that their cells are no sums, and which cells have none of them."""
+    found, adds_up = [], np.ones(len(codes), dtype=np.bool_)
+    for axis, texts in enumerate(labels):
+        for code, text in enumerate(texts):
+            if _NO_SUM.search(text) and not is_total(text):
+                found.append(text)
+                adds_up &= codes[:, axis] != code
+    return tuple(found), adds_up
 
 
 def _refuse_twice(name: str, codes: Indices, keys: Sequence[tuple[str, ...]]) -> None:
@@ -368,24 +408,23 @@ class _Pivot:
         return self.cell >= 0
 
 
+@dataclass(frozen=True, eq=False)
 class _TotalSearch:
     """Looks for totals in every dimension."""
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        labels: Sequence[tuple[str, ...]],
-        codes: Indices,
-        numbers: _CellNumbers,
-    ) -> None:
-        self._names, self._labels, self._codes, self._numbers = names, labels, codes, numbers
+    names: Sequence[str]
+    labels: Sequence[tuple[str, ...]]
+    codes: Indices
+    numbers: _CellNumbers
+    adds_up: Mask
+    """Shape (cells,): which cells may be part of a total."""
 
     def run(self) -> tuple[tuple[TotalRelation, ...], csr_matrix, tuple[str, ...]]:
         """The totals, the constraints that they are, and what contradicts labels."""
         relations, contradicted = [], []
         entries: list[tuple[Indices, Indices]] = []
-        for axis, name in enumerate(self._names):
-            pivot, texts = self._pivot(axis), self._labels[axis]
+        for axis, name in enumerate(self.names):
+            pivot, texts = self._pivot(axis), self.labels[axis]
             found = list(_totals(pivot, texts))
             for total, parts, rows in found:
                 listed = tuple(texts[part] for part in parts)
@@ -397,16 +436,18 @@ class _TotalSearch:
                     contradicted.append(
                         f"{name}: {text!r} is not the sum of the values that stand beside it"
                     )
-        return tuple(relations), _matrix(entries, len(self._codes)), tuple(contradicted)
+        return tuple(relations), _matrix(entries, len(self.codes)), tuple(contradicted)
 
     def _pivot(self, axis: int) -> _Pivot:
-        others = np.delete(self._codes, axis, axis=1)
+        others = np.delete(self.codes, axis, axis=1)
         _, column = np.unique(others, axis=0, return_inverse=True)
-        size = len(self._labels[axis]), int(column.max(initial=0)) + 1
+        size = len(self.labels[axis]), int(column.max(initial=0)) + 1
         cell = np.full(size, -1, dtype=np.int64)
-        cell[self._codes[:, axis], column.ravel()] = np.arange(len(self._codes))
-        values = np.where(cell >= 0, self._numbers.values[cell], 0)
-        unknown = ((cell >= 0) & self._numbers.suppressed[cell]).astype(np.int64)
+        cell[self.codes[:, axis], column.ravel()] = np.where(
+            self.adds_up, np.arange(len(self.codes)), -1
+        )
+        values = np.where(cell >= 0, self.numbers.values[cell], 0)
+        unknown = ((cell >= 0) & self.numbers.suppressed[cell]).astype(np.int64)
         return _Pivot(cell, values, unknown)
 
 
