@@ -10,7 +10,8 @@ tells of everybody; guessing tells the most frequent cell of all rows.
 
 Of several sets that one is named which finds most; their intervals hold together (``risk``).
 
-Cost: t n look-ups a column for t targets and n rows, a set.
+Cost: t g look-ups a column for t targets and g different rows in a set, and for each sensitive
+column the pairs of a person and a row that fits.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
 
 from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.record import DOES_NOT_APPLY
@@ -60,21 +62,33 @@ class GroupDisclosure:
         setting.progress("group disclosure")
         draws = setting.randomness.key("group disclosure").generator()
         columns = {column.name: column for column in setting.beside.columns}
-        for name in setting.sensitive:
-            sets = _asked(setting, name)
-            won: list[dict[str, Floats]] = [{} for _ in setting.beside.units]
-            guessed = np.zeros(0)
-            for who, known in sets.items():
-                people = _small(setting.beside, known, setting.targets, draws)
-                if not all(map(len, people)):
-                    continue
-                for group, some in enumerate(people):
-                    won[group][who] = _told(known, columns[name], group, some)
-                if not len(guessed):
-                    guessed = _guessed(columns[name], people[ORIGINAL])
-            if won[ORIGINAL]:
-                goal = "what nearly all rows of a small group show is the person's value"
-                yield Question(self.name, name, goal).answered(won, guessed)
+        won: dict[str, list[dict[str, Floats]]] = {
+            name: [{} for _ in setting.beside.units] for name in setting.sensitive
+        }
+        guessed: dict[str, Floats] = {}
+        for (who, names), sensitive in _sets(setting).items():
+            known = [columns[name] for name in names]
+            people = _small(setting.beside, known, setting.targets, draws)
+            if not all(map(len, people)):
+                continue
+            asked = [columns[name] for name in sensitive]
+            for group, some in enumerate(people):
+                for name, told in _told(known, asked, group, some).items():
+                    won[name][group][who] = told
+            for column in asked:
+                guessed.setdefault(column.name, _guessed(column, people[ORIGINAL]))
+        goal = "what nearly all rows of a small group show is the person's value"
+        for name, own in guessed.items():
+            yield Question(self.name, name, goal).answered(won[name], own)
+
+
+def _sets(setting: Setting) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+    """The sensitive columns that are asked for by each set of columns, and by whom it is known."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name in setting.sensitive:
+        for who, known in _asked(setting, name).items():
+            found.setdefault((who, tuple(column.name for column in known)), []).append(name)
+    return found
 
 
 def _asked(setting: Setting, sensitive: str) -> dict[str, list[JointColumn]]:
@@ -100,26 +114,32 @@ def _small(
 
 
 def _told(
-    known: Sequence[JointColumn], sensitive: JointColumn, group: int, people: Indices
-) -> Floats:
-    """Shape (t,): 1 where nearly all rows that fit a person show the person's value."""
-    rows = DistinctRows.of([*known, sensitive])
-    cell = rows.cells[-1].astype(np.int64)
-    kinds = sensitive.covers.shape[1]
-    won = np.zeros(len(people))
+    known: Sequence[JointColumn], asked: Sequence[JointColumn], group: int, people: Indices
+) -> dict[str, Floats]:
+    """Shape (t,) by sensitive column: 1 where nearly all rows that fit show the person's value."""
+    rows = DistinctRows.of(known)
+    shown = [_cells_of(rows, column) for column in asked]
+    won = {column.name: np.zeros(len(people)) for column in asked}
     for some, fitting in fitting_rows(known, rows, group, people):
-        person, row = np.nonzero(fitting)
-        pairs, place = np.unique(person * kinds + cell[row], return_inverse=True)
-        alike = np.bincount(place.ravel(), rows.count[row], len(pairs))
-        whose, shown = np.divmod(pairs, kinds)
-        every = np.bincount(whose, alike, len(fitting))
-        told = alike >= _NEARLY * every[whose]
-        value = sensitive.value[group][people[some]][whose]
-        right = sensitive.covers[value, shown] | (sensitive.near[value, shown] >= _NEAR)
-        part = np.zeros(len(fitting))
-        part[whose[told & right]] = 1
-        won[some] = part
+        fits = csr_array(fitting)
+        every = fits @ rows.count
+        for column, cells in zip(asked, shown, strict=True):
+            alike = (fits @ cells).tocoo()
+            whose, cell = alike.row, alike.col
+            told = alike.data >= _NEARLY * every[whose]
+            value = column.value[group][people[some]][whose]
+            right = column.covers[value, cell] | (column.near[value, cell] >= _NEAR)
+            part = np.zeros(len(fitting))
+            part[whose[told & right]] = 1
+            won[column.name][some] = part
     return won
+
+
+def _cells_of(rows: DistinctRows, column: JointColumn) -> csr_array:
+    """Shape (g, kinds): how many of each of the different rows show each cell of a column."""
+    shape = len(rows.count), column.covers.shape[1]
+    each = np.ones(len(rows.place))
+    return coo_array((each, (rows.place, column.cell.astype(np.int64))), shape=shape).tocsr()
 
 
 def _guessed(sensitive: JointColumn, people: Indices) -> Floats:
