@@ -60,7 +60,6 @@ from voile.policy.checking import judge
 from voile.policy.criteria.measured import AttackRate, Utility
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
 from voile.policy.remedies import (
-    ATTRIBUTE,
     HUMAN,
     IDENTIFICATION,
     PlanChange,
@@ -80,7 +79,7 @@ from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import Subject, put_on_record
-from voile.study.verdict import THRESHOLDS, met_thresholds
+from voile.study.verdict import ATTRIBUTE, THRESHOLDS, met_thresholds
 from voile.table.engines import AUTO
 from voile_base.errors import InputError, VoileError
 from voile_base.randomness import Randomness

@@ -15,10 +15,10 @@ from math import ceil
 from voile.policy.ruling import Ruling
 from voile.schema.plan import Plan
 from voile.study.plans import StatedPlan, single_release
+from voile.study.verdict import ATTRIBUTE
 from voile_base.values import Document
 
 __all__ = [
-    "ATTRIBUTE",
     "HUMAN",
     "IDENTIFICATION",
     "PlanChange",
@@ -30,7 +30,6 @@ __all__ = [
 HUMAN = frozenset({"assumptions", "question", "unexamined", "publishable"})
 """Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
 IDENTIFICATION = ("prosecutor", "journalist", "marketer")
-ATTRIBUTE = ("homogeneity", "background-knowledge", "skewness")
 _MOST_K = 200
 
 

@@ -20,7 +20,14 @@ from dataclasses import dataclass, field
 from voile.study.record import StudyRecord, rates_of
 from voile_base.values import Document, Json
 
-__all__ = ["THRESHOLDS", "LimitRuling", "limits_document", "limits_of", "met_thresholds"]
+__all__ = [
+    "ATTRIBUTE",
+    "THRESHOLDS",
+    "LimitRuling",
+    "limits_document",
+    "limits_of",
+    "met_thresholds",
+]
 
 THRESHOLDS: Mapping[float, str] = {
     0.33: "groups of 3: data for people who have signed an agreement",
@@ -30,6 +37,8 @@ THRESHOLDS: Mapping[float, str] = {
 }
 """Limits of the worst re-identification risk, and what they are used for; see the module."""
 
+ATTRIBUTE = ("homogeneity", "background-knowledge", "skewness")
+"""The attacks on sensitive values."""
 _GROUPS = "k-anonymity"
 """The kind of guarantee whose k bounds the worst risk by 1/k."""
 _FIRST_T = 0.3
@@ -107,7 +116,7 @@ def _groups(limit: float, record: StudyRecord) -> tuple[Document, str]:
 def _attributes(record: StudyRecord) -> Iterator[LimitRuling]:
     for document in record.attacks:
         rates, name = rates_of(document), document["attack"]
-        if name not in _ATTRIBUTE or rates is None:
+        if name not in ATTRIBUTE or rates is None:
             continue
         met = not rates.beats_guessing
         change, remedy = ({}, "") if met else _diverse(name, record)
@@ -138,6 +147,3 @@ def _half(given: float) -> float:
 
 def _one_more(given: float) -> int:
     return int(given) + 1
-
-
-_ATTRIBUTE = frozenset({"homogeneity", "background-knowledge", "skewness"})
