@@ -27,10 +27,19 @@ def _role(tmp_path: Path, name: str, values: list[object]) -> str:
         ("betyg", ["A", "B", "C", "D", "E", "F"]),
         ("energy_class", ["A", "B", "C", "G"]),
         ("rent_eur", [317 + 13 * n for n in range(60)]),
+        ("zz_qv", ["Bayern", "Hessen", "Sachsen", "Saarland"]),
+        ("zz_qw", ["DE", "FR", "FI", "ES", "PL"]),
+        ("zz_qx", ["unter 1000 EUR", "1000 - 1999 EUR", "3000 EUR und mehr"]),
+        ("zz_qy", ["Hypertension", "Arthritis", "Neuralgia", "Depression", "Dizziness"]),
+        ("zz_rq", ["NOT RELATED", "POSSIBLY RELATED", "RELATED"]),
+        ("zz_qz", ["A++", "A+", "A", "B", "C"]),
+        ("firmware", ["1.4.2", "1.4.3", "1.5.0"]),
+        ("device_model", ["Charge", "Sense", "Inspire"]),
+        ("kwh_used", [917 + 13 * n for n in range(60)]),
     ],
 )
 def test_grades_and_rents_are_proposed(name: str, values: list[object], tmp_path: Path) -> None:
-    """Single Latin letters are no names."""
+    """Grades, places, bands, nouns by their endings, versions and measures are no names."""
     assert _role(tmp_path, name, values) in {"quasi", "sensitive"}
 
 
@@ -40,6 +49,10 @@ def test_grades_and_rents_are_proposed(name: str, values: list[object], tmp_path
         ("betyg", ["Ek", "Alm", "Lund", "Berg", "Dahl", "Holm"]),
         ("qqq", ["王", "李", "张", "刘", "陈", "杨"]),
         ("rent", ["DE89 3704 0044 0532 0130 00", "DE02 1203 0000 0000 2020 51"] * 3),
+        ("zz_qv", ["Hessen", "Korvanto", "Ilmola", "Pekuri", "Sarvas"]),
+        ("zz_rx", ["HK", "QT", "ZX", "WJ", "DE"]),
+        ("zz_ref", ["B/0034", "B/0112", "B/0077"]),
+        ("phone", ["040 1234567", "050 7654321", "044 9876543"]),
     ],
 )
 def test_names_and_accounts_below_such_names_are_not(

@@ -51,6 +51,7 @@ def proposed(rows: list[list[Any]]) -> dict[str, object]:
         ([["a"], ["1,5"], ["2,25"], ["n/a"]], {"decimal": ","}),
         ([["a"], ["1.234,56"], ["7.890,12"]], {"decimal": ",", "thousands": "."}),
         ([["a"], ["612 345 678"], ["611 222 333"]], {}),
+        ([["a"], ["22 000"], ["37 500"], ["41 200"]], {"thousands": " "}),
     ],
 )  # fmt: skip
 def test_the_layout_is_told_by_the_first_rows(rows: Any, stated: dict[str, object]) -> None:

@@ -40,9 +40,11 @@ from voile.recognisers.values import (
     is_flag,
     looks_like_addresses,
     looks_like_amounts,
+    looks_like_bands,
     looks_like_full_names,
     looks_like_groups,
     looks_like_names,
+    looks_like_places,
     mentions_names,
     share_of,
 )
@@ -144,13 +146,16 @@ _ACCOUNT = 9
 """Digits of an account, where all have as many."""
 _TWO = 2
 """So many different texts of several words may be names of persons; of single words, more."""
+_LISTED_CODES = 4
+"""Codes of countries from which on it is no chance: two in five pairs of letters are one."""
+_OF_PLACES: tuple[CodeListName, ...] = ("countries", "us-states", "nuts")
 _DAYS = 1_000
 _LISTED = 0.3
 """The share of texts with common names of persons, from which on they may be names."""
 _SHARED_BY = 20
 """Rows of a text, up to which few texts may be names of persons."""
 _DAY = re.compile(
-    r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?(?: ?[^\W\d_]{1,3}\.?)?"
+    r"(?=\d{2}|(?:\d+[./-] ?){2}\d{2})\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?(?: ?[^\W\d_]{1,3}\.?)?"
     r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
     r"|\d{4}\.? [^\W\d_]{3,}\.? \d{1,2}\.?|[^\W\d_]{3,}\.? \d{1,2},? \d{4}"
     r"|[^\W\d_]{0,2}\d{1,4}[年년] ?\d{1,2}[月월] ?\d{1,2}[日일]?"
@@ -544,10 +549,11 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     profile = details.profile
     share = profile.distinct / max(1, details.rows - profile.missing)
     many = profile.distinct > FEW_PERSONS
-    coded = share_of(details.sample, _is_long_code) > ALONE
+    coded = share_of(details.sample, _is_long_code) > ALONE and not _are_bands(details)
     fine = profile.type == "decimal" and share_of(details.sample, _FINE.fullmatch) > ALONE / 2
     # Amounts of money have two decimals: no number of a record has, and no place is so coarse.
     alone = share > ALONE and (profile.type != "decimal" or details.whole)
+    alone = alone and not _counts_from_nought(details)
     if coded or (many and (alone or fine or (profile.type == "text" and share > TELLING))):
         why = "not understood, and its values may tell rows apart"
         asked = "what does it hold? Nothing was understood of it: give it a role, or leave it"
@@ -572,6 +578,12 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     )
 
 
+def _counts_from_nought(details: ColumnDetails) -> bool:
+    """Whether whole numbers begin at 0, as counts do and numbers of records do not."""
+    ends = details.extremes
+    return ends is not None and ends[0] == 0 and ends[1] < _BEYOND
+
+
 def _may_tell(details: ColumnDetails, share: float) -> str | None:
     """What texts may be by their make; None where they look like nothing that tells persons.
 
@@ -582,11 +594,12 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
         return None
     if told := told_within(texts) or (_PERSONS if are_given_names(texts) else None):
         return told
-    if share_of(texts, _is_of_a_thing) >= ALONE / 2:
+    if not _are_bands(details) and share_of(texts, _is_of_a_thing) >= ALONE / 2:
         return _CODES
     if share_of(texts, _STREET.fullmatch) >= ALONE / 2 or _are_houses(texts):
         return "addresses"
-    if not holds_initials(texts) and looks_like_amounts(texts):
+    known = looks_like_places(texts) or _is_listed_code(details) or looks_like_amounts(texts)
+    if known and not holds_initials(texts):
         return None
     many = distinct > FEW_PERSONS
     several = many or share * _SHARED_BY >= 1 or distinct > _TWO
@@ -601,6 +614,18 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
         "proper names": several and looks_like_names(texts),
     }
     return next((what for what, holds in may_be.items() if holds), None)
+
+
+def _are_bands(details: ColumnDetails) -> bool:
+    """Whether texts are amounts or bands of them beside words: "unter 1000 EUR"."""
+    return details.profile.type == "text" and looks_like_bands(details.sample, ALONE / 2)
+
+
+def _is_listed_code(details: ColumnDetails) -> bool:
+    """Whether several texts are codes of countries, states or regions alone, in capitals."""
+    several = details.profile.distinct >= _LISTED_CODES
+    capitals = all(text.isupper() for text in details.sample)
+    return several and capitals and any(details.lists.get(each) == 0 for each in _OF_PLACES)
 
 
 def _is_long_code(text: str) -> bool:

@@ -60,6 +60,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Decimals | None, Thousands], ...] = (
     (_COMMAS, None, ","),
 )
 """What can be read in one way alone."""
+_ROUND = re.compile(r"00(?:[.,]\d+)?$")
+"""What amounts end in, and numbers of telephones and records seldom."""
 _GROUPED: tuple[tuple[re.Pattern[str], Thousands], ...] = ((_SPACED, " "), (_PRIMED, "'"))
 
 
@@ -297,7 +299,11 @@ def _marks_of(held: Sequence[str]) -> tuple[Decimals | None, Thousands | None] |
         if any(map(form.fullmatch, held)):
             return (decimal, group) if decimal or len(lengths) > 1 else (None, None)
     for form, group in _GROUPED:
-        if any(map(form.fullmatch, held)) and len(lengths) > 1:
+        rounded = (
+            all(map(form.fullmatch, held))
+            and sum(_ROUND.search(cell) is not None for cell in held) > len(held) / 2
+        )
+        if any(map(form.fullmatch, held)) and (len(lengths) > 1 or rounded):
             comma = any("," in cell for cell in held)
             return "," if comma else "." if any("." in cell for cell in held) else None, group
     commas = [cell for cell in held if _COMMA.fullmatch(cell)]

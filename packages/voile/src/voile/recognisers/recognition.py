@@ -144,6 +144,8 @@ class ListedRecogniser:
         return self.group != "movement" or _has_positions((look.name, *look.beside))
 
     def _may_be_named(self, look: ColumnLook) -> bool:
+        if self.group == "identifier" and look.distinct <= _MANY and _OF_CLASSES & set(look.words):
+            return False
         if fits(self.columns, look.words):
             return self.key not in _CODED or _tells(look)
         if self.beside_street and len(look.words) == 1 and look.words[0] in self.beside_street:
@@ -206,6 +208,15 @@ _CODED = frozenset(
     {"national-id", "telephone", "account", "licence", "medical-record", "beneficiary", "record"}
 )
 """Numbers of something, whose names are taken for that where the values are many or long."""
+
+
+_OF_CLASSES = frozenset(
+    {"model", "type", "status", "class", "kind", "category", "make", "brand", "colour", "color"}
+    | {"version", "group", "typ", "tipo", "tipus", "modell", "modelo", "modele", "modello", "marke"}
+    | {"marca", "merk", "marque", "statut", "stato", "estado", "soort", "rodzaj", "kategorie"}
+    | {"categoria", "categorie", "klasse", "clase", "classe", "gruppe", "groupe", "grupo", "gruppo"}
+)
+"""What something is like, in names of columns that are no numbers of it: a device model."""
 
 
 def _tells(look: ColumnLook) -> bool:

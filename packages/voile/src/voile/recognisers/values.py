@@ -30,9 +30,11 @@ __all__ = [
     "is_flag",
     "looks_like_addresses",
     "looks_like_amounts",
+    "looks_like_bands",
     "looks_like_full_names",
     "looks_like_groups",
     "looks_like_names",
+    "looks_like_places",
     "mentions_names",
     "share_of",
 ]
@@ -161,9 +163,19 @@ _PLACED = re.compile(r"(?<!\d)\d{1,4} ?[a-zA-Z]?(?![\w])")
 """The number of a house, wherever it stands."""
 _SIGN = re.compile(r"[\d\s.,;:%'\u2019/<>=≤≥+()\[\]~\u2013\u2014-]|[^\w\s]")
 """What stands in amounts and bands of them beside words: figures, marks, signs of currencies."""
+_BESIDE_WORDS = re.compile(r"[^\W\d_]{3}|[€$£¥]")
 _MOST_WORDS = 5
 _SHORT = 3
 """Capitals up to which they may be a short name, and no abbreviation."""
+_SEVERAL = 3
+_NOUN = re.compile(
+    r"[^\W\d_]{3,}(?:a?emia|algia|[^\W\d_]osis|opathy|opathie|pnea|pnoe|ectomy|rrh(?:o?ea|oe)|tion|sion|zione"
+    r"|cion|cao|ungen|[bdghklnrtz]ung|heit|keit|schaft|itat|ismus|ismo|isme|ism|[^n]ness|idad|idade"
+    r"|ity|graph(?:y|ie)|grafia|olog(?:y|ie|ia|i)|schule|arbeit|zeit|dienst|beruf|raum|acja|osc|stvi|mente"
+    r"|ical|ible|bly|(?:at|it|iz|is|ct|rg|rr|ss|nd|ll|ft)ed)s?"
+)
+"""Endings of words that mean a thing, a state or an act, in twelve languages, without accents; few
+family names end so."""
 _UNSPACED = "\u3040"
 """The first letter of scripts that put no spaces between words: kana, Chinese, Korean."""
 _CODE = 4
@@ -184,6 +196,13 @@ def _words_of_groups() -> tuple[frozenset[str], frozenset[str]]:
     text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
     document = tomllib.loads(text)
     return frozenset(document["words"].split()), frozenset(document["amounts"].split())
+
+
+@cache
+def _places() -> frozenset[str]:
+    """Names of countries, their regions and large towns, small and without accents."""
+    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
+    return frozenset(" ".join(one.split()) for one in tomllib.loads(text)["places"].split(","))
 
 
 def group_words() -> frozenset[str]:
@@ -235,11 +254,13 @@ def looks_like_names(texts: Sequence[str]) -> bool:
 
     Nearly all are one to five words of letters, and each begins with a capital, or is written in a
     script that has none.  So are names of places and of trades: this says "perhaps", and no list of
-    names has to know the language.  Single Latin letters are grades, blocks or branches.
+    names has to know the language.  Single Latin letters, as in "A++", are grades or blocks;
+    one small word among five others tells that these are words of a language.
     """
-    if all(len(text) == 1 and text.isascii() for text in texts):
+    if all(len(text.rstrip("+-*")) == 1 and text.isascii() for text in texts):
         return False
-    return share_of(texts, _is_proper) >= _PROPER
+    share = share_of(texts, _is_proper)
+    return share > _PROPER if len(texts) <= _MANY else share >= _PROPER
 
 
 def looks_like_full_names(texts: Sequence[str]) -> bool:
@@ -269,7 +290,10 @@ def mentions_names(texts: Sequence[str]) -> bool:
     return share_of(texts, _CAPITAL_WITHIN.search) > _SOME
 
 
-_CAPITAL_WITHIN = re.compile(r"\w\S* (?:\S+ )*[^\W\d_](?<=[A-ZÀ-ÞΑ-ΩА-Я])[^\W\d_]")
+_CAPITAL_WITHIN = re.compile(
+    r"^(?=(?:.* )?[^\W\d_A-ZÀ-ÞΑ-ΩА-Я])\w\S* (?:\S+ )*[^\W\d_](?<=[A-ZÀ-ÞΑ-ΩА-Я])[^\W\d_]"
+)
+"""A capital after the first word, where some word is small: not "NOT RELATED", "Mug - Blue"."""
 _SOME = 0.25
 """The share of texts with a name in them, above which a column may hold remarks about people."""
 
@@ -279,12 +303,29 @@ def looks_like_groups(texts: Sequence[str]) -> bool:
     return share_of(texts, _is_group) >= 0.5
 
 
+def looks_like_places(texts: Sequence[str]) -> bool:
+    """Whether nearly all of three texts or more are names of countries, regions and large towns."""
+    named = _places()
+    several = len({text.casefold() for text in texts}) >= _SEVERAL
+    return several and share_of(texts, lambda text: _plain(text) in named) >= _PROPER
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", without_accents(text).casefold()))
+
+
+def _is_noun(word: str) -> bool:
+    """Whether a word ends as words that mean a thing, a state or an act do, and no common name."""
+    given, families = common_names()
+    return _NOUN.fullmatch(word) is not None and word not in given | families
+
+
 def _is_group(text: str) -> bool:
     known, named = group_words(), common_names()
     words = re.findall(r"[^\W\d_]+", without_accents(text).casefold())
     if any(letter >= _UNSPACED for letter in text):
         return any(word in text for word in known if word >= _UNSPACED)
-    told = [word in known or word[:-1] in known for word in words]
+    told = [word in known or word[:-1] in known or _is_noun(word) for word in words]
     if len(words) > 1 and any(w in named[0] and not t for w, t in zip(words, told, strict=True)):
         return False
     return bool(told) and 2 * sum(told) >= len(told)
@@ -295,7 +336,14 @@ def looks_like_amounts(texts: Sequence[str]) -> bool:
 
     Each has a figure beside no words but those of currencies and of bands, or is a word of a group.
     """
-    return share_of(texts, _is_amount) > _PROPER or looks_like_groups(texts)
+    return looks_like_bands(texts, 0) or looks_like_groups(texts)
+
+
+def looks_like_bands(texts: Sequence[str], lettered: float) -> bool:
+    """Whether most texts are amounts or bands of them, and at least a share beside words."""
+    return (
+        share_of(texts, _BESIDE_WORDS.search) >= lettered and share_of(texts, _is_amount) > _PROPER
+    )
 
 
 def _is_amount(text: str) -> bool:

@@ -231,8 +231,9 @@ def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
         return series
     if group and values.str.contains(group).any() and not values.str.contains(point).any():
         digits = values.drop_nulls().str.count_matches("[0-9]")
-        if digits.min() == digits.max() and digits.n_unique() < values.n_unique():
-            return series  # as long in each row: numbers of something, such as telephones
+        alike = digits.min() == digits.max() and digits.n_unique() < values.n_unique()
+        if alike and 2 * values.str.ends_with("00").sum() <= values.count():
+            return series  # as long in each row, few round: numbers of something, as telephones
     plain = values.str.replace_all(group, "") if group else values
     plain = plain.str.strip_prefix("+").str.replace(point, ".")
     typed = infer_type(plain)

@@ -201,6 +201,8 @@ USUAL_FORMATS = (
     "%B %d, %Y",
     "%d%b%Y",
     *(f"{day} {clock}" for day in _DATES_DAYS for clock in _CLOCKS),
+    "%Y-%m-%d %H:%M:%S +0000",
+    "%Y-%m-%d %H:%M:%S UTC",
 )
 """What is tried where a plan says that a column holds dates, and not how they are written."""
 
