@@ -91,6 +91,7 @@ _RECORD = 7
 """Digits from which on numbers are of records, and not of groups."""
 _BEYOND = 100_000
 """No count or measure that others may know is so great in every row."""
+_FIRST_YEAR, _LAST_YEAR = 1850, 2050
 _YEAR = re.compile(r"(?:1[89]|20)\d{2}")
 _NUMBERS = 3
 """Digits from which on few numbers, all with as many, count nothing: rooms, licences."""
@@ -149,6 +150,14 @@ _TWO = 2
 _LISTED_CODES = 4
 """Codes of countries from which on it is no chance: two in five pairs of letters are one."""
 _OF_PLACES: tuple[CodeListName, ...] = ("countries", "us-states", "nuts")
+_SKEWED = 0.35
+"""Where the middle of even numbers lies in the half: of amounts it lies below."""
+_SKEWED_ROWS = 30
+_ANSWERS = frozenset(
+    {"yes", "no", "ja", "nein", "oui", "non", "sí", "sì", "não", "nee", "tak", "nie", "ano", "igen"}
+    | {"nem", "evet", "hayır", "kyllä", "ei", "nej", "da", "nu"}
+)
+"""Answers, beside which no names of persons stand: No, Minor, Serious."""
 _DAYS = 1_000
 _LISTED = 0.3
 """The share of texts with common names of persons, from which on they may be names."""
@@ -414,7 +423,7 @@ def _is_no_amount(details: ColumnDetails, meaning: Meaning) -> bool:
     """Whether many texts stand where the name speaks of numbers: ids of orders, not amounts."""
     profile = details.profile
     share = profile.distinct / max(1, details.rows - profile.missing)
-    many = profile.distinct > FEW_PERSONS and share > TELLING
+    many = profile.distinct > FEW_PERSONS and share > TELLING and not _are_bands(details)
     return meaning.kind == "number" and profile.type == "text" and many
 
 
@@ -429,6 +438,8 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
         return None if looks_like_groups(details.sample) else _unclear(details, kind, "remarks")
     if meaning.kind == "number" and not _are_amounts(details):
         return None
+    if meaning.kind == "number" and meaning.role == "sensitive" and _are_years(details):
+        return ColumnProposal(details, "quasi", "number", "years, which others may know")
     if meaning.role != "drop" and (may_be := _tells_though_named(details, meaning)):
         return _unclear(details, kind, may_be)
     return ColumnProposal(
@@ -441,6 +452,12 @@ def _are_amounts(details: ColumnDetails) -> bool:
     if details.profile.type != "text" or details.bands or is_flag(details.look()):
         return True
     return bool(details.date_formats) or looks_like_amounts(details.sample)
+
+
+def _are_years(details: ColumnDetails) -> bool:
+    """Whether whole numbers lie between 1850 and 2050, as those of no column of money do."""
+    ends, whole = details.extremes, details.profile.type == "integer" or details.whole
+    return whole and ends is not None and _FIRST_YEAR <= ends[0] < ends[1] <= _LAST_YEAR
 
 
 def _are_accounts(details: ColumnDetails) -> bool:
@@ -537,7 +554,7 @@ def _alone(
     told = meaning is not None and meaning.kind not in {"nominal", "ordinal"}
     if meaning is not None and told and not _is_no_amount(details, meaning):
         return None
-    if profile.type == "text" and many and look.share > ALONE:
+    if profile.type == "text" and many and look.share > ALONE and not _are_bands(details):
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
     if look.is_numbered:
         why = "whole numbers in a row or equally long, nearly each in one row: numbers of records"
@@ -553,7 +570,7 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     fine = profile.type == "decimal" and share_of(details.sample, _FINE.fullmatch) > ALONE / 2
     # Amounts of money have two decimals: no number of a record has, and no place is so coarse.
     alone = share > ALONE and (profile.type != "decimal" or details.whole)
-    alone = alone and not _counts_from_nought(details)
+    alone = alone and not _counts_from_nought(details) and not _are_skewed(details)
     if coded or (many and (alone or fine or (profile.type == "text" and share > TELLING))):
         why = "not understood, and its values may tell rows apart"
         asked = "what does it hold? Nothing was understood of it: give it a role, or leave it"
@@ -584,6 +601,21 @@ def _counts_from_nought(details: ColumnDetails) -> bool:
     return ends is not None and ends[0] == 0 and ends[1] < _BEYOND
 
 
+def _are_skewed(details: ColumnDetails) -> bool:
+    """Whether most whole numbers are small and some large, as amounts are.
+
+    Numbers of records are spread evenly between the least and the greatest, stand in blocks with
+    gaps between them, or have as many digits each.
+    """
+    numbers = sorted(float(text) for text in details.sample if re.fullmatch(r"\d+(?:\.0)?", text))
+    if len(numbers) < max(_SKEWED_ROWS, len(details.sample)) or numbers[-1] < 10 * numbers[0]:
+        return False
+    spread = numbers[-1] - numbers[0]
+    middle = numbers[len(numbers) // 2] - numbers[0]
+    gap = max(later - earlier for earlier, later in pairwise(numbers))
+    return middle < _SKEWED * spread and gap < spread / 2
+
+
 def _may_tell(details: ColumnDetails, share: float) -> str | None:
     """What texts may be by their make; None where they look like nothing that tells persons.
 
@@ -598,7 +630,8 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
         return _CODES
     if share_of(texts, _STREET.fullmatch) >= ALONE / 2 or _are_houses(texts):
         return "addresses"
-    known = looks_like_places(texts) or _is_listed_code(details) or looks_like_amounts(texts)
+    answers = any(text.casefold() in _ANSWERS for text in texts)
+    known = answers or looks_like_places(texts) or _is_listed_code(details) or looks_like_amounts(texts)
     if known and not holds_initials(texts):
         return None
     many = distinct > FEW_PERSONS

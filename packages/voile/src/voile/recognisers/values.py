@@ -143,6 +143,7 @@ _WITHIN = re.compile(r"(?<!\w)[^\W\d_]\. ?[^\W\d_]{2,}|(?<!\w)[^\W\d_]{3,} [^\W\
 _ONLY_LETTERS = re.compile(r"[^\W\d_]+")
 _DECIMALS = re.compile(r"^-?\d{1,3}[.,](\d+)$")
 _GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord", "rw", "hw", "rechts", "hoch"})
+_SPACE = frozenset({"x", "y", "z"})
 _AXES = frozenset({"e", "n", "o", "h", "r", "east", "north", "ost", "nord", "est"})
 """What grids call their axes, beside x and y."""
 _COORDINATES = frozenset({"lat", "lon", "lng"})
@@ -427,6 +428,8 @@ def _degrees(look: ColumnLook) -> bool:
     if not numbers or look.distinct <= 2:
         return False
     if all(abs(number) <= 180 for number in numbers):
+        if _is_of_three_axes(look):
+            return False
         fine = share_of(look.filled, lambda t: (m := _DECIMALS.match(t)) and len(m[1]) >= 3)
         return fine >= 0.5
     if not _GRIDS & set(look.words) and not _has_other_axis(look):
@@ -440,6 +443,14 @@ def _is_displacement(look: ColumnLook) -> bool:
         return False
     others = {word for name in look.beside for word in words_of(name)}
     return any(one in look.words and other in others for one, other in (("dx", "dy"), ("dy", "dx")))
+
+
+def _is_of_three_axes(look: ColumnLook) -> bool:
+    """Whether columns called the same stand beside for x, y and z: what a device feels."""
+    rest = set(look.words) - _SPACE
+    others = [set(words_of(name)) for name in look.beside]
+    axes = {axis for words in others if words - _SPACE == rest for axis in words & _SPACE}
+    return bool(rest) and axes | (set(look.words) & _SPACE) == _SPACE
 
 
 def _has_other_axis(look: ColumnLook) -> bool:
