@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import seconds_text
-from voile_pack import Instance, PackingReport, Stop, or_tools
+from voile_pack import Instance, PackingReport, Stop, patterns
 from voile_pack.heuristics import first_fit_decreasing
 from voile_pack.solve import solve
 
@@ -130,7 +130,7 @@ def _plain(known: Known) -> Result:
     descending = np.sort(instance.weights)[::-1].copy()
     first = int(first_fit_decreasing(descending, instance.capacity).max()) + 1
     started = process_time()
-    answer = or_tools.pack(instance, first, Stop(PLAIN_LIMIT).start())
+    answer = patterns.pack(instance, first, Stop(PLAIN_LIMIT).start())
     seconds = process_time() - started
     if answer.bin_of is None:
         return Result(None, None, proved=False, seconds=seconds)

@@ -26,11 +26,20 @@ from voile.schema.plan import Plan, parse_plan
 from voile.table.engines.polars.engine import PolarsEngine
 from voile.table.private import PrivateTable
 from voile_base.errors import InfeasibleError
-from voile_pack import Instance, Stop, packer
+from voile_pack import Instance, Stop
+from voile_pack import parcels as packer
 from voile_pack.distributions import PublishedNoise
-from voile_pack.measures import bin_loads, feasibility, heaviest_overload, objective_ratio
-from voile_pack.packer import Task
-from voile_pack.parcels import Limit, ParcelMeasure, Use, plan
+from voile_pack.parcels import (
+    Limit,
+    ParcelMeasure,
+    Task,
+    Use,
+    bin_loads,
+    feasibility,
+    heaviest_overload,
+    objective_ratio,
+    plan,
+)
 from voile_pack.solve import solve
 
 __all__ = ["Packed", "Parcels", "Published", "Publisher", "Way", "pack", "publish"]

@@ -19,9 +19,9 @@ from voile_share.protocol import (
     primitives,
     suite_named,
 )
-from voile_share.protocol.paper_suite import ITERATIONS, unwrap, wrap
 from voile_share.protocol.primitives import SingleUse
 from voile_share.protocol.suite import Materials
+from voile_share.protocol.suites import ITERATIONS, unwrap, wrap
 
 __all__ = ["run"]
 

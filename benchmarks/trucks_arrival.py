@@ -12,7 +12,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import LocationNoise, noisy_distances, perturb
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_geo.roads.nearest import Ways
 from voile_geo.roads.network import RoadNetwork
 

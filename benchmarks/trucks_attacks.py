@@ -24,7 +24,7 @@ from voile_geo.planar.noise import (
     noisy_distances,
     perturb,
 )
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_geo.roads.nearest import NearbyRoads, stretches
 from voile_geo.roads.network import RoadNetwork
 

@@ -29,7 +29,7 @@ from voile_geo.planar.noise import (
     PlanarLaplace,
     perturb,
 )
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_geo.roads.drawing import DrawnPath, draw_paths
 from voile_geo.roads.nearest import Ways
 from voile_geo.roads.network import RoadNetwork

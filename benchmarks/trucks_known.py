@@ -28,7 +28,7 @@ from voile.attack.trajectory.reports import Sighted
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import CorrelatedGaussian, perturb
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_geo.roads.network import RoadNetwork
 
 __all__ = [

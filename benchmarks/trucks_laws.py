@@ -12,8 +12,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats, displace, separation
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import PlanarLaplace, perturb
-from voile_geo.planar.steps import turn_deviation, turn_within, turn_within_truncated
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones, turn_deviation, turn_within, turn_within_truncated
 
 __all__ = ["EPSILONS", "TABLE_2", "run"]
 

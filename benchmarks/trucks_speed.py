@@ -26,7 +26,7 @@ from voile_geo.planar.noise import (
     PlanarLaplace,
     perturb,
 )
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_share.positions import Levels, PositionStream
 
 __all__ = ["run"]

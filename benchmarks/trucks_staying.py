@@ -29,8 +29,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.field import DAY
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise, perturb
-from voile_geo.planar.steps import gaussian_scale
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones, gaussian_scale
 from voile_geo.roads.network import Indices, RoadNetwork
 
 __all__ = [

@@ -22,14 +22,13 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import AngleSelection, LocationNoise, PlanarLaplace, perturb
-from voile_geo.planar.printed import (
+from voile_geo.planar.pricing import (
     composed_epsilon_as_printed,
     composed_epsilon_of_turns,
     midpoint_displacement,
     vector_displacement,
 )
-from voile_geo.planar.steps import turn_deviation
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones, turn_deviation
 from voile_geo.roads.drawing import DrawnPath, draw_paths
 from voile_geo.roads.network import RoadNetwork
 from voile_geo.roads.reading import NetworkBuilder, RoadChain

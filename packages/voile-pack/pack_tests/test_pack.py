@@ -325,7 +325,7 @@ def test_a_limit_in_work(desk):
 def test_all_files_or_none(desk, parcels, monkeypatch):
     """Where the picture fails, the table does not appear either."""
     pytest.importorskip("matplotlib")
-    broken = "voile_pack.packer.draw_bins"
+    broken = "voile_pack.parcels.draw_bins"
 
     def fail(*arguments):
         raise OSError(28, "No space left on device")

@@ -9,8 +9,17 @@ import pytest
 
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import InputError
-from voile_pack.measures import bin_loads, feasibility, heaviest_overload, objective_ratio
-from voile_pack.parcels import Limit, ParcelMeasure, Use, distributions_of, plan
+from voile_pack.parcels import (
+    Limit,
+    ParcelMeasure,
+    Use,
+    bin_loads,
+    distributions_of,
+    feasibility,
+    heaviest_overload,
+    objective_ratio,
+    plan,
+)
 
 
 def numbers(*values) -> ExactNumbers:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pack_tests.brute_force import best_value, fewest_bins
 from voile_base.errors import InputError
-from voile_pack import Instance, Packing, Stop, or_tools, require_valid
+from voile_pack import Instance, Packing, Stop, patterns, require_valid
 from voile_pack.column_generation import corners, finish, mean_of, relax
 from voile_pack.patterns import CLOSE, Demand, _PatternVerdict, decide
 from voile_pack.solve import solve
@@ -155,7 +155,7 @@ def test_an_unknown_solver_is_refused():
 def test_or_tools_that_is_absent_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch):
     """Asked for, it is an error that names the extra; the default does without."""
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    assert not or_tools.is_installed()
+    assert not patterns.is_installed()
     with pytest.raises(InputError, match=r"pip install 'voile-pack\[proofs\]'"):
         solve(_instance([1], 2), ENOUGH, solver="or-tools")
     assert solve(Instance(_triplets(40, 3), 1000), ENOUGH).bins == 40

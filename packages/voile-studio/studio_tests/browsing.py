@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from voile_testing import browser
+from voile_testing import processes
 
 POLICY = """
 name = "office"
@@ -43,7 +43,7 @@ def studio(table: Path) -> Iterator[str]:
             serving.terminate()
 
 
-class User(browser.BrowserUser):
+class User(processes.BrowserUser):
     """Somebody who uses Studio."""
 
     def enter(self, address: str) -> None:

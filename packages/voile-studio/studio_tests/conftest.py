@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from studio_tests.browsing import User
-from voile_testing.browser import browser
+from voile_testing.processes import browser
 
 __all__ = ["browser"]
 

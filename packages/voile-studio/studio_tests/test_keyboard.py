@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from studio_tests.browsing import POLICY, User, studio
-from voile_testing.browser import FOCUSED, SERIOUS, Typist
+from voile_testing.processes import FOCUSED, SERIOUS, Typist
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,7 @@ from voile_geo.geodesy import cartesian, displace, east_north, separation
 from voile_geo.planar import field
 from voile_geo.planar.field import DAY, STILL, Trips, _field_key
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, Live, perturb
-from voile_geo.planar.steps import gaussian_scale, normal_pair
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones, gaussian_scale, normal_pair
 from voile_testing.statistics import FALSE_ALARM
 
 LENGTH, HOME = 1_000.0, (39.9, 116.4)

@@ -23,8 +23,13 @@ from voile_geo.planar.noise import (
     noisy_distances,
     perturb,
 )
-from voile_geo.planar.steps import _normal_quantile, gaussian_scale, turn_deviation, turn_within
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import (
+    Zones,
+    _normal_quantile,
+    gaussian_scale,
+    turn_deviation,
+    turn_within,
+)
 from voile_testing.statistics import FALSE_ALARM
 
 EPSILONS = (0.1, 0.05, 0.02, 0.01, 0.008, 0.005, 0.004, 0.002, 0.001, 0.0005)

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from voile_geo.planar.printed import (
+from voile_geo.planar.pricing import (
     composed_deviation,
     composed_epsilon_as_printed,
     composed_epsilon_of_turns,

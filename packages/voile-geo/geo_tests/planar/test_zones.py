@@ -15,7 +15,7 @@ from voile_base.errors import PlanError
 from voile_base.randomness import Key, Randomness
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, Live, PlanarLaplace, perturb
-from voile_geo.planar.zones import RadiusGrid, Zones
+from voile_geo.planar.steps import RadiusGrid, Zones
 from voile_testing.plugin import examples
 
 RADII = (100.0, 250.0, 700.0)

@@ -10,7 +10,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_geo.roads.nearest import MOST_CELLS, _radius_of_roads, radii_of_roads, stretches
 from voile_geo.roads.network import RoadNetwork
 from voile_testing.plugin import examples

@@ -5,8 +5,8 @@
 - ``heuristics``         bins that are fixed at once, lower bounds, first fit and best fit;
                          exchanges of items between bins and spare items
 - ``column_generation``  the linear programme over patterns, and the best one for given prices
-- ``patterns``           what one bin holds, and which patterns a given number of bins allows
-- ``or_tools``           Google OR-Tools, and its plain model
+- ``patterns``           what one bin holds, and which patterns a number of bins allows;
+                         Google OR-Tools, and its plain model
 """
 
 from importlib import import_module

@@ -87,8 +87,7 @@ from voile_base.compiled import njit, register_jitable
 from voile_base.randomness import Randomness
 from voile_pack.heuristics import decreasing
 from voile_pack.instance import MAXIMUM_TOTAL, Deadline
-from voile_pack.or_tools import is_installed
-from voile_pack.patterns import Demand, Prices, Relaxation
+from voile_pack.patterns import Demand, Prices, Relaxation, is_installed
 
 __all__ = [
     "MAXIMUM_TYPES",

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from voile.schema.numbers import ExactNumbers
     from voile.table import opening as table_opening
     from voile.table.opening import NumberColumns
-    from voile_pack import distributions, drawing, instance, packer, parcels
+    from voile_pack import distributions, drawing, instance, parcels
     from voile_pack.instance import PackingReport
-    from voile_pack.packer import Packed, Task
+    from voile_pack.parcels import Packed, Task
 else:
     np = on_demand("numpy")
     drawing = on_demand("voile_pack.drawing")
-    packer = on_demand("voile_pack.packer")
+    parcels = on_demand("voile_pack.parcels")
     parcels = on_demand("voile_pack.parcels")
     distributions = on_demand("voile_pack.distributions")
     instance = on_demand("voile_pack.instance")
@@ -102,7 +102,7 @@ class _Input:
     """The numbers of the parcels, and where they come from."""
 
     numbers: NumberColumns
-    origin: packer.Origin
+    origin: parcels.Origin
     disclosure: Disclosure | None
     """What a release says of its columns; None for a private table."""
 
@@ -236,13 +236,13 @@ def _pack_command(  # noqa: PLR0913 - one parameter for each option
             stage("writing")
             with appearing(list(files)) as hidden:
                 for file in hidden:
-                    packer.write_packed(file, given.origin, packed)
+                    parcels.write_packed(file, given.origin, packed)
     done = f"written: {', '.join(map(str, files))}" if files else "the parcels were packed"
     with telling_what_is_done(done):
         if as_json:
-            print_json(packer.document_of(given.origin, packed))
+            print_json(parcels.document_of(given.origin, packed))
         else:
-            packer.show_packed(given.origin, packed)
+            parcels.show_packed(given.origin, packed)
         for notice in (*given.numbers.notes, *packed.notices):
             say(f"voile: {notice}.")
         for place in files:
@@ -284,7 +284,7 @@ def _new_files(out: str | None, picture: str | None) -> list[Path]:
     if out is not None:
         files.append(check_new_file(out, _TABLES))
     if picture is not None:
-        files.append(check_new_file(picture, packer.PICTURES))
+        files.append(check_new_file(picture, parcels.PICTURES))
         require_plotting()
     return files
 
@@ -313,7 +313,7 @@ def _read(source: Place, call: _Call) -> _Input:
     kept = np.flatnonzero(~missing)
     if not len(kept):
         raise TableError("every row misses a measure; there is nothing to pack")
-    return _Input(numbers, packer.Origin(private, numbers.rows, kept), disclosure)
+    return _Input(numbers, parcels.Origin(private, numbers.rows, kept), disclosure)
 
 
 def _measure(given: _Input, name: str) -> parcels.ParcelMeasure:
@@ -334,13 +334,13 @@ def _measure(given: _Input, name: str) -> parcels.ParcelMeasure:
     )
 
 
-def _task(given: _Input, call: _Call) -> packer.Task:
+def _task(given: _Input, call: _Call) -> parcels.Task:
 
-    boxes: packer.Boxes | None = None
+    boxes: parcels.Boxes | None = None
     if call.box and call.sides:
         height, width, length = (_measure(given, name) for name in call.sides)
-        boxes = packer.Boxes((height, width, length), call.box, call.turns)  # type: ignore[arg-type]
-    return packer.Task(
+        boxes = parcels.Boxes((height, width, length), call.box, call.turns)  # type: ignore[arg-type]
+    return parcels.Task(
         measures=tuple(_measure(given, name) for name, _ in call.columns),
         limits=tuple(parcels.Limit(capacity, call.margin) for _, capacity in call.columns),
         use=parcels.Use.of(call.use),
@@ -364,4 +364,4 @@ def _pack(task: Task, stop: instance.Stop, solver: str, stage: Callable[[str], N
             f"({now.stage}, {now.seconds:.0f} s)"
         )
 
-    return packer.pack(task, stop, report, solver)  # type: ignore[arg-type]
+    return parcels.pack(task, stop, report, solver)  # type: ignore[arg-type]

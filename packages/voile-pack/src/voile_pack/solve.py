@@ -59,7 +59,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.errors import InputError, nearest
-from voile_pack import or_tools
 from voile_pack.column_generation import corners, finish, mean_of, relax
 from voile_pack.heuristics import Reduced, decreasing, lower_bound, reduce, search
 from voile_pack.instance import (
@@ -73,7 +72,6 @@ from voile_pack.instance import (
     ignore,
     require_valid,
 )
-from voile_pack.or_tools import is_installed
 from voile_pack.patterns import (
     CLOSE,
     LONG,
@@ -84,8 +82,11 @@ from voile_pack.patterns import (
     Prices,
     Relaxation,
     choose_of_part,
+    constraint_solver,
     decide,
+    is_installed,
 )
+from voile_pack.patterns import pack as packed_by_or_tools
 
 __all__ = ["SOLVERS", "Solver", "solve"]
 
@@ -272,7 +273,7 @@ def solve(
             f"no such solver: {solver!r} (known: {', '.join(SOLVERS)}){nearest(solver, SOLVERS)}"
         )
     if solver == "or-tools":
-        or_tools.constraint_solver()
+        constraint_solver()
     work = _Work(reduce(instance), (stop or Stop()).start(), progress, seed)
     for stage in _stages(work) if solver == "auto" else _plain(work):
         if work.done:
@@ -435,6 +436,6 @@ def _decide(work: _Work, filters: list[Prices], effort: Effort) -> None:
 
 def _plain(work: _Work) -> Iterator[str]:
     yield "or-tools"
-    answer = or_tools.pack(work.core, work.bins, work.deadline)
+    answer = packed_by_or_tools(work.core, work.bins, work.deadline)
     work.proved(answer.lower_bound, "or-tools")
     work.found(answer.bin_of, "or-tools")

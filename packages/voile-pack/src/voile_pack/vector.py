@@ -60,7 +60,7 @@ from voile_pack.instance import (
     ignore,
     require_valid,
 )
-from voile_pack.or_tools import constraint_solver, is_installed, solved
+from voile_pack.patterns import constraint_solver, is_installed, solved
 from voile_pack.solve import Solver, solve
 from voile_pack.vector_columns import ItemTypes, generate_columns, pack_with_columns
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from voile_base.compiled import njit
 from voile_pack.column_generation import Master
 from voile_pack.instance import Deadline
-from voile_pack.or_tools import constraint_solver, solved
+from voile_pack.patterns import constraint_solver, solved
 
 __all__ = ["ItemTypes", "generate_columns", "pack_with_columns"]
 

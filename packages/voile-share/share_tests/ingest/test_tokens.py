@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_base.randomness import Randomness
-from voile_share.ingest.fixes import IngestError
-from voile_share.ingest.tokens import DeviceToken, admit, issue, revoked, token_hash, token_in
+from voile_share.ingest.fixes import (
+    DeviceToken,
+    IngestError,
+    admit,
+    issue,
+    revoked,
+    token_hash,
+    token_in,
+)
 
 NOW = 1_777_896_000.0
 

@@ -12,7 +12,7 @@ import pytest
 from share_tests.page.delivery import NUMBER, Delivery
 from share_tests.page.stub import Stub
 from voile_testing import processes
-from voile_testing.browser import browser
+from voile_testing.processes import browser
 
 __all__ = ["Viewer", "browser"]
 

@@ -15,7 +15,7 @@ from voile_geo.geodesy import displaced, metres_between
 from voile_geo.planar.costs import gaussian_epsilon, squared_mu
 from voile_geo.planar.field import DAY, Trips, _field_key
 from voile_geo.planar.noise import GaussianField, LiveField, perturb
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_share.positions import Levels, PositionStream, spent_on, without_ended_key
 
 NOON = 20_000 * 86_400 + 43_200

@@ -51,7 +51,7 @@ from voile_share.protocol import (
     primitives,
 )
 from voile_share.protocol.primitives import verifying_key
-from voile_share.protocol.voile_suite import ITEM_BYTES, _tag
+from voile_share.protocol.suites import ITEM_BYTES, _tag
 
 GAMES = 1000
 

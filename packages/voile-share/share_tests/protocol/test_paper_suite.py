@@ -32,7 +32,7 @@ from voile_share.protocol import (
     TruckSlot,
     primitives,
 )
-from voile_share.protocol.paper_suite import WRAPPED_BYTES, unwrap, wrap
+from voile_share.protocol.suites import WRAPPED_BYTES, unwrap, wrap
 
 PLACE = TruckSlot(TRUCK, NOON)
 

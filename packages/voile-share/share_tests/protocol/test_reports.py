@@ -41,7 +41,7 @@ from voile_share.protocol import (
     TruckSlot,
     search,
 )
-from voile_share.protocol.voile_suite import BUCKETS, ITEM_BYTES
+from voile_share.protocol.suites import BUCKETS, ITEM_BYTES
 
 SUITES = pytest.mark.parametrize("suite", BOTH, ids=lambda suite: suite.name)
 LATER = NOON + 10 * SLOT_SECONDS

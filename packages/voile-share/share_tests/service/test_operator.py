@@ -210,7 +210,7 @@ def test_links_are_found_by_their_labels_and_closed(world):
 
 def routes(service: Service) -> list[tuple[str, str]]:
     """All routes below /operator that the application has."""
-    from voile_share.service.operator.pages import router  # noqa: PLC0415
+    from voile_share.service.operator import router  # noqa: PLC0415
 
     return [(method, one.path) for one in router.routes for method in one.methods]
 

@@ -12,7 +12,7 @@ import pytest
 from share_tests.service.server import serving
 from share_tests.service.test_operator import World, made
 from voile_share.map import MapFile
-from voile_testing.browser import SERIOUS, BrowserUser, Typist, browser
+from voile_testing.processes import SERIOUS, BrowserUser, Typist, browser
 
 __all__ = ["browser"]
 

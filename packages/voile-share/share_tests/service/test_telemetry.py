@@ -13,7 +13,7 @@ from share_tests.service.server import serving
 from voile_base.errors import InputError, PlanError
 from voile_share.protocol.primitives import to_base64url
 from voile_share.service import app
-from voile_share.service.observing import tracing
+from voile_share.service.app import tracing
 from voile_share.service.options import Telemetry
 from voile_testing.processes import wait_until
 

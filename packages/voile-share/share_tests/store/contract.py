@@ -29,7 +29,7 @@ from share_tests.store.reports import (
     slot_of,
 )
 from voile_base.errors import InputError
-from voile_share.ingest.tokens import DeviceToken
+from voile_share.ingest.fixes import DeviceToken
 from voile_share.store import (
     AccessToken,
     Appended,

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from share_tests.store.reports import chain, number_of
-from voile_share.ingest.tokens import token_hash
+from voile_share.ingest.fixes import token_hash
 from voile_share.store import Appended, PostgresStore, SQLiteStore, postgres, schema
 from voile_share.store import postgres as postgres_engine
 from voile_share.store import sqlite as sqlite_engine

@@ -79,8 +79,7 @@ from voile_geo.planar.noise import (
     LiveField,
     LocationNoise,
 )
-from voile_geo.planar.steps import MEAN_RADIUS, turn_deviation
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import MEAN_RADIUS, Zones, turn_deviation
 from voile_share.protocol import LEVELS, Position, day_of
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from voile_testing.desk import PLAN, ROWS
+from voile_testing.plugin import PLAN, ROWS
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from voile.release.recounting import recount
 from voile_base.errors import VoileError
-from voile_testing.browser import BrowserUser, browser
+from voile_testing.processes import BrowserUser, browser
 from voile_tests.policy.cases import policy, studied, voile
 from voile_tests.release.makes import METHODS, make
 from voile_tests.release.mutants import mutant

@@ -24,7 +24,7 @@ from voile_base.randomness import Key, Randomness
 from voile_geo.geodesy import separation
 from voile_geo.planar.noise import CorrelatedGaussian, Live, PlanarLaplace
 from voile_geo.planar.pricing import TripPrice
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_tests.table.engine import Engine
 
 FALSE_ALARM = 1e-6

@@ -19,7 +19,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import displace
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import PlanarLaplace, perturb
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_geo.roads.nearest import Ways
 from voile_geo.roads.network import RoadNetwork
 

@@ -18,7 +18,7 @@ published reports tell neighbours apart.
   that matters for a truck on one road or the next, gives (d / s_i - a_i d / s_(i-1))^2 over
   1 - a_i^2.
 
-Epsilons chosen in the light of earlier reports (``zones``) are no obstacle: all three sums hold for
+Epsilons chosen in the light of earlier reports (``steps``) are no obstacle: all three sums hold for
 adaptive choices as long as each is compared with what is left before the report (for Gaussian
 mechanisms Smith and Thakurta, "Fully adaptive composition for Gaussian differential privacy",
 2022).

@@ -70,12 +70,13 @@ from voile_geo.planar.steps import (
     FIELD,
     LAPLACE,
     Memory,
+    Position,
+    Zones,
     gaussian_scale,
     move_trips,
     normal_pair,
     step,
 )
-from voile_geo.planar.zones import Position, Zones
 
 __all__ = [
     "AngleSelection",

@@ -53,7 +53,7 @@ from scipy.sparse import csgraph
 
 from voile_base.compiled import njit
 from voile_geo.geodesy import Floats
-from voile_geo.planar.zones import MICRODEGREES, RadiusGrid
+from voile_geo.planar.steps import MICRODEGREES, RadiusGrid
 from voile_geo.roads.network import Indices, RoadNetwork
 
 __all__ = [
@@ -377,7 +377,7 @@ _METRES_PER_DEGREE = 111_132.0
 
 @dataclass(frozen=True, eq=False)
 class RoadRadii:
-    """Radii by the density of roads, for ``voile_geo.planar.zones``; public."""
+    """Radii by the density of roads, for ``voile_geo.planar.noise``; public."""
 
     radii: tuple[float, ...]
     """Metres, ascending; the last is the largest that is allowed, and holds beyond the map."""

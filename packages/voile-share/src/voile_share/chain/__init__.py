@@ -41,17 +41,19 @@ from voile_share.chain.contract import (
     UnfundedError,
     address_of,
 )
-from voile_share.chain.readers import (
+from voile_share.chain.registry import (
     Audited,
     ChainReadings,
+    ContractAccount,
     NotAnchoredError,
     ReportOnChain,
     audit,
     check_anchored,
+    deploy,
+    fill,
     published,
     read_published,
 )
-from voile_share.chain.registry import ContractAccount, deploy, fill
 from voile_share.chain.web3_chain import EmbeddedChain, Mined, connect, signer
 
 __all__ = [

@@ -16,13 +16,19 @@ from voile_share.ingest.fixes import (
     REASONS,
     Arrival,
     Decoded,
+    DeviceToken,
     Fix,
     Format,
     IngestError,
     Refusal,
     Region,
     Rules,
+    admit,
     check_last,
+    issue,
+    revoked,
+    token_hash,
+    token_in,
 )
 from voile_share.ingest.formats import (
     Request,
@@ -32,7 +38,6 @@ from voile_share.ingest.formats import (
     device_of_topic,
     passed_over,
 )
-from voile_share.ingest.tokens import DeviceToken, admit, issue, revoked, token_hash, token_in
 
 __all__ = [
     "AHEAD_SECONDS",

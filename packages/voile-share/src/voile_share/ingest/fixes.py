@@ -1,47 +1,59 @@
-"""Messages of devices: positions, why one is refused, and how values are written.
+"""Messages of devices: the token that lets one in, its positions, and why one is refused.
 
-Where a device was and when, and what is believed of that.
+**Positions.**  A ``Fix`` is what every format ends in: where a device was and when, and what is
+believed of that.  ``checked`` holds it against ``Rules``: what a position needs is refused where it
+is wrong, and what a device cannot know (a course while it stands) is left out.  A fix never shows
+its position in ``repr``, so none reaches a log by accident.  A message may carry many positions.
+Of these each is judged by itself: a device that keeps positions sends a refused message again and
+again, so one bad position must not hold back the others.  A message of which nothing can be taken
+is refused as a whole.
 
-A ``Fix`` is what every format ends in.  ``checked`` holds it against ``Rules``: what a position
-needs is refused where it is wrong, and what a device cannot know (a course while it stands) is
-left out.  A fix never shows its position in ``repr``, so none reaches a log by accident.
+**Refusals.**  A reason is a code for programs (the last part of a problem type of RFC 9457) and
+stays as it is once published; the sentence beside it is for people.  Neither ever carries a
+position, a token or any other part of the message: a refusal may be logged and shown.  For the same
+reason no refusal is raised while another error is being handled, since errors of parsers quote what
+they parsed: ``quietly`` makes a value of them first.
 
-Why a message of a device is refused.
+**Values** are read as devices write them: numbers as numbers or texts, times in three ways, and
+JSON that is small, shallow, and has one value for each name.  RFC 8259 leaves open what a name
+twice in one object means, and Python's reader takes NaN; both are refused here, since two readers
+that understand one message differently are a way around a check.
 
-A reason is a code for programs (the last part of a problem type of RFC 9457) and stays as it is
-once published; the sentence beside it is for people.  Neither ever carries a position, a token or
-any other part of the message: a refusal may be logged and shown.  For the same reason no refusal
-is raised while another error is being handled, since errors of parsers quote what they parsed:
-``quietly`` makes a value of them first.
+**Tokens**, with which devices send positions and do nothing else.
 
-Reading values as devices write them: numbers as numbers or texts, times in three ways.
+A token is 160 random bits in 32 letters and digits, which can be typed into a phone.  It is shown
+once; what is stored is a ``DeviceToken``, which holds only its hash (BLAKE2b).  A hash without a
+salt or a slow function is right here, and would not be for a password: nobody can try 2^160
+tokens.
 
-What comes in, and what is made of it.
+The door is opened by the token alone, and the device that a message names must then be the
+token's.  So a guessed name is as good as none:
 
-A message may carry many positions.  Of these each is judged by itself: a device that keeps
-positions sends a refused message again and again, so one bad position must not hold back the
-others.  A message of which nothing can be taken is refused as a whole.
-
-JSON of devices: small, shallow, and with one value for each name.
-
-RFC 8259 leaves open what a name twice in one object means, and Python's reader takes NaN; both are
-refused here, since two readers that understand one message differently are a way around a check.
+- The store is asked for a hash, never for a name; what it takes to look one up tells of hashes,
+  which nobody can choose the bits of.
+- Unknown, expired, revoked and foreign tokens are refused with the same words, after the same
+  steps; hashes are compared in constant time.
 """
 
 from __future__ import annotations
 
+import binascii
+import hmac
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from base64 import b32encode, b64decode
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from voile_base.errors import InputError
+from voile_base.randomness import Randomness
 
 __all__ = [
     "AHEAD_SECONDS",
@@ -51,6 +63,7 @@ __all__ = [
     "REASONS",
     "Arrival",
     "Decoded",
+    "DeviceToken",
     "Fix",
     "Format",
     "IngestError",
@@ -58,19 +71,23 @@ __all__ = [
     "Refusal",
     "Region",
     "Rules",
+    "admit",
     "check_last",
     "check_size",
     "checked",
     "decimal",
     "decoded",
     "device_name",
+    "issue",
     "quietly",
     "read_form",
     "read_json",
+    "revoked",
     "seconds",
     "text_of",
+    "token_hash",
+    "token_in",
 ]
-
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
@@ -156,7 +173,7 @@ class Fix:
     """Where one device was at one time.  It is private: an exact position."""
 
     device: str
-    """What the device calls itself; not yet proved (see ``tokens``)."""
+    """What the device calls itself; not yet proved (see ``admit``)."""
     latitude: float = field(repr=False)
     """Degrees north, WGS 84, from -90 to 90."""
     longitude: float = field(repr=False)
@@ -555,3 +572,94 @@ def _one_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _no_number(_: str) -> object:
     raise _NoNumberError
+
+
+_BYTES = 20
+_LONGEST = 1024
+_NOBODY = bytes(32)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceToken:
+    """What is kept of a token; it opens nothing."""
+
+    device: str
+    hash: bytes = field(repr=False)
+    """``token_hash`` of the token: 32 bytes, the key to look it up by."""
+    issued: float
+    """Seconds since 1970 UTC, as all times here."""
+    expires: float | None = None
+    """From then on it is refused; None: never."""
+    revoked: float | None = None
+    """Since when it is refused; None: it is not revoked."""
+
+    def is_open(self, now: float) -> bool:
+        """Whether it is neither expired nor revoked at the time ``now``."""
+        ended = self.expires is not None and now >= self.expires
+        return not ended and (self.revoked is None or now < self.revoked)
+
+
+def issue(
+    device: str, now: float, lifetime: float | None = None, randomness: Randomness | None = None
+) -> tuple[str, DeviceToken]:
+    """A new token for a device, and what is to be kept of it; ``lifetime`` is in seconds.
+
+    ``randomness`` is for demonstrations and tests: the same root, device and time make the same
+    token again.
+    """
+    key = (randomness or Randomness.secure()).key("ingest token", device, repr(now))
+    token = b32encode(key.secret[:_BYTES]).decode("ascii").lower()
+    expires = None if lifetime is None else now + lifetime
+    return token, DeviceToken(device, token_hash(token), now, expires)
+
+
+def revoked(token: DeviceToken, now: float) -> DeviceToken:
+    """The token, refused from ``now`` on; a second time changes nothing."""
+    return token if token.revoked is not None else replace(token, revoked=now)
+
+
+def token_hash(token: str) -> bytes:
+    """What a store knows a token by: 32 bytes.  Letters may be of either case."""
+    text = token.strip().lower().encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=32, person=b"voile-ingest").digest()
+
+
+def admit(token: str, found: DeviceToken | None, named: Collection[str], now: float) -> str:
+    """The device that may send, where the token is its own.
+
+    ``found`` is what the store has under ``token_hash(token)``, and ``named`` the devices that the
+    message names (``Decoded.devices``); none before it is decoded.
+
+    Raises ``IngestError`` ("token-refused") in all other cases, in the same way.
+    """
+    kept = found or DeviceToken("", _NOBODY, now, now)
+    same = hmac.compare_digest(kept.hash, token_hash(token))
+    own = all([_same_text(name, kept.device) for name in named])  # noqa: C419 - all, each time
+    if not (same & own & kept.is_open(now) & (found is not None)):
+        raise IngestError("token-refused", "check the token and the identifier of the device")
+    return kept.device
+
+
+def _same_text(one: str, other: str) -> bool:
+    return hmac.compare_digest(
+        one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass")
+    )
+
+
+def token_in(authorization: str) -> str | None:
+    """The token of the header Authorization: of Bearer, or as the password of Basic.
+
+    None where there is none; the user's name of Basic is not read.
+    """
+    scheme, _, rest = authorization[:_LONGEST].strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return rest.strip() or None
+    if scheme.lower() != "basic":
+        return None
+    pair = quietly(
+        lambda: b64decode(rest.strip(), validate=True).decode("utf-8"),
+        binascii.Error,
+        UnicodeError,
+        ValueError,
+    )
+    return (pair or "").partition(":")[2] or None

@@ -5,7 +5,8 @@ for each step, with one encoding.  A message that is not accepted raises ``Rejec
 reason, and changes nothing.
 
     primitives     messages as bytes, why one is refused, keys, points and signatures
-    suite          the interface of both suites: ``voile_suite``, ``paper_suite``
+    suite          the interface of a suite of ciphers
+    suites         the two that there are: the one to use, and that of the paper
     agreement      Protocols 1 and 2: the keys of sender and receiver, and what the truck learns
     truck          Protocol 3: what a truck is, publishes and signs, and who reads it
     parcel_link    a parcel that changes trucks: its links, what its carrier says
@@ -47,6 +48,7 @@ from voile_share.protocol.suite import (
     TrackingSecret,
     TruckSlot,
 )
+from voile_share.protocol.suites import suite_named
 from voile_share.protocol.truck import (
     Auditor,
     Reader,
@@ -60,7 +62,6 @@ from voile_share.protocol.truck import (
     is_equivocation,
     search,
 )
-from voile_share.protocol.voile_suite import suite_named
 
 __all__ = [
     "LEVELS",

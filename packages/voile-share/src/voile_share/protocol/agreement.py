@@ -102,8 +102,8 @@ from voile_share.protocol.suite import (
     TrackingSecret,
     check_parcel_and_day,
 )
+from voile_share.protocol.suites import suite_named, suite_of_code
 from voile_share.protocol.truck import TruckCard, TruckSecrets
-from voile_share.protocol.voile_suite import suite_named, suite_of_code
 
 __all__ = [
     "Established",

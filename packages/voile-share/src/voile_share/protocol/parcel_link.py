@@ -10,7 +10,7 @@ Each party has a root of its own: sender and receiver read by different keys, an
 one's link can open what the other's does.
 
 Claim: who has neither root nor link learns from the public halves (TK, K_b of each day, N) which
-trucks hold no more than from those of ``voile_suite``: HKDF is a pseudorandom function, so keys of
+trucks hold no more than from those of Voile's suite: HKDF is a pseudorandom function, so keys of
 a day tell nothing of other days' or of the notices'.  A former truck has public halves alone: it
 can address the parcel, which the carrier's cards keep readers from believing, and recognises
 nothing of what the next truck publishes.
@@ -70,8 +70,8 @@ from voile_share.protocol.primitives import (
     verifying_key,
 )
 from voile_share.protocol.suite import TrackingSecret
+from voile_share.protocol.suites import suite_named, suite_of_code
 from voile_share.protocol.truck import MOST_DAYS, Fragment, Reader, ReaderLink, TruckCard
-from voile_share.protocol.voile_suite import suite_named, suite_of_code
 
 if TYPE_CHECKING:
     from voile_share.protocol.suite import Sighting, Suite

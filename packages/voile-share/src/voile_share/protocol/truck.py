@@ -68,7 +68,7 @@ from voile_share.protocol.primitives import (
     verifying_key,
 )
 from voile_share.protocol.suite import Content, Sighting, Suite, TrackingSecret, TruckSlot
-from voile_share.protocol.voile_suite import suite_named, suite_of_code
+from voile_share.protocol.suites import suite_named, suite_of_code
 
 __all__ = [
     "DAY_SECONDS",

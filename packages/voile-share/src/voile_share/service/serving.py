@@ -29,10 +29,9 @@ from prometheus_client import multiprocess
 
 from voile_base.errors import InputError, VoileError
 from voile_share.platform.writers import collect_seldom, end_with_parent
-from voile_share.service.app import application
+from voile_share.service.app import SEVERAL, application
 from voile_share.service.connections import bounded_protocol, within_files
 from voile_share.service.folder import Configuration, alone, open_platform, road_map
-from voile_share.service.observing import SEVERAL
 from voile_share.service.options import Options
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from voile_share.ingest.tokens import DeviceToken
+from voile_share.ingest.fixes import DeviceToken
 from voile_share.store.log import save_states
 from voile_share.store.protocols import (
     AccessToken,

@@ -10,7 +10,7 @@ A log of reports may be kept elsewhere than the directory, such as on a chain.
 
 What a platform keeps: plain values, none of which holds a position, a token or a plain secret.
 
-Tokens are kept as hashes (``ingest.tokens``), secrets of trucks and destinations sealed by the
+Tokens are kept as hashes (``ingest.fixes``), secrets of trucks and destinations sealed by the
 platform's vault, reports as they were published.  Times are seconds since 1970 UTC.
 """
 
@@ -22,7 +22,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from voile_base.errors import InputError, VoileError
-from voile_share.ingest.tokens import DeviceToken
+from voile_share.ingest.fixes import DeviceToken
 
 __all__ = [
     "AccessToken",

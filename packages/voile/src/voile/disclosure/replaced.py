@@ -16,7 +16,7 @@ Positions that were moved, or a noisy distance in their place
 -------------------------------------------------------------
 The noise of a report has an epsilon per metre: the level of its zone over the radius of its zone,
 times a factor by which it was lowered for the grid of degrees on which positions are shown.  Zones
-are those of ``voile_geo.planar.zones``; where radii follow from the roads of a map, the map is
+are those of ``voile_geo.planar.noise``; where radii follow from the roads of a map, the map is
 named by its digest.  An adversary who follows trips reads the distribution from here
 (``voile.attack.trajectory``); one coordinate by itself is compared as it reads.
 

@@ -15,7 +15,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import GaussianField, LocationNoise, perturb
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_tests.attack.trajectory.test_fleets import ADVERSARY, GAP, ROADS, ways
 from voile_tests.attack.trajectory.test_on_release import release_of
 

@@ -21,7 +21,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import Floats
 from voile_geo.planar.field import DAY, Trips
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise, perturb
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 from voile_geo.roads.nearest import Ways as ShortestWays
 from voile_testing.towns import random_network
 

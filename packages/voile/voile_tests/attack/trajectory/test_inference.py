@@ -34,8 +34,7 @@ from voile.attack.trajectory.reports import Sighted
 from voile_base.randomness import Randomness
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import AngleSelection, PlanarLaplace, perturb
-from voile_geo.planar.steps import wrapped_density
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones, wrapped_density
 from voile_testing.towns import network_of, random_network, split
 
 REPORTS, GAP, EPSILON = 4, 30.0, 0.01

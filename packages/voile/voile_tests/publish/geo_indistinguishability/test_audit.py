@@ -36,8 +36,7 @@ from voile_base.randomness import Randomness
 from voile_geo.geodesy import displace, east_north, separation
 from voile_geo.planar.costs import _gaussian_delta
 from voile_geo.planar.field import _kernel
-from voile_geo.planar.steps import gaussian_scale, wrapped_density
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones, gaussian_scale, wrapped_density
 from voile_geo.roads.nearest import radii_of_roads
 from voile_geo.roads.reading import read_roads
 from voile_testing.statistics import FALSE_ALARM, least_loss

@@ -88,7 +88,7 @@ from voile_geo.planar.noise import (
     LocationNoise,
     PlanarLaplace,
 )
-from voile_geo.planar.zones import Zones, ZoneTable
+from voile_geo.planar.steps import Zones, ZoneTable
 from voile_geo.roads.nearest import NearbyRoads, RoadRadii, radii_of_roads
 from voile_geo.roads.network import RoadNetwork
 

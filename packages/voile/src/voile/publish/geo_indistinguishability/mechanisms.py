@@ -45,8 +45,7 @@ from voile_base.values.value import File, Real, Says, checked
 from voile_geo.planar import noise as planar
 from voile_geo.planar.costs import Differences, Noise
 from voile_geo.planar.pricing import TripPrice
-from voile_geo.planar.steps import turn_deviation
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones, turn_deviation
 
 __all__ = [
     "AngleSelectionMechanism",

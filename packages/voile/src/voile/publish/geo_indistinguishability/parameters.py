@@ -37,8 +37,7 @@ from voile_base.errors import InfeasibleError, PlanError
 from voile_base.values import Document, Json
 from voile_base.values.value import KeptAs, Real, Says, Several, usable_number
 from voile_geo.planar.noise import GaussianField, LocationNoise
-from voile_geo.planar.steps import corrected_epsilon
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones, corrected_epsilon
 from voile_geo.roads.nearest import RoadRadii, radii_of_roads
 from voile_geo.roads.reading import read_roads
 

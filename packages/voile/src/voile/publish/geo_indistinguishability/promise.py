@@ -31,8 +31,7 @@ from voile_base.values import Document, Json
 from voile_geo.planar.costs import Differences, LossDistribution
 from voile_geo.planar.field import RESOLUTION, STILL
 from voile_geo.planar.pricing import PROTECTS_NOTHING_ABOVE, largest_epsilon
-from voile_geo.planar.steps import MEAN_RADIUS, gaussian_scale, turn_constant
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import MEAN_RADIUS, Zones, gaussian_scale, turn_constant
 
 __all__ = [
     "WAY_SHOWN",

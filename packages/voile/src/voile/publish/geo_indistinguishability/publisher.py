@@ -67,7 +67,7 @@ from voile_geo.planar import noise as planar
 from voile_geo.planar.costs import LossDistribution, Noise
 from voile_geo.planar.field import STILL
 from voile_geo.planar.pricing import TripPrice
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import Zones
 
 if TYPE_CHECKING:
     from voile_geo.planar import field as planar_field

@@ -69,8 +69,7 @@ from voile_base.values.expressions import Column
 from voile_geo.geodesy import Floats, separation
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import noisy_distances, perturb
-from voile_geo.planar.steps import FIELD
-from voile_geo.planar.zones import Zones
+from voile_geo.planar.steps import FIELD, Zones
 
 __all__ = ["AGAIN", "ALIEN", "BACK", "REMAINING", "STRAY", "relocate"]
 
