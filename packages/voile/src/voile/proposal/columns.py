@@ -155,7 +155,7 @@ _SKEWED = 0.35
 _SKEWED_ROWS = 30
 _ANSWERS = frozenset(
     {"yes", "no", "ja", "nein", "oui", "non", "sí", "sì", "não", "nee", "tak", "nie", "ano", "igen"}
-    | {"nem", "evet", "hayır", "kyllä", "ei", "nej", "da", "nu"}
+    | {"nem", "evet", "hay\u0131r", "kyllä", "ei", "nej", "da", "nu"}
 )
 """Answers, beside which no names of persons stand: No, Minor, Serious."""
 _DAYS = 1_000
@@ -429,15 +429,11 @@ def _is_no_amount(details: ColumnDetails, meaning: Meaning) -> bool:
 
 def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> ColumnProposal | None:
     """What the name means, where the values can be that."""
-    if meaning is None or _is_no_amount(details, meaning):
+    if meaning is None or _is_no_amount(details, meaning) or _differs_in_kind(details, meaning):
         return None
     profile = details.profile
-    if meaning.kind == "text" and profile.type != "text":
-        return None
     if meaning.kind == "text" and profile.distinct <= FEW_PERSONS:
         return None if looks_like_groups(details.sample) else _unclear(details, kind, "remarks")
-    if meaning.kind == "number" and not _are_amounts(details):
-        return None
     if meaning.kind == "number" and meaning.role == "sensitive" and _are_years(details):
         return ColumnProposal(details, "quasi", "number", "years, which others may know")
     if meaning.role != "drop" and (may_be := _tells_though_named(details, meaning)):
@@ -445,6 +441,13 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
     return ColumnProposal(
         details, meaning.role, kind, meaning.reason, bounds=_bounds_of(details, meaning)
     )
+
+
+def _differs_in_kind(details: ColumnDetails, meaning: Meaning) -> bool:
+    """Whether the values can be no texts, or no amounts, where the name says that they are."""
+    if meaning.kind == "text":
+        return details.profile.type != "text"
+    return meaning.kind == "number" and not _are_amounts(details)
 
 
 def _are_amounts(details: ColumnDetails) -> bool:
@@ -631,7 +634,9 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
     if share_of(texts, _STREET.fullmatch) >= ALONE / 2 or _are_houses(texts):
         return "addresses"
     answers = any(text.casefold() in _ANSWERS for text in texts)
-    known = answers or looks_like_places(texts) or _is_listed_code(details) or looks_like_amounts(texts)
+    known = (
+        answers or looks_like_places(texts) or _is_listed_code(details) or looks_like_amounts(texts)
+    )
     if known and not holds_initials(texts):
         return None
     many = distinct > FEW_PERSONS
