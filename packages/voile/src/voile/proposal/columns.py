@@ -49,7 +49,16 @@ from voile.recognisers.values import (
     share_of,
 )
 from voile.schema.hierarchy.taxonomy import CodeList, CodeListName
-from voile.schema.names import Kind, Meaning, Role, fits, meaning_of, named, words_of
+from voile.schema.names import (
+    Kind,
+    Meaning,
+    Role,
+    fits,
+    meaning_of,
+    named,
+    without_accents,
+    words_of,
+)
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
 
@@ -154,8 +163,8 @@ _SKEWED = 0.35
 """Where the middle of even numbers lies in the half: of amounts it lies below."""
 _SKEWED_ROWS = 30
 _ANSWERS = frozenset(
-    {"yes", "no", "ja", "nein", "oui", "non", "sí", "sì", "não", "nee", "tak", "nie", "ano", "igen"}
-    | {"nem", "evet", "hay\u0131r", "kyllä", "ei", "nej", "da", "nu"}
+    {"yes", "no", "ja", "nein", "oui", "non", "si", "nao", "nee", "tak", "nie", "ano", "igen"}
+    | {"nem", "evet", "hayir", "kylla", "ei", "nej"}
 )
 """Answers, beside which no names of persons stand: No, Minor, Serious."""
 _DAYS = 1_000
@@ -633,7 +642,7 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
         return _CODES
     if share_of(texts, _STREET.fullmatch) >= ALONE / 2 or _are_houses(texts):
         return "addresses"
-    answers = any(text.casefold() in _ANSWERS for text in texts)
+    answers = any(without_accents(text).casefold() in _ANSWERS for text in texts)
     known = (
         answers or looks_like_places(texts) or _is_listed_code(details) or looks_like_amounts(texts)
     )
