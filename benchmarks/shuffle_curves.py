@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 import voile
 from benchmarks.data import shared_file
 from voile.attack.row_tracing import RowTracingAttack
-from voile.models.divergence import DivergenceSums
 from voile.models.permutation import (
     PairCounts,
     entropy,
@@ -27,6 +26,7 @@ from voile.models.permutation import (
 from voile.publish.m_shuffle.clustering import Segments, optimal_segments
 from voile.publish.m_shuffle.decision import ClusteredColumn, Rule
 from voile.schema.plan import Plan, parse_plan
+from voile.utility.divergence import DivergenceSums
 
 __all__ = ["CLUSTERS", "COLUMNS", "ROWS", "Coded", "Point", "adult", "measured", "plan_of"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.release.manifest import manifest_of
+from voile.release.folder import manifest_of
 from voile.table.opening import open_published
 from voile_testing.disclosing import disclosure_of
 

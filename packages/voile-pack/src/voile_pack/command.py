@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from voile.cli.options import TABLE, engine_option
-from voile.release.manifest import DOCUMENT
+from voile.release.folder import DOCUMENT
 from voile.table.places import Place
 from voile_base.durable import appearing, check_new_file
 from voile_base.errors import InputError, TableError

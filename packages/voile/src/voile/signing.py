@@ -73,7 +73,7 @@ from voile.policy.case import AUDIT, AUDITOR, SIGNATURES, Case, FileDocument, fi
 from voile.policy.checking import VERDICT, judge, read_verdict
 from voile.policy.ruling import ASSUMPTIONS, Ruling
 from voile.policy.stated import Policy, StatedPolicy, policy_of_text
-from voile.release.manifest import DOCUMENT
+from voile.release.folder import DOCUMENT
 from voile.release.recounting import recount
 from voile.study.documents import SEAL, json_text
 from voile_base.durable import new_private_file, replace_private_file

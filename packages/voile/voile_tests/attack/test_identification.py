@@ -20,8 +20,7 @@ from voile.attack.protocol import Estimate
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.generalization import Generalization
-from voile.schema.hierarchy.dates import Dates
-from voile.schema.hierarchy.ranges import Intervals, Prefixes
+from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
 from voile.table.opening import published_rows
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness

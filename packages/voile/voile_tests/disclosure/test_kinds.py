@@ -10,11 +10,9 @@ import pytest
 
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.exact import Blanked, Exact, Numbered, Withheld
-from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
 from voile.disclosure.foreign import Altered, Typical
 from voile.disclosure.interval import Generalized, Interval
-from voile.disclosure.noise_added import NoiseAdded
-from voile.disclosure.randomized import Randomized
+from voile.disclosure.masked import NoiseAdded, Randomized, RankSwapped, Shuffled, Swapped
 from voile.disclosure.replaced import (
     Averaged,
     Moved,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
-from voile.models.divergence import (
+from voile.utility.divergence import (
     DivergenceSums,
     jensen_shannon,
     kl_smoothed,

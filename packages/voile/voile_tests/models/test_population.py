@@ -20,8 +20,8 @@ from voile.models.population import (
     matching,
     population_uniques,
     risk_in_population,
+    special_uniques,
 )
-from voile.models.special_uniques import special_uniques
 from voile.schema.plan import parse_plan
 from voile.table.profile import Inspected
 from voile_base.errors import PlanError, TableError

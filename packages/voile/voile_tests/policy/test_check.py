@@ -17,7 +17,7 @@ from voile.policy.checking import read_verdict, verdict_document, verdict_schema
 from voile.policy.criteria.identifiers import categories
 from voile.policy.stated import policy_of_text, policy_schema, read_policy
 from voile.policy.templates import template_names
-from voile.release.manifest import manifest_of
+from voile.release.folder import manifest_of
 from voile.study.documents import json_text, sealed
 from voile_base.errors import InputError
 from voile_tests.policy.cases import CONTROL, ORIGINAL, audited, policy, studied, tick_all, voile

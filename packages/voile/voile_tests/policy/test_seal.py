@@ -187,7 +187,7 @@ def test_an_edited_study_is_no_evidence(study: Path, tmp_path: Path) -> None:
         data, path = folder / "release" / "data.csv", folder / "release" / "release.json"
         frame = pl.read_csv(data)
         frame.with_columns(income=frame["income"].reverse()).write_csv(data)
-        from voile.release.manifest import manifest_of  # noqa: PLC0415
+        from voile.release.folder import manifest_of  # noqa: PLC0415
 
         listed = manifest_of(data.parent, ["data.csv"])
         path.write_text(json.dumps(json.loads(path.read_text()) | {"data": listed}))

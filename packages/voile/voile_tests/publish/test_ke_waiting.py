@@ -16,11 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import voile.models.waiting as waiting_module
+import voile.models.ke_anonymity as waiting_module
 import voile.publish.ke_anonymity.publisher as publisher_module
 from voile.ledger import Ledger
-from voile.models.ke_anonymity import is_valid
-from voile.models.waiting import Pool, Refused, WaitingRule, possible
+from voile.models.ke_anonymity import Pool, Refused, WaitingRule, is_valid, possible
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.ke_anonymity.decision import Decision, KETerms, Search
 from voile.publish.ke_anonymity.searches import narrow_blocks

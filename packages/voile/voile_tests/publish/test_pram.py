@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 import voile
 from voile.attack.registry import attack_named
-from voile.disclosure.randomized import Randomized
+from voile.disclosure.masked import Randomized
 from voile.publish.pram import PRAM
 from voile.query.answer import answer
 from voile.release.check import check_release, column_breaches

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from voile.models.waiting import Refused
+from voile.models.ke_anonymity import Refused
 from voile.publish.ke_anonymity.decision import Decision, KETerms, decide
 from voile.release.history import Version
 from voile.schema.numbers import ExactNumbers

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from voile.release.manifest import DOCUMENT, manifest_of
+from voile.release.folder import DOCUMENT, manifest_of
 
 __all__ = ["list_again", "write_listed"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from voile.release.folder import HIDDEN, UnseenFolder
-from voile.release.manifest import changed_files, manifest_of, verified_files
+from voile.release.folder import HIDDEN, UnseenFolder, changed_files, manifest_of, verified_files
 from voile_base.errors import RefusedError
 
 

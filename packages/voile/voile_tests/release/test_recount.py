@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from voile.release.manifest import manifest_of
+from voile.release.folder import manifest_of
 from voile.release.recounting import read_recounted, recount
 from voile.release.release import read_release
 from voile_base.errors import RefusedError

@@ -13,7 +13,7 @@ from voile.policy.criteria.groups import GroupSize
 from voile.policy.criteria.measured import QuestionCriterion
 from voile.policy.ruling import Ruling, Tick
 from voile.policy.stated import Policy, Signer
-from voile.report.dossier_page import Dossier, HistoryLine
+from voile.report.html import Dossier, HistoryLine
 from voile.study.record import Distribution, Point, Skipped, StudyComparison, StudyRecord
 
 COLUMNS = ("age", "sex", "education", "marital-status", "race", "native-country", "hours-per-week")

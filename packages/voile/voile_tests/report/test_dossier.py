@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from voile.policy.ruling import Ruling, Tick
-from voile.report.dossier_page import Dossier
-from voile.report.html import render_dossier
+from voile.report.html import Dossier, render_dossier
 from voile.study.record import PRIVATE
 from voile_base.errors import InputError
 from voile_tests.report.pages import Page, drawings

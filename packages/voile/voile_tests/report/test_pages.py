@@ -14,8 +14,7 @@ import pytest
 from voile.policy.criteria.measured import QuestionCriterion
 from voile.policy.ruling import Ruling, Tick
 from voile.policy.stated import Policy, Signer
-from voile.report.dossier_page import HistoryLine
-from voile.report.html import render_comparison, render_dossier, render_study
+from voile.report.html import HistoryLine, render_comparison, render_dossier, render_study
 from voile.signing import SignedBy
 from voile.study.record import PRIVATE, Distribution, Point, Skipped, StudyComparison, StudyRecord
 from voile_base.errors import InputError

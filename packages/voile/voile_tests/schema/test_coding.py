@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.disclosure.coded import Coded
-from voile.disclosure.exact import Exact
+from voile.disclosure.exact import Coded, Exact
 from voile.release.reading import KnownValues, People, ShownCells
 from voile.schema.coding import (
     BottomCoded,

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from voile.schema.hierarchy.dates import Dates
 from voile.schema.hierarchy.declared import plain
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.ranges import Intervals, Prefixes
+from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import PlanError, TableError
 

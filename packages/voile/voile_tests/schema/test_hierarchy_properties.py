@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.schema.hierarchy.dates import PERIODS, Dates
 from voile.schema.hierarchy.declared import Hierarchy, plain
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.ranges import Intervals, Prefixes
+from voile.schema.hierarchy.ranges import PERIODS, Dates, Intervals, Prefixes
 from voile.schema.hierarchy.taxonomy import Taxonomy, tree_of
 from voile.schema.numbers import ExactNumbers
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.schema.hierarchy.dates import Dates
-from voile.schema.hierarchy.ranges import Intervals, Prefixes
+from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
 from voile.schema.hierarchy.suggestion import Suggestion, suggest, suggestion_text
 from voile.schema.plan import ColumnPlan, parse_plan
 

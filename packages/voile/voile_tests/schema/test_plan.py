@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from voile.schema.hierarchy.dates import Dates
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.schema.hierarchy.ranges import Intervals, Prefixes
+from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Method, Plan, parse_plan, read_plan

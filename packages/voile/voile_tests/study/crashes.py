@@ -22,7 +22,7 @@ import polars as pl
 
 from voile.ledger import Ledger, budget
 from voile.release import folder as release_folder
-from voile.release.manifest import release_document
+from voile.release.folder import release_document
 from voile.study import run
 from voile.study.run import make_release
 from voile.table.engines import AUTO, engine_of

@@ -22,7 +22,7 @@ from pathlib import Path
 import polars as pl
 
 from voile.ledger import Ledger
-from voile.release.manifest import release_document
+from voile.release.folder import release_document
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile_base.errors import VoileError

@@ -22,9 +22,9 @@ from voile.release.release import Guarantee, read_release
 from voile.schema.plan import parse_plan
 from voile.study.documents import read_record, record_schema
 from voile.study.single import make_study
+from voile.tabular.claims import released_cells
 from voile.tabular.published import tables_schema
 from voile.tabular.publishing import make_tables
-from voile.tabular.recounting import released_cells
 from voile_base.errors import InputError, TableError, VoileError
 from voile_testing.plugin import examples
 from voile_tests.release.golden import FOLDER, VARIANTS

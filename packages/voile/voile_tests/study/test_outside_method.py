@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from voile.release.manifest import manifest_of
+from voile.release.folder import manifest_of
 from voile_tests.installed import environment_with_others
 from voile_tests.release.listing import list_again
 

@@ -13,7 +13,7 @@ import voile
 from voile.ledger import Ledger
 from voile.release import folder
 from voile.release.check import GuaranteeBrokenError
-from voile.release.manifest import release_document
+from voile.release.folder import release_document
 from voile.schema.budget import BudgetPlan
 from voile.study import run
 from voile.study.run import ReleaseStaging, make_release, prepare_release

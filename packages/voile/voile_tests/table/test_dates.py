@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import voile
-from voile.schema.hierarchy.dates import USUAL_FORMATS
+from voile.schema.hierarchy.ranges import USUAL_FORMATS
 from voile.schema.plan import ColumnPlan, parse_plan
 from voile.table.opening import open_frame
 from voile.table.value_types import as_dates, date_form

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from voile.release.manifest import manifest_of
+from voile.release.folder import manifest_of
 from voile.table.arrays import array_of
 from voile.table.engines import engine_of
 from voile.table.engines.spark import rows as spark_rows

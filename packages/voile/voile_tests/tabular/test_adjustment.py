@@ -10,8 +10,8 @@ import pytest
 
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
-from voile.tabular.adjustment import adjust
 from voile.tabular.counting import count_cells, plan_of_rows
+from voile.tabular.perturbation import adjust
 from voile.tabular.primary import primary_cells
 from voile_base.errors import InfeasibleError
 from voile_tests.tabular.small_tables import random_small

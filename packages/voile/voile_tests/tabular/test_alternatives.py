@@ -12,8 +12,7 @@ import pytest
 
 from voile.release.recounting import recount
 from voile.schema.plan import parse_plan
-from voile.tabular.alternatives import MeasureProof
-from voile.tabular.breaches import InsiderKnowledge, PatternAttack
+from voile.tabular.breaches import InsiderKnowledge, MeasureProof, PatternAttack
 from voile.tabular.moves import CellMove
 from voile.tabular.published import columns_of_cells
 from voile.tabular.publishing import make_tables

@@ -10,8 +10,8 @@ from scipy.stats import chi2
 from voile.schema.plan import parse_plan
 from voile.schema.tabulation import CellPerturbation
 from voile.table.opening import open_frame
-from voile.tabular.cell_keys import PerturbationTable
 from voile.tabular.counting import count_cells, plan_of_rows
+from voile.tabular.perturbation import PerturbationTable
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 

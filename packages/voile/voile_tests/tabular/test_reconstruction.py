@@ -10,10 +10,9 @@ import polars as pl
 import pytest
 
 from voile.schema.plan import parse_plan
-from voile.tabular.auditing import AuditRules, audit_released
+from voile.tabular.auditing import AuditRules, audit_released, determined_rows
+from voile.tabular.claims import released_cells
 from voile.tabular.publishing import make_tables
-from voile.tabular.reconstruction import determined_rows
-from voile.tabular.recounting import released_cells
 
 SIZES = {"a": 2, "b": 2, "c": 2, "d": 3}
 

@@ -11,8 +11,8 @@ import pytest
 
 from voile.release.recounting import recount
 from voile.schema.plan import parse_plan
+from voile.tabular.perturbation import RoundedCounts, narrowed, round_counts
 from voile.tabular.publishing import make_tables
-from voile.tabular.rounding import RoundedCounts, narrowed, round_counts
 from voile_base.errors import PlanError, RefusedError
 from voile_tests.tabular.small_tables import counted, random_small
 

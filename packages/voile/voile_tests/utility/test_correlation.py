@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import contingency
 
-from voile.utility.correlation import (
+from voile.utility.divergence import (
     CorrelationDistance,
     _association,
     _ColumnFeatures,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
-from voile.utility import table_divergence
-from voile.utility.table_divergence import TableDivergence, divergence_of_tables
+from voile.utility import divergence
+from voile.utility.divergence import TableDivergence, divergence_of_tables
 from voile_base.errors import InputError
 from voile_tests.utility.releases import METHODS, PEOPLE, as_it_is, published, shown_by_hand
 
@@ -109,7 +109,7 @@ def test_counting_in_parts_changes_nothing(monkeypatch):
     """As if memory held a few rows only."""
     comparison = published("ke-anonymity")
     whole = [one.value for one in divergences(comparison).values()]
-    monkeypatch.setattr(table_divergence, "_PART", 30)
+    monkeypatch.setattr(divergence, "_PART", 30)
     assert [one.value for one in divergences(comparison).values()] == pytest.approx(whole)
     assert whole[0] > 0
 

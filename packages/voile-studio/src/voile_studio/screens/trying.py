@@ -18,7 +18,7 @@ from fastapi.responses import Response
 
 from voile.proposal.editing import with_method
 from voile.publish.publisher import MethodCard
-from voile.release.manifest import verified_files
+from voile.release.folder import verified_files
 from voile.report.grid import risk_title
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, by_risk, known_risks

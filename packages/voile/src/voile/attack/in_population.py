@@ -51,8 +51,8 @@ from voile.models.population import (
     log_linear_risk,
     matching,
     population_uniques,
+    special_uniques,
 )
-from voile.models.special_uniques import special_uniques
 from voile.release.reading import People, PublishedRows, floats_of, known_columns, require_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan

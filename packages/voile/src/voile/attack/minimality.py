@@ -28,7 +28,7 @@ and by the sets of fewer than k values, from which all refused people can have t
 Adversary: has all releases of the series, and knows people by their quasi-identifiers, the plan,
 and for whom a column says so, before which release they arrived.  Of whom he does not know it, he
 supposes that they did not wait.  Nothing is claimed about people whom no release shows: to them a
-rule that Voile has leaves any value, alike for all of them (see ``models.waiting``).
+rule that Voile has leaves any value, alike for all of them (see ``models.ke_anonymity``).
 
 Cost: O(n log n) for n rows in all releases, and O(d (b + k)) for each group in which refused rows
 of d distinct values were shown, with b groups in the same release.

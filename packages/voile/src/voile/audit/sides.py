@@ -42,7 +42,7 @@ from scipy import special
 
 from voile.proposal.whole import propose
 from voile.publish.registry import read_plan
-from voile.release.manifest import DOCUMENT
+from voile.release.folder import DOCUMENT
 from voile.release.reading import People
 from voile.release.recounting import recount
 from voile.schema.plan import Plan

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from voile.study import record as study_record
     from voile.study import single
     from voile.study.record import Skipped
-    from voile.tabular import auditing, recounting
+    from voile.tabular import auditing, claims
 else:
     differencing = on_demand("voile.attack.differencing")
     registry = on_demand("voile.attack.registry")
@@ -34,7 +34,7 @@ else:
     single = on_demand("voile.study.single")
     table_shown = on_demand("voile.cli.table")
     auditing = on_demand("voile.tabular.auditing")
-    recounting = on_demand("voile.tabular.recounting")
+    claims = on_demand("voile.tabular.claims")
     attack_call = on_demand("voile.cli.attack_call")
     attack_shown = on_demand("voile.cli.attack_shown")
     study_record = on_demand("voile.study.record")
@@ -145,7 +145,7 @@ def _attack(**options: Any) -> None:
     call = attack_call.AttackCall.of(options)
     with progress() as stage:
         stage("reading")
-        if (tables := recounting.released_cells(call.release)) is not None:
+        if (tables := claims.released_cells(call.release)) is not None:
             reason = "the folder does not hold rows, but tables, which are attacked by themselves"
             call.refuse("previous", "against", "plan", "attack", "roads", "seed", reason=reason)
             stage("working out suppressed cells")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voile.policy import case as policy_case
     from voile.policy import checking, ruling
     from voile.policy import stated as policy_stated
-    from voile.report import dossier_page, html
+    from voile.report import html
     from voile.signing import SignedBy
 else:
     voile_ledger = on_demand("voile.ledger")
@@ -31,7 +31,7 @@ else:
     policy_case = on_demand("voile.policy.case")
     checking = on_demand("voile.policy.checking")
     policy_stated = on_demand("voile.policy.stated")
-    dossier_page = on_demand("voile.report.dossier_page")
+    html = on_demand("voile.report.html")
     html = on_demand("voile.report.html")
     signing = on_demand("voile.signing")
 
@@ -74,7 +74,7 @@ def _dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) 
             "run voile check again"
         )
         raise RefusedError(msg)
-    dossier = dossier_page.Dossier(
+    dossier = html.Dossier(
         name=case.data.name if case.document is None else _name(case.document),
         document=case.document,
         record=case.record,
@@ -108,7 +108,7 @@ def _signatures(folder: Path, *, signed: bool) -> tuple[SignedBy, ...]:
     return found.signatures
 
 
-def _history(path: Path, document: Document | None) -> Iterator[dossier_page.HistoryLine]:
+def _history(path: Path, document: Document | None) -> Iterator[html.HistoryLine]:
     """Releases of the series and the data set that a release belongs to, as the ledger has them."""
     if document is None:
         return
@@ -118,16 +118,14 @@ def _history(path: Path, document: Document | None) -> Iterator[dossier_page.His
     for summary in opened.series():
         for one in summary.versions if summary.terms.name == series else ():
             what = f"version {one.number} of the series {series}, {one.rows:,} rows"
-            yield dossier_page.HistoryLine(
-                one.created, what, one.release_id, "", one.release_id == here
-            )
+            yield html.HistoryLine(one.created, what, one.release_id, "", one.release_id == here)
     for state in opened.data_sets():
         if state.limit.data_set != document.get("data_set"):
             continue
         for entry in state.entries:
             spent = ", ".join(f"epsilon {budget.shown(event.epsilon)}" for event in entry.events)
             ours = entry.release_id == here
-            yield dossier_page.HistoryLine(entry.created, entry.kind, entry.release_id, spent, ours)
-        yield dossier_page.HistoryLine(
+            yield html.HistoryLine(entry.created, entry.kind, entry.release_id, spent, ours)
+        yield html.HistoryLine(
             "", f"of the data set {state.limit.data_set}: {state.balance}", "", "", False
         )

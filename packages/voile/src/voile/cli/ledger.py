@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.release.manifest import release_document
+from voile.release.folder import release_document
 from voile_base.errors import LedgerError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from voile.cli.options import TABLE, engine_option
-from voile.release.manifest import release_document
+from voile.release.folder import release_document
 from voile.table.places import Place, laid_out
 from voile.table.remote import brought_release
 from voile_base.errors import InputError, RefusedError

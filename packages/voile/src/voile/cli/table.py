@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from voile.study.outputs import OutputMemory
     from voile.table import opening
     from voile.tabular import (
-        adjustment,
         auditing,
         output_rules,
-        private_cells,
+        perturbation,
         publishing,
         recognised,
         remembered,
@@ -52,7 +51,7 @@ else:
     protections = on_demand("voile.study.protections")
     study_record = on_demand("voile.study.record")
     opening = on_demand("voile.table.opening")
-    adjustment = on_demand("voile.tabular.adjustment")
+    perturbation = on_demand("voile.tabular.perturbation")
     auditing = on_demand("voile.tabular.auditing")
     recognised = on_demand("voile.tabular.recognised")
     remembered = on_demand("voile.tabular.remembered")
@@ -60,7 +59,7 @@ else:
     schema_plan = on_demand("voile.schema.plan")
     study_plans = on_demand("voile.study.plans")
     output_rules = on_demand("voile.tabular.output_rules")
-    private_cells = on_demand("voile.tabular.private_cells")
+    publishing = on_demand("voile.tabular.publishing")
     publishing = on_demand("voile.tabular.publishing")
 
 __all__ = ["audit_table_command", "show_audits"]
@@ -144,7 +143,7 @@ def _table_command(
                 "--cells lists suppressed cells, and this protection suppresses none; leave it out"
             )
             raise InputError(msg)
-        private_cells.refuse_place(Path(cells), Path(out))
+        publishing.refuse_place(Path(cells), Path(out))
     started = time.monotonic()
     if isinstance(stated.protection, tabulation.CellNoise):
         _make_noisy(source, stated, out, (file_format, ledger, data_set, engine), as_json=as_json)
@@ -159,7 +158,7 @@ def _table_command(
     seconds = time.monotonic() - started
     with telling_what_is_done(f"the tables stand at {out}"):
         if cells is not None and isinstance(made, publishing.ProtectedTables):
-            private_cells.write_cells(Path(cells), made.private_columns())
+            publishing.write_cells(Path(cells), made.private_columns())
         for note in (*made.notes, *_notes_of_memory(made, memory)):
             say(f"voile: {note}.")
         if as_json:
@@ -236,7 +235,7 @@ def _compare(
     rows = [dataclasses.asdict(one) for one in found.protections]
     if place is not None:
         with folder.appearing_folder(place) as made:
-            private_cells.write_cells(made / "comparison.csv", found.columns())
+            publishing.write_cells(made / "comparison.csv", found.columns())
             page = _drawn_comparison(Path(stated.source).stem, rows, found.columns())
             if page is not None:
                 write_text(made / "comparison.html", page, private=True)
@@ -322,7 +321,7 @@ def _document(made: ProtectedTables | PerturbedTables, out: str, seconds: float)
 def _summary(made: ProtectedTables | PerturbedTables, out: str) -> str:
     if not isinstance(made, publishing.ProtectedTables):
         cells = made.cells.system.cells
-        if isinstance(made.altered, adjustment.AdjustedCells):
+        if isinstance(made.altered, perturbation.AdjustedCells):
             return (
                 f"{out}: {made.altered.moved:,} of {cells:,} cells adjusted so that all totals add "
                 f"up; a cell changes by {made.altered.change:.2g} % in the mean."

@@ -43,13 +43,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.ledger import budget, records, trips
-from voile.ledger.budget import BudgetState, End, shown
-from voile.ledger.outputs import faults_of_outputs
+from voile.ledger.budget import BudgetState, End, faults_of_outputs, shown
 from voile.ledger.records import find_lost
 from voile.ledger.row_sets import RowFolder
 from voile.release.check import departure_breaches
+from voile.release.folder import changed_files, release_document
 from voile.release.history import Blocks, History, Version
-from voile.release.manifest import changed_files, release_document
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows

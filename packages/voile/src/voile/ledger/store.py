@@ -31,14 +31,16 @@ from sqlite3 import Connection
 from voile.ledger import budget, records
 from voile.ledger import trips as fleets
 from voile.ledger.audit import LedgerFault, audit_ledger, audit_release
-from voile.ledger.budget import BudgetState, Charge, End
-from voile.ledger.file import LedgerFile
-from voile.ledger.outputs import (
+from voile.ledger.budget import (
+    BudgetState,
+    Charge,
+    End,
     TableOutput,
     append_outputs,
     output_data_sets,
     read_outputs,
 )
+from voile.ledger.file import LedgerFile
 from voile.ledger.records import LostVersion, SeriesSummary, VersionSummary, find_lost, read_lost
 from voile.ledger.row_sets import Stage
 from voile.ledger.trips import FleetCharge, FleetState

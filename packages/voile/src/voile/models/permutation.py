@@ -20,7 +20,7 @@ rows.  n rows, n_c of them in cluster c, n_cv of those with value v of a column.
       KL(P, Q) = sum over permuted columns of H(column | cluster) + H(columns that stay) - H(all).
 
   Every row of the original has Q > 0: it is finite, there are no zero cells, and it does not depend
-  on the draw.  What one draw makes of the table is measured by ``voile.models.divergence``.
+  on the draw.  What one draw makes of the table is measured by ``voile.utility.divergence``.
 
 Where persons have several rows, ``log_arrangements`` may be asked of what their rows weigh, so many
 parts (``PairCounts.whole``) to a person, with the gamma function in place of factorials: as many

@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 from voile.audit.record import RELEASED, AuditRecord, read_audit
 from voile.policy.ruling import ShownRows
 from voile.release.claims import CLAIMS, Claim
-from voile.release.manifest import BESIDE, DOCUMENT, digest_of, release_document
+from voile.release.folder import BESIDE, DOCUMENT, digest_of, release_document
 from voile.release.recounting import read_recounted
 from voile.release.release import Release
 from voile.study.documents import read_record

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.noise_added import NoiseAdded
+from voile.disclosure.masked import NoiseAdded
 from voile.dp.discrete_noise import DiscreteGaussian, DiscreteLaplace
 from voile.publish.assembled import (
     MicrodataOutcome,

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.randomized import Randomized, StratumMatrix
+from voile.disclosure.masked import Randomized, StratumMatrix
 from voile.dp.exact import Categorical
 from voile.publish.assembled import (
     MicrodataOutcome,

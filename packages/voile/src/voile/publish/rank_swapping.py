@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.exchanged import RankSwapped
+from voile.disclosure.masked import RankSwapped
 from voile.publish.assembled import (
     MicrodataOutcome,
     assembled,

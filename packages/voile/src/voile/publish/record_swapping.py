@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.exchanged import Swapped
+from voile.disclosure.masked import Swapped
 from voile.publish.assembled import (
     MicrodataOutcome,
     assembled,

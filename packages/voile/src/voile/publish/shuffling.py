@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.exchanged import Shuffled
+from voile.disclosure.masked import Shuffled
 from voile.publish.assembled import (
     MicrodataOutcome,
     assembled,

@@ -65,7 +65,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.randomized import Randomized
+from voile.disclosure.masked import Randomized
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
 from voile.query.randomized import randomized_answer
 from voile.query.synthesis import EstimatedAnswer, estimated_answer

@@ -28,7 +28,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.randomized import Randomized
+from voile.disclosure.masked import Randomized
 from voile.dp.marginals import LinearEstimate
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
 from voile.query.synthesis import EstimatedAnswer, fieller

@@ -19,9 +19,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from voile.disclosure.exchanged import RankSwapped, Shuffled, Swapped
-from voile.disclosure.noise_added import NoiseAdded
-from voile.disclosure.randomized import Randomized
+from voile.disclosure.masked import NoiseAdded, Randomized, RankSwapped, Shuffled, Swapped
 from voile.disclosure.shown import ShownColumn
 from voile.models.population import matching
 from voile.release.claim_checks import Least, PublicRelease

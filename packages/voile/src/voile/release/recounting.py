@@ -46,11 +46,11 @@ from voile.disclosure.shown import SHOWN, ComparedColumn
 from voile.dp.discrete_noise import DiscreteLaplace
 from voile.release.check import column_breaches
 from voile.release.claims import Claim, UnknownClaim
-from voile.release.folder import stated_in
-from voile.release.manifest import (
+from voile.release.folder import (
     DOCUMENT,
     release_document,
     require_hashes,
+    stated_in,
     verified_files,
     whole_of,
 )
@@ -264,7 +264,7 @@ class _ReleaseForm(Protocol):
 FORMS: Registry[_ReleaseForm] = Registry(
     group="voile.forms",
     what="a form of release",
-    own={"tables": "voile.tabular.recounting:TablesForm"},
+    own={"tables": "voile.tabular.claims:TablesForm"},
     offers=("recount",),
     error=TableError,
 )

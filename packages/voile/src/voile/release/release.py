@@ -24,15 +24,19 @@ from numpy.typing import NDArray
 from voile.disclosure.shown import Disclosure
 from voile.dp.accounting import PrivacyEvent
 from voile.release.claims import Claim, claim_of
-from voile.release.folder import FORMAT, ReleaseDocument, SeriesPlace, stated_in, write_release
-from voile.release.history import History
-from voile.release.manifest import (
+from voile.release.folder import (
     DOCUMENT,
+    FORMAT,
     MEASUREMENTS,
+    ReleaseDocument,
+    SeriesPlace,
     release_document,
     require_hashes,
+    stated_in,
     verified_files,
+    write_release,
 )
+from voile.release.history import History
 from voile.release.trips import TripCosts, TripSums, fitting
 from voile.table.engines import AUTO
 from voile.table.keeping import KeptRows

@@ -6,24 +6,68 @@ same bytes.
 
 Needs Jinja2 and matplotlib (``pip install 'voile[report]'``).
 
-The page of published tables: every cell as it is published, for readers; public.
+**Published tables** have a page for readers, public: every cell as it is published.  The last
+dimension of a table goes across, where it has few enough values; the others go down.
 
-The last dimension of a table goes across, where it has few enough values; the others go down.
+**The dossier** is a release for those who decide, in a public and a private part, each a page.
+
+The public part holds what everybody may know: what ``release.json`` says, what humans have ticked,
+the policy, and rulings whose figures were counted on the published rows.  Of figures that were
+computed with the private original it says only that they are within the limits: it is drawn of a
+verdict that has passed, and of no other.
+
+The private part is for those who say yes or no.  The worst-off person is told in words that give
+nothing away: how likely, by whom, knowing which columns; never a value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from voile.report.dossier_page import Dossier, dossier_page
+from voile.audit.record import AuditRecord
+from voile.policy.checking import Verdict
+from voile.policy.criteria.measured import Utility
+from voile.policy.ruling import Ruling, Tick, ticked
+from voile.policy.stated import Policy
 from voile.report.figures.canvas import Chart
-from voile.report.pages import FleetTrip, FollowedFleet, comparison_page, fleet_page, study_page
-from voile.report.words import NOTHING, Share, number, percent, printable, spoken, times
-from voile.study.record import PRIVATE, StudyComparison, StudyRecord
+from voile.report.figures.evidence import Gauge, draw_gauges
+from voile.report.pages import (
+    FleetTrip,
+    FollowedFleet,
+    attack_chart,
+    comparison_page,
+    fleet_page,
+    loss_chart,
+    study_page,
+)
+from voile.report.words import (
+    NOTHING,
+    AttackReading,
+    MeasureReading,
+    Share,
+    listed,
+    number,
+    one_in,
+    percent,
+    printable,
+    spoken,
+    times,
+)
+from voile.signing import SignedBy
+from voile.study.record import (
+    PRIVATE,
+    EstimateDocument,
+    RiskDocument,
+    StudyComparison,
+    StudyRecord,
+    rates_of,
+)
 from voile_base.errors import InputError
 from voile_base.ondemand import on_demand, require_plotting
-from voile_base.values import Json
+from voile_base.randomness import UNFIT
+from voile_base.values import Document, Json
 
 if TYPE_CHECKING:
     import jinja2
@@ -33,6 +77,9 @@ else:
     markupsafe = on_demand("markupsafe")
 
 __all__ = [
+    "Dossier",
+    "HistoryLine",
+    "dossier_page",
     "render_comparison",
     "render_dossier",
     "render_fleet",
@@ -41,6 +88,249 @@ __all__ = [
     "render_tables",
     "require_report",
 ]
+
+_CERTAIN = 0.5
+_MEASURES = 8
+"""Of utility, that fit on a page: those of the policy, and the first of the record."""
+_SHOWN = {
+    "exact": "as it is",
+    "generalized": "as groups of values",
+    "interval": "as intervals",
+    "set": "as sets of values",
+    "value-set": "as sets of values",
+    "noisy": "with noise",
+    "perturbed": "as other numbers near them",
+    "averaged": "as averages",
+    "permuted": "shuffled among rows",
+    "synthetic": "as rows of nobody",
+    "withheld": "not at all",
+    "moved": "moved by noise",
+    "numbered": "as numbers of groups",
+}
+
+
+@dataclass(frozen=True)
+class HistoryLine:
+    """One line of the history that a ledger holds."""
+
+    when: str
+    what: str
+    release: str
+    spent: str
+    here: bool
+    """Whether it is the release of the dossier."""
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """What a dossier is drawn from."""
+
+    name: str
+    document: Document | None
+    """What ``release.json`` says; None of a file of another make."""
+    record: StudyRecord | AuditRecord
+    verdict: Verdict
+    policy: Policy
+    ticks: tuple[Tick, ...]
+    signatures: tuple[SignedBy, ...]
+    history: tuple[HistoryLine, ...] | None
+    """From the oldest to the newest; None where no ledger was named."""
+
+
+@dataclass(frozen=True)
+class _Assumption:
+    says: str
+    by: str | None
+
+
+def dossier_page(dossier: Dossier, *, public: bool) -> Document:
+    """The values of the template ``dossier.html.j2``.
+
+    Raises ``InputError`` where the public part is asked for of a verdict that has not passed.
+    """
+    if public and not dossier.verdict.passed:
+        msg = (
+            "the public part of a dossier says that all criteria are met, and they are not; the "
+            "private part tells which"
+        )
+        raise InputError(msg)
+    signed = {one.role for one in dossier.signatures}
+    return {
+        "name": dossier.name,
+        "public": public,
+        "passed": dossier.verdict.passed,
+        "open": [one for one in dossier.verdict.rulings if not one.passed],
+        "facts": tuple(_facts(dossier)),
+        "columns": tuple(_columns(dossier, public=public)),
+        "promise": _promise(dossier),
+        "assumptions": tuple(_assumptions(dossier)),
+        "policy": dossier.policy,
+        "rulings": [_line(one, public=public) for one in dossier.verdict.rulings],
+        "advice": dossier.verdict.advice,
+        "signatures": dossier.signatures,
+        "unsigned": [one.role for one in dossier.policy.signers if one.role not in signed],
+        **({} if public else _private(dossier)),
+    }
+
+
+def _private(dossier: Dossier) -> Document:
+    record = dossier.record
+    rehearsed = record.evidence["rehearsed"] if isinstance(record, StudyRecord) else ()
+    attacks = tuple(AttackReading(a, rates_of(a), a["attack"] in rehearsed) for a in record.attacks)
+    gauges = [found for risk in record.risks if (found := _gauge(risk)) is not None]
+    asked = {one.measure for one in dossier.policy.criteria if isinstance(one, Utility)}
+    measures = [MeasureReading(one, rehearsed=False) for one in record.utility]
+    placed = [one for one in measures if one.lost is not None]
+    chosen = sorted(placed, key=lambda one: one.document["measure"] not in asked)[:_MEASURES]
+    title = "The three risks, each beside people who were not in the data, and guessing"
+    return {
+        "risk_chart": draw_gauges("risks", title, gauges) if gauges else None,
+        "risks_rehearsed": isinstance(record, StudyRecord),
+        "no_control": any(one.control is None for one in gauges),
+        "void": isinstance(record, AuditRecord) and record.control_void,
+        "notices": tuple(
+            f"{one[:1].upper()}{one[1:]}."
+            for one in (record.notices if isinstance(record, AuditRecord) else ())
+        ),
+        "attack_chart": attack_chart(attacks),
+        "worst": _worst_off(attacks, dossier),
+        "loss_chart": loss_chart(chosen),
+        "more_measures": len(placed) - len(chosen),
+        "history": dossier.history,
+    }
+
+
+def _facts(dossier: Dossier) -> Iterator[tuple[str, Any]]:
+    yield "to whom", dossier.policy.audience or "not stated: say audience in the policy"
+    if dossier.policy.recipient:
+        yield from dossier.policy.recipient.lines()
+    for question in dossier.policy.legal_questions:
+        yield "a lawyer must still decide", question
+    if dossier.document is None:
+        record = dossier.record
+        rows = record.rows["released"] if isinstance(record, AuditRecord) else 0
+        yield "rows published", rows
+        yield "made by", "something else than Voile, which states nothing of how"
+        return
+    method = dossier.document["method"]
+    yield "rows published", dossier.document["rows"]
+    yield "method", spoken(str(method.get("name", "")))
+    yield "release", dossier.document["release_id"]
+    fit = dossier.document["publishable"]
+    yield "fit for publication", "yes" if fit else f"no: {UNFIT}"
+
+
+def _columns(dossier: Dossier, *, public: bool) -> Iterator[tuple[str, str]]:
+    """Each column of the table with how it is shown, and what humans have ticked of it.
+
+    Of a file of another make that was found out beside the private original; columns that the
+    original lacks are there, too.
+    """
+    if dossier.document is None:
+        assert isinstance(dossier.record, AuditRecord)
+        for column in dossier.record.columns:
+            if column["shown"] != "withheld":
+                how = "is shown" if public else _SHOWN[column["shown"]]
+                name = ", ".join(column["of"]) if public else column["name"]
+                yield name, "; ".join([how, *_vouched(dossier, column["of"])])
+        for name in dossier.record.unused:
+            yield name, "; ".join(["is shown", *_vouched(dossier, [name])])
+        return
+    for name, shown in dossier.document["columns"].items():
+        kind = shown.get("kind", "") if isinstance(shown, Mapping) else ""
+        if kind != "withheld":
+            yield name, _SHOWN.get(kind, spoken(kind).lower())
+
+
+def _vouched(dossier: Dossier, columns: Sequence[str]) -> Iterator[str]:
+    """What no adversary could read in columns of the file, and who says that it is harmless."""
+    for ruling in dossier.verdict.rulings:
+        for name in columns:
+            begin = f"Column {name!r}, "
+            if ruling.kind == "unexamined" and ruling.asks.startswith(begin):
+                by = ticked(ruling.asks, dossier.ticks)
+                clause, _, says = ruling.asks.removeprefix(begin).rpartition(", ")
+                yield f"{clause}; " + (f"ticked by the {by}: {says}" if by else "not ticked")
+
+
+def _promise(dossier: Dossier) -> str:
+    said = "" if dossier.document is None else dossier.document["guarantee"]["statement"]
+    return said or "Nothing is promised."
+
+
+def _assumptions(dossier: Dossier) -> Iterator[_Assumption]:
+    """Assumptions of the promise, whether the policy asks for them or not, and its questions.
+
+    Between them stand what adversaries could not read.
+    """
+    assumed = [] if dossier.document is None else dossier.document["guarantee"]["assumes"]
+    unexamined = [one.asks for one in dossier.verdict.rulings if one.kind == "unexamined"]
+    for says in dict.fromkeys([*assumed, *unexamined, *dossier.policy.questions]):
+        yield _Assumption(says, ticked(says, dossier.ticks))
+
+
+def _line(ruling: Ruling, *, public: bool) -> tuple[str, str, str, str]:
+    """Ruling, what is asked, figure, how."""
+    if ruling.waived:
+        return ruling.told, ruling.asks, "not assessed", ruling.waived
+    if public and ruling.of_original:
+        return ruling.told, ruling.asks, "within the limit", "computed with the private original"
+    return ruling.told, ruling.asks, _figure(ruling), ruling.why
+
+
+def _figure(ruling: Ruling) -> str:
+    if ruling.value is None or ruling.low is None or ruling.high is None:
+        return "none"
+    if ruling.low == ruling.high:
+        return number(ruling.value)
+    return f"{number(ruling.value, 3)} ({number(ruling.low, 3)} to {number(ruling.high, 3)})"
+
+
+def _gauge(risk: RiskDocument) -> Gauge | None:
+    main, guess = _ends(risk["main"]), _ends(risk["guess"])
+    if main is None or guess is None:
+        return None
+    control = None if risk["control"] is None else _ends(risk["control"])
+    name = f"{spoken(risk['risk'])}: {risk['of'].removeprefix('predicates of ')}"
+    return Gauge(name, main, control, guess[0], risk["found"])
+
+
+def _ends(one: EstimateDocument) -> tuple[float, float, float] | None:
+    value, low, high = one["value"], one["low"], one["high"]
+    return None if value is None or low is None or high is None else (value, low, high)
+
+
+def _worst_off(attacks: Sequence[AttackReading], dossier: Dossier) -> tuple[str, ...]:
+    """The person who is found most surely, in sentences without a value."""
+    found = [(one.rates.worst, one) for one in attacks if one.rates and one.rates.worst is not None]
+    if not found:
+        return ("No attack names its worst-off target.",)
+    worst, attack = max(found, key=lambda pair: pair[0])
+    rates = attack.rates
+    assert rates is not None
+    often = one_in(worst)
+    odds = f"{percent(worst)}{f', or {often}' if often else ''}"
+    known = attack.document["worst"]["known"] if attack.document["worst"] else {}
+    names = [name for name in known if name in _known_names(dossier)]
+    by = f", knowing {listed([repr(name) for name in names], 8)} of that person" if names else ""
+    sentences = [
+        f"Of the people whom adversaries were aimed at, the worst-off is found by "
+        f"{spoken(attack.name).lower()} with a probability of {odds}{by}.",
+        f"What counts as found: {attack.document['goal']}.",
+    ]
+    if worst > _CERTAIN:
+        sentences.append("That is more likely than not.")
+    if not rates.exact and worst < 1 and attack.document.get("drawn_from") != rates.targets:
+        sentences.append(f"It is the worst of {rates.told_targets}: another may be worse off.")
+    return tuple(sentences)
+
+
+def _known_names(dossier: Dossier) -> set[str]:
+    """Names of columns, so that nothing else is taken for one."""
+    record = dossier.record
+    if isinstance(record, AuditRecord):
+        return {column["name"] for column in record.columns}
+    return {*record.release["columns"], *(n for names in record.roles.values() for n in names)}
 
 
 _MOST_ACROSS = 12

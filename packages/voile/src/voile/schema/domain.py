@@ -36,9 +36,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.schema.hierarchy.dates import PERIODS, Dates
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.ranges import Intervals
+from voile.schema.hierarchy.ranges import PERIODS, Dates, Intervals
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.numbers import ExactNumbers, decimals_of, plain_text, units_of
 from voile.schema.plan import ColumnPlan, Nulls, Plan

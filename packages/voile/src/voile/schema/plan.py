@@ -60,7 +60,6 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict,
 from pydantic_core import PydanticCustomError
 
 from voile.schema.budget import BudgetPlan
-from voile.schema.hierarchy.dates import DateFormat
 from voile.schema.hierarchy.declared import (
     Hierarchy,
     HierarchyKeys,
@@ -68,7 +67,7 @@ from voile.schema.hierarchy.declared import (
     read_hierarchy,
 )
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.ranges import Ranks
+from voile.schema.hierarchy.ranges import DateFormat, Ranks
 from voile.schema.layout import USUAL, InputLayout
 from voile.schema.names import UNORDERED, ColumnType, Kind, ShownAs, type_of
 from voile.schema.roles import Roles
@@ -231,7 +230,7 @@ class ColumnFacts:
     kind: Kind | None = None
     """What the values mean; None: what they look like.  See ``schema.names``."""
     format: DateFormat | None = None
-    """How dates are written that are not in ISO 8601; see ``schema.hierarchy.dates``."""
+    """How dates are written that are not in ISO 8601; see ``schema.hierarchy.ranges``."""
     outside: Outside = "refuse"
     """What becomes of values outside the bounds."""
     better: Better = "higher"

@@ -1,6 +1,6 @@
 """The memory for outputs: tables are judged against all that left a data set, and remembered.
 
-The ledger keeps the tables (``ledger.outputs``), ``tabular.output_memory`` judges.  A table is
+The ledger keeps the tables (``ledger.budget``), ``tabular.output_memory`` judges.  A table is
 entered after it was judged and before it is written: a crash in between leaves a ledger that knows
 of a table that nobody saw, which is safe.
 """

@@ -44,9 +44,8 @@ from typing import Any, Union, get_args, get_origin
 
 from voile.publish.registry import parameter_types, publisher_for, publisher_of, read_plan
 from voile.schema.budget import BudgetPlan
-from voile.schema.hierarchy.dates import Dates
 from voile.schema.hierarchy.declared import Hierarchy
-from voile.schema.hierarchy.ranges import Intervals, Prefixes
+from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
 from voile.schema.hierarchy.taxonomy import CodeList, Taxonomy
 from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan, Method, Plan

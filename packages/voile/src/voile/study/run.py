@@ -39,10 +39,10 @@ from voile.release.folder import (
     UnseenFolder,
     check_new_folder,
     format_for,
+    manifest_of,
     write_document,
     write_measurements,
 )
-from voile.release.manifest import manifest_of
 from voile.release.release import Publication, Release
 from voile.schema.persons import uncounted
 from voile.schema.plan import Plan

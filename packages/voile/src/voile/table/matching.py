@@ -4,10 +4,10 @@ Marks are a data set of the engine with one row for each row: 64 bits of its ide
 record key identifies it 64 bits of its contents, and the class of the release that first published
 it, from 0.  They stand in the order of the identities, which tells nothing.
 
-Rows that are held back have the class that the release would have given them, if ``models.waiting``
-has not begun to decide about them; ``ASIDE`` where they are never to be published; and where they
-were refused, ``refused_class`` of it.  These keep it when they are published late, so that it is
-known should that release turn out to be lost.
+Rows that are held back have the class that the release would have given them, if
+``models.ke_anonymity`` has not begun to decide about them; ``ASIDE`` where they are never to be
+published; and where they were refused, ``refused_class`` of it.  These keep it when they are
+published late, so that it is known should that release turn out to be lost.
 
 Cost in n rows and m marks: the identities of the rows, and one join of n with m, in the engine.
 

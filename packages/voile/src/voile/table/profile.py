@@ -39,8 +39,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from voile.recognisers.values import SAMPLED
-from voile.schema.hierarchy.dates import USUAL_FORMATS, pattern_of
 from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.hierarchy.ranges import USUAL_FORMATS, pattern_of
 from voile.schema.hierarchy.taxonomy import (
     CODE_LISTS,
     CodeList,

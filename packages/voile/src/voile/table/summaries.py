@@ -547,7 +547,7 @@ class KnownRows:
 
 @dataclass(frozen=True, eq=False)
 class WaitingRows:
-    """Rows held back by the newest release whose fate ``models.waiting`` has begun to decide."""
+    """Rows that the newest release held back, whose fate the rule of waiting began to decide."""
 
     refused: KeptRows = field(default_factory=KeptRows)
     """Marks of those that a look refused, whether or not the table still holds them."""

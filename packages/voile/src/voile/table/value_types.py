@@ -36,7 +36,7 @@ have are mostly ruled out by its first thousand values.
 Columns of dates and times that are written in a format other than that of ISO 8601.
 
 The format is the plan's, or the only usual one that every value fits
-(``schema.hierarchy.dates``). A text column becomes one of days, or of instants where the format
+(``schema.hierarchy.ranges``). A text column becomes one of days, or of instants where the format
 has a clock; one of whole numbers is read digit by digit (``20140513``); one of dates or times
 stays as it is. A blank text is missing.
 
@@ -52,7 +52,7 @@ from typing import Literal
 
 import polars as pl
 
-from voile.schema.hierarchy.dates import USUAL_FORMATS, has_time, pattern_of, the_usual_ones
+from voile.schema.hierarchy.ranges import USUAL_FORMATS, has_time, pattern_of, the_usual_ones
 from voile.schema.layout import InputLayout
 from voile.schema.plan import ColumnFacts
 from voile_base.errors import PlanError, TableError

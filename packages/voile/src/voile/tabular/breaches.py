@@ -17,32 +17,47 @@ of several of them is one (``dominated_unions``).
 
 Cost: two linear programs for each primary cell, and two more for each insider of its part who knows
 that the values at which the outsider ends cannot be.
+
+**Proofs by alternative tables**, where that is too much.
+
+An attacker with linear programs (``breaches``) finds out how far each cell can be narrowed, which
+takes two programs over all suppressed cells for each primary one.  Of large tables the contrary is
+proved instead: that a cell **cannot** be narrowed, by alternative tables (``moves``) which agree
+with all that is published.  To somebody who knows more than an outsider, an alternative counts only
+if what it says of his own cells can be.  So a primary cell is proved if, for what its protection
+asks, there is such a table to an outsider, and one to each insider of its system.
+
+What a proof says is exact: ``verified`` adds each table up again in whole numbers, and believes
+nothing of the search.  What it does not say is not known to be disclosed; but it is not published.
+
+Cost: memory and time in the number of cells that all alternatives change, and of those among them
+of which insiders know something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from voile.schema.tabulation import PrimaryRules
 from voile.tabular.attacker import CellBound, CellSystem, PriorBounds, SystemPart, among_shown
 from voile.tabular.counting import CellMeasure, PrivateCells
-from voile.tabular.primary import (
-    MeasureProtection,
-    PrimaryCells,
-    most_looked_at,
-    needs_of_rules,
-)
+from voile.tabular.moves import CellMove, ChangeBounds, MoveRequest
+from voile.tabular.primary import MeasureProtection, PrimaryCells, most_looked_at, needs_of_rules
 from voile.tabular.system import Indices
 
 __all__ = [
     "DominatedUnion",
     "InsiderKnowledge",
+    "MeasureProof",
     "NarrowedCell",
+    "OpenDemand",
     "PatternAttack",
+    "PatternProof",
     "ProvenBound",
     "dominated_unions",
 ]
@@ -272,3 +287,254 @@ def _narrowed(
 
 def _proof(sign: int, part: SystemPart, bound: CellBound) -> tuple[ProvenBound, ...]:
     return (ProvenBound(sign, part.rows, bound.duals),) if bound.duals is not None else ()
+
+
+Numbers = NDArray[np.float64]
+
+UP, DOWN, EITHER = range(3)
+
+
+@dataclass(frozen=True)
+class OpenDemand:
+    """What no alternative proves yet: that a cell can move, to some insiders or to outsiders."""
+
+    kind: int
+    cell: int
+    insiders: tuple[int, ...]
+    """Empty: to an outsider."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Demands:
+    """How far each cell must be able to move: up, down, either way; 0 where nothing is asked."""
+
+    amounts: Indices
+    """Shape (3, cells), in the measure's unit."""
+
+    @classmethod
+    def of(cls, measure: CellMeasure, protection: MeasureProtection) -> _Demands:
+        """Whole numbers that ask for no less than a protection does."""
+        above = np.ceil(protection.either_way - _SLACK).astype(np.int64)
+        width = np.ceil(protection.width - _SLACK).astype(np.int64)
+        below = np.minimum(above, measure.values)
+        return cls(np.array([above, below, np.where(width > above, width, 0)]))
+
+    def met_by(self, move: CellMove) -> Mask:
+        """Shape (3, cells of the move): what a move shows to an outsider."""
+        asked, change = self.amounts[:, move.cells], move.change
+        return (asked > 0) & (np.array([change, -change, np.abs(change)]) >= asked)
+
+
+class MeasureProof:
+    """The alternatives of one measure, and what is not proved yet."""
+
+    def __init__(
+        self, measure: CellMeasure, protection: MeasureProtection, constraints: csr_matrix
+    ) -> None:
+        self.measure, self._protection, self._constraints = measure, protection, constraints
+        self._demands = _Demands.of(measure, protection)
+        self.met: Mask = self._demands.amounts == 0
+        """Shape (3, cells): what is proved to outsiders, or not asked."""
+        self.growing: Numbers = (~self.met.all(axis=0) & (measure.values == 0)).astype(np.float64)
+        """Shape (cells,): 1 for empty cells that nothing proves yet, which can but grow."""
+        self.moves: list[CellMove] = []
+
+    def add(self, move: CellMove) -> None:
+        """One more alternative."""
+        self.moves.append(move)
+        self.met[:, move.cells] |= self._demands.met_by(move)
+        self.growing[move.cells] *= ~self.met[:, move.cells].all(axis=0)
+
+    def requests(
+        self, demand: OpenDemand, knowledge: InsiderKnowledge | None = None
+    ) -> list[MoveRequest]:
+        """The moves that would prove it, the one to try first before the others."""
+        cell, amount = demand.cell, int(self._demands.amounts[demand.kind, demand.cell])
+        value = int(self.measure.values[cell])
+        bounds = self.bounds(knowledge, demand.insiders)
+        own = np.flatnonzero(bounds.cells == cell)
+        room = int(-bounds.least[own[0]]) if len(own) else value
+        ups = [MoveRequest(cell, 1, amount, bounds)]
+        downs = [MoveRequest(cell, -1, min(amount, room), bounds)]
+        if demand.kind == UP:
+            return ups
+        if demand.kind == DOWN:
+            return downs
+        return ups + downs * (room >= amount)
+
+    def bounds(
+        self, knowledge: InsiderKnowledge | None, insiders: tuple[int, ...] | None = None
+    ) -> ChangeBounds:
+        """How far cells may change to several insiders at once; None: to all."""
+        if knowledge is None or insiders == ():
+            return ChangeBounds.none()
+        entries = np.arange(len(knowledge.cell))
+        if insiders is not None:
+            entries = np.flatnonzero(np.isin(knowledge.insider, insiders))
+        cells, at = np.unique(knowledge.cell[entries], return_inverse=True)
+        least, most = np.full(len(cells), -np.inf), np.full(len(cells), np.inf)
+        values = self.measure.values[knowledge.cell[entries]]
+        np.maximum.at(least, at, knowledge.lower[entries] - values)
+        np.minimum.at(most, at, knowledge.upper[entries] - values)
+        return ChangeBounds(cells, least, most)
+
+    def amount(self, demands: Sequence[OpenDemand]) -> int:
+        """The most that some demands ask of a cell."""
+        return max(int(self._demands.amounts[each.kind, each.cell]) for each in demands)
+
+    def lacking(self, knowledge: InsiderKnowledge | None = None) -> list[OpenDemand]:
+        """What the alternatives do not prove, to outsiders and to insiders."""
+        kinds, cells = np.nonzero(~self.met)
+        found = [OpenDemand(k, c, ()) for k, c in zip(kinds.tolist(), cells.tolist(), strict=True)]
+        if knowledge is None or not knowledge.number or not self.moves:
+            return found
+        kind, cell, insider = self._unproved(knowledge)
+        pairs = zip(kind.tolist(), cell.tolist(), insider.tolist(), strict=True)
+        of: dict[tuple[int, int], list[int]] = {}
+        for one, at, who in pairs:
+            of.setdefault((one, at), []).append(who)
+        return found + [OpenDemand(one, at, tuple(who)) for (one, at), who in of.items()]
+
+    def _unproved(self, knowledge: InsiderKnowledge) -> tuple[Indices, Indices, Indices]:
+        """Kind, cell and insider to whom every table that convinces an outsider is impossible."""
+        moves = _MoveTable.of(self.moves)
+        impossible, barred = moves.impossible(self.measure, knowledge)
+        size, insiders = len(self.measure.values), knowledge.number
+        good = np.concatenate([self._demands.met_by(move) for move in self.moves], axis=1)
+        kind, entry = np.nonzero(good)
+        query, move = kind * size + moves.cell[entry], moves.move[entry]
+        order = np.lexsort((move, barred[move], query))
+        query, move = query[order], move[order]
+        queries, first, number = np.unique(query, return_index=True, return_counts=True)
+        # Pairs of a demand and an insider to whom its best table is impossible; each next table is
+        # held against those that are left.
+        pair, at = _spans(impossible // insiders, move[first])
+        who = impossible[at] % insiders
+        keep = knowledge.of_cell[queries[pair] % size] != who
+        rank = 0
+        while True:
+            pair, who, rank = pair[keep], who[keep], rank + 1
+            more = np.flatnonzero(number[pair] > rank)
+            if not len(more):
+                break
+            tables = move[first[pair[more]] + rank]
+            keep = np.ones(len(pair), dtype=np.bool_)
+            keep[more] = _within(tables * insiders + who[more], impossible)
+        kind, cell = queries[pair] // size, queries[pair] % size
+        keep = ~self._asked_less(kind, cell, who, (knowledge, moves, impossible))
+        return kind[keep], cell[keep], who[keep]
+
+    def _asked_less(
+        self,
+        kind: Indices,
+        cell: Indices,
+        who: Indices,
+        known: tuple[InsiderKnowledge, _MoveTable, Indices],
+    ) -> Mask:
+        """Where an insider knows a part of the cell, and what is asked beyond it is met."""
+        knowledge, moves, impossible = known
+        met = np.zeros(len(kind), dtype=np.bool_)
+        for place in np.flatnonzero(kind == DOWN).tolist():
+            at, insider = cell[place], who[place]
+            span = slice(*np.searchsorted(knowledge.cell, [at, at + 1]))
+            own = knowledge.lower[span][knowledge.insider[span] == insider]
+            if len(own):
+                room = int(self.measure.values[at] - own[0])
+                amount = min(int(self._demands.amounts[DOWN, at]), room)
+                enough = moves.move[(moves.cell == at) & (moves.change <= -amount)]
+                barred = _within(enough * knowledge.number + insider, impossible)
+                met[place] = amount <= 0 or not barred.all()
+        return met
+
+    def verified(self, suppressed: Mask) -> bool:
+        """Whether every alternative agrees with what is published, and all that is asked is proved.
+
+        In whole numbers, from the moves alone.
+        """
+        again = MeasureProof(self.measure, self._protection, self._constraints)
+        values, hidden = self.measure.values, suppressed & self.measure.shown
+        for move in self.moves:
+            again.add(move)
+            if not hidden[move.cells].all() or (values[move.cells] + move.change < 0).any():
+                return False
+        moves = _MoveTable.of(self.moves)
+        shape = len(values), len(self.moves)
+        changes = csr_matrix((moves.change, (moves.cell, moves.move)), shape=shape)
+        if (self._constraints @ changes).count_nonzero():
+            return False
+        return not again.lacking(InsiderKnowledge.of(self.measure, hidden))
+
+    def reach(self) -> tuple[Indices, Indices]:
+        """Shape (cells,) each: the least and the largest change of each cell in any alternative."""
+        moves, size = _MoveTable.of(self.moves), len(self.measure.values)
+        least, most = np.zeros((2, size), dtype=np.int64)
+        np.minimum.at(least, moves.cell, moves.change)
+        np.maximum.at(most, moves.cell, moves.change)
+        return least, most
+
+
+@dataclass(frozen=True, eq=False)
+class _MoveTable:
+    """All moves, an entry for each cell that one changes."""
+
+    move: Indices
+    cell: Indices
+    change: Indices
+    number: int
+
+    @classmethod
+    def of(cls, moves: list[CellMove]) -> _MoveTable:
+        empty = [np.zeros(0, dtype=np.int64)]
+        lengths = [len(move.cells) for move in moves]
+        return cls(
+            np.repeat(np.arange(len(moves)), lengths),
+            np.concatenate([move.cells for move in moves] or empty),
+            np.concatenate([move.change for move in moves] or empty),
+            len(moves),
+        )
+
+    def impossible(
+        self, measure: CellMeasure, knowledge: InsiderKnowledge
+    ) -> tuple[Indices, Indices]:
+        """The pairs of a move and an insider who knows that it cannot be, and their number a move.
+
+        A pair is the number ``move * insiders + insider``; ascending.
+        """
+        entry, at = _spans(knowledge.cell, self.cell)
+        value = (measure.values[self.cell] + self.change)[entry]
+        breaks = (value < knowledge.lower[at]) | (value > knowledge.upper[at])
+        pairs = self.move[entry[breaks]] * knowledge.number + knowledge.insider[at[breaks]]
+        found = np.unique(pairs)
+        if not len(found):
+            return found, np.zeros(self.number, dtype=np.int64)
+        return found, np.bincount(found // knowledge.number, minlength=self.number)
+
+
+def _spans(ascending: Indices, wanted: Indices) -> tuple[Indices, Indices]:
+    """For each place of what is wanted, the places of the same number; as pairs."""
+    start = np.searchsorted(ascending, wanted)
+    lengths = np.searchsorted(ascending, wanted, side="right") - start
+    of = np.repeat(np.arange(len(wanted)), lengths)
+    return of, start[of] + np.arange(len(of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _within(wanted: Indices, ascending: Indices) -> Mask:
+    if not len(ascending):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    found: Mask = ascending[place] == wanted
+    return found
+
+
+class PatternProof:
+    """Alternatives to all measures of a system."""
+
+    def __init__(self, cells: PrivateCells, primary: PrimaryCells) -> None:
+        self.measures = tuple(
+            MeasureProof(measure, protection, among_shown(cells.system.constraints, measure.shown))
+            for measure, protection in zip(cells.measures, primary.protections, strict=True)
+        )
+
+    def verified(self, suppressed: Mask) -> bool:
+        """Whether they prove, in whole numbers, that the pattern keeps its promise."""
+        return all(proof.verified(suppressed) for proof in self.measures)

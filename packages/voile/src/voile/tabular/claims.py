@@ -1,6 +1,8 @@
 """What a release of suppressed tables promises, as far as it can be seen on the tables.
 
-Recounted from the folder alone: published cells add up; no published count is below the minimum;
+It is recounted from the folder alone: files by their hashes, and what is claimed of cells.
+
+Published cells add up; no published count is below the minimum;
 and no suppressed cell can be known exactly, by sums and differences (in exact numbers) or because
 cells are not negative and counts are whole (linear and integer programs).  Of large tables, two
 tables of whole numbers that agree with what is published are sought that differ in the cell, which
@@ -10,6 +12,8 @@ proves the same.  Which cells are primary, and how far each must stay uncertain,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -17,7 +21,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.release.claim_checks import PublicRelease
-from voile.release.claims import Claim
+from voile.release.claims import Claim, UnknownClaim
+from voile.release.folder import DOCUMENT, release_document, require_hashes, verified_files
+from voile.release.recounting import Recount, RecountedClaim, told_breaches
+from voile.release.release import Guarantee
+from voile.table.formats.excel import read_sheets
+from voile.table.opening import open_published, published_rows
+from voile.table.protocol import Engine
+from voile.table.published import PublishedTable
 from voile.tabular.attacker import (
     CellSystem,
     FeasibilityIntervals,
@@ -25,17 +36,26 @@ from voile.tabular.attacker import (
     among_shown,
     recomputable,
 )
-from voile.tabular.moves import (
-    ChangeBounds,
-    CombinationGrid,
-    MoveLimits,
-    MoveRequest,
-    MoveSearch,
+from voile.tabular.moves import ChangeBounds, CombinationGrid, MoveLimits, MoveRequest, MoveSearch
+from voile.tabular.published import (
+    ReleasedCells,
+    TablesDocument,
+    TablesRelease,
+    read_cells,
+    tables_stated_in,
 )
-from voile.tabular.published import ReleasedCells, TablesRelease
+from voile_base.errors import TableError
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 
-__all__ = ["ControlledAdjustment", "ControlledRounding", "PerturbedCounts", "SuppressedCells"]
+__all__ = [
+    "ControlledAdjustment",
+    "ControlledRounding",
+    "PerturbedCounts",
+    "SuppressedCells",
+    "TablesForm",
+    "released_cells",
+]
 
 Mask = NDArray[np.bool_]
 Number = Annotated[int, Field(ge=0)]
@@ -287,3 +307,62 @@ def _directions(cells: Mask, number: int) -> NDArray[np.float64]:
     """Shape (cells,): 1 or -1 where something is to move."""
     words = Randomness.following("recount", str(number)).key("direction").stream(len(cells))
     return np.where(cells, np.where(words >> np.uint64(63), 1.0, -1.0), 0.0)
+
+
+@dataclass(frozen=True)
+class TablesForm:
+    """Folders of ``voile table``."""
+
+    def recount(self, folder: Path, document: Document, engine: Engine | str) -> Recount:
+        """Every claim, measured on the cells that stand in the file.
+
+        Raises ``TableError`` where the folder does not hold tables, ``RefusedError`` where its
+        files are not those that are listed.
+        """
+        require_hashes(document, folder)
+        stated = tables_stated_in(document, folder)
+        guarantee = Guarantee.of_document(document["guarantee"], f"{folder / DOCUMENT}: guarantee")
+        files = verified_files(document, folder)
+        table = _opened(folder, files.names, stated, engine)
+        release = TablesRelease(table, stated.method, read_cells(stated, table))
+        files.require_unchanged()
+        claims = tuple(
+            RecountedClaim(
+                claim,
+                () if isinstance(claim, UnknownClaim) else told_breaches(claim.breaches(release)),
+            )
+            for claim in guarantee.claims
+        )
+        told = f"its file has {table.rows:,} cells, and it states {stated.rows:,}"
+        others = (told,) if table.rows != stated.rows else ()
+        return Recount(folder, files.names, table.rows, claims, others)
+
+
+def released_cells(folder: Path, engine: Engine | str = "auto") -> ReleasedCells | None:
+    """The cells of a folder of tables; None where the folder holds another release.
+
+    Raises ``TableError`` where the folder does not hold what it says, ``RefusedError`` where its
+    files are not those that are listed.
+    """
+    document = release_document(folder)
+    if document.get("form") != "tables":
+        return None
+    require_hashes(document, folder)
+    stated = tables_stated_in(document, folder)
+    files = verified_files(document, folder)
+    cells = read_cells(stated, _opened(folder, files.names, stated, engine))
+    if cells.faults:
+        msg = f"{folder}: {cells.faults[0]}; ask for the folder as it was published"
+        raise TableError(msg)
+    return cells
+
+
+def _opened(
+    folder: Path, names: tuple[str, ...], stated: TablesDocument, engine: Engine | str
+) -> PublishedTable:
+    """The rows of the file; of a workbook, those of all sheets."""
+    (name,) = names
+    if name.endswith(".xlsx"):
+        return published_rows(read_sheets(folder / name))
+    texts = [column for column, kind in stated.types.items() if kind == "text"]
+    return open_published(folder, texts, names, engine)

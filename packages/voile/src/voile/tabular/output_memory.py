@@ -50,10 +50,10 @@ from voile.tabular.attacker import (
     SystemPart,
     recomputed,
 )
-from voile.tabular.remembered import RememberedTable
-from voile.tabular.table_boxes import (
+from voile.tabular.remembered import (
     Box,
     ColumnPieces,
+    RememberedTable,
     TableBoxes,
     boxes_of,
     dividing_sets,

@@ -22,8 +22,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from voile.disclosure.exact import Exact
 from voile.disclosure.shown import Disclosure
-from voile.release.folder import ListedFile, StatedRelease, release_schema
-from voile.release.manifest import DOCUMENT
+from voile.release.folder import DOCUMENT, ListedFile, StatedRelease, release_schema
 from voile.schema.numbers import unscaled
 from voile.table.published import PublishedTable
 from voile.tabular.counting import STATUS, TABLE, CellMeasure, PrivateCells, mean_of

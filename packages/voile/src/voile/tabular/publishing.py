@@ -1,16 +1,21 @@
 """Tables from rows to a folder: read, count, find primary cells, suppress, attack, write, recount.
 
-    DIR/tables.csv     every cell of every table (or Parquet, or a workbook with a sheet a table)
+DIR/tables.csv     every cell of every table (or Parquet, or a workbook with a sheet a table)
     DIR/release.json   levels and values, what is promised, hashes; written last
     DIR/index.html     the tables to read, where a page was drawn
 
 What is written is read back and recounted before it appears, and the attack is run once more on the
 pattern: neither depends on what the search believed.  The folder appears whole, by a rename, or not
 at all.
+
+The list of suppressed cells with their values is private, for the custodian: a CSV file of its own
+that never leaves.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from voile.release.check import GuaranteeBrokenError
-from voile.release.folder import FORMAT, UnseenFolder, check_new_folder
-from voile.release.manifest import DOCUMENT, manifest_of
+from voile.release.folder import DOCUMENT, FORMAT, UnseenFolder, check_new_folder, manifest_of
 from voile.release.recounting import recount
 from voile.release.release import Guarantee
 from voile.schema.plan import Plan
@@ -37,10 +41,8 @@ from voile.table.opening import open_frame, open_table
 from voile.table.places import is_place
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
-from voile.tabular.adjustment import AdjustedCells, adjust
 from voile.tabular.attacker import FeasibilityIntervals, recomputable
 from voile.tabular.breaches import PatternAttack, dominated_unions
-from voile.tabular.cell_keys import PerturbationTable
 from voile.tabular.claims import (
     ControlledAdjustment,
     ControlledRounding,
@@ -48,10 +50,18 @@ from voile.tabular.claims import (
     SuppressedCells,
 )
 from voile.tabular.counting import COUNT, PrivateCells, count_cells, plan_of_rows
+from voile.tabular.perturbation import (
+    MOST_ATTACKED,
+    AdjustedCells,
+    PerturbationTable,
+    RoundedCounts,
+    adjust,
+    narrowed,
+    round_counts,
+)
 from voile.tabular.primary import PrimaryCells, primary_cells
 from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document, mean_of
 from voile.tabular.remembered import RememberedTable
-from voile.tabular.rounding import MOST_ATTACKED, RoundedCounts, narrowed, round_counts
 from voile.tabular.suppression import MOST_EXACT, SuppressionPattern, suppress
 from voile_base.durable import sync, write_text
 from voile_base.errors import InfeasibleError, InputError
@@ -65,6 +75,8 @@ __all__ = [
     "ProtectedTables",
     "TablesOutput",
     "make_tables",
+    "refuse_place",
+    "write_cells",
 ]
 
 FORMATS_OF_TABLES = ("csv", "parquet", "xlsx")
@@ -567,3 +579,30 @@ def _guarantee(claim: SuppressedCells) -> Guarantee:
             "nothing else about these cells is published, before or after",
         ),
     )
+
+
+def refuse_place(file: Path, out: Path) -> None:
+    """Raise ``InputError`` where the list cannot stand, or would stand among what is published."""
+    place = file.absolute()
+    if file.exists() or file.is_symlink():
+        msg = f"{file}: something stands there already; name a file that does not exist yet"
+    elif place == out.absolute() or out.absolute() in place.parents:
+        msg = f"{file}: the list of cells is private; name a file outside of {out}"
+    elif not place.parent.is_dir():
+        msg = f"{file}: the folder {place.parent} does not exist; make it first"
+    else:
+        return
+    raise InputError(msg)
+
+
+def write_cells(file: Path, columns: Mapping[str, Sequence[object]]) -> None:
+    """Write the list, for its owner alone; raises ``InputError`` where the disk refuses."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    try:
+        write_text(file, text.getvalue(), private=True, replacing=False)
+    except OSError as error:
+        msg = f"{file}: it cannot be written ({error.strerror}); the tables stand as they are"
+        raise InputError(msg) from None

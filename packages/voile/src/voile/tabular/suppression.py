@@ -18,7 +18,7 @@ pattern taken.
 first, the cheapest move that opens it is sought (``moves``), and the cells that move are hidden:
 the alternative table is the proof, of this cell and of all others that move with it.  Insiders are
 held against the proofs, and whom they do not bind gets a further one; that hides cells, which have
-insiders, until nothing is lacking (``alternatives``).  Of few secondary cells, those without which
+insiders, until nothing is lacking (``breaches``).  Of few secondary cells, those without which
 a proof is found are published again.  Pattern and proof come into being together, and neither needs
 a program over all cells.  Where a move is not found, or rounds are spent, no pattern is returned.
 
@@ -43,12 +43,14 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix, vstack
 
 from voile.schema.tabulation import CellSuppression
-from voile.tabular.alternatives import MeasureProof, OpenDemand, PatternProof
 from voile.tabular.breaches import (
     DominatedUnion,
     InsiderKnowledge,
+    MeasureProof,
     NarrowedCell,
+    OpenDemand,
     PatternAttack,
+    PatternProof,
     ProvenBound,
     dominated_unions,
 )

@@ -4,7 +4,7 @@ What it does: counts the original rows in the bins of each column, and the publi
 spread over what its entry stands for (``covering``); for pairs, in the products of two bins, as if
 what a row hides of one column were independent of what it hides of the other.
 
-Sources: total variation, Jensen-Shannon and Kullback-Leibler as in ``models.divergence``; the
+Sources: total variation, Jensen-Shannon and Kullback-Leibler as in ``utility.divergence``; the
 first-order distance of Wasserstein, or earth mover's distance, of numbers, dates and times.
 Divergences of low-dimensional marginals as utility: Kifer and Gehrke, "Injecting utility into
 anonymized datasets" (SIGMOD 2006); McKenna, Miklau and Sheldon, "Winning the NIST contest" (2021).
@@ -53,7 +53,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import wasserstein_distance
 
-from voile.models.divergence import jensen_shannon, kl_smoothed, total_variation
 from voile.utility.covering import (
     ColumnCovering,
     OriginalDomain,
@@ -64,6 +63,7 @@ from voile.utility.covering import (
     published_columns,
     sampling_weights,
 )
+from voile.utility.divergence import jensen_shannon, kl_smoothed, total_variation
 from voile.utility.protocol import Comparison, Measurement
 
 __all__ = ["MOST_BINS", "MOST_TEXTS", "MarginalDivergence", "PairDivergence", "distributions"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from voile.release.manifest import verified_files
+from voile.release.folder import verified_files
 from voile.release.recounting import Recount, RecountedClaim
 from voile.release.release import Guarantee
 from voile.table.protocol import Engine

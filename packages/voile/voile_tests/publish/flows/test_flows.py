@@ -16,7 +16,6 @@ from scipy import stats
 
 from voile.dp.accounting import Budget, PrivacyEvent
 from voile.dp.discrete_noise import DiscreteLaplace
-from voile.models.divergence import jensen_shannon
 from voile.publish.flows import Flows
 from voile.publish.measuring import TableShare
 from voile.release.check import GuaranteeBrokenError, check_release
@@ -24,6 +23,7 @@ from voile.release.release import Publication, read_release
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import OUTSIDE, TrajectoryColumns, zoning_of
+from voile.utility.divergence import jensen_shannon
 from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Randomness
 from voile_tests.publish.geo_indistinguishability.trucks import PARIS, table_of, write_town

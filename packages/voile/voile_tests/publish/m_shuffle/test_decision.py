@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.models.divergence import DivergenceSums
 from voile.publish.m_shuffle.decision import ClusteredColumn, Rule
 from voile.table.decisions import Grouping
+from voile.utility.divergence import DivergenceSums
 from voile_base.errors import InfeasibleError, PlanError
 from voile_testing.plugin import examples
 from voile_tests.publish.m_shuffle.tables import opened, published, staff

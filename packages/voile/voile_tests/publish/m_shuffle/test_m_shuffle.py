@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import voile
-from voile.models.divergence import jensen_shannon
 from voile.publish.m_shuffle import MShuffle
 from voile.release.claim_checks import permutation_breaches
 from voile.table.opening import published_rows
+from voile.utility.divergence import jensen_shannon
 from voile_base.errors import InfeasibleError, PlanError, TableError
 from voile_tests.publish.m_shuffle.tables import opened, published, staff
 

@@ -3,7 +3,7 @@
 Pure: arrays in, a plain value out; only the decision knows the method, only the engine knows
 where the rows are.  All numbers are brought to one unit first, so that ranges compare exactly.
 
-Whether fresh rows are published is decided by ``models.waiting``, and where they are cut here:
+Whether fresh rows are published is decided by ``models.ke_anonymity``, and where they are cut here:
 
 - The searches "full-cover" and "exact" keep one partition of all published rows.
 - "sealed-batches" keeps every old block as it is and cuts each batch of fresh rows by itself, so
@@ -17,7 +17,8 @@ Whether fresh rows are published is decided by ``models.waiting``, and where the
 
 Every cut depends only on which values stand in which class of rows (those first published by one
 release, or fresh), and on earlier cuts.  Permuting the values of a class within its block changes
-none of that, in this release or a later one; which is what ``models.waiting`` needs of the cuts.
+none of that, in this release or a later one; which is what ``models.ke_anonymity`` needs of the
+cuts.
 
 Series with the rule "until-valid" publish all fresh rows as soon as they are valid together.
 
@@ -57,7 +58,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.waiting import NONE_REFUSED, Fate, Pool, Refused, WaitingRule
+from voile.models.ke_anonymity import NONE_REFUSED, Fate, Pool, Refused, WaitingRule
 from voile.publish.ke_anonymity.searches import (
     Adversary,
     exact_blocks,
@@ -141,7 +142,7 @@ class KETerms:
     adversary: Adversary = "union"
     search: Search = "full-cover"
     batch: int | None = None
-    """Fresh rows that are looked at together (see ``models.waiting``); None: "until-valid"."""
+    """Fresh rows that are looked at together (see ``models.ke_anonymity``); None: "until-valid"."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ which number at least k distinct ones and span a range of at least e.  In a seri
 intersecting and subtracting blocks of any number of releases; with "pairwise", by comparing one
 block of one earlier release with one block of the new one.  The model says nothing about how
 likely each value is, or about adversaries who know some of the values.  It holds against those who
-know the method, the plan and who waited, and reason backwards from them: ``models.waiting`` has the
-rule by which rows wait, and the proof; with "pairwise", of persons with several rows, and in a
-series that was begun with the rule "until-valid" and says so in its plan, it does not, and the
+know the method, the plan and who waited, and reason backwards from them: ``models.ke_anonymity``
+has the rule by which rows wait, and the proof; with "pairwise", of persons with several rows, and
+in a series that was begun with the rule "until-valid" and says so in its plan, it does not, and the
 release states it.  The searches that the source prints promise nothing beside each other.
 Of persons with several rows, values are different where they are different persons'; ``statement``
 has the rule, and whom it holds against.
@@ -45,7 +45,7 @@ from pydantic import AfterValidator, Field
 
 from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
-from voile.models.waiting import Refused
+from voile.models.ke_anonymity import Refused
 from voile.publish.assembled import exactly
 from voile.publish.ke_anonymity.decision import AS_PRINTED, Decision, KETerms, Search, decide
 from voile.publish.ke_anonymity.searches import Adversary
@@ -157,7 +157,8 @@ class KEAnonymity:
     None is "narrow-batches" in a series against "union", and else "full-cover": a single release is
     then the optimum of the source, the smallest sum of ranges."""
     batch: Annotated[int, Field(ge=2)] | UntilValid | None = None
-    """New rows that are looked at together, at least k, 2 k by default; see ``models.waiting``.
+    """New rows that are looked at together, at least k, 2 k by default; see
+    ``models.ke_anonymity``.
 
     "until-valid" is the rule of series begun with an earlier Voile: rows wait exactly as long as
     they are not valid together, which tells about them.  Of a series against "union" only."""

@@ -2,8 +2,8 @@
 
 What custodians are told about rows that wait, and what a series refuses because of its rule.
 
-The rule itself is ``models.waiting``.  It is part of the terms of a series: neither its batch nor
-the rule can change, because what earlier looks told was told under theirs.
+The rule itself is ``models.ke_anonymity``.  It is part of the terms of a series: neither its batch
+nor the rule can change, because what earlier looks told was told under theirs.
 
 A block of rows is valid if k different ones of them can be named who have k different values in it,
 one each, and two different ones whose values lie e apart.  So the rows of one person never make a
@@ -27,7 +27,8 @@ whatever k and e.  Here, at k = 5, these are 11 blocks of tests (e = 10) and 12 
 (e = 5), as many as where each stay counts as another patient's.
 
 Nor is anything promised against whoever reasons backwards from where the blocks are cut: of rows
-that depends on the published values alone (``models.waiting``), here on whose they are besides.
+that depends on the published values alone (``models.ke_anonymity``), here on whose they are
+besides.
 
 Series: rows that come later, of a person published before, would have to be held against all that
 is known of the earlier ones.  No rule for that is proved here, so a series in which a person has
@@ -53,7 +54,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.waiting import GROWTH
+from voile.models.ke_anonymity import GROWTH
 from voile.publish.contribution import assumed_of_units, known_rows, stated_unit
 from voile.publish.ke_anonymity.decision import AS_PRINTED, Decision, KETerms, decide
 from voile.publish.ke_anonymity.searches import best_cuts, blocks_of, largest_feasible
@@ -143,7 +144,7 @@ def guarantee(column: str, terms: KETerms, series: str | None, earlier: int) -> 
 
 
 def _assumed_of_series(terms: KETerms, earlier: int) -> tuple[str, ...]:
-    """What the promise of a series takes for granted besides; see ``models.waiting``."""
+    """What the promise of a series takes for granted besides; see ``models.ke_anonymity``."""
     if terms.batch is not None:
         return (_DAYS, _BEGINNING)
     borders = (_BORDERS,) if terms.adversary == "pairwise" else ()

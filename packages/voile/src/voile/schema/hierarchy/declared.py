@@ -5,7 +5,7 @@
     tree        the same with branches of unequal depth: a file, or tables  ``taxonomy``
     intervals   of numbers: { origin = 0, widths = [5, 10, 20] }            ``ranges``
     prefix      characters that are kept of a text: [3, 1]                  ``ranges``
-    dates       periods of a date or time: ["month", "year"]                ``dates``
+    dates       periods of a date or time: ["month", "year"]                ``ranges``
     code_list   a public list that ships with the package: "icd-9-cm"       ``taxonomy``
 
 Files are looked for in the folder of the plan, read once, and checked before any row is read.
@@ -22,7 +22,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from voile.schema.hierarchy.dates import Dates, Periods
 from voile.schema.hierarchy.generalized import (
     SMALLEST_SHARE,
     BoundHierarchy,
@@ -31,7 +30,7 @@ from voile.schema.hierarchy.generalized import (
     bind_levels,
     everything,
 )
-from voile.schema.hierarchy.ranges import Intervals, Kept, Prefixes
+from voile.schema.hierarchy.ranges import Dates, Intervals, Kept, Periods, Prefixes
 from voile.schema.hierarchy.taxonomy import (
     CODE_LISTS,
     CodeList,

@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from itertools import count
 
-from voile.schema.hierarchy.dates import has_time
+from voile.schema.hierarchy.ranges import has_time
 from voile.schema.hierarchy.taxonomy import CodeList, public_list
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan
