@@ -1,9 +1,13 @@
 """The inference against every table that is consistent with the published files."""
 
+import random
+from collections import Counter
 from decimal import Decimal
+from functools import cache
 from itertools import permutations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,3 +129,72 @@ def test_exposed_are_the_people_of_atoms_that_are_not_valid(publish, table, k, e
     trails = list(zip(*groups, strict=True))
     result = attacked(publish, table, DifferencingAttack(k=k, e=Decimal(e), most=0))
     assert result.exposed == sum(trail in poor for trail in trails)
+
+
+def fillings(trails, left, one, two):
+    """All counts of a value in cells of so many free places, as often as in groups of either."""
+    if not trails:
+        if not +one and not +two:
+            yield ()
+        return
+    (a, b), *others = trails
+    for count in range(min(one[a], two[b], left[0]) + 1):
+        gone = Counter({a: count}), Counter({b: count})
+        for counts in fillings(others, left[1:], one - gone[0], two - gone[1]):
+            yield (count, *counts)
+
+
+def values_by_search(values, first, second):
+    """What each person can have by two releases of one table: all counts of values in cells.
+
+    A cell is a group of either release; which person of a cell has which value is open.
+    """
+    cells = Counter(zip(first, second, strict=True))
+    levels = sorted(set(values))
+    groups = {
+        level: [
+            Counter(g for x, g in zip(values, of, strict=True) if x == level)
+            for of in (first, second)
+        ]
+        for level in levels
+    }
+
+    @cache
+    def ways(place, left):
+        """Counts of a value, and what they leave, from which the others can be placed, too."""
+        found = []
+        for counts in fillings(list(cells), left, *groups[levels[place]]):
+            rest = tuple(free - count for free, count in zip(left, counts, strict=True))
+            if ways(place + 1, rest) if place + 1 < len(levels) else not any(rest):
+                found.append((counts, rest))
+        return found
+
+    possible, states = {trail: set() for trail in cells}, {tuple(cells.values())}
+    for place, level in enumerate(levels):
+        reached = [way for left in states for way in ways(place, left)]
+        states = {rest for _, rest in reached}
+        for counts, _ in reached:
+            for trail, count in zip(cells, counts, strict=True):
+                possible[trail] |= {level} if count else set()
+    return [possible[trail] for trail in zip(first, second, strict=True)]
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_two_releases_of_thirty_people_tell_what_an_exhaustive_search_finds(publish, ranges):
+    """For everybody the very values that are left, and for somebody fewer than by either alone."""
+    narrowed = 0
+    for seed in range(20):
+        dice = random.Random(seed)
+        values, groups = [dice.randrange(12) for _ in range(30)], []
+        for _ in range(2):
+            cuts = dice.sample(range(1, 12), 3)
+            groups.append(
+                [sum(v >= c for c in cuts) if ranges else dice.randrange(3) for v in values]
+            )
+        new, old = (published(publish, range(30), values, group) for group in groups)
+        found = claims(EVERYBODY.run(new, [old]))
+        assert [found[person] for person in range(30)] == values_by_search(values, *groups)
+        alone = [claims(EVERYBODY.run(one, [])) for one in (new, old)]
+        assert all(found[person] <= one[person] for one in alone for person in found)
+        narrowed += any(found[p] < alone[0][p] and found[p] < alone[1][p] for p in found)
+    assert narrowed >= 15

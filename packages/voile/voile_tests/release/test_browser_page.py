@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
@@ -24,6 +25,12 @@ NOT_COUNTED = {"flows", "local-suppression", "microaggregation"}
 NOT_COUNTED |= {"pram", "noise", "rank-swapping", "record-swapping", "shuffling"}
 COUNTED = sorted(set(METHODS) - NOT_COUNTED)
 """Methods of which the page counts all that Python does."""
+RELEASES = int(os.environ.get("VOILE_RELEASES", "88"))
+"""How many are made and compared; 2,000 with 10,176 mutants take a quarter of an hour."""
+FIRST = int(os.environ.get("VOILE_RELEASES_FROM", "0"))
+"""Number of the first, by which a long run is divided."""
+MUTANTS = 8
+"""Of each release of which the page counts all."""
 _IN_PAGE = """async (files) => {
     const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     const folder = new Map(Object.entries(files).map(([name, text]) => [name, bytes(text)]));
@@ -74,25 +81,36 @@ def test_a_good_release_holds(good: dict[str, Path], told: Told, method: str) ->
     assert told(good[method]) == ["holds" if method in COUNTED else "partly"]
 
 
-def _compared(good: dict[str, Path], told: Told, to: Path, seed: int, number: int) -> None:
-    dice, verdicts = random.Random(seed), []
-    for one in range(number):
-        folder = mutant(good[dice.choice(COUNTED)], to / f"{one}", dice)
-        verdicts.append(_by_python(folder))
-        assert told(folder)[0] == verdicts[-1], f"{folder}: Python says that it {verdicts[-1]}"
-        shutil.rmtree(folder)
-    assert min(verdicts.count("broken"), verdicts.count("holds")) > number / 8
-
-
 def test_mutants_with_mended_hashes_get_the_verdict_of_python(good, told, tmp_path):
     """Sixty of them, drawn from all methods; some hold and some do not."""
-    _compared(good, told, tmp_path, 1, 60)
+    dice, verdicts = random.Random(1), []
+    for one in range(60):
+        folder = mutant(good[dice.choice(COUNTED)], tmp_path / f"{one}", dice)
+        verdicts.append(_by_python(folder))
+        assert told(folder)[0] == verdicts[-1], f"{folder}: Python says that it {verdicts[-1]}"
+    assert min(verdicts.count("broken"), verdicts.count("holds")) > 60 / 8
 
 
 @pytest.mark.slow
-def test_many_mutants_with_mended_hashes_get_the_verdict_of_python(good, told, tmp_path):
-    """Six hundred more."""
-    _compared(good, told, tmp_path, 2, 600)
+def test_many_releases_and_their_mutants_get_the_verdict_of_python(told, tmp_path):
+    """Each of other people, methods in turn, and some mutants of each; ``VOILE_RELEASES`` more."""
+    apart, verdicts = [], []
+    for number in range(FIRST, FIRST + RELEASES):
+        method, dice = [*METHODS][number % len(METHODS)], random.Random(number)
+        place = tmp_path / f"{number}"
+        place.mkdir()
+        made = make(method, place, number, k=dice.choice((3, 5, 8)), file_format="csv")[0]
+        counted = method in COUNTED
+        if (_by_python(made), told(made)) != ("holds", ["holds" if counted else "partly"]):
+            apart.append((number, "the release itself"))
+        for one in range(MUTANTS if counted else 0):
+            folder = mutant(made, place / f"mutant {one}", dice)
+            verdicts.append(_by_python(folder))
+            if told(folder)[0] != verdicts[-1]:
+                apart.append((number, f"mutant {one}: Python says that it {verdicts[-1]}"))
+        shutil.rmtree(place)
+    assert not apart
+    assert min(verdicts.count("broken"), verdicts.count("holds")) > len(verdicts) / 8
 
 
 def test_any_changed_byte_is_seen(good, told, tmp_path):
