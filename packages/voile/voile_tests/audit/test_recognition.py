@@ -6,11 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from voile.audit import counting
 from voile.audit.foreign import as_release
 from voile.audit.recognition import Recognised, recognise
 from voile.disclosure.foreign import Altered, Perturbed
 from voile.release.reading import People
 from voile_base.errors import TableError
+from voile_base.randomness import Randomness
 from voile_tests.audit.tables import marginals, people
 
 ORIGINAL = people(600, 1)
@@ -265,3 +267,28 @@ def test_a_column_of_nothing_but_marks_is_withheld(mark: str) -> None:
     star = ORIGINAL.with_columns(town=pl.lit("*"))
     (town,) = (one for one in recognise(star, People(star)) if one.name == "town")
     assert town.how == "exact"
+
+
+def test_whoever_is_looked_at_has_the_own_row_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a larger file a sample is drawn once: all people of it find their rows in the file's."""
+    monkeypatch.setattr(counting, "ROWS", 1_000)
+    monkeypatch.setattr(counting, "_SAMPLE", 500)
+    original = people(6_000, 1).with_row_index("number")
+    copy = original.sample(fraction=1, shuffle=True, seed=2)
+    of = People(original)
+    recognised = recognise(copy, of)
+    foreign = as_release(copy, recognised, {})
+    found = counting.LookedAt.of(foreign, copy, [of, of], Randomness.seeded(1))
+    assert found.places is not None
+    assert 1_000 < found.file.release.rows < 3_000
+    names = [name for name in original.columns if name != "number"]
+    shown = pl.DataFrame(found.file.release.table.to_arrow()).select(names)
+    texts = pl.all().cast(pl.String)
+    missing = (
+        found.people[0]
+        .select(names)
+        .select(texts)
+        .join(shown.select(texts), on=names, how="anti", nulls_equal=True)
+    )
+    assert missing.is_empty()
+    assert original[found.places.tolist()].equals(found.people[0])

@@ -216,3 +216,31 @@ def test_the_copy_of_a_table_is_found_and_not_believed(files: Path) -> None:
     assert _audit(files, "copy.parquet", *more).exit_code == 0
     (attack,) = read_audit(files / "out" / "audit.json").attacks
     assert attack["checked"]
+
+
+def test_a_quick_look_says_what_it_left_out_and_that_fails(files: Path) -> None:
+    """Risks of a sample, no attack and no measure: a policy takes these for not assessed."""
+    original = people(9_000, 1)
+    original.write_csv(files / "original.csv")
+    original.sample(fraction=1, shuffle=True, seed=1).write_parquet(files / "copy.parquet")
+    more = ["--plan", str(files / "plan.toml"), "--quick"]
+    found = _audit(files, "copy.parquet", *more)
+    assert found.exit_code == 0, found.output
+    record = read_audit(files / "out" / "audit.json")
+    assert any("of 9,000 rows" in one for one in record.notices)
+    assert {risk["risk"] for risk in record.risks} >= {"singling out", "linkability"}
+    assert not record.attacks
+    assert not record.utility
+    assert "copying" in {one.name for one in record.risks_skipped}
+    assert record.run is not None
+    assert record.run["quick"]
+    skipped = {one.name: one.reason for one in record.attacks_skipped}
+    assert "voile audit without --quick" in skipped["prosecutor"]
+    policy = files / "policy.toml"
+    policy.write_text(
+        'name = "p"\n[[criteria]]\nkind = "attack"\nname = "prosecutor"\nmost = 1.0\n'
+    )
+    refused = CliRunner().invoke(command, ["check", str(files / "out"), "--policy", str(policy)])
+    assert isinstance(refused.exception, VoileError)
+    assert refused.exception.exit_status == 4
+    assert "voile audit without --quick" in refused.output

@@ -37,7 +37,7 @@ from voile.table.alignment import common_codes
 from voile.table.codes import combine, encode
 from voile_base.randomness import Draws
 
-__all__ = ["DistinctRows", "JointCodes", "JointColumn", "Likeness"]
+__all__ = ["DistinctRows", "JointCodes", "JointColumn", "Likeness", "groups_on_both_sides"]
 
 
 Floats = NDArray[np.float32]
@@ -187,6 +187,59 @@ def _column(
     return JointColumn(
         one.name, parts, cell, covers, near.astype(np.float32), numbers, wide, one.how, kept
     )
+
+
+_CROWD = 100
+"""Rows of all sides that may be together: who is alike in them with more has no row of the own."""
+
+
+def groups_on_both_sides(
+    foreign: Foreign, people: Sequence[pl.DataFrame], plan: Plan | None, draws: Draws
+) -> tuple[list[Indices], Indices, float]:
+    """Groups that hold a person and the person's row alike, as far as columns tell; private.
+
+    They are of one value in columns of which each value has one cell: shown as they are, or
+    generalized alike everywhere.  Groups of more than ``_CROWD`` rows are divided at random.
+
+    The group of each row of each side of ``people``, and of each published row, and the share of
+    the people of the first side whose row is in their group, where the file has it.
+    """
+    published = PublishedRows.of(foreign.release)
+    sizes = [each.height for each in people]
+    rows = np.zeros(sum(sizes) + published.frame.height, dtype=np.int64)
+    for one in foreign.recognised:
+        if one.how not in {"exact", "interval", "set"}:
+            continue
+        everybody = People(pl.concat([each.select(one.name) for each in people]), plan)
+        column = _column(published, one, everybody, sizes)
+        found = None if column is None else _as_groups(column)
+        if column is None or found is None:
+            continue
+        of_value, of_cell = found
+        each = np.concatenate([*(of_value[value] for value in column.value), of_cell[column.cell]])
+        kinds = column.covers.shape[1] + 2
+        rows = combine([(rows, int(rows.max()) + 1), (each, kinds)]).index.astype(np.int64)
+    count = np.bincount(rows)
+    small = float((count[rows[: sizes[0]]] <= _CROWD).mean())
+    parts = -(-count // _CROWD)
+    first = np.cumsum(parts) - parts
+    rows = first[rows] + (draws.uniform(size=len(rows)) * parts[rows]).astype(np.int64)
+    *sides, file = np.split(rows, np.cumsum(sizes))
+    return sides, file, small
+
+
+def _as_groups(column: JointColumn) -> tuple[Indices, Indices] | None:
+    """The group of each value and of each cell, from 0; None where a value has several cells.
+
+    Cells that cover all values are in a group of their own, and so are values without any cell.
+    """
+    anything = column.covers.all(axis=0) & (column.values > 1)
+    covers = column.covers & ~anything
+    if (covers.sum(axis=1) > 1).any():
+        return None
+    cells = covers.shape[1]
+    of_value = np.where(covers.any(axis=1), covers.argmax(axis=1), cells)
+    return of_value, np.where(anything, cells + 1, np.arange(cells))
 
 
 def _are_points(how: ShownAs, seen: pl.DataFrame) -> bool:

@@ -4,7 +4,8 @@ A row whose values nobody has together is of nobody.  A row that stands in the f
 there are people who have its values repeats somebody, and hides nobody better for it: a person
 counts once, however many rows repeat him.
 
-Cost: a sort a column.
+Cost: one reading of each distinct cell, and a counting of the rows for each set of columns that is
+asked for.
 
 Rows of a released file that stand for groups of people, as microaggregation makes them; private.
 
@@ -48,14 +49,22 @@ Cost: a sort of the columns of values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.foreign import Perturbed, Typical
-from voile.release.reading import People, Texts, distinct_texts_of, floats_of, texts_of
+from voile.release.reading import (
+    People,
+    Texts,
+    distinct_texts_of,
+    floats_of,
+    narrow_texts_of,
+    texts_of,
+)
 from voile.table.arrays import Values
+from voile.table.codes import code_type, combine, look_up
 from voile_base.randomness import Draws, Randomness
 
 __all__ = [
@@ -84,42 +93,59 @@ _FEWER = 0.9
 
 @dataclass(frozen=True, eq=False)
 class CommonRows:
-    """Rows of the file and of the original in columns whose cells are values, as codes."""
+    """Rows of the original and of the file in columns whose cells are values, as codes."""
 
-    shown: Mapping[str, NDArray[np.int32]]
-    own: Mapping[str, NDArray[np.int32]]
+    codes: Mapping[str, tuple[NDArray[np.integer], int]]
+    """Of n people and then of m rows, shape (n + m,), in the narrowest type, and how many
+    different ones there are."""
+    people: int
+    """Rows of the original."""
     missing: Mapping[str, int]
     """The code of a missing value, of the columns that lack some."""
+    cells: Mapping[str, Values]
+    """The columns of the file that were read."""
+    _counts: dict[tuple[str, ...], tuple[Codes, Codes]] = field(default_factory=dict)
+    """What was asked last."""
 
     @classmethod
-    def of(cls, columns: Mapping[str, Values], original: People) -> CommonRows:
-        """Both sides, coded alike; ``columns`` are those of the file, by the original's names."""
-        shown: dict[str, NDArray[np.int32]] = {}
-        own: dict[str, NDArray[np.int32]] = {}
+    def of(
+        cls, columns: Mapping[str, Values], original: People, before: CommonRows | None = None
+    ) -> CommonRows:
+        """Both sides, coded alike; ``columns`` are those of the file, by the original's names.
+
+        Columns that ``before`` has read are not read again.
+        """
+        codes: dict[str, tuple[NDArray[np.integer], int]] = {}
         missing: dict[str, int] = {}
         for name, cells in columns.items():
-            codes: dict[str | None, int] = {}
-            for side, values in ((own, original.column(name)), (shown, cells)):
-                texts, place = distinct_texts_of(values)
-                each = [codes.setdefault(text, len(codes)) for text in texts]
-                side[name] = np.array(each, dtype=np.int32)[place]
-            if None in codes:
-                missing[name] = codes[None]
-        return cls(shown, own, missing)
+            if before is not None and before.cells.get(name) is cells:
+                codes[name] = before.codes[name]
+                missing |= {name: before.missing[name]} if name in before.missing else {}
+                continue
+            known: dict[str | None, int] = {}
+            sides = []
+            for texts, place in (original.distinct_texts(name), narrow_texts_of(cells)):
+                each = [known.setdefault(text, len(known)) for text in texts]
+                sides.append((np.array(each, dtype=np.int64), place))
+            kind = code_type(len(known))
+            both = [look_up(table.astype(kind), place) for table, place in sides]
+            codes[name] = np.concatenate(both), len(known)
+            if None in known:
+                missing[name] = known[None]
+        return cls(codes, original.frame.height, missing, dict(columns))
 
     def places(self, names: Sequence[str]) -> tuple[Codes, Codes]:
         """The code of each row in some columns, in the original and in the file."""
-        people = len(self.own[names[0]])
-        rows = np.zeros(people + len(self.shown[names[0]]), dtype=np.int64)
-        for name in names:
-            codes = np.concatenate((self.own[name], self.shown[name]))
-            # Fewer rows than 2 ** 31 have fewer combinations and fewer codes than that.
-            _, rows = np.unique(rows * (int(codes.max()) + 1) + codes, return_inverse=True)
-        return rows[:people], rows[people:]
+        index = combine([self.codes[name] for name in names]).index.astype(np.int64)
+        return index[: self.people], index[self.people :]
 
     def counts(self, names: Sequence[str]) -> tuple[Codes, Codes]:
         """How often each row of either side is there, in the original and in the file."""
-        return _counted(*self.places(names))
+        asked = tuple(names)
+        if asked not in self._counts:
+            self._counts.clear()  # they may be as long as the rows
+            self._counts[asked] = _counted(*self.places(names))
+        return self._counts[asked]
 
     def shared(self, names: Sequence[str], least: int) -> tuple[float, float]:
         """The shares of the original's and of the file's rows that ``least`` rows or more show.
@@ -150,8 +176,8 @@ class CommonRows:
         own, seen = self.places(names)
         known, shown = _counted(own, seen)
         complete = np.ones(len(seen), dtype=bool)
-        for name in names:
-            complete &= self.shown[name] != self.missing.get(name, -1)
+        for name in set(names) & set(self.missing):
+            complete &= self.codes[name][0][self.people :] != self.missing[name]
         whole = np.bincount(seen[complete], minlength=len(known))
         beyond = np.maximum(whole - known, 0)
         if shown.sum() > known.sum() or self.are_repeated(names):
@@ -460,7 +486,7 @@ def distance_by_people(
     ``sides`` are the original, and the numbers that the file's rows show of each column.
     """
     original, shown = sides
-    own_row, row = _alone_on_both_sides(values, list(values.own))
+    own_row, row = _alone_on_both_sides(values, list(values.codes))
     found = dict(columns)
     for name, stated in columns.items():
         own = floats_of(original.column(name))

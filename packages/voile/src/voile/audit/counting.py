@@ -1,6 +1,11 @@
 """The three risks and those of other packages, counted on a file beside groups of people; private.
 
-Cost: that of the risks; rows beyond ``ROWS`` of a group are left out, drawn at random.
+Of larger files than ``ROWS`` a sample is looked at, drawn once: the rows of some of the values that
+columns show on both sides, so that a person who is looked at has the own row beside.  Where no
+columns tell that, rows are drawn on each side by themselves, and what needs a person's own row is
+found less often.
+
+Cost: that of the risks.
 
 The three risks of a study: of a rehearsal, beside the rows that it left out; private.
 
@@ -14,10 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from voile.audit.beside import JointCodes
-from voile.audit.foreign import as_release
+from voile.audit.beside import JointCodes, groups_on_both_sides
+from voile.audit.foreign import Foreign, as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import DOES_NOT_APPLY
 from voile.audit.risk import Risk, Setting, risk_inquiries
@@ -28,11 +35,19 @@ from voile.study.rehearsal import Staged, hold_out
 from voile.table.arrays import Frame, frame_of
 from voile_base.randomness import Randomness
 
-__all__ = ["ROWS", "RiskQuery", "counted", "risks_of_rehearsal", "some_people", "unit_of"]
+__all__ = ["ROWS", "LookedAt", "RiskQuery", "counted", "risks_of_rehearsal", "unit_of"]
 
 
 ROWS = 200_000
-"""Rows of each side that the three risks look at."""
+"""Rows of each side up to which the three risks look at all."""
+_SAMPLE = 50_000
+"""Rows of the largest side that they look at elsewhere, where a person has the own row beside."""
+_QUICK = 5_000
+"""The same where a quick look was asked for, also of smaller files."""
+_BESIDE = 0.25
+"""The share of people who must have it."""
+_FEWEST = 2_000
+"""Rows of the smallest side, where it has as many."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,91 @@ def unit_of(people: People) -> str | None:
     return None if people.protected == "row" else people.unit_column
 
 
-def some_people(people: People, randomness: Randomness) -> Frame:
+@dataclass(frozen=True, eq=False)
+class LookedAt:
+    """The rows of a file and of groups of people that the three risks look at; private."""
+
+    file: Foreign
+    people: tuple[Frame, ...]
+    places: NDArray[np.int64] | None = None
+    """Which rows of the original the first ones are; None where it is all, or cannot be told."""
+    note: str | None = None
+    """What was left out, as a clause."""
+    apart: bool = False
+    """Whether each side was drawn by itself, so that few people have the own row beside."""
+
+    def of_original(self, risk: Risk) -> Risk:
+        """A risk whose rows are those of the original, where they can be told."""
+        if self.places is None:
+            return risk if self.note is None else replace(risk, rows=())
+        return replace(risk, rows=tuple(int(self.places[row]) for row in risk.rows))
+
+    @classmethod
+    def of(
+        cls,
+        foreign: Foreign,
+        released: Frame,
+        people: Sequence[People],
+        randomness: Randomness,
+        *,
+        quick: bool = False,
+    ) -> LookedAt:
+        """All rows, or a sample of them that is drawn once, a smaller one for a ``quick`` look."""
+        sizes = [each.frame.height for each in people]
+        largest = max(*sizes, released.height)
+        if largest <= (_QUICK if quick else ROWS):
+            return cls(foreign, tuple(map(_typed, people)))
+        share = (_QUICK if quick else _SAMPLE) / largest
+        share = min(1.0, max(share, _FEWEST / min(sizes)))
+        frames = [_typed(each) for each in people]
+        draws = randomness.key("groups").generator()
+        if unit_of(people[0]) is None:
+            sides, file, beside = groups_on_both_sides(foreign, frames, people[0].plan, draws)
+            if beside >= _BESIDE:
+                most = max(int(side.max(initial=0)) for side in (*sides, file)) + 1
+                drawn = draws.uniform(size=most) < share
+                rows = np.flatnonzero(drawn[file])
+                both = zip(frames, sides, strict=True)
+                some = tuple(each.filter(pl.Series(drawn[side])) for each, side in both)
+                note = (
+                    f"the three risks look at {len(rows):,} of {released.height:,} rows, drawn "
+                    "once for all sides by the values of columns that the file shows alike: "
+                    f"{beside:.0%} of the people who are looked at have their own row beside, and "
+                    "the others many who are like them"
+                )
+                places = np.flatnonzero(drawn[sides[0]])
+                return cls(_gathered(foreign, released, rows), some, places, note)
+        some = tuple(_some_people(each, randomness) for each in people)
+        note = (
+            f"the three risks look at {ROWS:,} rows of each side, drawn at random on each by "
+            "itself: what needs a person's own row is found less often"
+        )
+        return cls(_some_rows(foreign, released, randomness), some, note=note, apart=True)
+
+
+def _typed(people: People) -> Frame:
+    """All rows, in columns as the plan types them."""
+    return pl.DataFrame([people.column(name).alias(name) for name in people.frame.columns])
+
+
+def _some_rows(foreign: Foreign, released: Frame, randomness: Randomness) -> Foreign:
+    """A file in no more rows than the three risks look at."""
+    if released.height <= ROWS:
+        return foreign
+    draws = randomness.key("rows").stream(released.height).argsort()[:ROWS]
+    return _gathered(foreign, released, np.sort(draws))
+
+
+def _gathered(foreign: Foreign, released: Frame, rows: NDArray[np.integer]) -> Foreign:
+    chosen = pl.Series(rows.astype(np.int64))
+    cut = [
+        replace(one, columns=tuple(column.gather(chosen) for column in one.columns))
+        for one in foreign.recognised
+    ]
+    return as_release(released[chosen], cut, {})
+
+
+def _some_people(people: People, randomness: Randomness) -> Frame:
     """The rows of some people that the three risks look at."""
     frame = people.frame
     unit = unit_of(people)
@@ -90,7 +189,7 @@ def some_people(people: People, randomness: Randomness) -> Frame:
         share = 1 - ROWS / frame.height
         kept, _ = hold_out(rows, share, randomness.within("people"), unit)
         people = People(frame[kept["\0row"]], people.plan)
-    return pl.DataFrame([people.column(name).alias(name) for name in frame.columns])
+    return _typed(people)
 
 
 _NOTE = "counted on a rehearsal of fewer rows, beside the rows that it left out"
@@ -118,7 +217,7 @@ def risks_of_rehearsal(
     release = staged.release if staged.link is None else staged.release.without(staged.link)
     shown = frame_of(release.table.to_arrow())
     foreign = as_release(shown, recognise(shown, compared.original), {})
-    groups = [some_people(each, randomness) for each in (compared.original, compared.held_out)]
+    groups = [_some_people(each, randomness) for each in (compared.original, compared.held_out)]
     beside = JointCodes.of(foreign, groups, compared.original.plan, unit_of(compared.original))
     roles = staged.plan.roles
     known = known_sets([c.name for c in beside.columns], roles.quasi_identifiers, roles.identifiers)

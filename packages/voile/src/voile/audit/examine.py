@@ -5,8 +5,7 @@ All attacks and measures that take part in a study take part here (``attack.regi
 the reason.  There is no rehearsal, for nobody here can make such a file again: people who were not
 in the data are those of the control.
 
-Cost: that of the attacks; rows beyond ``ROWS`` on any side are left out of the three risks, drawn
-at random, and said.
+Cost: that of the attacks; of large files the three risks look at a sample, and say so.
 
 An audit run once more on its inputs, and held against its record.
 
@@ -40,16 +39,14 @@ from math import isclose
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import polars as pl
-
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.audit.beside import JointCodes
-from voile.audit.counting import ROWS, RiskQuery, counted, some_people, unit_of
+from voile.audit.counting import LookedAt, RiskQuery, counted, unit_of
 from voile.audit.foreign import Foreign, Repetition, as_release, copy_notices, repetition
 from voile.audit.positions import order_notices
 from voile.audit.recognition import Recognised, recognise
-from voile.audit.record import AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
-from voile.audit.risk import Risk
+from voile.audit.record import COPYING, AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
+from voile.audit.risk import Risk, risk_inquiries
 from voile.audit.scenarios import THE_HOLDER, known_sets
 from voile.audit.sides import Sides, read_sides
 from voile.recognisers.recognition import recognised
@@ -157,6 +154,8 @@ def audit(
     """
     inquiry = inquiry or Inquiry()
     instruments = Instruments.standard(inquiry.attacks)
+    if inquiry.quick:
+        instruments = _named_alone(instruments, inquiry)
     clock = StageClock()
     progress("reading")
     named = {"released": released, "original": original, "control": control, "plan": plan}
@@ -175,7 +174,7 @@ def audit(
     progress("recognising columns")
     with clock.timed("recognising"):
         found = _recognition(sides)
-    subject = _AuditedFile(sides, found.foreign, randomness)
+    subject = _AuditedFile(sides, found.foreign, randomness, quick=inquiry.quick)
     with clock.timed("risks"):
         risks, risks_skipped = parted(subject.risks(inquiry, progress))
     subject.judge_control(risks)
@@ -183,6 +182,7 @@ def audit(
     knowledge = Knowledge(targets=inquiry.targets, absent=absent)
     run_of_all = EvidenceRun(subject, progress, clock)
     evidence = run_of_all.evidence(instruments.attacks, instruments.measures, knowledge)
+    left_out = _left_out(inquiry)
     return AuditRecord(
         released=Path(released).name,
         digest=fingerprint(Path(released)),
@@ -194,9 +194,9 @@ def audit(
         risks=tuple(one.document() for one in risks),
         risks_skipped=risks_skipped,
         attacks=_documents(evidence.attacks),
-        attacks_skipped=evidence.attacks_skipped,
+        attacks_skipped=(*evidence.attacks_skipped, *left_out[0]),
         utility=_documents(evidence.utility),
-        utility_skipped=evidence.utility_skipped,
+        utility_skipped=(*evidence.utility_skipped, *left_out[1]),
         notices=(*found.notices, *subject.notices),
         unfit=found.unfit,
         versions=versions(),
@@ -207,6 +207,27 @@ def audit(
         control_void=subject.void,
         run=run,
     )
+
+
+_NOT_QUICK = "not assessed: a quick look was asked for; run voile audit without --quick"
+_QUICK_TARGETS = 200
+
+
+def _named_alone(instruments: Instruments, inquiry: Inquiry) -> Instruments:
+    """The attacks that somebody named, and no measure."""
+    return replace(instruments, attacks=instruments.attacks if inquiry.attacks else (), measures=())
+
+
+def _left_out(inquiry: Inquiry) -> tuple[tuple[Skipped, ...], tuple[Skipped, ...]]:
+    """The attacks and the measures that a quick look leaves out."""
+    if not inquiry.quick:
+        return (), ()
+    every = Instruments.standard()
+    attacks = () if inquiry.attacks else every.attacks
+    of_both = [
+        tuple(Skipped(one.name, _NOT_QUICK) for one in each) for each in (attacks, every.measures)
+    ]
+    return of_both[0], of_both[1]
 
 
 class _Recognition(NamedTuple):
@@ -256,9 +277,11 @@ def _documents(found: Iterable[AttackOutcome | Measurement]) -> Any:
 class _AuditedFile(ReleaseUnderTest):
     """One file before adversaries and measures."""
 
-    def __init__(self, sides: Sides, foreign: Foreign, randomness: Randomness) -> None:
+    def __init__(
+        self, sides: Sides, foreign: Foreign, randomness: Randomness, *, quick: bool = False
+    ) -> None:
         super().__init__(foreign.release, sides.original.frame, sides.plan, randomness)
-        self.sides, self.foreign, self.draws = sides, foreign, randomness
+        self.sides, self.foreign, self.draws, self.quick = sides, foreign, randomness, quick
         self.doubts: tuple[str, ...] = ()
         """Why the comparison with the control is void, as far as the risks tell."""
 
@@ -297,27 +320,39 @@ class _AuditedFile(ReleaseUnderTest):
                 "nobody has learnt from the file, since scikit-learn is not installed: inference "
                 "may succeed more often (pip install 'voile[learn]')"
             )
-        most = max(_rows(self.sides).values())
-        if most > ROWS:
-            found.append(f"the three risks look at {ROWS:,} rows of each side, drawn at random")
+        if self.looked_at.note is not None:
+            found.append(self.looked_at.note)
         return found
+
+    @cached_property
+    def looked_at(self) -> LookedAt:
+        """The rows that the three risks look at."""
+        sides = self.sides
+        people = [sides.original, *([] if sides.control is None else [sides.control])]
+        return LookedAt.of(self.foreign, sides.released, people, self.draws, quick=self.quick)
 
     def risks(self, inquiry: Inquiry, progress: Progress) -> Iterator[Risk | Skipped]:
         """The three risks of WP216 and those of other packages, or why one was not counted."""
         progress("three risks")
-        groups = [some_people(people, self.draws) for people in self._groups()]
-        sides = self.sides
-        beside = JointCodes.of(self._looked_at(), groups, sides.plan, unit_of(sides.original))
+        sides, some = self.sides, self.looked_at
+        if self.quick and some.apart:
+            yield Skipped("three risks", _NOT_QUICK)
+            return
+        only = None
+        if self.quick and some.note is not None:
+            yield Skipped(COPYING, _NOT_QUICK)
+            only = [one.name for one in risk_inquiries() if one.name != COPYING]
+        beside = JointCodes.of(some.file, some.people, sides.plan, unit_of(sides.original))
         roles = sides.roles
         shown = [column.name for column in beside.columns]
         known = known_sets(shown, roles["quasi_identifiers"], sides.identifiers)
         if sides.auxiliary is not None:
             held = tuple(name for name in shown if name in sides.auxiliary.columns)
             known = {**known, THE_HOLDER: held} if held else known
-        asked = RiskQuery(roles["sensitive"], inquiry.targets, inquiry.first, known)
-        drawn = sides.original.frame.height > ROWS
+        targets = min(inquiry.targets, _QUICK_TARGETS) if self.quick else inquiry.targets
+        asked = RiskQuery(roles["sensitive"], targets, inquiry.first, known, only)
         for risk in counted(beside, asked, self.draws.within("risks"), progress):
-            yield replace(risk, rows=()) if drawn and isinstance(risk, Risk) else risk
+            yield some.of_original(risk) if isinstance(risk, Risk) else risk
 
     def attacked(self, attack: Attack) -> AttackOutcome | Skipped:
         """What an adversary makes of the file, beside people of the control where he needs some."""
@@ -339,22 +374,6 @@ class _AuditedFile(ReleaseUnderTest):
         draws = self.draws.within("utility")
         published = PublishedRows.of(self.release)
         return Comparison(published, self.sides.original, draws, self.sides.control)
-
-    def _groups(self) -> list[People]:
-        control = self.sides.control
-        return [self.sides.original, *([] if control is None else [control])]
-
-    def _looked_at(self) -> Foreign:
-        """The file in no more rows than the three risks look at."""
-        if self.foreign.release.rows <= ROWS:
-            return self.foreign
-        draws = self.draws.key("rows").stream(self.foreign.release.rows).argsort()[:ROWS]
-        chosen = pl.Series(draws.astype("int64")).sort()
-        cut = [
-            replace(one, columns=tuple(column.gather(chosen) for column in one.columns))
-            for one in self.foreign.recognised
-        ]
-        return as_release(self.sides.released[chosen], cut, {})
 
 
 def _rows(sides: Sides) -> dict[str, int]:
@@ -393,6 +412,7 @@ def require_same_again(
         None if attacks is None else tuple(attacks),
         None if first is None else tuple(first),
         places.get("auxiliary"),
+        run.get("quick", False),
     )
     progress("comparing inputs")
     now = run_of(places, inquiry, run["seed"])["inputs"]

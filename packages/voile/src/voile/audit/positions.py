@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 from voile.audit.recognition import Recognised
 from voile.disclosure.foreign import Perturbed
 from voile.disclosure.interval import named_values
-from voile.release.reading import People, distinct_texts_of, floats_of
+from voile.release.reading import People, distinct_texts_of, floats_of, narrow_texts_of
+from voile.table.codes import code_type, look_up
 from voile_base.randomness import Randomness
 
 __all__ = ["order_notices"]
@@ -154,22 +155,29 @@ def _columns_in_order(recognised: Sequence[Recognised], original: People) -> lis
 
 
 def _agrees(one: Recognised, original: People) -> bool:
-    own = original.column(one.name)
     if one.how in {"interval", "averaged", "noisy"}:
+        own = original.column(one.name)
         middle = np.mean([floats_of(column) for column in one.columns], axis=0)
         return _peaks(*(_standard_ranks(side) for side in (floats_of(own), middle)))
     if one.how == "set":
         return False
-    texts, place = distinct_texts_of(own)
-    codes = {text: code for code, text in enumerate(texts)}
-    cells, cell = distinct_texts_of(one.columns[0])
-    known = np.array([codes.get(text, -1) for text in cells], dtype=np.int64)
-    return _same(place, known[cell])
+    texts, place = original.distinct_texts(one.name)
+    codes: dict[str | None, int] = {}
+    values = np.array([codes.setdefault(text, len(codes)) for text in texts])
+    cells, cell = narrow_texts_of(one.columns[0])
+    known = np.array([codes.get(text, len(codes)) for text in cells])
+    kind = code_type(len(codes) + 1)
+    return _same(look_up(values.astype(kind), place), look_up(known.astype(kind), cell))
 
 
-def _same(own: Indices, shown: Indices) -> bool:
+def _same(own: NDArray[np.integer], shown: NDArray[np.integer]) -> bool:
     """Whether values are equal more often at the same places."""
-    at, off = _at_and_off(lambda by: float(np.equal(own, np.roll(shown, by)).mean()))
+
+    def agreement(by: int) -> float:
+        first, second = (own[by:], shown) if by > 0 else (own, shown[-by:])
+        return float(np.equal(first[: len(second)], second[: len(first)]).mean())
+
+    at, off = _at_and_off(agreement)
     share = min(max(float(np.mean(off)), 1 / len(own)), 1.0)
     return bool(at - max(off) > _POSITIONS_BEYOND * np.sqrt(share * (1 - share) / len(own)))
 

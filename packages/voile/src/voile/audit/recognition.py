@@ -384,12 +384,12 @@ def _beside_others(
     found: list[Recognised], original: People, said: Mapping[str, ShownAs]
 ) -> list[Recognised]:
     """What columns are beside each other: of groups, of one row, permuted, synthetic."""
-    found = _grouped(found, original, said)
+    found, read = _grouped(found, original, said)
     open_ = [one for one in found if one.how == "exact" and one.name not in said]
     names = [one.name for one in open_]
     if not open_:
         return found
-    rows = CommonRows.of({one.name: one.columns[0] for one in open_}, original)
+    rows = CommonRows.of({one.name: one.columns[0] for one in open_}, original, read)
     if len(open_) < 2 or rows.are_of_somebody(names) or rows.are_repeated(names):
         altered = _altered(open_, rows, names)
         return _with_distances([altered.get(one.name, one) for one in found], rows, original)
@@ -405,35 +405,39 @@ def _beside_others(
             of[one.name] = replace(one, how="permuted", why=why, shown=Permuted())
     if permuted is None:
         return list(of.values())
-    left = CommonRows.of({n: of[n].columns[0] for n in names if n not in permuted}, original)
+    stays = {name: of[name].columns[0] for name in names if name not in permuted}
+    left = CommonRows.of(stays, original, rows)
     return _with_distances(list(of.values()), left, original)
 
 
 def _grouped(
     found: list[Recognised], original: People, said: Mapping[str, ShownAs]
-) -> list[Recognised]:
-    """The same with the columns in which rows stand for groups, as ``grouping`` tells them."""
+) -> tuple[list[Recognised], CommonRows | None]:
+    """The same with the columns in which rows stand for groups, as ``grouping`` tells them.
+
+    Besides, what was read of columns whose cells are values; None where there are none.
+    """
     values = [one for one in found if one.how == "exact" and one.name not in said]
     others = [one for one in found if one.how in {"averaged", "noisy"} and one.name not in said]
     names = [one.name for one in values]
-    of_somebody = True
+    of_somebody, exact = True, None
     if values:
         exact = CommonRows.of({one.name: one.columns[0] for one in values}, original)
         of_somebody = exact.are_of_somebody(names)
     if of_somebody:
         values = [one for one in values if not original.column(one.name).dtype.is_numeric()]
     if of_somebody and not others:
-        return found
+        return found, exact
     cells = {
         one.name: _in_type(one.columns[0], original.column(one.name)) for one in (*values, *others)
     }
-    rows = CommonRows.of(cells, original)
+    rows = CommonRows.of(cells, original, exact)
     both = {name: BothSides(original.column(name), shown) for name, shown in cells.items()}
     groups = row_groups(rows, both, of_somebody=of_somebody)
     if groups is None:
-        return found
+        return found, exact
     why = f"it stands in groups of {groups.least} rows or more, and most people do not."
-    return [
+    told = [
         replace(
             one, how="averaged", why=why, shown=groups.shown[one.name], columns=(cells[one.name],)
         )
@@ -441,6 +445,7 @@ def _grouped(
         else one
         for one in found
     ]
+    return told, exact
 
 
 def _in_type(cells: pl.Series, own: pl.Series) -> pl.Series:

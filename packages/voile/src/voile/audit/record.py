@@ -26,7 +26,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -119,6 +119,8 @@ class RunDocument(TypedDict):
     first: list[str] | None
     seed: Annotated[int, Field(ge=0)] | None
     """None: the draws follow from the inputs, so that nobody chooses among them."""
+    quick: NotRequired[bool]
+    """Whether a quick look was asked for."""
 
 
 @closed
@@ -133,6 +135,7 @@ class EarlierAudit(TypedDict):
     attacks: list[str] | None
     first: list[str] | None
     seed: Annotated[int, Field(ge=0)] | None
+    quick: NotRequired[bool]
 
 
 @checked(InputError)
@@ -239,6 +242,9 @@ class Inquiry:
     first half of the columns that are shown."""
     auxiliary: Path | None = None
     """A table that somebody else holds: what its columns of the original's names hold is known."""
+    quick: bool = False
+    """Whether a smaller sample and fewer targets do, and attacks and measures are left out that
+    nobody named: what was not looked at counts as not assessed."""
 
     def __post_init__(self) -> None:
         if self.targets < 1:
@@ -248,7 +254,7 @@ class Inquiry:
 
 def run_of(places: Mapping[str, Path], inquiry: Inquiry, seed: int | None) -> RunDocument:
     """What an audit is run on; raises ``TableError`` where a file cannot be read."""
-    return RunDocument(
+    found = RunDocument(
         inputs={side: fingerprint(place, named=False) for side, place in places.items()},
         places={side: str(place.absolute()) for side, place in places.items()},
         targets=inquiry.targets,
@@ -256,6 +262,7 @@ def run_of(places: Mapping[str, Path], inquiry: Inquiry, seed: int | None) -> Ru
         first=None if inquiry.first is None else list(inquiry.first),
         seed=seed,
     )
+    return {**found, "quick": True} if inquiry.quick else found
 
 
 def draws_of(run: RunDocument) -> Randomness:
@@ -266,7 +273,7 @@ def draws_of(run: RunDocument) -> Randomness:
     return Randomness.following("audit", *facts)
 
 
-_SETTINGS = ("inputs", "targets", "attacks", "first", "seed")
+_SETTINGS = ("inputs", "targets", "attacks", "first", "seed", "quick")
 
 
 def _settings(run: RunDocument | EarlierAudit) -> Json:

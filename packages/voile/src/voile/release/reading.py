@@ -76,6 +76,7 @@ __all__ = [
     "finite",
     "floats_of",
     "known_columns",
+    "narrow_texts_of",
     "paired_reports",
     "require_columns",
     "shares_of",
@@ -155,6 +156,15 @@ class People:
         if self.described(name).reads_as == "text":
             values = values.cast(pl.String)
         return as_dates(with_missing(values, self.plan.missing), self.described(name))
+
+    def distinct_texts(self, name: str) -> tuple[Texts, NDArray[np.integer[Any]]]:
+        """The values of a column as texts, which may repeat, and which of them each row has."""
+        held = self.frame[name]
+        if not isinstance(held.dtype, pl.Categorical | pl.Enum):
+            return narrow_texts_of(self.column(name))
+        column = encode(held)
+        known = People(pl.DataFrame([column.values.alias(name)]), self.plan)
+        return texts_of(known.column(name)), column.codes
 
     def described(self, name: str) -> ColumnPlan:
         """What the plan says of a column."""
@@ -250,8 +260,14 @@ def texts_of(values: pl.Series) -> Texts:
 
 def distinct_texts_of(values: pl.Series) -> tuple[Texts, Codes]:
     """The same by distinct texts in the order of the values, and which of them each row has."""
+    texts, codes = narrow_texts_of(values)
+    return texts, codes.astype(np.int64)
+
+
+def narrow_texts_of(values: pl.Series) -> tuple[Texts, NDArray[np.integer[Any]]]:
+    """The same, which of them each row has in the narrowest type."""
     column = encode(finite(values))
-    return [*distinct_values(column.values).texts], column.codes.astype(np.int64)
+    return [*distinct_values(column.values).texts], column.codes
 
 
 def finite(values: pl.Series) -> pl.Series:
