@@ -174,7 +174,7 @@ def test_thresholds_are_those_of_groups(worst: float, kept: tuple[float, ...]) -
     ("ruling", "says"),
     [
         (("group-size", "at least 11 persons", 5.0, 11.0), "k = 11"),
-        (("attack", "the attack prosecutor finds nobody above 0.09", 0.2, 0.09), "k = 12"),
+        (("attack", "the attack prosecutor finds nobody above 0.09", 0.2, 0.09), "k = 11"),
         (("diversity", "at least 3 different values", 1.0, 3.0), "l = 3"),
         (("closeness", "groups at most 0.2", 0.5, 0.2), "t = 0.2"),
         (("privacy-budget", "epsilon at most 1", None, 1.0), "no parameter of this method"),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from voile.policy.criteria.measured import AttackRate
+from voile.policy.remedies import remedies
+from voile.policy.ruling import Ruling
 from voile.report.html import render_study
 from voile.schema.plan import parse_plan
 from voile.study.evidence import EvidenceTerms
@@ -72,3 +76,17 @@ def test_the_report_begins_with_the_verdict(tmp_path: Path) -> None:
 def test_thresholds_are_figures_of_two_decimals(worst: float, kept: tuple[float, ...]) -> None:
     """A group of 11 keeps .09, as practice counts it."""
     assert met_thresholds(worst) == kept
+
+
+@pytest.mark.parametrize(("limit", "persons"), [(0.33, 3), (0.2, 5), (0.09, 11), (0.05, 20)])
+def test_a_threshold_is_one_in_its_group_for_policies_verdicts_and_remedies(
+    limit: float, persons: int
+) -> None:
+    """The group that a verdict takes for enough is enough for a policy; one person fewer is not."""
+    asked = AttackRate(name="prosecutor", figure="worst", most=Decimal(str(limit)))
+    assert limit in met_thresholds(1 / persons)
+    assert limit not in met_thresholds(1 / (persons - 1))
+    assert 1 / persons <= asked.limit < 1 / (persons - 1)
+    asks = "the attack prosecutor finds nobody"
+    unmet = Ruling("attack", asks, passed=False, why="", value=1.0, limit=asked.limit)
+    assert [one.text for one in remedies(unmet, {"k": 2})] == [f"k = {persons}"]

@@ -17,8 +17,8 @@ What is said of each plan:
                     lost altogether
     policy          the criteria that machines can judge; what humans confirm is told apart
 
-Thresholds of the worst risk that practice uses are those of ``study.verdict``, in two decimals; a
-policy rounds nothing.
+Thresholds of the worst risk that practice uses are those of ``study.verdict``: .09 is one in
+11 there and in policies.
 
 What was found is the least loss among the plans that were tried, which are all told.  Where a
 policy asks for a worst risk or a size of groups alone, and the method finds the least loss for each
@@ -61,7 +61,6 @@ from voile.policy.criteria.measured import AttackRate, Utility
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
 from voile.policy.remedies import (
     HUMAN,
-    IDENTIFICATION,
     PlanChange,
     parameters_of,
     remedies,
@@ -79,7 +78,7 @@ from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import Subject, put_on_record
-from voile.study.verdict import ATTRIBUTE, THRESHOLDS, met_thresholds
+from voile.study.verdict import ATTRIBUTE, IDENTIFICATION, THRESHOLDS, met_thresholds
 from voile.table.engines import AUTO
 from voile_base.errors import InputError, VoileError
 from voile_base.randomness import Randomness
@@ -93,7 +92,10 @@ __all__ = [
 ]
 
 _LOSS = "normalized-certainty-penalty"
-_LADDER = (3, 5, 11, 12, 20)
+_LADDER = (3, 5, 11, 20)
+_ROUNDING = 1e-9
+_TARGETS = 250
+"""People at whom attacks on a sample are aimed at most: all rows are judged by as many as said."""
 _SHARES = (0.01, 0.05)
 """Rows that may be left out, beside as many as the plan says."""
 _BUDGETS = (1.0, 0.5, 0.25, 0.1)
@@ -149,7 +151,7 @@ class TriedPlan:
         return exact and loss == others_loss
 
     def met_thresholds(self) -> tuple[float, ...]:
-        """The thresholds of practice that the worst risk keeps, in two decimals."""
+        """The thresholds of practice that the worst risk keeps."""
         if self.worst is None:
             return ()
         return met_thresholds(self.worst)
@@ -507,7 +509,8 @@ class _Trial:
     def _record(self, made: _Made, instruments: Instruments) -> StudyRecord:
         plan, release = made.stated.plan, made.publication.release
         staged = Staged(release, plan, self.original.frame, engine=self.terms.engine)
-        terms = EvidenceTerms(targets=self.terms.targets)
+        targets = min(self.terms.targets, _TARGETS) if self.sampled else self.terms.targets
+        terms = EvidenceTerms(targets=targets)
         evidence = gather(staged, instruments, terms, made.randomness.within("study"))
         return put_on_record(Subject(made.stated), made.publication, evidence, terms, {})
 
@@ -620,7 +623,7 @@ def _ladder(plan: Plan, policy: StatedPolicy) -> Iterator[PlanChange]:
         asked = {
             _least_k(policy),
             *(
-                ceil(1 / one.most)
+                ceil(1 / one.limit - _ROUNDING)
                 for one in policy.policy.criteria
                 if isinstance(one, AttackRate) and one.name in IDENTIFICATION and one.most > 0
             ),
@@ -639,7 +642,11 @@ def _least_k(policy: StatedPolicy) -> int:
         if one.kind == "group-size":
             asked.append(int(one.least))
         elif isinstance(one, AttackRate) and one.figure == "worst" and one.most > 0:
-            asked += [ceil(1 / one.most)] if one.name in ("prosecutor", "journalist") else []
+            asked += (
+                [ceil(1 / one.limit - _ROUNDING)]
+                if one.name in ("prosecutor", "journalist")
+                else []
+            )
     return max(asked)
 
 

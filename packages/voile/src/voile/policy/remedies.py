@@ -15,12 +15,11 @@ from math import ceil
 from voile.policy.ruling import Ruling
 from voile.schema.plan import Plan
 from voile.study.plans import StatedPlan, single_release
-from voile.study.verdict import ATTRIBUTE
+from voile.study.verdict import ATTRIBUTE, FIRST_T, IDENTIFICATION, exact_limit, halved
 from voile_base.values import Document
 
 __all__ = [
     "HUMAN",
-    "IDENTIFICATION",
     "PlanChange",
     "parameters_of",
     "remedies",
@@ -29,8 +28,8 @@ __all__ = [
 
 HUMAN = frozenset({"assumptions", "question", "unexamined", "publishable"})
 """Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
-IDENTIFICATION = ("prosecutor", "journalist", "marketer")
 _MOST_K = 200
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def _larger_groups(k: int, limit: float, given: Document) -> Iterator[PlanChange
 
 def _rarer(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     """Groups of as many as a rate of identification asks for; twice as many where these fail."""
-    exact = ceil(1 / limit) if limit > 0 else _MOST_K + 1
+    exact = ceil(1 / exact_limit(limit) - _ROUNDING) if limit > 0 else _MOST_K + 1
     if k < exact <= _MOST_K:
         yield PlanChange({"k": exact})
     else:
@@ -174,7 +173,7 @@ _REMEDIES: Mapping[str, Callable[[int, float, Document], Iterator[PlanChange]]] 
 
 def _closer(parameters: Document) -> float:
     now = parameters.get("t")
-    return round(float(now) / 2, 3) if isinstance(now, int | float) and now > 0 else 0.3
+    return halved(now) if isinstance(now, int | float) and now > 0 else FIRST_T
 
 
 def remedy_text(ruling: Ruling, parameters: Document) -> str:

@@ -3,8 +3,8 @@
 Thresholds of the worst risk that practice uses, .33, .2, .09 and .05, are groups of 3, 5, 11 and 20
 persons: K. El Emam and B. Malin, "Concepts and methods for de-identifying clinical trial data",
 appendix B of Institute of Medicine, "Sharing clinical trial data" (2015); .09 is that of the
-European Medicines Agency, policy 0070 (EMA/90915/2016), too.  As they are figures of two decimals,
-a risk is rounded to two decimals before it is held against them.
+European Medicines Agency, policy 0070 (EMA/90915/2016), too.  They are 1/3, 1/5, 1/11 and 1/20 in
+two decimals: a risk keeps .09 where it is 1/11 at most, for policies, verdicts and remedies alike.
 
 A remedy is computed from the limit that is missed.  Of a method of groups of k, a k keeps a
 threshold for whichever rows there are, as the worst risk is 1/k at most; l above 1 leaves no group
@@ -22,8 +22,12 @@ from voile_base.values import Document, Json
 
 __all__ = [
     "ATTRIBUTE",
+    "FIRST_T",
+    "IDENTIFICATION",
     "THRESHOLDS",
     "LimitRuling",
+    "exact_limit",
+    "halved",
     "limits_document",
     "limits_of",
     "met_thresholds",
@@ -37,11 +41,18 @@ THRESHOLDS: Mapping[float, str] = {
 }
 """Limits of the worst re-identification risk, and what they are used for; see the module."""
 
+_PERSONS: Mapping[float, int] = {0.33: 3, 0.2: 5, 0.09: 11, 0.05: 20}
+"""The groups that the thresholds stand for."""
+
+IDENTIFICATION = ("prosecutor", "journalist", "marketer")
+"""The attacks that look for a person's row."""
+
 ATTRIBUTE = ("homogeneity", "background-knowledge", "skewness")
 """The attacks on sensitive values."""
 _GROUPS = "k-anonymity"
 """The kind of guarantee whose k bounds the worst risk by 1/k."""
-_FIRST_T = 0.3
+FIRST_T = 0.3
+"""The distance t that is proposed where a plan says none."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +73,14 @@ class LimitRuling:
 
 
 def met_thresholds(worst: float) -> tuple[float, ...]:
-    """The thresholds of practice that a worst risk keeps, in two decimals."""
-    return tuple(limit for limit in THRESHOLDS if round(worst, 2) <= limit)
+    """The thresholds of practice that a worst risk keeps."""
+    return tuple(limit for limit in THRESHOLDS if worst <= exact_limit(limit))
+
+
+def exact_limit(limit: float) -> float:
+    """A limit of the worst risk of identification; of a threshold of practice, one in its group."""
+    persons = _PERSONS.get(limit)
+    return limit if persons is None else 1 / persons
 
 
 def limits_of(record: StudyRecord) -> tuple[LimitRuling, ...]:
@@ -130,7 +147,7 @@ def _diverse(name: str, record: StudyRecord) -> tuple[Document, str]:
     if record.release["guarantee"]["kind"] != _GROUPS:
         return {}, f"no parameter of {method.get('name')} promises it; publish the column apart"
     key, told, usual, narrower = (
-        ("t", "with which each group is that near to all rows", _FIRST_T, _half)
+        ("t", "with which each group is that near to all rows", FIRST_T, halved)
         if name == "skewness"
         else ("l", "so many different values in each group", 2, _one_more)
     )
@@ -141,7 +158,8 @@ def _diverse(name: str, record: StudyRecord) -> tuple[Document, str]:
     return {}, f"{key} = {usual}, {told}, by generalization, which takes {key}"
 
 
-def _half(given: float) -> float:
+def halved(given: float) -> float:
+    """Half of a distance t, in three decimals."""
     return round(given / 2, 3)
 
 

@@ -28,6 +28,7 @@ from voile.policy.criteria.base import PolicyCriterion, Share
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_least, at_most, missing, ticked
 from voile.release.claims import PrivacyClaim
 from voile.study.record import AttackDocument, Rates, rates_of
+from voile.study.verdict import IDENTIFICATION, exact_limit
 from voile_base.values.value import Exact
 
 __all__ = [
@@ -60,7 +61,13 @@ class AttackRate(PolicyCriterion):
         """One."""
         del ticks
         asks = f"the attack {self.name} {_WORDS[self.figure].format(most=self.most)}"
-        yield at_most(self.kind, asks, self._found(case), float(self.most))
+        yield at_most(self.kind, asks, self._found(case), self.limit)
+
+    @property
+    def limit(self) -> float:
+        """What the figure is held against: 1/11 where .09 is the most of a worst identification."""
+        worst = self.figure == "worst" and self.name in IDENTIFICATION
+        return exact_limit(float(self.most)) if worst else float(self.most)
 
     def _found(self, case: Case) -> MeasuredFigure | str:
         document = next((one for one in case.attacks if one["attack"] == self.name), None)
