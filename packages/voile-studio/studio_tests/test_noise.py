@@ -9,7 +9,7 @@ import pytest
 import voile
 from voile.schema.plan import parse_plan
 from voile_base.errors import InputError
-from voile_studio.noise import intervals_of, sets_of
+from voile_studio.pictures import intervals_of, sets_of
 from voile_studio.words import method_cards
 
 CARDS = {card.name: card for card in method_cards()}

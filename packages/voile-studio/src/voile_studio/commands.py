@@ -26,6 +26,7 @@ __all__ = [
     "publish_seeded",
     "settle_lost",
     "sign",
+    "solutions",
     "study",
     "tables",
 ]
@@ -165,3 +166,9 @@ def tables(project: Project, made: Path) -> list[str]:
     plan = ["--plan", project.named(plan_of_tables(project, made))]
     out = ["--out", project.named(made / "out"), "--cells", project.named(made / "cells.csv")]
     return ["table", _table(project), *plan, *out, "--json"]
+
+
+def solutions(project: Project, plan: Path) -> list[str]:
+    """What a plan makes of the first rows, and the solutions beside the one that it takes."""
+    said = ["inspect", _table(project), "--plan", project.named(plan), "--solutions"]
+    return [*said, "--rows", str(ROWS_SHOWN), "--json"]

@@ -9,7 +9,17 @@ from starlette.exceptions import HTTPException
 from voile_base.errors import VoileError
 from voile_studio.guard import Guard
 from voile_studio.project import Start
-from voile_studio.screens import column, data, evidence, pages, plan, release, tables, trying
+from voile_studio.screens import (
+    column,
+    data,
+    evidence,
+    pages,
+    plan,
+    release,
+    solutions,
+    tables,
+    trying,
+)
 from voile_studio.screens.pages import Pages, static_file
 
 __all__ = ["application"]
@@ -21,6 +31,7 @@ _SCREENS = (
     column.routes,
     trying.routes,
     trying.point_routes,
+    solutions.routes,
     tables.routes,
     evidence.routes,
     release.routes,

@@ -28,12 +28,12 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
-from voile_studio.noise import MOST_SETS, intervals_of, sets_of
-from voile_studio.pictures import risk_and_loss
+from voile_studio.pictures import MOST_SETS, intervals_of, risk_and_loss, sets_of
 from voile_studio.planning import column_lines, plan_of, problem_of
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages
+from voile_studio.screens.solutions import rows_beside
 from voile_studio.spreads import pair_of, shown_columns, size_classes
 from voile_studio.words import method_cards, numbers_of
 
@@ -132,7 +132,9 @@ def _page(project: Project, risk: str) -> Json:
     found = tries(project, risk)
     done = [one["comparison"] for one in found if one["comparison"]]
     plan = plan_of(project.plan)
+    wrong = problem_of(project.plan, columns_of(project), project.start)
     return {
+        "explorable": wrong is None and plan is not None and plan.method is not None,
         "risks": {name: told for each in done for name, told in _risks_of(each).items()},
         "risk": next((each.risk for each in done), ""),
         "cards": method_cards(),
@@ -142,7 +144,7 @@ def _page(project: Project, risk: str) -> Json:
         "charges": bool(plan and plan.budget and plan.budget.epsilon),
         "tries": found,
         "looks": sum(len(each.points) for each in done),
-        "wrong": problem_of(project.plan, columns_of(project), project.start),
+        "wrong": wrong,
     }
 
 
@@ -306,7 +308,11 @@ def _show(project: Project, attempt: str, index: int) -> None:
 
 
 def _look_at(project: Project, attempt: str, index: int) -> None:
-    """Look at the rows of the release that was made."""
+    """Look at the rows of the release that was made, and at the same rows before and after."""
+    beside = f"beside-{attempt}-{index}"
+    if project.jobs.latest(beside) is None:
+        plan = project.folder / f"shown-{attempt}-{index}.toml"
+        project.run(beside, commands.solutions(project, plan))
     purpose = f"rows-{attempt}-{index}"
     if project.jobs.latest(purpose) is not None:
         return
@@ -333,6 +339,8 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> Jso
         "looked": project.jobs.latest(f"rows-{attempt}-{index}"),
         "before": before,
         "after": after,
+        "matching": project.jobs.latest(f"beside-{attempt}-{index}"),
+        "beside": rows_beside(project.jobs.found(f"beside-{attempt}-{index}"), None),
         "intervals": intervals_of([it["name"] for it in after["columns"]], after["first"])
         if after
         else None,

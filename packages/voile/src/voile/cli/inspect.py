@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from voile.schema.persons import Occurrences
     from voile.schema.plan import Plan
     from voile.schema.roles import Roles
+    from voile.study import rehearsal
     from voile.table import profile as table_profile
     from voile.table.profile import Inspected
     from voile.table.summaries import ColumnProfile, UnitsProfile
@@ -47,11 +48,13 @@ else:
     hierarchy_suggestion = on_demand("voile.schema.hierarchy.suggestion")
     persons = on_demand("voile.schema.persons")
     schema_roles = on_demand("voile.schema.roles")
+    rehearsal = on_demand("voile.study.rehearsal")
     table_profile = on_demand("voile.table.profile")
 
 __all__: list[str] = []
 
 _FEW_VALUES = 100
+_ROWS = 50
 _MASK = "•••"
 _SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 
@@ -88,6 +91,12 @@ _SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
     type=click.IntRange(min=1, max=1000),
     help="With --json: the first rows. Columns that tell persons or things apart are masked.",
 )
+@click.option(
+    "--solutions",
+    is_flag=True,
+    help="With --plan and --json: what the plan makes of the first rows, and the solutions beside "
+    "the one that its method takes, with what each loses.",
+)
 @engine_option
 @as_json
 def _inspect_command(
@@ -99,6 +108,7 @@ def _inspect_command(
     suggesting: bool,
     values: int | None,
     rows: int | None,
+    solutions: bool,
     engine: str,
     as_json: bool,
 ) -> None:
@@ -113,9 +123,10 @@ def _inspect_command(
     replaces it.
     """
     bound = registry.read_plan(Path(plan)) if plan else None
-    if (values or rows) and not as_json:
-        msg = "--values and --rows are for programs: they need --json"
-        raise InputError(msg)
+    _refuse_for_people(values, rows, as_json=as_json)
+    if solutions:
+        _tell_solutions(source, bound, rows or _ROWS, engine, as_json=as_json)
+        return
     with progress() as stage:
         stage("reading")
         place = place_of(source)
@@ -167,6 +178,25 @@ def _inspect_command(
     if by_units:
         click.echo(by_units.told)
     _show_population_risk(at_risk)
+
+
+def _refuse_for_people(values: int | None, rows: int | None, *, as_json: bool) -> None:
+    """Raise ``InputError`` for what is told in JSON alone."""
+    if (values or rows) and not as_json:
+        msg = "--values and --rows are for programs: they need --json"
+        raise InputError(msg)
+
+
+def _tell_solutions(
+    source: str, plan: Plan | None, rows: int, engine: str, *, as_json: bool
+) -> None:
+    """Print what a plan makes of the first rows, and which solutions there are."""
+    if plan is None or not as_json:
+        msg = "--solutions is for programs, and about a plan: it needs --plan and --json"
+        raise InputError(msg)
+    with progress() as stage:
+        found = rehearsal.solutions_document(source, plan, rows, engine, stage)
+    print_json(found)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ Cost: publishing once more, a sort of n words, and one copy of the table.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,20 +28,23 @@ from typing import Any
 import numpy as np
 
 from voile.attack.fitted import Fitted, Standing
-from voile.publish.registry import publisher_of
+from voile.publish.registry import publisher_for, publisher_of
 from voile.release.reading import People, PublishedRows, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
+from voile.study.original import read_original
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
 from voile.table.arrays import from_native
 from voile.table.codes import encode
 from voile.table.engines import AUTO
+from voile.table.opening import open_frame
 from voile.table.protocol import Engine
 from voile.utility.protocol import Comparison
-from voile_base.errors import InputError
+from voile_base.errors import InputError, VoileError
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 
 __all__ = [
     "Persons",
@@ -52,7 +55,12 @@ __all__ = [
     "hold_out",
     "hold_rows_out",
     "rehearse",
+    "solutions_document",
 ]
+
+
+_LEFT_OUT = "\1left out"
+"""Names the rows that are left out among columns that are shown; no file has such a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,3 +219,112 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "'"
     return name
+
+
+def solutions_document(
+    source: object,
+    plan: Plan,
+    rows: int,
+    engine: Engine | str = AUTO,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Json:
+    """The first rows of a table beside what a plan makes of them, and the solutions there are.
+
+    Where the method knows solutions beside the one that it takes, they are told, too
+    (``publish.generalization.exploring``).  Where the plan has steps, each is left out once, and
+    what the release would then be is told.  Private, as JSON takes it.  Rows are matched by
+    numbers that a rehearsal carries; "rows" is None where the method publishes no row as it came.
+
+    Raises ``VoileError`` as ``make_release`` does.
+    """
+    progress("reading")
+    frame = read_original(source, plan, engine).frame
+    explore = getattr(publisher_for(plan), "explored", None)
+    if explore is not None:
+        progress("looking at solutions")
+        found: Json = explore(open_frame(frame, single_release(plan), engine=engine), rows)
+        return found
+    if not can_link(plan):
+        return {"rows": None, "steps": []}
+    progress("rehearsing")
+    made = _Aligned.of(frame, plan, engine)
+    steps = []
+    for number in range(len(plan.steps)):
+        progress(f"{number:,} of {len(plan.steps):,} steps are left out")
+        others = plan.steps[:number] + plan.steps[number + 1 :]
+        with suppress(VoileError):
+            without = _Aligned.of(frame, replace(plan, steps=others), engine)
+            steps.append({"step": number, "rows": without.rows, "kept": without.kept})
+    return {
+        "rows": made.first(rows),
+        "rows_in": len(frame),
+        "rows_out": made.rows,
+        "kept": made.kept,
+        "steps": steps,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Aligned:
+    """A table beside a rehearsal of all its rows, row by row; private."""
+
+    before: Any
+    """A data frame of the published columns, as texts, and the numbers of its rows."""
+    after: Any
+    """The same of the rehearsal, of the rows that it publishes; interval ends are joined."""
+    link: str
+
+    @classmethod
+    def of(cls, frame: Any, plan: Plan, engine: Engine | str) -> _Aligned:
+        """As the plan publishes them with a fixed seed."""
+        staged = rehearse(SplitRows(frame, None), plan, Randomness.seeded(1), engine)
+        assert staged.link is not None
+        published = PublishedRows.of(staged.release).frame
+        names = [name for name in plan.roles.published if name in frame.columns]
+        return cls(
+            _as_texts(staged.original.select([*names, staged.link])),
+            _as_texts(_with_joined_ends(published, names, staged.link)),
+            staged.link,
+        )
+
+    @property
+    def rows(self) -> int:
+        """Rows that are published."""
+        return len(self.after)
+
+    @property
+    def kept(self) -> dict[str, float]:
+        """For each published column the share of the table's rows that show it unchanged."""
+        both = self.before.join(self.after, on=self.link, suffix="\1", nulls_equal=True)
+        there = [name for name in self.before.columns if f"{name}\1" in both.columns]
+        same = {name: (both[name].eq_missing(both[f"{name}\1"])).sum() for name in there}
+        return {name: int(count) / max(1, len(self.before)) for name, count in same.items()}
+
+    def first(self, rows: int) -> Json:
+        """The first rows, before and after, and which of them are left out."""
+        before = self.before.head(rows)
+        after = before.select(self.link).join(self.after, on=self.link, how="left")
+        there = set(self.after[self.link].to_list())
+        shown = {name: after[name].to_list() for name in after.columns if name != self.link}
+        left_out = [None if one in there else "yes" for one in before[self.link].to_list()]
+        return {
+            "before": before.drop(self.link).to_dict(as_series=False),
+            "chosen": {**shown, _LEFT_OUT: left_out},
+        }
+
+
+def _as_texts(frame: Any) -> Any:
+    texts = {name: frame[name].cast(str, strict=False) for name in frame.columns}
+    return frame.with_columns(**texts)
+
+
+def _with_joined_ends(published: Any, names: Iterable[str], link: str) -> Any:
+    """The published columns, with both ends of an interval in one text, and no others."""
+    columns = {}
+    for name in names:
+        if name in published.columns:
+            columns[name] = published[name]
+        elif f"{name}.low" in published.columns:
+            low, high = (published[f"{name}.{end}"].cast(str) for end in ("low", "high"))
+            columns[name] = low.zip_with(low.eq_missing(high), low + " to " + high)
+    return published.select(link).with_columns(**columns)

@@ -96,7 +96,7 @@ else:
     trips_reports = on_demand("voile.table.trips.reports")
     trips_relocating = on_demand("voile.table.trips.relocating")
 
-__all__ = ["ChainedTable", "PrivateTable", "TopRows"]
+__all__ = ["ChainedTable", "PrivateTable", "RowTexts", "TopRows"]
 
 _DRAWN, _GROUP = "\1drawn", "\1group"
 _DRAW, _RANK = "\1draw", "\1rank of draw"
@@ -111,6 +111,23 @@ class TopRows:
     """Those rows alone."""
     tops: int
     """How many of them are best; all that share a score are, or none."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowTexts:
+    """Rows to be shown to the custodian, of n rows; private."""
+
+    combination: NDArray[np.int64]
+    """Shape (n,): which of the counted combinations each row has."""
+    _rows: pa.Table
+
+    def at(self, places: NDArray[np.int64]) -> dict[str, list[str | None]]:
+        """The published columns of the rows of these places, as texts; None: missing."""
+        chosen = self._rows.take(array_of(places))
+        return {
+            name: [None if value is None else str(value) for value in chosen[name].to_pylist()]
+            for name in chosen.column_names
+        }
 
 
 class PrivateTable(CountedTable):
@@ -281,6 +298,15 @@ class PrivateTable(CountedTable):
             rows, tops = find_in_bound(self._rows, self.plan, asked, rounded=False)
         bound = replace(self._bound, rows=rows)
         return TopRows(PrivateTable(self._source, bound, of_units), tops)
+
+    def row_texts(self, counts: CombinationCounts) -> RowTexts:
+        """The rows that were counted, in their order, for the custodian's eyes."""
+        assert counts.of is not None
+        place = array_of(np.arange(len(counts.rows), dtype=np.int64))
+        published = self.plan.roles.published
+        rows = counts.of.rows.join(counts.of.counted, {_GROUP: place}).select([*published, _GROUP])
+        found = rows.to_arrow()
+        return RowTexts(found[_GROUP].to_numpy().astype(np.int64), found.select(list(published)))
 
     # -- what becomes of rows ---------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.table.decisions import RecodedColumn
 from voile.table.summaries import CombinationCounts
 
-__all__ = ["Evaluation", "Evaluator", "Tables"]
+__all__ = ["Evaluation", "Evaluator", "LookedAt", "Tables", "average_risk"]
 
 
 _MOST_TABLES = 512
@@ -289,6 +289,25 @@ class Evaluation:
     """Whether no node below is feasible."""
 
 
+@dataclass(frozen=True)
+class LookedAt:
+    """What a custodian sees of a node; private."""
+
+    feasible: bool
+    suppressed: int
+    """Rows in groups that may not be published."""
+    loss: float | None
+    """The objective's value; None where nothing would be published."""
+    smallest: int
+    """Persons of the smallest group that may be published, or rows; 0 where there is none."""
+    average: float
+    """One over the persons of a row's group, on average over the rows that may be published."""
+    groups: int
+    """Groups that may be published."""
+    left_out: list[int]
+    """Which of the combinations that were asked about would not be published, by their place."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Node:
     """The groups of a node, and what they are made of."""
@@ -350,6 +369,27 @@ class Evaluator:
             loss=self.objective.loss(shown) if feasible else float("inf"),
             bound=self.objective.bound(shown),
             hopeless=hopeless or (self.monotone and not feasible),
+        )
+
+    def look(self, levels: Levels, combinations: NDArray[np.int64]) -> LookedAt:
+        """Look at a node, feasible or not, and at what becomes of some counted combinations."""
+        node = self._node_of_combinations(levels, self.problem.counts)
+        groups, measured = node.groups, self._measured(node)
+        valid = np.logical_and.reduce([one.holds(measured) for one in self.problem.criteria])
+        shown = NodeGroups(
+            levels, groups.rows, valid, partial(self._left_out, levels, groups, valid)
+        )
+        units = self._units(node)
+        persons = groups.rows if units is None else units.count()
+        assert node.label is not None
+        return LookedAt(
+            feasible=shown.suppressed <= self.problem.suppressible and bool(valid.any()),
+            suppressed=shown.suppressed,
+            loss=self.objective.loss(shown) if valid.any() else None,
+            smallest=int(persons[valid].min()) if valid.any() else 0,
+            average=average_risk(groups.rows[valid], persons[valid]),
+            groups=int(valid.sum()),
+            left_out=np.flatnonzero(~valid[node.label[combinations]]).tolist(),
         )
 
     def solution(self, found: Evaluation, examined: int, proved: bool = False) -> Solution:
@@ -437,6 +477,11 @@ class Evaluator:
             for j, name in enumerate(self._sensitive)
         }
         return Groups(node.groups.rows, sensitive)
+
+
+def average_risk(rows: NDArray[np.int64], persons: NDArray[np.int64]) -> float:
+    """One over the persons of a row's group, on average over all rows of the groups; 0 for none."""
+    return float((rows / persons).sum() / rows.sum()) if len(rows) else 0.0
 
 
 def _sensitive_places(problem: Problem) -> dict[str, int]:

@@ -90,6 +90,7 @@ Departure: the source suppresses up to k rows; here the limit is a parameter of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from heapq import heappop, heappush
 
@@ -99,8 +100,9 @@ from numpy.typing import NDArray
 from voile.publish.generalization.evaluation import Evaluation, Evaluator
 from voile.publish.generalization.lattice import TOLERANCE, Lattice, Levels, ObjectiveName
 from voile.publish.generalization.problem import Problem, Solution
+from voile_base.errors import PlanError
 
-__all__ = ["datafly", "flash", "ola"]
+__all__ = ["at_levels", "datafly", "flash", "ola"]
 
 
 _UNKNOWN, _FEASIBLE, _INFEASIBLE = range(3)
@@ -337,3 +339,27 @@ def datafly(problem: Problem, objective: ObjectiveName = "loss") -> Solution | N
         levels[max(distinct, key=lambda column: distinct[column])] += 1
         examined += 1
     return evaluator.solution(found, examined)
+
+
+def at_levels(
+    problem: Problem, levels: Mapping[str, int], objective: ObjectiveName = "loss"
+) -> Solution | None:
+    """The node of these levels, one for each quasi-identifier; None where it is not feasible.
+
+    Raises ``PlanError`` for a column or a level that there is not.
+    """
+    heights = {hierarchy.column: hierarchy.height for hierarchy in problem.hierarchies}
+    if heights.keys() != levels.keys():
+        differing = ", ".join(sorted(heights.keys() ^ levels.keys()))
+        msg = (
+            "[method] levels names a level for each quasi-identifier and for no other column; it "
+            f"differs in {differing}"
+        )
+        raise PlanError(msg)
+    for column, level in levels.items():
+        if level > heights[column]:
+            msg = f"[method] levels: {column} has the levels 0 to {heights[column]}, and no {level}"
+            raise PlanError(msg)
+    evaluator = Evaluator(problem, objective)
+    found = evaluator.evaluate(tuple(levels[column] for column in heights))
+    return evaluator.solution(found, 1) if found.feasible else None

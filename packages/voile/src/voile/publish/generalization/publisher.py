@@ -104,6 +104,7 @@ from voile.publish.generalization.statement import (
     groups_shown,
     guarantee,
     infeasible,
+    infeasible_at,
     infeasible_together,
     lasting_guarantee,
     private_record,
@@ -141,9 +142,11 @@ from voile.table.summaries import CombinationCounts
 from voile_base.errors import PlanError
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
+from voile_base.values import Json
 from voile_base.values.value import Number, Says, checked
 
 if TYPE_CHECKING:
+    from voile.publish.generalization import exploring as generalization_exploring
     from voile.publish.generalization import grouping as generalization_grouping
     from voile.publish.generalization import k_optimize as generalization_k_optimize
     from voile.publish.generalization import lasting as generalization_lasting
@@ -151,6 +154,7 @@ if TYPE_CHECKING:
     from voile.publish.generalization import mondrian as generalization_mondrian
     from voile.publish.generalization import problem as generalization_problem
 else:
+    generalization_exploring = on_demand("voile.publish.generalization.exploring")
     generalization_grouping = on_demand("voile.publish.generalization.grouping")
     generalization_k_optimize = on_demand("voile.publish.generalization.k_optimize")
     generalization_lasting = on_demand("voile.publish.generalization.lasting")
@@ -349,6 +353,9 @@ class Generalization(SingleRelease):
     """What to lose least of; see ``objective``."""
     relaxed: bool = False
     """Of ``mondrian``: whether the regions of groups may overlap."""
+    levels: Mapping[str, Annotated[int, Field(ge=0)]] | None = None
+    """The level of each quasi-identifier, where the custodian has chosen it; None: it is searched
+    for."""
     sets: bool = False
     """Of ``mondrian``: whether nominal columns without a tree are cut into sets of values, numbers
     that have a tree are codes, and small branches of trees stay together."""
@@ -396,6 +403,8 @@ class Generalization(SingleRelease):
             return self._next_of_series(table, demands, randomness, history)
         problem = self._problem_of_all_rows(table, demands)
         solution = self._decide()(problem)
+        if solution is None and self.levels is not None:
+            raise infeasible_at(problem, self.levels)
         if solution is None:
             full_domain = self.algorithm in _FULL_DOMAIN
             raise infeasible(problem, self.k) if full_domain else infeasible_together(problem)
@@ -430,6 +439,17 @@ class Generalization(SingleRelease):
         if solution is None:
             raise infeasible_together(problem)
         return generalization_problem.ChosenGroups(problem, decide, solution)
+
+    def explored(self, table: PrivateTable, rows: int) -> Json:
+        """The solutions beside the chosen one, with so many rows; private, see ``exploring``.
+
+        Raises as ``prepare`` does, but not where no solution was found.
+        """
+        demands = self._demands(table)
+        names = [*table.plan.roles.quasi_identifiers, *demands.columns]
+        problem = self._problem(table, table.count_combinations(names), demands)
+        texts = table.row_texts(problem.counts)
+        return generalization_exploring.explored(problem, self._decide(), texts, rows)
 
     def _next_of_series(
         self,
@@ -500,7 +520,7 @@ class Generalization(SingleRelease):
     @property
     def _shows_sets(self) -> bool:
         """Whether groups that differ in detail show sets of nominal values."""
-        return self.sets or self.algorithm == "auto"
+        return self.sets or (self.algorithm == "auto" and self.levels is None)
 
     @property
     def _limit(self) -> Decimal:
@@ -510,6 +530,12 @@ class Generalization(SingleRelease):
     def _refuse_idle_parameters(self) -> None:
         """Refuse parameters that the algorithm would not heed; raises ``PlanError``."""
         self._refuse_of_series()
+        if self.levels is not None and (self.algorithm != "auto" or self.series):
+            msg = (
+                "levels says which level each column gets, and an algorithm or a series would "
+                "choose groups itself; leave algorithm and series out, or levels"
+            )
+            raise PlanError(msg)
         for name in ("relaxed", "sets"):
             if getattr(self, name) and self.algorithm != "mondrian":
                 msg = f'{name} is a parameter of algorithm = "mondrian", not of {self.algorithm!r}'
@@ -543,21 +569,25 @@ class Generalization(SingleRelease):
 
     def _decide(self) -> Callable[[Problem], Solution | None]:
         """The algorithm, loaded when it is asked for: compiled code costs half a second."""
-        match self.algorithm:
+        searching = generalization_lattice_search
+        search: Callable[..., Solution | None]
+        match "levels" if self.levels is not None else self.algorithm:
+            case "levels":
+                search = partial(searching.at_levels, levels=self.levels)
             case "auto":
-                return partial(auto, objective=self.objective)
+                search = auto
             case "flash":
-                return partial(generalization_lattice_search.flash, objective=self.objective)
+                search = searching.flash
             case "ola":
-                return partial(generalization_lattice_search.ola, objective=self.objective)
+                search = searching.ola
             case "datafly":
-                return partial(generalization_lattice_search.datafly, objective=self.objective)
+                search = searching.datafly
             case "k-optimize":
-                return partial(generalization_k_optimize.k_optimize, objective=self.objective)
+                search = generalization_k_optimize.k_optimize
             case "mondrian":
-                return partial(
-                    generalization_mondrian.mondrian, relaxed=self.relaxed, sets=self.sets
-                )
+                mondrian_cuts = generalization_mondrian.mondrian
+                return partial(mondrian_cuts, relaxed=self.relaxed, sets=self.sets)
+        return partial(search, objective=self.objective)
 
     def _demands(self, table: PrivateTable) -> Demands:
         """What is asked of the sensitive columns."""
@@ -599,6 +629,7 @@ class Generalization(SingleRelease):
             "objective": self.objective,
             **({"relaxed": True} if self.relaxed else {}),
             **({"sets": True} if self.sets else {}),
+            **({"levels": dict(self.levels)} if self.levels is not None else {}),
             **({"group_size": self._lasting.group_size} if self.series else {}),
             "decision": {
                 **({"algorithm": solution.choice.algorithm} if solution.choice else {}),

@@ -63,6 +63,7 @@ __all__ = [
     "groups_shown",
     "guarantee",
     "infeasible",
+    "infeasible_at",
     "infeasible_together",
     "lasting_guarantee",
     "number_of_rows",
@@ -163,6 +164,17 @@ def infeasible(problem: Problem, k: int) -> InfeasibleError:
     return InfeasibleError(
         f"{lacking}. Otherwise give the hierarchies a level at which more rows agree, or ask for "
         "less"
+    )
+
+
+def infeasible_at(problem: Problem, levels: Mapping[str, int]) -> InfeasibleError:
+    """The levels that the plan chooses leave out too many rows."""
+    evaluator = generalization_evaluation.Evaluator(problem)
+    found = evaluator.evaluate(tuple(levels[each.column] for each in problem.hierarchies))
+    return InfeasibleError(
+        f"at the chosen levels {found.suppressed:,} of {problem.rows:,} rows stand in groups that "
+        f"fall short of what is asked, and {problem.suppressible:,} may be left out. Choose a "
+        "higher level of some column, or leave [method] levels out, so that levels are searched for"
     )
 
 
