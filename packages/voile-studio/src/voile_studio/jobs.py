@@ -23,6 +23,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,6 +43,8 @@ _INTERRUPTED = 130
 _LAST = 4_000
 """Characters of messages that are shown."""
 _REMEMBERED = 2_000
+_COUNTED = re.compile(r"([0-9,]+) of ([0-9,]+)")
+"""Where a stage says how many of its parts are done."""
 _NUMBER = re.compile(r"[0-9]{4,9}")
 
 
@@ -98,6 +101,36 @@ class Job:
     def stage(self) -> str:
         """What it said last of its progress."""
         return self._text("progress").rstrip("\n").rpartition("\n")[2] or "starting"
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it was started, or that it took."""
+        began = _changed_at(self.folder / "job.json")
+        return max(0.0, (_changed_at(self.folder / "ended.json") or time.time()) - began)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that it will take yet, estimated; None where nothing tells.
+
+        By the parts that are done, where its stage counts them, or else by how long the newest
+        command for the same purpose took.
+        """
+        if counted := _COUNTED.search(self.stage):
+            done, parts = (int(number.replace(",", "")) for number in counted.groups())
+            if 0 < done < parts:
+                return self.elapsed * (parts - done) / done
+        likely = next((job.elapsed for job in self._earlier() if job.state == "done"), None)
+        return None if likely is None else max(0.0, likely - self.elapsed) or None
+
+    def _earlier(self) -> Iterator[Job]:
+        """Those before it that did the same for this project, the newest first."""
+        kind = self.purpose.partition("-")[0]
+        folders = (
+            self.folder.with_name(f"{number:04}") for number in range(self.number - 1, 0, -1)
+        )
+        for job in map(Job, folders):
+            if _begun(job.folder) and job.purpose.partition("-")[0] == kind:
+                yield job
 
     @property
     def message(self) -> str:
@@ -238,6 +271,14 @@ def _await(child: subprocess.Popen[bytes], lasting: int | None) -> None:
     child.wait()
     if lasting is not None:
         os.close(lasting)
+
+
+def _changed_at(path: Path) -> float:
+    """When a file was written, in seconds; 0 where it is not there."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _begun(folder: Path) -> bool:

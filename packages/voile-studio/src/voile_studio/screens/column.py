@@ -13,19 +13,24 @@ import csv
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from hashlib import blake2b
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from voile.proposal.editing import with_column_key
+from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.hierarchy.taxonomy import read_lines
+from voile.schema.names import UNORDERED
+from voile.schema.numbers import ExactNumbers
+from voile.schema.plan import ColumnPlan
 from voile_base.durable import replace_private_file
-from voile_base.errors import InputError, PlanError
+from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.values import Json
-from voile_studio.planning import ColumnLine, file_named, file_of_plan
+from voile_studio.planning import ColumnLine, file_named, file_of_plan, plan_of
 from voile_studio.project import Project
-from voile_studio.screens.data import values_of
+from voile_studio.screens.data import found_in, values_of
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.plan import column_of
 from voile_studio.words import numbers_of
@@ -219,6 +224,9 @@ def _name(called: str) -> str:
     return called
 
 
+_PREVIEWED = 5
+"""Groups of a level that are told."""
+_NUMBERS = frozenset({"integer", "decimal", "float", "number"})
 _PRIVATE = 0o700
 _MOST_FIELDS = 2_000
 _DIGEST = 6
@@ -375,8 +383,11 @@ def _page(project: Project, index: int, refusal: str | None) -> Json:
         levels = _levels(project, line, values)
     except InputError as error:
         why_not = str(error)
+    preview, no_preview = _preview(project, line)
     return {
         "line": line,
+        "preview": preview,
+        "no_preview": no_preview,
         "digest": project.digest,
         "tree": levels.tree() if levels else (),
         "height": levels.height if levels else 0,
@@ -384,6 +395,63 @@ def _page(project: Project, index: int, refusal: str | None) -> Json:
         "refusal": refusal,
         "periods": _PERIODS,
     }
+
+
+@dataclass(frozen=True)
+class _PreviewedLevel:
+    """What a level makes of the rows of the table."""
+
+    level: int
+    groups: int
+    smallest: int
+    """Rows of its smallest group."""
+    examples: tuple[tuple[str, int], ...]
+    """Some groups with their rows, the smallest first."""
+
+
+def _preview(project: Project, line: ColumnLine) -> tuple[list[_PreviewedLevel], str]:
+    """Each level with its groups and their rows, as the plan has them; or why there is none."""
+    plan = plan_of(project.plan)
+    if plan is None:
+        return [], "the plan cannot be read as it is now"
+    try:
+        rows = values_of(project, line.name)
+        levels = plan.columns.get(line.name, ColumnPlan()).bind_hierarchy(
+            line.name, _distinct_values(project, line, rows)
+        )
+    except VoileError as error:
+        return [], str(error)
+    texts = _inorder(project, line, rows)
+    found = []
+    for level, (codes, values) in enumerate(zip(levels.codes, levels.values, strict=True)):
+        named = values.shown or texts
+        sizes: dict[str, int] = {}
+        for text, code in zip(texts, codes.tolist(), strict=True):
+            name = named[code] or "missing"
+            sizes[name] = sizes.get(name, 0) + rows[text]
+        inorder = sorted(sizes.items(), key=lambda one: one[1])
+        found.append(_PreviewedLevel(level, len(sizes), inorder[0][1], tuple(inorder[:_PREVIEWED])))
+    return found, ""
+
+
+def _is_number(project: Project, line: ColumnLine) -> bool:
+    """Whether the values of a column are bound to its plan as numbers."""
+    types = {one["name"]: one["type"] for one in found_in(project).get("columns", [])}
+    return types.get(line.name) in _NUMBERS and line.kind not in UNORDERED
+
+
+def _inorder(project: Project, line: ColumnLine, rows: Mapping[str, int]) -> list[str]:
+    """The values of a column, ascending."""
+    return sorted(rows, key=Decimal) if _is_number(project, line) else sorted(rows)
+
+
+def _distinct_values(project: Project, line: ColumnLine, rows: Mapping[str, int]) -> DistinctValues:
+    """The values of a column as levels are bound to them."""
+    texts = tuple(_inorder(project, line, rows))
+    if _is_number(project, line):
+        return DistinctValues("number", texts, ExactNumbers.of(texts))
+    types = {one["name"]: one["type"] for one in found_in(project).get("columns", [])}
+    return DistinctValues("date" if types.get(line.name) == "date" else "text", texts)
 
 
 def _one(said: Mapping[str, Sequence[str]], key: str) -> str:

@@ -33,6 +33,7 @@ _TYPES = {
     "js": "text/javascript; charset=utf-8",
 }
 _KIB = 1024
+_MINUTE, _MINUTES_FROM = 60, 90
 _OURS = re.compile(r"[a-z0-9]+(/[a-z0-9]+){0,3}")
 
 
@@ -49,7 +50,12 @@ class Pages:
             lstrip_blocks=True,
         )
         self._environment.filters.update(
-            count=_count, percent=_percent, bytes=_bytes, command=told_as_command
+            count=_count,
+            percent=_percent,
+            bytes=_bytes,
+            duration=_duration,
+            capital=lambda text: text[:1].upper() + text[1:],
+            command=told_as_command,
         )
         self._environment.globals.update(odds_told=odds_told, most_error=most_error)
 
@@ -145,6 +151,13 @@ def _bytes(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
         size /= _KIB
     return ""
+
+
+def _duration(seconds: float) -> str:
+    """A time as people say it: to the second below a minute and a half, then to the minute."""
+    if seconds < _MINUTES_FROM:
+        return f"{seconds:.0f} s"
+    return f"{seconds / _MINUTE:.0f} min"
 
 
 def routes(pages: Pages) -> APIRouter:

@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -159,14 +160,24 @@ class EvidenceRun:
     ) -> Findings:
         """Ask all attacks, which also know what ``knowledge`` says, and all measures."""
         known = knowledge or Knowledge()
-        found, attacks_skipped = parted(self._attack(attack, known) for attack in attacks)
-        measured, utility_skipped = parted(self._measure(measure) for measure in measures)
+        adversaries, instruments = list(attacks), list(measures)
+        parts, done = len(adversaries) + len(instruments), count()
+
+        def telling(name: str) -> None:
+            self.progress(f"{next(done):,} of {parts:,} looks at the release are done, now: {name}")
+
+        found, attacks_skipped = parted(
+            self._attack(attack, known, telling) for attack in adversaries
+        )
+        measured, utility_skipped = parted(self._measure(each, telling) for each in instruments)
         utility = tuple(one for several in measured for one in several)
         return Findings(found, attacks_skipped, utility, utility_skipped)
 
-    def _attack(self, attack: Attack, known: Knowledge) -> AttackOutcome | Skipped:
+    def _attack(
+        self, attack: Attack, known: Knowledge, telling: Progress
+    ) -> AttackOutcome | Skipped:
         """What an adversary makes of the release, or why he was not asked."""
-        self.progress(f"attack: {attack.name}")
+        telling(f"attack {attack.name}")
         return self.ask("attacks", attack.name, lambda: self.subject.attacked(attack.told(known)))
 
     def ask(self, stage: str, name: str, question: Callable[[], T | Skipped]) -> T | Skipped:
@@ -179,8 +190,8 @@ class EvidenceRun:
                 raise
             return Skipped(name, clause(error))
 
-    def _measure(self, measure: Measure) -> Sequence[Measurement] | Skipped:
-        self.progress(f"utility: {measure.name}")
+    def _measure(self, measure: Measure, telling: Progress) -> Sequence[Measurement] | Skipped:
+        telling(f"measure {measure.name}")
         return self.ask("utility", measure.name, lambda: self.subject.measured(measure))
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from voile.publish.generalization.evaluation import Evaluator, average_risk
 from voile.publish.generalization.lattice import Lattice, Levels
 from voile.publish.generalization.problem import Problem, Solution
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.table.private import RowTexts
 from voile_base.values import Json
 
@@ -176,20 +176,9 @@ def _texts_of_levels(
 ) -> Iterator[list[str | None]]:
     """What each distinct value reads at each level."""
     for codes, generalized in zip(hierarchy.codes, hierarchy.values, strict=True):
-        texts = _generalized_texts(generalized)
+        texts = generalized.shown
         own = list(values.texts)
         yield own if texts is None else [texts[code] for code in codes.tolist()]
-
-
-def _generalized_texts(values: GeneralizedValues) -> list[str | None] | None:
-    """How each value of a level reads; None where it leaves the values as they are."""
-    if values.texts is not None:
-        return list(values.texts)
-    if values.low is None or values.high is None:
-        return None
-    ends = zip(values.low.texts(), values.high.texts(), strict=True)
-    told: list[str | None] = [low if low == high else f"{low} to {high}" for low, high in ends]
-    return [None, *told] if values.missing else told
 
 
 def _as_shown(
@@ -205,7 +194,7 @@ def _as_shown(
     shown: dict[str, list[str | None]] = {}
     for j, column in enumerate(solution.columns):
         own = problem.counts.values[j].texts
-        texts = None if column.values is None else _generalized_texts(column.values)
+        texts = None if column.values is None else column.values.shown
         read: Sequence[str | None] = own if texts is None else texts
         codes = column.codes.tolist()
         shown[column.column] = [None if one < 0 else read[codes[one]] for one in group]

@@ -571,9 +571,9 @@ class Generalization(SingleRelease):
         """The algorithm, loaded when it is asked for: compiled code costs half a second."""
         searching = generalization_lattice_search
         search: Callable[..., Solution | None]
-        match "levels" if self.levels is not None else self.algorithm:
-            case "levels":
-                search = partial(searching.at_levels, levels=self.levels)
+        if self.levels is not None:
+            return partial(searching.at_levels, levels=self.levels, objective=self.objective)
+        match self.algorithm:
             case "auto":
                 search = auto
             case "flash":

@@ -81,6 +81,17 @@ class GeneralizedValues:
     def __len__(self) -> int:
         return len(self.share)
 
+    @property
+    def shown(self) -> list[str | None] | None:
+        """How each reads, both ends of an interval in one text; None: as the values themselves."""
+        if self.texts is not None:
+            return list(self.texts)
+        if self.low is None or self.high is None:
+            return None
+        ends = zip(self.low.texts(), self.high.texts(), strict=True)
+        told: list[str | None] = [low if low == high else f"{low} to {high}" for low, high in ends]
+        return [None, *told] if self.missing else told
+
 
 @dataclass(frozen=True, eq=False)
 class BoundHierarchy:
