@@ -23,7 +23,7 @@ from voile.disclosure.replaced import Noisy
 from voile.release.release import Publication, Release
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan, parse_plan
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.private import PrivateTable
 from voile_base.errors import InfeasibleError
 from voile_pack import Instance, Stop

@@ -20,7 +20,7 @@ from benchmarks import ranking_figure
 from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import seconds_text
-from voile.publish.ranking.publisher import Ranking
+from voile.publish.ranking import Ranking
 from voile.schema.plan import Plan, parse_plan
 
 __all__ = ["run"]

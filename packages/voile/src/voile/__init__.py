@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from voile.publish.geo_indistinguishability import GeoIndistinguishability
     from voile.publish.ke_anonymity import KEAnonymity
     from voile.publish.m_shuffle import MShuffle
-    from voile.publish.ranking.publisher import Ranking
+    from voile.publish.ranking import Ranking
     from voile.publish.registry import read_plan
     from voile.query.answer import answer
     from voile.release.release import Guarantee, Release, read_release
@@ -80,7 +80,7 @@ _HOMES = {
     "Method": "voile.schema.plan",
     "Plan": "voile.schema.plan",
     "Randomness": "voile_base.randomness",
-    "Ranking": "voile.publish.ranking.publisher",
+    "Ranking": "voile.publish.ranking",
     "Release": "voile.release.release",
     "Roles": "voile.schema.roles",
     "TrajectoryColumns": "voile.schema.trajectory",

@@ -11,6 +11,7 @@ import polars as pl
 import voile
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
+from voile.publish.exchanging import RankSwapping, RecordSwapping, Shuffling
 from voile.publish.generalization import Generalization
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.ke_anonymity import KEAnonymity
@@ -19,10 +20,7 @@ from voile.publish.m_shuffle import MShuffle
 from voile.publish.microaggregation import Microaggregation
 from voile.publish.noise import Noise
 from voile.publish.pram import PRAM
-from voile.publish.rank_swapping import RankSwapping
-from voile.publish.ranking.publisher import Ranking
-from voile.publish.record_swapping import RecordSwapping
-from voile.publish.shuffling import Shuffling
+from voile.publish.ranking import Ranking
 from voile.schema.hierarchy.ranges import Intervals
 from voile.table.opening import open_frame
 from voile_base.randomness import Randomness

@@ -8,11 +8,9 @@ import pytest
 
 import voile
 from voile.audit.recognition import recognise
+from voile.publish.exchanging import RankSwapping, RecordSwapping, Shuffling
 from voile.publish.noise import Noise
 from voile.publish.pram import PRAM
-from voile.publish.rank_swapping import RankSwapping
-from voile.publish.record_swapping import RecordSwapping
-from voile.publish.shuffling import Shuffling
 from voile.release.reading import People
 from voile_base.randomness import Randomness
 from voile_tests.publish.drawn_cases import people

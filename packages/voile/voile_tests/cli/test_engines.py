@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from voile.table import opening
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile_base.errors import VoileError
 from voile_base.main import command as voile
 from voile_tests.installed import others_installed

@@ -16,8 +16,8 @@ from voile.models.t_closeness import EqualCloseness
 from voile.models.units import GroupedUnits
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.engines.duckdb.engine import DuckDBEngine
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.duckdb import DuckDBEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.opening import open_frame
 from voile.table.protocol import Engine
 from voile.table.summaries import CombinationCounts

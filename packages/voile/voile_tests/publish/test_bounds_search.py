@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from voile.dp.discrete_noise import DiscreteGaussian
-from voile.publish.bounds_search import _LADDER, _edges_of
+from voile.publish.measuring import _LADDER, _edges_of
 from voile.publish.registry import publisher_for
 from voile.release.check import GuaranteeBrokenError, check_release
 from voile.release.release import read_release

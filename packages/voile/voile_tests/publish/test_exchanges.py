@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 import voile
 from voile.attack.registry import attack_named
-from voile.publish.rank_swapping import RankSwapping, swapped_places
-from voile.publish.record_swapping import RecordSwapping, exchanges
-from voile.publish.shuffling import Shuffling
+from voile.publish.exchanging import (
+    RankSwapping,
+    RecordSwapping,
+    Shuffling,
+    exchanges,
+    swapped_places,
+)
 from voile.release.check import check_release
 from voile.release.recounting import recount
 from voile.table.opening import published_rows

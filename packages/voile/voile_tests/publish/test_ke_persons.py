@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import voile.publish.ke_anonymity.publisher as publisher_module
+import voile.publish.ke_anonymity as publisher_module
 from voile.attack.minimality import MinimalityAttack
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.ke_anonymity.decision import Decision

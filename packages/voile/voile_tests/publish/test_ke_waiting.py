@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import voile.models.ke_anonymity as waiting_module
-import voile.publish.ke_anonymity.publisher as publisher_module
+import voile.publish.ke_anonymity as publisher_module
 from voile.ledger import Ledger
 from voile.models.ke_anonymity import Pool, Refused, WaitingRule, is_valid, possible
 from voile.publish.ke_anonymity import KEAnonymity

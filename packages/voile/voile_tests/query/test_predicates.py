@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.query.parsing import QueriedColumns, parse_predicate
+from voile.table.arrays import kind_of_type
 from voile.table.opening import published_rows
-from voile.table.value_types import kind_of_type
 from voile_testing.plugin import examples
 
 INTEGERS = st.none() | st.integers(-4, 4)

@@ -20,7 +20,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.table.decisions import Grouping, RecodedColumn, Treatment
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_published
 from voile.table.private import PrivateTable

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.opening import open_frame
 from voile.table.protocol import Engine
 from voile_base.randomness import Randomness

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from voile.schema.plan import ColumnPlan, Nulls, Outside, Plan
 from voile.schema.roles import Roles
 from voile.table.binding import bind
-from voile.table.engines.polars.engine import PolarsRows
+from voile.table.engines.polars import PolarsRows
 from voile_base.errors import TableError
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table
 from voile_base.errors import TableError

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from voile.table import codes
 from voile.table import codes as table_codes
 from voile.table.codes import combine, count_codes
-from voile.table.engines.polars.engine import PolarsRows, unique_words
+from voile.table.engines.polars import PolarsRows, unique_words
 from voile.table.keeping import WORDS, with_words
 from voile_base import randomness
 from voile_base.randomness import Randomness

@@ -11,8 +11,8 @@ import pytest
 import voile
 from voile.schema.hierarchy.ranges import USUAL_FORMATS
 from voile.schema.plan import ColumnPlan, parse_plan
+from voile.table.arrays import as_dates, date_form
 from voile.table.opening import open_frame
-from voile.table.value_types import as_dates, date_form
 from voile_base.errors import PlanError, TableError
 
 STAYS = pl.DataFrame(

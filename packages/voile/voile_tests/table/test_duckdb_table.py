@@ -13,11 +13,10 @@ import pytest
 
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
+from voile.table.engines.duckdb import DuckDBEngine, memory_limit, session
 from voile.table.engines.duckdb import rows as duckdb_rows
-from voile.table.engines.duckdb import session
-from voile.table.engines.duckdb.engine import DuckDBEngine, memory_limit
 from voile.table.engines.duckdb.session import DuckDBHandle
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame
 from voile.table.private import PrivateTable

@@ -12,9 +12,9 @@ from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile.table import engines
 from voile.table.engines import AUTO, engine_for
-from voile.table.engines.duckdb.engine import DuckDBEngine
+from voile.table.engines.duckdb import DuckDBEngine
 from voile.table.engines.duckdb.session import DuckDBHandle
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.opening import open_table
 from voile_base.errors import InputError
 

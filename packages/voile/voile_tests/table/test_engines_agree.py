@@ -13,8 +13,8 @@ import pytest
 from voile.publish.registry import publisher_of
 from voile.release.check import check_release
 from voile.schema.plan import Plan, parse_plan
-from voile.table.engines.duckdb.engine import DuckDBEngine
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.duckdb import DuckDBEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.opening import open_frame, scan_frame
 from voile.table.protocol import Engine
 from voile_base.randomness import Randomness

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from voile.table.formats.gpx import GPX_COLUMNS
+from voile.table.formats.statistics import GPX_COLUMNS
 from voile.table.reading import list_columns, read_frame
 from voile_base.errors import InputError, TableError
 

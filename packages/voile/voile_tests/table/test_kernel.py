@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from voile.table.engines.duckdb.engine import DuckDBEngine
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.duckdb import DuckDBEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.protocol import Engine
 from voile_tests.others.plain_others.engine import PlainEngine
 from voile_tests.table.kernel_contract import KernelContract

@@ -13,8 +13,8 @@ import pytest
 
 from voile.schema.plan import Plan, parse_plan
 from voile.table.decisions import TREATMENTS, Grouping, PermutedColumn, RowColumn, Treatment
-from voile.table.engines.duckdb.engine import DuckDBEngine
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.duckdb import DuckDBEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.opening import open_frame
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from voile.schema.plan import Plan
 from voile.table.codes import _sort_word_rows, encode, sort_rows, sort_words
-from voile.table.engines.polars.engine import PolarsRows
+from voile.table.engines.polars import PolarsRows
 from voile.table.engines.shared import permute_within_runs, write_batches
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame

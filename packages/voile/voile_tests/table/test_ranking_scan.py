@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import voile
-from voile.publish.ranking.publisher import Ranking
+from voile.publish.ranking import Ranking
 from voile.publish.ranking.scoring import Scoring, parse
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan, parse_plan
@@ -27,8 +27,8 @@ from voile.table import best_rows
 from voile.table.best_rows import Batch, BestRowsQuery, Taker, ValueScores, find_best
 from voile.table.codes import DictionaryColumn
 from voile.table.counting import TableSource
+from voile.table.engines.polars import PolarsEngine, PolarsRows
 from voile.table.engines.polars.columns import PolarsColumn
-from voile.table.engines.polars.engine import PolarsEngine, PolarsRows
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.private import PrivateTable, TopRows

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from voile.table.arrays import kind_of
 from voile.table.codes import encode
 from voile.table.engines import engine_of
 from voile.table.places import place_of
 from voile.table.reading import count_rows, list_columns, read_column, read_frame
-from voile.table.value_types import kind_of
 from voile_base.errors import TableError
 from voile_base.operating_system import user
 
@@ -98,7 +98,7 @@ def test_rows_of_parquet_files_are_counted_without_reading_a_column(tmp_path, mo
     """A release that is read back for its check costs nothing for columns that promise nothing."""
     for name, rows in (("a", 3), ("b", 4)):
         pl.DataFrame({"x": range(rows)}).write_parquet(tmp_path / f"{name}.parquet")
-    monkeypatch.setattr("voile.table.engines.polars.engine.read_column", None)
+    monkeypatch.setattr("voile.table.engines.polars.read_column", None)
     assert count_rows(tmp_path) == 7
     assert engine_of("polars").scan(place_of(tmp_path)).rows.height == 7
 

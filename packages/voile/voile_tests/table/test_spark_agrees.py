@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from voile.schema.plan import Plan, parse_plan
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile_tests.table.kernel_contract import awkward
 from voile_tests.table.spark import WARNINGS, engine, needs_spark, settings_of_spark, spark
 from voile_tests.table.test_engines_agree import PLANS, people, released, trips

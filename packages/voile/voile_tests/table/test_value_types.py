@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.table.value_types import (
+from voile.table.arrays import (
     first_offending_row,
     infer_decimal_comma,
     infer_type,

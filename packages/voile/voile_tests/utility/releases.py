@@ -17,7 +17,7 @@ from voile.publish.generalization import Generalization
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.m_shuffle import MShuffle
-from voile.publish.ranking.publisher import Ranking
+from voile.publish.ranking import Ranking
 from voile.release.reading import People, PublishedRows
 from voile.release.release import Release
 from voile.schema.plan import Plan, parse_plan

@@ -50,9 +50,9 @@ from voile_base.ondemand import on_demand
 from voile_base.randomness import Key, Randomness
 
 if TYPE_CHECKING:
-    from voile.table.engines.polars import engine as polars_engine
+    from voile.table.engines import polars as polars_engine
 else:
-    polars_engine = on_demand("voile.table.engines.polars.engine")
+    polars_engine = on_demand("voile.table.engines.polars")
 
 __all__ = [
     "PAIRS",

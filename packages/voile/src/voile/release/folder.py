@@ -68,9 +68,9 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from voile.disclosure.shown import Disclosure
 from voile.release.claims import StatedClaim
+from voile.table.arrays import Kind
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
-from voile.table.value_types import Kind
 from voile_base.durable import sync, write_text
 from voile_base.errors import InputError, RefusedError, TableError
 from voile_base.values import Document, Json

@@ -51,12 +51,11 @@ from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.alignment import common_codes
-from voile.table.arrays import Frame, from_native, series_of, text_values
+from voile.table.arrays import Frame, as_dates, from_native, series_of, text_values, with_missing
 from voile.table.binding import coded_series, distinct_values
 from voile.table.codes import DictionaryColumn, code_type, combine, encode
 from voile.table.protocol import Counted
 from voile.table.published import PublishedTable
-from voile.table.value_types import as_dates, with_missing
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import on_demand
 

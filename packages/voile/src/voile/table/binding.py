@@ -25,16 +25,17 @@ from numpy.typing import NDArray
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers, unscaled
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.arrays import polars_type, series_of
-from voile.table.protocol import Rows, Tally
-from voile.table.value_types import (
+from voile.table.arrays import (
     date_form,
     date_type,
     format_of,
     kind_of,
     kind_of_type,
     may_hold_dates,
+    polars_type,
+    series_of,
 )
+from voile.table.protocol import Rows, Tally
 from voile_base.errors import PlanError, TableError, nearest
 from voile_base.values.expressions import Call, Column, both, is_missing, negated
 

@@ -42,12 +42,11 @@ from numpy.typing import NDArray
 
 from voile.schema.domain import ColumnDomain
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.arrays import PerValue, numbers_of
+from voile.table.arrays import PerValue, date_form, may_hold_dates, numbers_of, with_missing
 from voile.table.binding import exact_numbers
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.protocol import Engine, Rows
 from voile.table.published import PublishedTable
-from voile.table.value_types import date_form, may_hold_dates, with_missing
 from voile_base.values import Json
 from voile_base.values.expressions import Expression
 

@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from voile.table import value_types
+    from voile.table import arrays
 else:
     pl = on_demand("polars")
     pa = on_demand("pyarrow")
-    value_types = on_demand("voile.table.value_types")
+    arrays = on_demand("voile.table.arrays")
 
 pq = on_demand("pyarrow.parquet")
 deltalake = on_demand("deltalake")
@@ -362,7 +362,7 @@ def _common_schema(parts: Sequence[_Part]) -> pl.Schema:
 
 
 def _described(dtype: pl.DataType | None) -> str:
-    return "not there" if dtype is None else f"{value_types.kind_of_type(dtype)} ({dtype})"
+    return "not there" if dtype is None else f"{arrays.kind_of_type(dtype)} ({dtype})"
 
 
 def _typed(parts: Sequence[_Part], texts: Sequence[str]) -> dict[str, list[pl.Series]]:
@@ -370,7 +370,7 @@ def _typed(parts: Sequence[_Part], texts: Sequence[str]) -> dict[str, list[pl.Se
     found = {}
     for name in parts[0].values:
         values = pl.Series(name, [part.values[name] for part in parts], pl.String)
-        inferred = values if name in texts else value_types.infer_type(values)
+        inferred = values if name in texts else arrays.infer_type(values)
         if not inferred.cast(pl.String).eq_missing(values).all():
             inferred = values  # it would not come back as it is written
         found[name] = [inferred[number : number + 1] for number in range(len(parts))]
@@ -728,5 +728,5 @@ def _lake_type(name: str, dtype: pa.DataType) -> pa.DataType:
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    arrays = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    cast = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(cast, schema=schema)

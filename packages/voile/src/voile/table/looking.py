@@ -78,11 +78,10 @@ from voile.schema.persons import (
 )
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
-from voile.table.arrays import polars_type, series_of
+from voile.table.arrays import kind_of, polars_type, series_of, with_missing
 from voile.table.binding import flagged, mapped
 from voile.table.codes import DictionaryColumn, count_codes
 from voile.table.protocol import Rows
-from voile.table.value_types import kind_of, with_missing
 from voile_base.errors import TableError
 from voile_base.values.expressions import both, is_missing, negated
 

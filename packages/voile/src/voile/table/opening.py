@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from voile.schema.numbers import ExactNumbers
 from voile.schema.persons import identifying_columns
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.arrays import kind_of_arrow, polars_type
+from voile.table.arrays import first_offending_row, kind_of_arrow, polars_type, with_missing
 from voile.table.binding import dated, exact_numbers, flagged, mapped
 from voile.table.codes import encode
 from voile.table.counting import TableSource
@@ -52,7 +52,6 @@ from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Rows, Source
 from voile.table.published import PublishedTable
 from voile.table.reading import empty_frame, is_whole, list_columns, read_frame
-from voile.table.value_types import first_offending_row, with_missing
 from voile_base.errors import EmptyTableError, TableError, nearest
 from voile_base.values.expressions import is_missing
 

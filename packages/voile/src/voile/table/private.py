@@ -39,7 +39,15 @@ from voile.table.applying import applied
 from voile.table.arrays import array_of, kind_of_arrow, polars_type, series_of
 from voile.table.best_rows import BestRowsQuery, Found, RowScore, UnusualError
 from voile.table.binding import BoundTable, bind, coded_series, distinct_values, require_finite
-from voile.table.counting import CountedTable
+from voile.table.counting import (
+    CountedTable,
+    can_be_scanned,
+    find_in_bound,
+    find_in_source,
+    require_ranked,
+    require_scores,
+    rows_of_best_units,
+)
 from voile.table.decisions import (
     Charge,
     FlowBounds,
@@ -74,14 +82,6 @@ from voile.table.summaries import (
     PublishedUnits,
     RowMatch,
     RowSample,
-)
-from voile.table.top_rows import (
-    can_be_scanned,
-    find_in_bound,
-    find_in_source,
-    require_ranked,
-    require_scores,
-    rows_of_best_units,
 )
 from voile_base.ondemand import on_demand
 from voile_base.randomness import Key, Randomness

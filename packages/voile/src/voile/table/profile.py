@@ -51,7 +51,15 @@ from voile.schema.hierarchy.taxonomy import (
 from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
-from voile.table.arrays import array_of, polars_type, series_of
+from voile.table.arrays import (
+    array_of,
+    date_form,
+    infer_type,
+    kind_of,
+    polars_type,
+    series_of,
+    with_missing,
+)
 from voile.table.binding import bind, distinct_values, flagged, limits_of
 from voile.table.engines import AUTO, engine_of
 from voile.table.looking import (
@@ -73,7 +81,6 @@ from voile.table.summaries import (
     SampleCounts,
     UnitsProfile,
 )
-from voile.table.value_types import date_form, infer_type, kind_of, with_missing
 from voile_base.errors import PlanError, TableError, nearest
 from voile_base.values.expressions import Column, is_missing
 

@@ -1,9 +1,9 @@
 """The door in: files of any supported format become one data frame.
 
 CSV (plain, or compressed with gzip, Zstandard or bzip2), Parquet, Arrow IPC (file or stream, so
-Feather too), folders of Parquet files, and GPX (module ``gpx``), told apart by their first bytes
-(``source_files``).  Workbooks, JSON lines, and files of statistics packages go by their ending,
-databases by their address; they are read as a whole (room ``formats``).
+Feather too), folders of Parquet files, and GPX (``formats.statistics``), told apart by their first
+bytes (``source_files``).  Workbooks, JSON lines, and files of statistics packages go by their
+ending, databases by their address; they are read as a whole (room ``formats``).
 
 No message holds a value of the table.  Polars and Arrow quote values in theirs, so their
 exceptions are neither shown nor chained.
@@ -25,10 +25,17 @@ import polars as pl
 import pyarrow as pa
 
 from voile.schema.layout import USUAL, InputLayout
+from voile.table.arrays import infer_type, kind_of_type, with_marks, with_missing
 from voile.table.formats.delimited import csv_head, csv_names, read_csv
-from voile.table.formats.gpx import GPX_COLUMNS, read_gpx
-from voile.table.formats.registry import Format, Whole, format_named, format_of, is_written
-from voile.table.formats.shaping import calendar_of_instants
+from voile.table.formats.registry import (
+    Format,
+    Whole,
+    calendar_of_instants,
+    format_named,
+    format_of,
+    is_written,
+)
+from voile.table.formats.statistics import GPX_COLUMNS, read_gpx
 from voile.table.places import (
     Address,
     LaidOut,
@@ -41,7 +48,6 @@ from voile.table.places import (
     readable,
     unreadable,
 )
-from voile.table.value_types import infer_type, kind_of_type, with_marks, with_missing
 from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
 from voile_base.ondemand import on_demand
 

@@ -19,7 +19,7 @@ from voile.publish.dp_generalization.decision import Sampling, _least_excess, sp
 from voile.release.check import check_release
 from voile.release.release import Publication
 from voile.schema.plan import parse_plan
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
 from voile_testing.plugin import examples

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from voile.attack.registry import attack_named, attack_names
-from voile.publish.dp_synthesis import publisher as publishing
-from voile.publish.dp_synthesis.fitting import Mixture
+from voile.publish import dp_synthesis as publishing
+from voile.publish.dp_synthesis.mixture import Mixture
 from voile.publish.measuring import (
     Measurements,
     TableShare,
@@ -30,7 +30,7 @@ from voile.release.release import read_release
 from voile.schema.domain import public_domain
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.opening import open_any_rows, open_frame, published_rows
 from voile_base.errors import PlanError, RefusedError
 from voile_base.randomness import Randomness

@@ -25,7 +25,7 @@ from voile.release.recounting import recount
 from voile.release.release import read_release
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
-from voile.table.engines.polars.engine import PolarsEngine
+from voile.table.engines.polars import PolarsEngine
 from voile.table.opening import open_any_rows, open_frame, published_rows
 from voile_base.errors import PlanError, QueryError, RefusedError
 from voile_base.main import command

@@ -15,8 +15,12 @@ from hypothesis import strategies as st
 
 import voile
 from voile.attack.registry import attack_named
-from voile.publish.local_suppression import LocalSuppression
-from voile.publish.local_suppression.decision import Cells, blanked_by_match, blanked_by_value
+from voile.publish.local_suppression import (
+    Cells,
+    LocalSuppression,
+    blanked_by_match,
+    blanked_by_value,
+)
 from voile.release.check import check_release
 from voile.release.reading import People, PublishedRows
 from voile.release.release import Publication

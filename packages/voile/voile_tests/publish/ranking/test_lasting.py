@@ -300,6 +300,6 @@ def test_a_clock_that_goes_back_is_refused(tmp_path: Path, monkeypatch: pytest.M
     months = Months(tmp_path)
     table = people(0, 70, 4)
     months.publish(table)
-    monkeypatch.setattr("voile.publish.ranking.publisher.now", lambda: "2001-01-01T00:00:00+00:00")
+    monkeypatch.setattr("voile.publish.ranking.now", lambda: "2001-01-01T00:00:00+00:00")
     with pytest.raises(RefusedError, match=r"release 1 was made at .* set the clock right"):
         months.publish(table)

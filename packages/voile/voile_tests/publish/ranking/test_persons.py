@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.assembled import exactly
+from voile.publish.ranking import Ranking
 from voile.publish.ranking.local_search import SearchName
-from voile.publish.ranking.publisher import Ranking
 from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
 from voile.release.release import Release
 from voile.schema.plan import Plan

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from voile.publish.ranking import Ranking
 from voile.publish.ranking.local_search import SearchName, takes
-from voile.publish.ranking.publisher import Ranking
 from voile.release.check import check_release
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame

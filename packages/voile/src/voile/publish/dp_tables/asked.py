@@ -32,9 +32,10 @@ from numpy.typing import NDArray
 
 from voile.disclosure.counted import Aggregate, Label
 from voile.disclosure.shown import Disclosure
-from voile.publish.bounds_search import NO_SEARCH, BoundsSearch
 from voile.publish.contribution import Contribution
 from voile.publish.measuring import (
+    NO_SEARCH,
+    BoundsSearch,
     NoiseBudget,
     TableShare,
     measured,

@@ -1,10 +1,10 @@
 """Generalization: rows share their published quasi-identifiers with enough others.
 
 - ``publisher``     the publisher: its parameters, how a release is made, and the choice ``auto``
-- ``terms``         the parameters l and t, and the criteria that they mean
 - ``statement``     the guarantee in words, and why there may be no release
 - ``lasting``       a series of releases, whose groups last
-- ``problem``       what an algorithm is given and what it answers, and for which other tables alike
+- ``problem``       the parameters l and t; what an algorithm is given and what it answers, and for
+  which other tables alike
 
 Full domain: one level for all values of a column, a node of a lattice.
 

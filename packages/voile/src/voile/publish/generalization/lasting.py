@@ -82,9 +82,8 @@ from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
 from voile.publish.generalization.mondrian import mondrian
-from voile.publish.generalization.problem import Problem, Solution
+from voile.publish.generalization.problem import LastingTerms, Problem, Solution
 from voile.publish.generalization.regions import Atoms, ColumnRegions, loss_of_regions, shape_of
-from voile.publish.generalization.terms import LastingTerms
 from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers

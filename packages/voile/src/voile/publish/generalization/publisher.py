@@ -85,6 +85,13 @@ from voile.publish.generalization.lattice_search import datafly, flash
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import (
     AlgorithmChoice,
+    AskedCloseness,
+    AskedCriteria,
+    AskedDiversity,
+    Closeness,
+    Demands,
+    Diversity,
+    LastingTerms,
     Problem,
     RolledUp,
     Solution,
@@ -114,15 +121,6 @@ from voile.publish.generalization.statement import (
     told_of_members,
     told_of_suppressed,
     too_few_rows,
-)
-from voile.publish.generalization.terms import (
-    AskedCloseness,
-    AskedCriteria,
-    AskedDiversity,
-    Closeness,
-    Demands,
-    Diversity,
-    LastingTerms,
 )
 from voile.publish.publisher import (
     Capabilities,
@@ -344,11 +342,11 @@ class Generalization(SingleRelease):
     ] = 0
     """Largest share of the rows that may be left out, between 0 and 1."""
     l: AskedDiversity | None = None
-    """Diversity of the sensitive values of a group; see ``terms``."""
+    """Diversity of the sensitive values of a group; see ``problem``."""
     t: AskedCloseness | None = None
-    """Closeness of the sensitive values of a group to those of all rows; see ``terms``."""
+    """Closeness of the sensitive values of a group to those of all rows; see ``problem``."""
     criteria: AskedCriteria = ()
-    """Further criteria, each of one sensitive column; see ``terms``."""
+    """Further criteria, each of one sensitive column; see ``problem``."""
     objective: ObjectiveName = "loss"
     """What to lose least of; see ``objective``."""
     relaxed: bool = False

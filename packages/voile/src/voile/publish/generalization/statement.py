@@ -36,8 +36,13 @@ from voile.models.l_diversity import (
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
 from voile.publish.contribution import assumed_of_units, known_rows, stated_unit
 from voile.publish.generalization.lattice import ObjectiveName
-from voile.publish.generalization.problem import AlgorithmChoice, Problem, Solution
-from voile.publish.generalization.terms import Demands, Diversity
+from voile.publish.generalization.problem import (
+    AlgorithmChoice,
+    Demands,
+    Diversity,
+    Problem,
+    Solution,
+)
 from voile.release import claims
 from voile.release.claims import KAnonymityClaim
 from voile.release.history import SeriesTerms

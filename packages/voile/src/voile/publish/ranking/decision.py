@@ -84,8 +84,8 @@ from numpy.typing import NDArray
 from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.units import GroupedUnits
 from voile.publish.generalization.lasting import NOTHING, blocks_of, regions_of, settled, texts_of
+from voile.publish.generalization.problem import Demands
 from voile.publish.generalization.regions import is_ordered, regions
-from voile.publish.generalization.terms import Demands
 from voile.publish.ranking.groups import Group, Remnant, Search, SearchTerms, publish_groups
 from voile.publish.ranking.groups import RankedBoxes as Found
 from voile.publish.ranking.scoring import Scoring

@@ -55,8 +55,8 @@ ENGINES: Registry[Engine] = Registry(
     group="voile.engines",
     what="an engine",
     own={
-        "polars": "voile.table.engines.polars.engine:PolarsEngine",
-        "duckdb": "voile.table.engines.duckdb.engine:DuckDBEngine",
+        "polars": "voile.table.engines.polars:PolarsEngine",
+        "duckdb": "voile.table.engines.duckdb:DuckDBEngine",
         "spark": "voile.table.engines.spark.engine:SparkEngine",
     },
     offers=("scan", "of_native", "of_arrow"),

@@ -1,9 +1,8 @@
 """Formats of files beside CSV, Parquet, Arrow IPC and GPX, each read and written as a whole.
 
 - ``registry``      which there are: names, endings, the extra that each needs
-- ``json_lines``    one JSON object a line
 - ``excel``         workbooks
-- ``statistics``    SPSS, Stata and SAS, with value labels
+- ``statistics``    SPSS, Stata and SAS, with value labels; JSON lines; tracks in GPX
 - ``databases``     a table or a query of a database
 
 A format is an object with the four methods of ``registry.FileFormat``; another is a module and a

@@ -21,8 +21,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from voile.table.formats.registry import Whole, library
-from voile.table.formats.shaping import refuse_nothing, whole_numbers
+from voile.table.formats.registry import Whole, library, refuse_nothing, whole_numbers
 from voile.table.places import Address, Scheme
 from voile_base.errors import TableError, refuse_out_of_memory
 

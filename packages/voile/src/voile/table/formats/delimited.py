@@ -1,7 +1,7 @@
 """CSV files: strict parsing into typed columns.
 
 The encoding, the dialect and the types are found out, never asked for (modules ``encoding``,
-``dialect`` and ``value_types``).  Parsing is strict, because a publisher that guesses at a broken
+``dialect`` and ``arrays``).  Parsing is strict, because a publisher that guesses at a broken
 row publishes a guess: every row must have as many fields as the header, and quotes must pair.
 
 * An empty field without quotes is missing; ``""`` is the empty text.
@@ -68,10 +68,10 @@ import pyarrow as pa
 from pyarrow import csv
 
 from voile.schema.layout import USUAL, InputLayout, column_names
-from voile.table.arrays import series_of
-from voile.table.value_types import (
+from voile.table.arrays import (
     infer_decimal_comma,
     infer_type,
+    series_of,
     with_marks,
     with_missing,
 )

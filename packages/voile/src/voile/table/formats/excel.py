@@ -25,8 +25,13 @@ from typing import Any
 import polars as pl
 
 from voile.schema.layout import USUAL, InputLayout, column_names
-from voile.table.formats.registry import Whole, library
-from voile.table.formats.shaping import calendar_of_instants, refuse_nothing, whole_numbers
+from voile.table.formats.registry import (
+    Whole,
+    calendar_of_instants,
+    library,
+    refuse_nothing,
+    whole_numbers,
+)
 from voile_base.errors import InputError, TableError, nearest, refuse_out_of_memory
 from voile_base.values import Json
 

@@ -1,5 +1,7 @@
-"""Files of SPSS (``.sav``, ``.zsav``), Stata (``.dta``) and SAS (``.sas7bdat``, ``.xpt``).
+"""Files of other programs: SPSS, Stata and SAS; JSON lines; tracks of satellite receivers.
 
+Statistics packages: ``.sav``, ``.zsav``, ``.dta``, ``.sas7bdat``, ``.xpt``
+------------------------------------------------------------------
 Value labels.  A file may say that 1 reads "male" and 2 "female".  A column is read as its labels
 where every value that stands in it has one, and as its codes otherwise, which is noted: a column of
 ages in which only 98 and 99 have a label is one of numbers.  ``survey.sav#codes`` reads codes
@@ -16,24 +18,48 @@ variables, and display formats are not kept.  Written truth values are 0 and 1 w
 back as what they were, but for SAS transport files, which hold no labels.
 
 Libraries: pyreadstat.  Cost: the table stands in memory as a whole, once more while it is written.
+
+JSON lines: each line an object, whose keys are columns
+-------------------------------------------------------
+Types are those of all lines together; an object that lacks a key has a missing value there.  JSON
+has no dates: texts that are all ISO 8601 of one kind are dates, instants or times.
+
+GPX 1.0 and 1.1: tracks as a table of reports
+---------------------------------------------
+Each track is a trip, named after the track, or by its number in the file where it has no name or
+shares it; its segments follow each other, with gaps between.  Elevations, speeds and whatever else
+a receiver adds are left behind, as are routes and waypoints, which are no reports.
+
+A point without a time has a missing value, which the plan decides on like any other.
+
+Cost: some 20 microseconds a point (gpxpy).
 """
 
 from __future__ import annotations
 
+import datetime
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from voile.table.formats.registry import Whole, library
-from voile.table.formats.shaping import empty_texts_missing, refuse_nothing, whole_numbers
+from voile.table.formats.registry import (
+    Whole,
+    calendar_of_texts,
+    empty_texts_missing,
+    library,
+    refuse_nothing,
+    whole_numbers,
+)
 from voile.table.places import corrupt
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
 from voile_base.values import Document, Json
 
-__all__ = ["Sas", "SasTransport", "Spss", "Stata"]
+__all__ = ["GPX_COLUMNS", "JsonLines", "Sas", "SasTransport", "Spss", "Stata", "read_gpx"]
 
 Reading = Literal["where all have one", "labels", "codes"]
 Labels = Mapping[Any, str]
@@ -223,3 +249,104 @@ def _writable(series: pl.Series) -> pl.Series:
     if isinstance(dtype, pl.Categorical | pl.Enum) or dtype == pl.Null:
         return series.cast(pl.String)
     return series
+
+
+class JsonLines:
+    """See ``registry.FileFormat``."""
+
+    def read(self, file: Path, part: str | None, columns: Collection[str] | None) -> Whole:
+        """All objects of the file; it has no parts."""
+        if part is not None:
+            raise TableError(f"{file}: JSON lines have no parts; leave out #{part}")
+        if not file.stat().st_size:
+            raise TableError(f"{file}: the file is empty; it needs at least one row")
+        try:
+            frame = pl.read_ndjson(file, infer_schema_length=None)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as fault:
+            refuse_out_of_memory(fault)
+            raise TableError(
+                f"{file}: not every line is a JSON object whose keys have values of one type; "
+                "write the file again from its source"
+            ) from None
+        names = tuple(frame.columns)
+        refuse_nothing(file, names, frame.height)
+        wanted = [name for name in names if columns is None or name in columns]
+        return Whole(pl.DataFrame([calendar_of_texts(frame[name]) for name in wanted]), names)
+
+    def refusal(self, names: Sequence[str], rows: int) -> str | None:
+        """Everything can be written."""
+        del names, rows
+        return None
+
+    def write(self, batches: Iterator[pl.DataFrame], schema: pl.Schema, file: Path) -> None:
+        """One object a line, a batch at a time."""
+        del schema
+        with file.open("wb") as stream:
+            for batch in batches:
+                batch.write_ndjson(stream)
+
+
+GPX_COLUMNS = ("trip", "time", "latitude", "longitude")
+
+
+def read_gpx(path: Path) -> pl.DataFrame:
+    """The reports of all tracks, in the order of the file; times in UTC.
+
+    Raises ``TableError`` for a file that is no GPX or has no track points, ``InputError`` where the
+    reader is not installed, ``OSError`` where the file cannot be read.
+    """
+    tracks = _parsed(path).tracks
+    names = [track.name for track in tracks]
+    often = Counter(names)
+    rows = [
+        (_name(name, number, often), _instant(point.time), point.latitude, point.longitude)
+        for number, (name, track) in enumerate(zip(names, tracks, strict=True), 1)
+        for segment in track.segments
+        for point in segment.points
+    ]
+    if not rows:
+        msg = f"{path}: the GPX file has no track with points; routes and waypoints are no reports"
+        raise TableError(msg)
+    types: dict[str, pl.DataType | type[pl.DataType]] = {
+        "trip": pl.String,
+        "time": pl.Datetime("us", "UTC"),
+        "latitude": pl.Float64,
+        "longitude": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def _parsed(path: Path) -> Any:
+    """The GPX document."""
+    gpxpy = _library()
+    content = path.read_bytes()
+    try:
+        return gpxpy.parse(content)
+    except (gpxpy.gpx.GPXException, UnicodeError, ValueError):
+        raise corrupt(path, "GPX") from None
+
+
+def _library() -> ModuleType:
+    try:
+        import gpxpy  # noqa: PLC0415 - an extra
+    except ImportError:
+        msg = "reading GPX needs gpxpy; install voile[gps], or save the tracks as CSV"
+        raise InputError(msg) from None
+    module: ModuleType = gpxpy
+    return module
+
+
+def _name(name: str | None, number: int, often: Counter[str | None]) -> str:
+    """What a track is called; its number where the name does not tell it from others."""
+    if not name:
+        return str(number)
+    return name if often[name] == 1 else f"{name} ({number})"
+
+
+def _instant(time: datetime.datetime | None) -> datetime.datetime | None:
+    """A time in UTC; GPX times are, also where they do not say so."""
+    if time is None:
+        return None
+    if time.tzinfo is None:
+        return time.replace(tzinfo=datetime.UTC)
+    return time.astimezone(datetime.UTC)

@@ -38,13 +38,20 @@ from numpy.typing import NDArray
 
 from voile.schema.plan import Plan
 from voile.schema.trajectory import TrajectoryColumns
-from voile.table.arrays import array_of, kind_of_arrow, numbers_of, polars_type, series_of
+from voile.table.arrays import (
+    Kind,
+    array_of,
+    forms_of,
+    kind_of_arrow,
+    numbers_of,
+    polars_type,
+    series_of,
+)
 from voile.table.binding import flagged, mapped, require_finite
 from voile.table.decisions import FlowBounds, FlowCounts
 from voile.table.keeping import with_words
 from voile.table.protocol import Counted, Engine, Rows
 from voile.table.published import PublishedTable
-from voile.table.value_types import Kind, forms_of
 from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Key, Randomness
 from voile_base.values.expressions import (

@@ -31,9 +31,16 @@ from voile.table.arrays import logical_type
 from voile.table.engines import is_of_spark
 from voile.table.engines.shared import OfEagerFrames, WatchedFiles
 from voile.table.engines.spark.functions import AskedOfRows, SparkColumn
-from voile.table.engines.spark.relation import SparkRelation, asked_of_columns
 from voile.table.engines.spark.rows import SparkRows
-from voile.table.engines.spark.session import Frame, SparkHandle, session_for, session_of, told
+from voile.table.engines.spark.session import (
+    Frame,
+    SparkHandle,
+    SparkRelation,
+    asked_of_columns,
+    session_for,
+    session_of,
+    told,
+)
 from voile.table.places import Place
 from voile.table.protocol import EngineSource
 from voile.table.reading import files_of_table, is_whole, list_columns, read_frame

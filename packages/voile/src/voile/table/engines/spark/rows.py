@@ -53,8 +53,10 @@ from voile.table.engines.spark.functions import (
     native,
     stored_array,
 )
-from voile.table.engines.spark.relation import (
+from voile.table.engines.spark.session import (
+    Frame,
     Size,
+    SparkHandle,
     SparkRelation,
     alike,
     ascending,
@@ -63,9 +65,9 @@ from voile.table.engines.spark.relation import (
     mapped_by_groups,
     starts_of_groups,
     table_of,
+    told,
     unbroadcast,
 )
-from voile.table.engines.spark.session import Frame, SparkHandle, told
 from voile.table.protocol import (
     Counted,
     Fold,
