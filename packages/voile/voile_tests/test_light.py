@@ -73,3 +73,25 @@ def test_what_is_missing_is_named(call, extra, tmp_path):
     assert f"pip install '{extra}'" in run.stderr
     assert "Traceback" not in run.stderr
     assert not (tmp_path / "ranked").exists()
+
+
+def test_small_releases_load_no_library_for_large_ones(tmp_path):
+    """160 rows are published without a compiler, Arrow's functions, positions or spreadsheets."""
+    rows = "\n".join(f"{20 + n % 40},{n % 7},{12_000 + 317 * n},{n / 7}" for n in range(160))
+    (tmp_path / "few.csv").write_text(f"age,floor,pay,rate\n{rows}\n")
+    (tmp_path / "few.toml").write_text(
+        '[roles]\nperson = "row"\nquasi_identifiers = ["age", "floor"]\n'
+        'sensitive = ["pay", "rate"]\n[method]\nname = "generalization"\nk = 3\n'
+    )
+    report = """
+import atexit
+HEAVY = ("numba", "pyarrow.compute", "voile_geo.planar.costs", "pandas", "scipy", "duckdb")
+atexit.register(lambda: print([name for name in HEAVY if sys.modules.get(name)]))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", "import sys" + report + COMMAND, "publish", "few.csv", "--plan",
+         "few.toml", "--out", "release"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[-1] == "[]"

@@ -77,13 +77,14 @@ Departure from the source: none but the smoothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.compiled import njit, register_jitable
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_pack.heuristics import decreasing
 from voile_pack.instance import MAXIMUM_TOTAL, Deadline

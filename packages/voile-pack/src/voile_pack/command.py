@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from voile.release.folder import DOCUMENT
 from voile.table.places import Place
 from voile_base.durable import appearing, check_new_file
 from voile_base.errors import InputError, TableError
-from voile_base.ondemand import on_demand, require_plotting
+from voile_base.ondemand import dataclass, on_demand, require_plotting
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, progress, say, telling_what_is_done
 

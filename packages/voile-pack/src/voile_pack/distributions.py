@@ -47,7 +47,6 @@ Cost: c**2 pieces at worst for each of n values, c for nearly all releases.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +54,7 @@ from numpy.typing import NDArray
 
 from voile.disclosure.noise import Cluster, StatedNoise
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 
 __all__ = ["Distributions", "Floats", "NoisyValues", "PublishedNoise", "distributions_given"]
 

@@ -11,7 +11,6 @@ but for one sort.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile_base.ondemand import on_demand, require_plotting
+from voile_base.ondemand import dataclass, on_demand, require_plotting
 
 if TYPE_CHECKING:
     import matplotlib

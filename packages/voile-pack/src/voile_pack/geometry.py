@@ -42,7 +42,7 @@ that is placed, e for each cuboid that it makes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import permutations
 from typing import Any, Literal, get_args
 
@@ -51,6 +51,7 @@ from numpy.typing import NDArray
 
 from voile_base.compiled import njit, register_jitable
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_pack.instance import (
     Deadline,

@@ -78,13 +78,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.compiled import njit, register_jitable
+from voile_base.ondemand import dataclass
 from voile_pack.instance import Deadline, Instance, Packing
 
 __all__ = ["Reduced", "decreasing", "first_fit_decreasing", "lower_bound", "reduce", "search"]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from time import perf_counter
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "OPERATIONS",

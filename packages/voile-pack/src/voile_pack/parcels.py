@@ -30,7 +30,7 @@ overload is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 from voile.schema.numbers import ExactNumbers, decimals_of, json_number, unscaled
 from voile.table.opening import write_columns
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.terminal import print_table
 from voile_pack.distributions import Distributions, NoisyValues, PublishedNoise, distributions_given
 from voile_pack.drawing import DrawnMeasure, draw_bins

@@ -65,7 +65,7 @@ Departure from the guide: used bins come first, which breaks some of the symmetr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -74,7 +74,7 @@ from numpy.typing import NDArray
 
 from voile_base.compiled import njit
 from voile_base.errors import InputError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_pack.instance import OPERATIONS, Deadline, Instance
 
 __all__ = [

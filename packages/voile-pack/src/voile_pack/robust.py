@@ -67,13 +67,14 @@ The smaller of both bounds is taken.  Cost: 40 n for Chernoff and K n for the in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_pack.distributions import Distributions, Floats
 from voile_pack.instance import (
     OPERATIONS,

@@ -52,13 +52,14 @@ nodes of an integer programme of ``PATTERNS`` columns.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.errors import InputError, nearest
+from voile_base.ondemand import dataclass
 from voile_pack.column_generation import corners, finish, mean_of, relax
 from voile_pack.heuristics import Reduced, decreasing, lower_bound, reduce, search
 from voile_pack.instance import (

@@ -38,7 +38,7 @@ worst; one round of repacking r b d for the r items that were taken out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 
 from voile_base.compiled import njit
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_pack.heuristics import lower_bound
 from voile_pack.instance import (

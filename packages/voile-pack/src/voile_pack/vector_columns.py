@@ -21,13 +21,13 @@ exact.  Up to ``nodes`` nodes of d operations each; what is not searched then is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_pack.column_generation import Master
 from voile_pack.instance import Deadline
 from voile_pack.patterns import constraint_solver, solved

@@ -21,7 +21,6 @@ import html
 import inspect
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +39,7 @@ from voile.study.run import Intervals, make_release
 from voile.table.arrays import from_native
 from voile.table.protocol import Format
 from voile_base.errors import InputError, PlanError, nearest
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.values import Document, Json
 
 if TYPE_CHECKING:

@@ -52,7 +52,6 @@ import re
 import stat
 from base64 import standard_b64encode
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -78,6 +77,7 @@ from voile.release.recounting import recount
 from voile.study.documents import SEAL, json_text
 from voile_base.durable import new_private_file, replace_private_file
 from voile_base.errors import InputError, RefusedError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.randomness import UNFIT, Randomness
 from voile_base.values.value import Value, read
 

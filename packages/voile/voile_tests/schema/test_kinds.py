@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import voile
-from voile.schema.names import UNORDERED, _is_ordered, type_of
+from voile.schema.names import UNORDERED, _is_ordered, fits, type_of
 from voile.schema.plan import ColumnPlan, parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import PlanError
@@ -79,3 +83,12 @@ def test_a_kind_that_contradicts_the_rest_is_refused() -> None:
         ColumnPlan(kind="code", bounds=(0, 5))
     with pytest.raises(PlanError, match=r"\[columns\.sex\] kind must be"):
         _plan("colour")
+
+
+@given(
+    st.lists(st.from_regex(r"[ab]{0,3}[*?]?[ab]{0,2}[*]?", fullmatch=True), max_size=6),
+    st.lists(st.from_regex(r"[abc]{1,5}", fullmatch=True), max_size=3),
+)
+def test_names_fit_patterns_as_file_names_do(patterns: list[str], words: list[str]) -> None:
+    """Patterns of one word, with ``*`` and ``?``, mean what they mean among files."""
+    assert fits(patterns, words) == any(fnmatchcase(w, p) for w in words for p in patterns)

@@ -23,11 +23,11 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from voile_base.errors import QueryError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "OPERATIONS",

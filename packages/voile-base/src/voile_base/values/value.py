@@ -46,7 +46,7 @@ A class is imported when a document or an object of it is met.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache, partial, wraps
 from types import NoneType, UnionType
@@ -69,6 +69,7 @@ from pydantic_core import ArgsKwargs, PydanticCustomError, core_schema
 from typing_extensions import is_typeddict
 
 from voile_base.errors import InputError, VoileError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
 from voile_base.values import Document, Json
 

@@ -104,13 +104,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_geo.geodesy import Floats
 from voile_geo.planar.steps import gaussian_scale, turn_constant
 

@@ -71,13 +71,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Blocks128, Key
 from voile_geo.geodesy import Floats, cartesian, displace, metres_between
 from voile_geo.planar.steps import gaussian_scale, normal_pair, normal_pairs

@@ -46,13 +46,13 @@ vehicle that stands at another position, by the same field.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from voile_base.compiled import njit
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Blocks128, Key
 from voile_base.values import Document, Json
 from voile_geo.geodesy import Floats, displaced, metres_between

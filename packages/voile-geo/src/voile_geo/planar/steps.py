@@ -90,7 +90,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -98,7 +97,7 @@ from numpy.typing import NDArray
 
 from voile_base.compiled import njit
 from voile_base.errors import InfeasibleError, PlanError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Blocks128
 from voile_geo.geodesy import Floats, displaced, metres_between, sine_cosine, sines_cosines
 

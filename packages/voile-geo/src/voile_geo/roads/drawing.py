@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from voile_base.ondemand import on_demand, require_plotting
+from voile_base.ondemand import dataclass, on_demand, require_plotting
 from voile_base.values import Json
 from voile_geo.geodesy import Floats
 from voile_geo.roads.network import RoadNetwork

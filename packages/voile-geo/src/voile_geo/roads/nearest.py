@@ -42,7 +42,6 @@ Cost: one search of the network a place of departure or arrival, 5 ms for 27,000
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
@@ -52,6 +51,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats
 from voile_geo.planar.steps import MICRODEGREES, RadiusGrid
 from voile_geo.roads.network import Indices, RoadNetwork

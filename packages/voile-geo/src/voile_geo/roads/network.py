@@ -10,7 +10,6 @@ scale from there: 25 km away lengths across are off by 3 parts in a million.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats, displace, east_north, separation
 
 __all__ = ["Indices", "RoadNetwork"]

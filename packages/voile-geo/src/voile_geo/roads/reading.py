@@ -55,7 +55,7 @@ import json
 import math
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -64,6 +64,7 @@ from typing import Any, Literal
 import numpy as np
 
 from voile_base.errors import InputError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document
 from voile_geo.roads.network import RoadNetwork
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
@@ -24,6 +24,7 @@ from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile.table.arrays import from_native
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
 

@@ -8,8 +8,9 @@ share it.  Another package declares an option at the field itself (``asked``).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from voile_base.ondemand import dataclass
 
 __all__ = ["OPTIONS", "AttackOption", "Reading", "asked", "asks"]
 

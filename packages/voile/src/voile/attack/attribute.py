@@ -40,7 +40,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -77,6 +77,7 @@ from voile.table.arrays import Values, from_native
 from voile.table.binding import distinct_values
 from voile.table.codes import encode
 from voile_base.errors import InputError, TableError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = [

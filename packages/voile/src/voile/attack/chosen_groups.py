@@ -40,7 +40,6 @@ Cost: O(d (b + k)) for d distinct values in b groups, by group with its windows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
@@ -54,6 +53,7 @@ from voile.models.l_diversity import DistinctDiversity
 from voile.release.release import Release
 from voile.table.alignment import Codes
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = ["RefusedRows", "left_for", "outcome_of_groups"]

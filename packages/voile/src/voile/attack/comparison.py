@@ -47,7 +47,7 @@ Cost: O((t + v) n) for t targets, v possible numbers and n rows of each release.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.arrays import Values, frame_of, from_native
 from voile_base.errors import TableError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 __all__ = ["ComparisonAttack", "averaged"]
 

@@ -37,7 +37,6 @@ What a differencing adversary found: plain values, made from published files alo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -51,6 +50,7 @@ from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of, unscaled
 from voile.table.alignment import Codes
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 
 __all__ = [

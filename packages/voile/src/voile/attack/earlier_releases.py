@@ -12,7 +12,7 @@ Private: it reads private rows without protection.  It tells counts only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -30,6 +30,7 @@ from voile.table.alignment import Codes, common_places, joint_codes
 from voile.table.arrays import frame_of, from_native
 from voile.table.binding import exact_numbers
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 

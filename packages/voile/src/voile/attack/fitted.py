@@ -48,7 +48,6 @@ flow, O(p r^0.5) for the r rows that remain, is mostly of few.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 from weakref import WeakKeyDictionary
@@ -67,7 +66,7 @@ from voile.release.reading import (
 from voile.release.release import Release
 from voile.table.alignment import common_codes
 from voile.table.codes import encode
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key
 
 __all__ = ["Fitted", "Standing", "spread"]

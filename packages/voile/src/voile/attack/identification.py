@@ -34,7 +34,7 @@ intervals; values clamped to public bounds are accounted for (``release.reading.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,7 @@ from voile.attack.protocol import (
 from voile.release.reading import Sightings, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
+from voile_base.ondemand import dataclass
 
 __all__ = ["IdentificationAttack"]
 

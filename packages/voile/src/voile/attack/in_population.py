@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,6 +59,7 @@ from voile.schema.plan import Plan
 from voile.table.arrays import from_native
 from voile.table.summaries import SampleCounts
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = [

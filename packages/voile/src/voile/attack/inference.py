@@ -50,7 +50,7 @@ and values where each occurs once, and grows where tuples are common.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.table.alignment import Codes, common_codes, joint_codes
 from voile.table.arrays import Frame, frame_of
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 
 __all__ = ["Inference", "SeenRelease", "SeriesEvidence", "gather", "infer"]
 

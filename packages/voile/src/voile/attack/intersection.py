@@ -27,7 +27,7 @@ Departures: none is known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -52,6 +52,7 @@ from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.codes import encode
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 
 __all__ = ["IntersectionAttack"]
 

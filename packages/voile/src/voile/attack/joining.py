@@ -20,8 +20,6 @@ as much for each of the rows that weigh most for some target.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,6 +37,7 @@ from voile.attack.posterior import (
     uniform,
 )
 from voile.release.reading import People, PublishedRows, Sightings, texts_of
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, Randomness
 
 __all__ = ["JoinTask", "Joined", "owner_of_each_row", "rarest_rows", "row_of_each_owner"]

@@ -71,7 +71,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Self
@@ -98,6 +98,7 @@ from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile.table.arrays import from_native
 from voile_base.errors import TableError, nearest
+from voile_base.ondemand import dataclass
 
 __all__ = ["JournalistAttack", "MarketerAttack", "ProsecutorAttack"]
 

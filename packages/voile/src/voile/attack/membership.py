@@ -45,7 +45,7 @@ or sample them hide some of their people.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ from voile.schema.roles import EACH_ROW
 from voile.table.alignment import common_places
 from voile.table.arrays import from_native
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, Randomness
 from voile_base.values import Document
 

@@ -37,7 +37,7 @@ of d distinct values were shown, with b groups in the same release.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,7 @@ from voile.schema.plan import Plan
 from voile.table.alignment import Codes, common_places
 from voile.table.arrays import from_native
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = ["MinimalityAttack"]

@@ -17,7 +17,6 @@ Cost: one pass over the rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import erf, sqrt, tanh
 from typing import Any
@@ -33,6 +32,7 @@ from voile.schema.domain import ColumnDomain, public_domain
 from voile.schema.plan import Plan
 from voile.table.domains import cells_of
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 
 __all__ = ["NoisyCounts"]
 

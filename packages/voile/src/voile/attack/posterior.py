@@ -34,7 +34,6 @@ Cost: O(d n m) for d different people, n different rows and m columns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +45,7 @@ from voile.release.release import Release
 from voile.table.arrays import Values
 from voile.table.codes import combine, encode
 from voile_base.errors import InputError, nearest
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key, Randomness
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from statistics import stdev
 from typing import Any, ClassVar, Literal, Self
 
@@ -34,6 +34,7 @@ from voile.schema.persons import targets_told
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document, Json
 

@@ -30,7 +30,7 @@ Departures: none is known; the seed describes no algorithm for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ from voile.schema.plan import Plan
 from voile.table.alignment import common_places
 from voile.table.arrays import frame_of, text_values
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 
 __all__ = ["RowTracingAttack"]
 

@@ -80,7 +80,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,7 @@ from voile.attack.protocol import WITHIN
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 
 __all__ = ["BackgroundKnowledgeAttack", "HomogeneityAttack", "SkewnessAttack", "variation"]
 

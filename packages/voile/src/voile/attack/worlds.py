@@ -20,7 +20,6 @@ Cost: a decision for each table, or for each step.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from math import factorial, prod
 from typing import Any, Protocol
@@ -30,6 +29,7 @@ from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion
 from voile.table.arrays import Frame
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 
 __all__ = ["GroupChoice", "Worlds", "enumerated", "walked"]

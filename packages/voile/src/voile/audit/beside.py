@@ -22,7 +22,6 @@ for each column that is left out in turn.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -35,6 +34,7 @@ from voile.schema.names import ShownAs
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
 from voile.table.codes import combine, encode
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws
 
 __all__ = ["DistinctRows", "JointCodes", "JointColumn", "Likeness", "groups_on_both_sides"]

@@ -49,7 +49,7 @@ Cost: a sort of the columns of values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,7 @@ from voile.release.reading import (
 )
 from voile.table.arrays import Values
 from voile.table.codes import code_type, combine, look_up
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
 __all__ = [

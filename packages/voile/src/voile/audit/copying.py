@@ -47,7 +47,7 @@ Cost: a sort a score.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from math import inf
 from typing import ClassVar
@@ -61,6 +61,7 @@ from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
 __all__ = ["Copying", "rows_of_people"]

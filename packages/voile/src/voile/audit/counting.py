@@ -17,7 +17,7 @@ It is looked at as an audit looks at a file: how it shows its columns is found o
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,7 @@ from voile.release.reading import People
 from voile.study.record import RiskDocument, Skipped
 from voile.study.rehearsal import Staged, hold_out
 from voile.table.arrays import Frame, frame_of
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = ["ROWS", "LookedAt", "RiskQuery", "counted", "risks_of_rehearsal", "unit_of"]

@@ -25,7 +25,6 @@ Cost: two sorts a column.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -41,6 +40,7 @@ from voile.table.alignment import common_places
 from voile.table.arrays import frame_of
 from voile.table.opening import published_rows
 from voile.table.published import GROUP
+from voile_base.ondemand import dataclass
 
 __all__ = ["Foreign", "Repetition", "as_release", "copy_notices", "repetition"]
 

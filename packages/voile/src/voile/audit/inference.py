@@ -18,7 +18,6 @@ forest of 50 trees for each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from voile.attack.protocol import Estimate
 from voile.audit.beside import DistinctRows, JointCodes, JointColumn, Likeness
 from voile.audit.risk import ORIGINAL, Question, Risk, Setting
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws, Randomness
 
 __all__ = ["InferenceRisk", "inference"]

@@ -16,7 +16,6 @@ Cost: t n + t^2 n for t persons and n different published rows; memory for t^2 a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from voile.attack.protocol import Estimate
 from voile.audit.beside import DistinctRows, JointCodes, Likeness
 from voile.audit.risk import Question, Risk, Setting
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = ["Linkability", "linkability"]

@@ -24,7 +24,7 @@ A plan overrules what was found (``[columns.X] shown``).  Cost: O(n m) and a sor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -55,6 +55,7 @@ from voile.release.reading import (
 )
 from voile.schema.names import ShownAs
 from voile_base.errors import TableError, nearest
+from voile_base.ondemand import dataclass
 
 __all__ = ["Recognised", "recognise"]
 

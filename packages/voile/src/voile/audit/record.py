@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, NotRequired
 
@@ -45,6 +45,7 @@ from voile.study.record import (
 )
 from voile.table.places import file_and_part
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 from voile_base.values.value import Several, checked, closed, plain

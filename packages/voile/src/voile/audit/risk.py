@@ -36,7 +36,7 @@ that has what ``_RiskInquiry`` has.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf, sqrt
 from typing import Protocol
 
@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes
 from voile.study.record import ExcessDocument, RateDocument, RiskDocument
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import combinations
@@ -39,6 +38,7 @@ from voile.audit.record import RE_IDENTIFICATION, ROWS_OF_NOBODY
 from voile.audit.risk import ORIGINAL, Risk, Setting
 from voile.schema.names import fits, words_of
 from voile.table.codes import combine
+from voile_base.ondemand import dataclass
 from voile_base.values import Document
 
 __all__ = ["THE_HOLDER", "THE_PLAN", "ReIdentification", "fitting_rows", "known_sets"]

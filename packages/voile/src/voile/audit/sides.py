@@ -30,7 +30,6 @@ Cost: O(N log N) for N rows and each comparison.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -54,6 +53,7 @@ from voile.table.places import laid_out, place_of
 from voile.table.profile import Inspected
 from voile.table.summaries import ColumnDetails
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = ["Auxiliary", "Sides", "read_sides"]

@@ -34,7 +34,7 @@ Cost: p predicates times the people, and times the published rows, a column.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 from voile.attack.protocol import Estimate
 from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.risk import CONTROL, ORIGINAL, Risk, Setting, share_of
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
 __all__ = ["SinglingOut"]

@@ -17,7 +17,6 @@ column the pairs of a person and a row that fits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from voile.audit.record import DOES_NOT_APPLY
 from voile.audit.risk import ORIGINAL, Question, Risk, Setting
 from voile.audit.scenarios import fitting_rows
 from voile.table.codes import combine
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws
 
 __all__ = ["GroupDisclosure"]

@@ -27,12 +27,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
 
 import numpy as np
 from numpy.typing import NDArray
+
+from voile_base.ondemand import dataclass
 
 __all__ = ["ANYTHING", "SetReader", "ends_of", "last_digit", "rescaled"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import click
 from voile.cli.attack_options import TakesSeveral, knowledge_said, options_of_attacks, used_by
 from voile.cli.options import TABLE, engine_option
 from voile_base.errors import InputError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.terminal import as_json, nodes_option, print_json, progress
 from voile_base.values import Document, Json
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from voile.table.opening import rows_in_memory
 from voile.table.places import Place, laid_out
 from voile.table.remote import brought_release
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
 

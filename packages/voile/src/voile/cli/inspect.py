@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -12,7 +12,7 @@ import click
 from voile.cli.options import engine_option
 from voile.table.places import laid_out, place_of
 from voile_base.errors import InputError, TableError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.terminal import as_json, print_json, print_table, progress, say
 from voile_base.values import Json
 

@@ -24,7 +24,7 @@ import base64
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -45,7 +45,7 @@ from voile.study.record import PRIVATE, Skipped
 from voile.study.rehearsal import Staged
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.terminal import print_json
 from voile_base.values import Json

@@ -20,7 +20,7 @@ up to e d, so ask for it where d is small.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -39,7 +39,7 @@ from voile.disclosure.evidence import (
 from voile.disclosure.noise import NoisyEvidence
 from voile.schema.hierarchy.generalized import EVERYTHING
 from voile_base.errors import TableError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 __all__ = [
     "Covered",

@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile_base.ondemand import dataclass
 
 if TYPE_CHECKING:
     from voile.schema.coding import Coding

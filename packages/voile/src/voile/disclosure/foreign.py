@@ -20,7 +20,7 @@ other of the table's values else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
@@ -28,7 +28,7 @@ from pydantic import Field
 
 from voile.disclosure.evidence import Chosen, DistinctCells, Domain, Floats, Indices, Known, Labels
 from voile.disclosure.exact import AsItReads
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 if TYPE_CHECKING:
     from voile.disclosure import covering as disclosure_covering

@@ -25,7 +25,7 @@ shows that; what is expected of a value is estimated by the inverse of the matri
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
@@ -35,7 +35,7 @@ from pydantic import Field, model_validator
 from voile.disclosure.evidence import CheckedCells, Chosen, DistinctCells, Domain, Floats, Known
 from voile.disclosure.exact import AsItReads
 from voile.disclosure.foreign import usual_text
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.values.value import Value
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ Cost: a count of the column with its interval.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -62,6 +62,7 @@ from voile.disclosure.evidence import Chosen, Floats
 from voile.dp.discrete_noise import radius
 from voile_base.compiled import njit
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import Value
 
 __all__ = [

@@ -57,7 +57,7 @@ Cost: O(u v) once, for u known and v published different values; then one look-u
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -78,7 +78,7 @@ from voile.disclosure.exact import AsItReads
 from voile.disclosure.foreign import NearEvidence
 from voile.disclosure.noise import Cluster, cell_breaches, width_breaches
 from voile.disclosure.shown import ShownColumn
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.values.value import Value
 
 if TYPE_CHECKING:

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
 
 from voile.disclosure.evidence import CheckedCells, DistinctCells, Domain, Known
+from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
 from voile_base.values.value import ByKind, Exact, Value
 

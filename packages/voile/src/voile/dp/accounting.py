@@ -71,7 +71,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cache, reduce
@@ -79,6 +79,7 @@ from typing import Any
 
 from voile.schema.budget import Neighbours, terms_of
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 
 __all__ = ["Budget", "Neighbours", "PrivacyEvent", "epsilon_of", "rho_within", "spent"]

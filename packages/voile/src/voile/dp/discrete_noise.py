@@ -106,7 +106,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, partial
@@ -118,6 +117,7 @@ from numpy.typing import NDArray
 from voile.dp.exact import bernoulli, decay, leading_digits, positive, uniform_words
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, parts
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "Grid", "Sides", "epsilon_for", "radius"]

@@ -93,7 +93,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -104,6 +103,7 @@ from numpy.typing import NDArray
 
 from voile.schema.budget import Change
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, parts
 
 __all__ = [

@@ -29,7 +29,7 @@ different shape of its cells, of which there is one where no column has levels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import product
 from math import ceil, exp, log, prod, sqrt
@@ -37,6 +37,8 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+
+from voile_base.ondemand import dataclass
 
 __all__ = ["LAPLACE_KURTOSIS", "LinearEstimate", "NoisyMarginals", "NoisyTable"]
 

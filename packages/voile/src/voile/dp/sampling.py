@@ -43,7 +43,6 @@ several rows, which the sources leave to m steps of one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -51,6 +50,7 @@ from math import comb
 
 from voile.dp.exact import decay
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 
 __all__ = ["delta_of", "smallest_k"]
 

@@ -33,7 +33,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -55,6 +54,7 @@ from voile.table.keeping import KeptRows
 from voile.table.matching import lacks_contents, marks_in_common, repeated_marks
 from voile.table.protocol import Engine
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 
 __all__ = ["LedgerFault", "audit_ledger", "audit_release"]
 

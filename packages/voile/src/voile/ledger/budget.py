@@ -45,7 +45,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
@@ -55,7 +55,7 @@ from voile.ledger.row_sets import RowFolder, RowSet, Stage, framed, refer, row_s
 from voile.schema.budget import BudgetPlan
 from voile.table.keeping import KeptRows
 from voile_base.errors import PlanError, RefusedError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 if TYPE_CHECKING:
     from voile.dp import accounting as dp_accounting

@@ -26,12 +26,12 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from voile.ledger.row_sets import RowFolder, Stage, names_of
 from voile_base.durable import sync
 from voile_base.errors import LedgerError
+from voile_base.ondemand import dataclass
 
 __all__ = ["APPLICATION_ID", "FORMAT", "LedgerFile"]
 

@@ -54,7 +54,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -85,6 +85,7 @@ from voile.schema.numbers import ExactNumbers, unscaled
 from voile.table.keeping import KeptRows
 from voile.table.matching import marks_of_release
 from voile_base.errors import LedgerError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "LostVersion",

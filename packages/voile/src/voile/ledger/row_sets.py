@@ -46,7 +46,6 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,6 +56,7 @@ from voile.table.keeping import KeptRows, together
 from voile.table.protocol import Engine, Rows
 from voile_base.durable import sync
 from voile_base.errors import LedgerError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = [

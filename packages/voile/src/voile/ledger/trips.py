@@ -42,9 +42,9 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,12 @@ from voile.ledger.budget import End
 from voile.ledger.row_sets import TRIP_CHUNKS, framed
 from voile.release.trips import FleetTerms, TripSums
 from voile_base.errors import RefusedError
-from voile_geo.planar.costs import LossDistribution
+from voile_base.ondemand import dataclass, on_demand
+
+if TYPE_CHECKING:
+    from voile_geo.planar import costs as planar_costs
+else:
+    planar_costs = on_demand("voile_geo.planar.costs")
 
 __all__ = [
     "FleetCharge",
@@ -222,7 +227,7 @@ def _over(totals: Floats, terms: FleetTerms) -> NDArray[np.bool_]:
     return np.asarray(totals > terms.budget * (1 + _ROUNDING))
 
 
-def _record(distributions: Sequence[LossDistribution]) -> np.dtype[np.void]:
+def _record(distributions: Sequence[planar_costs.LossDistribution]) -> np.dtype[np.void]:
     """How a trip is stored, with a number for each distribution."""
     counts = [(f"alike {index}", "<i8") for index in range(len(distributions))]
     costs = [("epsilon", "<f8"), ("squared_mu", "<f8")]
@@ -340,16 +345,18 @@ def _append(
     connection.execute("UPDATE fleet SET head = ? WHERE id = ?", (seal, id_))
 
 
-def _distributions_of(number: int, text: str) -> tuple[LossDistribution, ...]:
+def _distributions_of(number: int, text: str) -> tuple[planar_costs.LossDistribution, ...]:
     """The distributions that an entry names."""
     try:
-        return tuple(LossDistribution(**distribution) for distribution in json.loads(text))
+        return tuple(
+            planar_costs.LossDistribution(**distribution) for distribution in json.loads(text)
+        )
     except (TypeError, ValueError) as error:
         msg = f"entry {number}: its distributions cannot be read"
         raise ValueError(msg) from error
 
 
-def _sums(records: np.ndarray, distributions: Sequence[LossDistribution]) -> TripSums:
+def _sums(records: np.ndarray, distributions: Sequence[planar_costs.LossDistribution]) -> TripSums:
     alike = {
         distribution: records[f"alike {index}"] for index, distribution in enumerate(distributions)
     }

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
@@ -39,6 +39,7 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
 from voile_base.values import Json
 from voile_base.values.value import usable_number

@@ -44,7 +44,6 @@ Cost: O(c) for c cells.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
@@ -67,6 +66,7 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import NumberOrText, checked
 
 __all__ = ["DeltaPresence", "GroupExposure", "ItemSetAnonymity", "KAnonymity", "exposure"]

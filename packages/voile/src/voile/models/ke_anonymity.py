@@ -88,11 +88,12 @@ Cost: O(d log d) for d distinct values.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "GROWTH",

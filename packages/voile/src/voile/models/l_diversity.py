@@ -33,7 +33,6 @@ Cost: O(c) for c cells; recursive sorts them, O(c log c).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import lru_cache
 from math import ceil
@@ -56,6 +55,7 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import NumberOrText, checked
 
 __all__ = ["DistinctDiversity", "EntropyDiversity", "Kind", "LDiversity", "RecursiveDiversity"]

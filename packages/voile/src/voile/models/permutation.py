@@ -86,7 +86,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from math import lgamma
 
@@ -94,6 +93,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "PairCounts",

@@ -57,7 +57,6 @@ smaller ones are left out, and so are rows that are not unique in all columns to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from math import factorial, prod
 
@@ -65,7 +64,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.table.summaries import SampleCounts
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 __all__ = [
     "LogLinearRisk",

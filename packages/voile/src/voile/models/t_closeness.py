@@ -55,7 +55,6 @@ Cost: O(c) for c cells.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -76,6 +75,7 @@ from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan, Plan
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import NumberOrText, checked
 
 __all__ = [

@@ -25,7 +25,6 @@ Cost: O(g) for g combinations, and what ``table.summaries`` says of those that a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
 from voile.table.summaries import UnitCounts
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 __all__ = ["GroupedUnits", "counts_alone"]
 

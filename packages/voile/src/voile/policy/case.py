@@ -12,7 +12,6 @@ Evidence that is not of the release beside it is refused.  Cost: reading the dat
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -33,6 +32,7 @@ from voile.table.opening import published_rows, rows_in_memory
 from voile.table.places import file_and_part
 from voile.table.reading import list_columns
 from voile_base.errors import InputError, RefusedError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document
 from voile_base.values.value import closed
 

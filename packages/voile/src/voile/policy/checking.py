@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -33,6 +32,7 @@ from voile.study.documents import json_text, schema_of, without_heading
 from voile.study.record import PRIVATE
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import UNFIT
 from voile_base.values import Json
 from voile_base.values.value import Several, checked, plain

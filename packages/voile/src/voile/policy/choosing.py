@@ -44,7 +44,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from math import ceil, inf
 from pathlib import Path
@@ -81,6 +81,7 @@ from voile.study.single import Subject, put_on_record
 from voile.study.verdict import ATTRIBUTE, IDENTIFICATION, THRESHOLDS, met_thresholds
 from voile.table.engines import AUTO
 from voile_base.errors import InputError, VoileError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
 

@@ -9,13 +9,14 @@ whether that is enough is told by trying it (``choosing``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import ceil
 
 from voile.policy.ruling import Ruling
 from voile.schema.plan import Plan
 from voile.study.plans import StatedPlan, single_release
 from voile.study.verdict import ATTRIBUTE, FIRST_T, IDENTIFICATION, exact_limit, halved
+from voile_base.ondemand import dataclass
 from voile_base.values import Document
 
 __all__ = [

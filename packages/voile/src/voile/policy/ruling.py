@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -48,6 +48,7 @@ from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.table.published import PublishedTable
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, TableError, nearest, place_in_toml
+from voile_base.ondemand import dataclass
 from voile_base.values.toml import toml_text
 from voile_base.values.value import Several, Value, checked, read
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Self
@@ -44,6 +43,7 @@ from voile.policy.criteria.measured import (
 from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
 from voile.policy.templates import template_names, template_text
 from voile_base.errors import InputError, nearest, place_in_toml
+from voile_base.ondemand import dataclass
 from voile_base.values import Document
 from voile_base.values.value import Says, Value, json_schema, read
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 
@@ -61,6 +61,7 @@ from voile.schema.names import (
 )
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "SHARED_BY_PEOPLE",

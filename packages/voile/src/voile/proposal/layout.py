@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from voile.recognisers.telling import told_within
 from voile.schema.layout import USUAL, Decimals, InputLayout, Thousands, column_names
@@ -29,6 +29,7 @@ from voile.table.looking import MARKS
 from voile.table.places import Address, LaidOut, Place, file_and_part, laid_out
 from voile.table.reading import first_rows
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 
 __all__ = ["ProposedLayout", "layout_of_rows", "proposed_layout"]
 

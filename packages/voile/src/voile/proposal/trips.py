@@ -7,10 +7,10 @@ noise for positions is proposed, and nothing else of the table; where one is mis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from voile.proposal.columns import ColumnProposal
 from voile.schema.names import fits, named, words_of
+from voile_base.ondemand import dataclass
 
 __all__ = ["ProposedTrips", "proposed_trips"]
 

@@ -21,7 +21,7 @@ does not name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from voile.proposal.columns import (
@@ -37,6 +37,7 @@ from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.profile import Inspected, PlanDoubt
 from voile.table.summaries import ColumnDetails
+from voile_base.ondemand import dataclass
 
 __all__ = ["Proposal", "data_as_names", "misfits", "propose"]
 

@@ -18,7 +18,7 @@ says already stands, and wins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
 from voile.proposal.layout import ProposedLayout
@@ -29,6 +29,7 @@ from voile.schema.hierarchy.suggestion import Suggestion, suggest
 from voile.schema.names import meaning_of
 from voile.schema.plan import ASKS, ColumnPlan, parse_plan
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.toml import toml_text
 
 __all__ = ["OF_BUDGET", "MethodProposal", "plan_text", "suggestion_of"]

@@ -7,7 +7,7 @@ what differs is what they promise of the columns that they treat.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +28,7 @@ from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError, PlanError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
 

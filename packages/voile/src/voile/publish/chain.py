@@ -18,7 +18,7 @@ Cost: that of the steps, and of measuring the claims.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 from voile.disclosure.exact import Exact
@@ -37,6 +37,7 @@ from voile.table.private import ChainedTable, PrivateTable
 from voile.table.published import PublishedTable
 from voile.table.summaries import PublishedUnits
 from voile_base.errors import InfeasibleError, PlanError, VoileError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document, Json
 

@@ -7,7 +7,6 @@ no method that is differentially private takes them, since nothing pays for them
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Protocol
@@ -22,6 +21,7 @@ from voile.schema.roles import ColumnName
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError, PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import Exact, Says, Several, checked
 
 __all__ = ["CODINGS", "BottomCoding", "CodingStep", "Recoding", "Rounding", "TopCoding"]

@@ -20,7 +20,7 @@ What guarantees say of those who are protected: rows, persons of several rows, h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Literal, Self
 
@@ -34,6 +34,7 @@ from voile.schema.roles import EACH_ROW, Protected
 from voile.table.domains import TableCounts
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = [

@@ -69,7 +69,6 @@ sorts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
@@ -101,7 +100,7 @@ from voile.table.decisions import ExchangedColumns, RankedColumns, Treatment
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError, PlanError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.values.value import Several, checked
 

@@ -29,7 +29,7 @@ small, since the cells are public.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
@@ -80,6 +80,7 @@ from voile.table.domains import NoisyCells
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
 from voile_base.values.value import File, Number, Real, Says, Several, checked

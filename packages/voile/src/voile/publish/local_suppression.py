@@ -44,7 +44,7 @@ of combinations and a look-up a row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from itertools import count
 from typing import Annotated, ClassVar, Literal
@@ -78,7 +78,7 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError, PlanError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.values.value import Several, checked
 

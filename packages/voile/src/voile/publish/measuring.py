@@ -45,7 +45,7 @@ are those of any table here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import combinations, product
@@ -66,6 +66,7 @@ from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, Randomness
 from voile_base.values.value import Says, Several
 

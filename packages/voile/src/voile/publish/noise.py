@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, ClassVar, Literal
@@ -54,6 +53,7 @@ from voile.schema.roles import ColumnName
 from voile.table.decisions import NoisyColumns, Treatment
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.value import Several, checked
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar
@@ -56,6 +56,7 @@ from voile.table.decisions import RedrawnColumn, Treatment
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.value import Number, Says, Several, checked, exact_decimal
 

@@ -9,7 +9,6 @@ one release (its series, its budget) is asked of the publisher.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
@@ -18,6 +17,7 @@ from voile.release.release import Pay, Publication, Release, unaccounted
 from voile.release.trips import FleetTerms
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 if TYPE_CHECKING:

@@ -57,7 +57,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -73,6 +72,7 @@ from voile.release.release import Release
 from voile.schema.numbers import unscaled
 from voile.table.summaries import GroupedValues
 from voile_base.errors import QueryError
+from voile_base.ondemand import dataclass
 from voile_base.values import Json
 from voile_base.values.expressions import Expression, both, is_missing, negated
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import Dialect, ParseError, Token, TokenError, TokenType, exp
 
 from voile.query.translation import Term, call, translate
 from voile_base.errors import QueryError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Call, Expression, Literal
 from voile_base.values.expressions import Column as Value
 

@@ -22,7 +22,6 @@ Cost: one count of the release by the columns that are read, times the values of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
@@ -36,6 +35,7 @@ from voile.release.microdata_claims import RedrawnValues
 from voile.release.release import Release
 from voile.table.domains import flagged_rows
 from voile_base.errors import QueryError
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Expression, both, columns_of, is_missing, negated
 
 __all__ = ["randomized_answer"]

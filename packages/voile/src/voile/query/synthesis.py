@@ -28,7 +28,7 @@ Cost: the combinations of these values, some one to nine for each combination of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import date
 from fractions import Fraction
 from math import ceil, floor, hypot, sqrt
@@ -44,6 +44,7 @@ from voile.release.claims import CountedPrivately, SynthesizedPrivately
 from voile.release.consistent_cells import noisy_marginals
 from voile.table.domains import flagged_values
 from voile_base.errors import QueryError
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import (
     Call,
     Column,

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from voile_base.errors import QueryError
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Call, Expression, Literal, negated
 
 if TYPE_CHECKING:

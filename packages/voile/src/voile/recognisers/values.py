@@ -12,12 +12,12 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 
 from voile.schema.names import meaning_of, without_accents, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "LOOKS",

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -32,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.dp.marginals import NoisyMarginals
+from voile_base.ondemand import dataclass
 
 __all__ = ["Key", "MeanOfCells", "MeasureOfCells", "QuantileOfCells", "SumOfCells", "SummedNumbers"]
 

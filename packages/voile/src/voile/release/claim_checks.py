@@ -47,7 +47,6 @@ What cells show of their noise, their kinds check (``voile.disclosure.noise``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil, isclose
 from typing import Annotated, ClassVar, Literal, Protocol
@@ -70,6 +69,7 @@ from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts, PublishedUnits
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document
 from voile_base.values.value import Exact, Value
 

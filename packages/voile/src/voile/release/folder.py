@@ -57,7 +57,6 @@ import tempfile
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -73,6 +72,7 @@ from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 from voile_base.durable import sync, write_text
 from voile_base.errors import InputError, RefusedError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 from voile_base.values.value import Says, Several, Value, json_schema, read
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -34,6 +34,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.table.keeping import KeptRows
 from voile.table.summaries import KnownRows
 from voile_base.errors import RefusedError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "BlockLives",

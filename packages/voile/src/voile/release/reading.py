@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -57,7 +57,7 @@ from voile.table.codes import DictionaryColumn, code_type, combine, encode
 from voile.table.protocol import Counted
 from voile.table.published import PublishedTable
 from voile_base.errors import InputError, TableError, nearest
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 __all__ = [
     "ColumnView",

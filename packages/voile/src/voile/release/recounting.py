@@ -32,7 +32,7 @@ Cost: a sort of the rows for each try.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -62,6 +62,7 @@ from voile.table.engines import AUTO
 from voile.table.protocol import Engine
 from voile.table.remote import brought_release
 from voile_base.errors import InputError, RefusedError, TableError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
 from voile_base.values import Document

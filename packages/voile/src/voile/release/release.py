@@ -14,7 +14,7 @@ there and then: a draw that was repeated is a draw that was paid again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,6 +45,7 @@ from voile.table.protocol import Engine, Format
 from voile.table.published import PublishedTable
 from voile.table.remote import brought_release
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document, Json
 from voile_base.version import VERSION

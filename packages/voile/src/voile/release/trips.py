@@ -23,16 +23,22 @@ Cost: log2 of the number of spacings times what accounts cost to add up.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.table.decisions import TripAccounts
 from voile_base.errors import RefusedError
-from voile_geo.planar.costs import Differences, LossDistribution
-from voile_geo.planar.pricing import largest_epsilon, total_epsilons
+from voile_base.ondemand import dataclass, on_demand
+
+if TYPE_CHECKING:
+    from voile_geo.planar import costs as planar_costs
+    from voile_geo.planar import pricing
+else:
+    planar_costs = on_demand("voile_geo.planar.costs")
+    pricing = on_demand("voile_geo.planar.pricing")
 
 __all__ = [
     "Busiest",
@@ -57,7 +63,7 @@ class FleetTerms:
     """Metres between trajectories that are hard to tell apart; above 0."""
     delta: float
     """At which Gaussian noise is priced; between 0 and 1."""
-    differences: Differences
+    differences: planar_costs.Differences
     """How trajectories may differ."""
     days: int | None = None
     """In how many days on end a vehicle may spend it; None: it is the budget of a trip."""
@@ -82,7 +88,7 @@ class TripCosts:
     fleet: FleetTerms | None
     offers: Sequence[TripAccounts]
     """What they cost for each way to thin them; one, where there is nothing to choose."""
-    distribution: LossDistribution | None = None
+    distribution: planar_costs.LossDistribution | None = None
     """Of the reports that are alike."""
     exact: bool = True
     """Whether reports cost just that, or at most that: in which zones they fall is drawn."""
@@ -111,7 +117,7 @@ class TripSums:
     epsilon: Floats
     squared_mu: Floats
     days: Counts = field(default_factory=lambda: np.empty(0, np.int64))
-    alike: Mapping[LossDistribution, Counts] = field(default_factory=dict)
+    alike: Mapping[planar_costs.LossDistribution, Counts] = field(default_factory=dict)
     """How many reports of each distribution."""
 
     def __post_init__(self) -> None:
@@ -183,7 +189,7 @@ class TripSums:
 
     def totals(self, delta: float) -> Floats:
         """The epsilon of each row at a delta."""
-        return total_epsilons(self.epsilon, self.squared_mu, delta, self.alike)
+        return pricing.total_epsilons(self.epsilon, self.squared_mu, delta, self.alike)
 
     def each(self, terms: FleetTerms) -> tuple[Marks, Floats]:
         """The marks, ascending, and what each has spent at most in the days of a budget."""
@@ -200,7 +206,9 @@ class TripSums:
         if not len(self):
             return 0.0
         windows = self.windows(terms.days)
-        _, most = largest_epsilon(windows.epsilon, windows.squared_mu, terms.delta, windows.alike)
+        _, most = pricing.largest_epsilon(
+            windows.epsilon, windows.squared_mu, terms.delta, windows.alike
+        )
         return most
 
     def windows(self, days: int | None) -> TripSums:
@@ -285,7 +293,7 @@ class Busiest(NamedTuple):
 
 def busiest_vehicle(
     trips: TripAccounts,
-    distribution: LossDistribution | None,
+    distribution: planar_costs.LossDistribution | None,
     delta: float,
     days: int | None,
     *,
@@ -299,16 +307,14 @@ def busiest_vehicle(
     marks = trips.vehicle_marks(bytes(32))
     marks = np.zeros_like(marks) if of_fleet else marks
     # Published reports ride along as a distribution of no loss.
+    reports = planar_costs.LossDistribution("planar-laplace", 0.0)
     alike = {distribution: trips.alike} if distribution else {}
-    rows = TripSums(marks, trips.epsilon, trips.squared_mu, at, {**alike, _SHOWN: trips.reports})
+    rows = TripSums(marks, trips.epsilon, trips.squared_mu, at, {**alike, reports: trips.reports})
     windows = rows.windows(days)
-    shown = windows.alike[_SHOWN]
+    shown = windows.alike[reports]
     priced = {distribution: windows.alike[distribution] for distribution in alike}
-    most, epsilon = largest_epsilon(windows.epsilon, windows.squared_mu, delta, priced)
+    most, epsilon = pricing.largest_epsilon(windows.epsilon, windows.squared_mu, delta, priced)
     return Busiest(int(shown[most]), epsilon, days, of_fleet)
-
-
-_SHOWN = LossDistribution("planar-laplace", 0.0)
 
 
 Choice = NDArray[np.int64]

@@ -6,7 +6,7 @@ What a study or a comparison came to, in a few plain sentences built from its nu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from voile.report.figures.grids import CurveParameter, Line, Panel, Placed
@@ -32,6 +32,7 @@ from voile.report.words import (
 from voile.schema.persons import units_told
 from voile.study.frontier import FrontierRisk, risk_of_point
 from voile.study.record import Point, Rates, StudyComparison, StudyRecord
+from voile_base.ondemand import dataclass
 from voile_base.randomness import UNFIT
 
 __all__ = [

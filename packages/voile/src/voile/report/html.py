@@ -23,7 +23,6 @@ nothing away: how likely, by whom, knowing which columns; never a value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from voile.audit.record import AuditRecord
@@ -65,7 +64,7 @@ from voile.study.record import (
     rates_of,
 )
 from voile_base.errors import InputError
-from voile_base.ondemand import on_demand, require_plotting
+from voile_base.ondemand import dataclass, on_demand, require_plotting
 from voile_base.randomness import UNFIT
 from voile_base.values import Document, Json
 

@@ -12,7 +12,6 @@ study the same stands as a section, which holds the pictures of the worst trips 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -64,6 +63,7 @@ from voile.report.words import (
 )
 from voile.study.record import Distribution, Point, StudyComparison, StudyRecord
 from voile.study.verdict import limits_of
+from voile_base.ondemand import dataclass
 from voile_base.randomness import UNFIT
 from voile_base.values import Document, Json
 from voile_base.values.toml import toml_text

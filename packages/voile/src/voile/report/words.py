@@ -13,7 +13,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from voile.study.record import (
     AttackDocument,
@@ -23,6 +22,7 @@ from voile.study.record import (
     as_number,
     rates_of,
 )
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "NOTHING",

@@ -17,7 +17,6 @@ so releases of different ``rows_per_person`` add up as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Literal, get_args
 
@@ -25,6 +24,7 @@ from pydantic import Field
 
 from voile.schema.roles import Protected
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import ExactOrText, Says, checked
 
 __all__ = ["BudgetPlan", "Change", "Neighbours", "neighbours_of", "terms_of"]

@@ -15,7 +15,7 @@ values of a column where they fit in machine words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 from typing import Annotated, Any, Literal
 
@@ -27,6 +27,7 @@ from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.schema.plan import ColumnPlan
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import Exact, Value
 
 __all__ = [

@@ -27,7 +27,7 @@ Cost: a pass over the leaves of a hierarchy; numbers within bounds are listed on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -42,6 +42,7 @@ from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.numbers import ExactNumbers, decimals_of, plain_text, units_of
 from voile.schema.plan import ColumnPlan, Nulls, Plan
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import usable_number
 
 __all__ = ["MOST_VALUES", "OTHER", "ColumnDomain", "public_domain"]

@@ -19,13 +19,14 @@ is called by its place, never by what its first row holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Literal
 from urllib.parse import parse_qsl, quote
 
 from pydantic import Field
 
 from voile_base.errors import InputError, PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import Says, Several, checked
 
 __all__ = ["USUAL", "Decimals", "InputLayout", "Thousands", "column_names", "layout_of_text"]

@@ -29,15 +29,15 @@ import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import translate
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple, Self
 
 from voile.schema.hierarchy.generalized import DistinctValues
+from voile_base.ondemand import dataclass
 from voile_base.values import Document
 
 __all__ = [
@@ -94,7 +94,6 @@ def _is_ordered(kind: Kind | None, values: DistinctValues) -> bool:
 Role = Literal["identifier", "person", "household", "quasi", "sensitive", "drop"]
 """What is proposed for a column; "drop": no role, so that it is not published."""
 
-_Form = re.Pattern[str]
 _ENDS = ("id", "nummer", "nr", "kennung", "numer")
 _JOINTS = ("en", "n", "s")
 """What German puts between the parts of a word."""
@@ -130,19 +129,43 @@ class Meaning:
 
 def fits(patterns: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a name of these words fits one of some patterns, as ``words.toml`` writes them."""
-    alone, together = _compiled(tuple(patterns))
-    return any(map(alone.fullmatch, words)) or any(
-        all(any(map(part.fullmatch, words)) for part in parts) for parts in together
+    alone, together = _forms_of(tuple(patterns))
+    return any(map(alone.fits, words)) or any(
+        all(any(map(part.fits, words)) for part in parts) for parts in together
     )
 
 
+class _Forms(NamedTuple):
+    """Patterns of one word: whole words, how words begin, and others; few need an expression."""
+
+    whole: frozenset[str]
+    begins: tuple[str, ...]
+    others: re.Pattern[str] | None
+
+    @classmethod
+    def of(cls, patterns: Sequence[str]) -> Self:
+        """Of patterns with ``*`` and ``?``, as file names have them."""
+        plain = [pattern for pattern in patterns if not _WILD.search(pattern)]
+        begins = [p[:-1] for p in patterns if p.endswith("*") and not _WILD.search(p[:-1])]
+        others = [p for p in patterns if _WILD.search(p.removesuffix("*"))]
+        form = re.compile("|".join(map(translate, others))) if others else None
+        return cls(frozenset(plain), tuple(begins), form)
+
+    def fits(self, word: str) -> bool:
+        if word in self.whole or word.startswith(self.begins):
+            return True
+        return self.others is not None and self.others.fullmatch(word) is not None
+
+
+_WILD = re.compile(r"[*?\[]")
+
+
 @lru_cache(maxsize=1 << 12)
-def _compiled(patterns: tuple[str, ...]) -> tuple[_Form, tuple[tuple[_Form, ...], ...]]:
-    """Patterns of one word as one expression, and those of several by their words."""
-    alone = "|".join(translate(pattern) for pattern in patterns if "+" not in pattern)
+def _forms_of(patterns: tuple[str, ...]) -> tuple[_Forms, tuple[tuple[_Forms, ...], ...]]:
+    """Patterns of one word at once, and those of several by their words."""
     together = (pattern.split("+") for pattern in patterns if "+" in pattern)
-    return re.compile(alone or r"(?!)"), tuple(
-        tuple(re.compile(translate(part)) for part in parts) for parts in together
+    return _Forms.of([pattern for pattern in patterns if "+" not in pattern]), tuple(
+        tuple(_Forms.of([part]) for part in parts) for parts in together
     )
 
 

@@ -15,13 +15,13 @@ through ``decimal``, about a microsecond a value.  Call it on distinct values, n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile_base.ondemand import dataclass
 from voile_base.values.value import exact_decimal, json_number
 
 __all__ = [

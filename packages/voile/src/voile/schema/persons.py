@@ -96,12 +96,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from voile.schema.names import named
 from voile.schema.plan import Plan
 from voile.schema.roles import EACH_ROW, Protected, Roles
 from voile_base.errors import PlanError, TableError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "ALONE",

@@ -50,7 +50,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -74,6 +74,7 @@ from voile.schema.roles import Roles
 from voile.schema.tabulation import Protection, TablePlan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.values import Document
 from voile_base.values.value import Exact, Says, Several, Value, checked, read
 

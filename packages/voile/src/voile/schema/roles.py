@@ -10,12 +10,12 @@ promises about rows were none about persons; see ``schema.persons``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from voile_base.errors import PlanError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.values.value import Says, Several, checked
 
 __all__ = ["EACH_ROW", "ColumnName", "Protected", "Roles"]

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Literal
 
@@ -35,6 +34,7 @@ from pydantic import Discriminator, Field, Tag
 
 from voile.schema.roles import ColumnName
 from voile_base.errors import InputError, PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import Exact, Says, Several, checked
 
 __all__ = [

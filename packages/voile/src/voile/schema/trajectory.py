@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -38,6 +37,7 @@ from pydantic import Field, Strict
 
 from voile.schema.roles import ColumnName
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 from voile_base.values.value import Real, Says, checked, read
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import count
 from time import perf_counter
@@ -52,7 +52,7 @@ from voile.study.rehearsal import (
 )
 from voile.utility.protocol import Comparison, Measure, Measurement
 from voile_base.errors import InputError, VoileError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 
 if TYPE_CHECKING:

@@ -16,12 +16,13 @@ Cost: O(n log n) for the n studies, and O(n t) where t of them have one loss.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from math import hypot, inf
 
 from voile.study.record import Better, Point, Rates, StudyComparison, StudyRecord, rates_of
 from voile_base.errors import InputError, nearest
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "GAIN",

@@ -49,7 +49,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from hashlib import blake2b
 from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
@@ -86,6 +86,7 @@ from voile_base.errors import (
     place_of_fault,
     says_out_of_memory,
 )
+from voile_base.ondemand import dataclass
 from voile_base.operating_system import cores, lock
 from voile_base.randomness import Randomness
 

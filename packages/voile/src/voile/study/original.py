@@ -7,7 +7,6 @@ data frame, with its columns as the file has them; it is as private.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
@@ -22,6 +21,7 @@ from voile.table.places import LaidOut, file_and_part, is_place, laid_out, place
 from voile.table.protocol import Engine
 from voile.table.reading import list_columns
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 
 __all__ = ["Original", "fingerprint", "names_of_columns", "read_original"]
 

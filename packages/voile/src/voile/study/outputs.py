@@ -8,7 +8,6 @@ of a table that nobody saw, which is safe.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from voile.ledger import Ledger
 from voile.tabular.output_memory import OutputVerdict, judge_output
 from voile.tabular.remembered import RememberedTable
 from voile_base.errors import LedgerError, RefusedError
+from voile_base.ondemand import dataclass
 
 __all__ = ["OutputMemory"]
 

@@ -33,7 +33,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from hashlib import blake2b
 from itertools import product
@@ -51,6 +51,7 @@ from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan, Method, Plan
 from voile.table.places import is_place, place_of
 from voile_base.errors import InfeasibleError, OutOfMemoryError, PlanError, TableError, VoileError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 
 __all__ = [

@@ -12,7 +12,7 @@ they are.  All of it is private, and no budget is spent, for nothing leaves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from voile.tabular.publishing import make_tables
 from voile.tabular.system import TOTAL, qualified
 from voile_base.durable import write_text
 from voile_base.errors import InputError, PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = [

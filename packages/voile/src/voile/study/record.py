@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -26,6 +26,7 @@ from typing_extensions import TypedDict
 from voile.schema.persons import targets_told
 from voile.schema.roles import Protected
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 from voile_base.values.value import Several, checked, closed
 

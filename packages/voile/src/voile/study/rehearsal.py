@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -43,6 +43,7 @@ from voile.table.opening import open_frame
 from voile.table.protocol import Engine
 from voile.utility.protocol import Comparison
 from voile_base.errors import InputError, VoileError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 

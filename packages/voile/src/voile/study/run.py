@@ -26,7 +26,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -67,6 +67,7 @@ from voile.table.remote import RemotePlace, UncertainUploadError, is_remote
 from voile_base.compiled import compiles
 from voile_base.durable import sync
 from voile_base.errors import InputError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
 

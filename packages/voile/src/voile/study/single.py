@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -62,6 +62,7 @@ from voile.table.protocol import Engine
 from voile.table.summaries import KnownRows
 from voile_base.durable import write_text
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
 from voile_base.version import VERSION

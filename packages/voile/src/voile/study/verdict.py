@@ -15,9 +15,10 @@ Where the method has no such parameter, that is said.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from voile.study.record import StudyRecord, rates_of
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 
 __all__ = [

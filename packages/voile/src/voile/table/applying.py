@@ -34,12 +34,10 @@ Cost in n rows: the identities, the draws, and some 10 ns a value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from voile.table.arrays import array_of, numbers_of, series_of
@@ -64,8 +62,11 @@ from voile.table.protocol import Rows
 from voile.table.published import GROUP
 from voile_base.compiled import njit, pays, uncompiled
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key, Randomness
 from voile_base.values.expressions import Call, Column, Literal
+
+pyarrow_compute = on_demand("pyarrow.compute")
 
 __all__ = ["applied", "require_free_names"]
 
@@ -374,7 +375,7 @@ def _numbers(numbers: NDArray[np.float64], dtype: pa.DataType) -> pa.Array:
         array = array_of(numbers.astype(np.int64))
     else:
         array = array_of(numbers)
-    return pc.if_else(array_of(~missing), array, None) if missing.any() else array
+    return pyarrow_compute.if_else(array_of(~missing), array, None) if missing.any() else array
 
 
 def _deal(rows: Rows, of: RankedColumns, randomness: Randomness) -> Rows:

@@ -60,7 +60,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -72,7 +71,7 @@ from voile.schema.hierarchy.ranges import USUAL_FORMATS, has_time, pattern_of, t
 from voile.schema.layout import InputLayout
 from voile.schema.plan import ColumnFacts
 from voile_base.errors import PlanError, TableError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 __all__ = [
     "Frame",

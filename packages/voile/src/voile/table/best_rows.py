@@ -25,7 +25,6 @@ How rows are ranked: what values add to a score, exactly and nearly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import inf, lcm
 from typing import Any, Protocol, Self
 
@@ -36,6 +35,7 @@ from numpy.typing import NDArray
 from voile.schema.numbers import ExactNumbers
 from voile.table.binding import exact_numbers
 from voile.table.codes import encode
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "Batch",

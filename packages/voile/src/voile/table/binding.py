@@ -11,7 +11,6 @@ Values of columns as exact numbers and plain texts, and what a numeric column mu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
@@ -37,6 +36,7 @@ from voile.table.arrays import (
 )
 from voile.table.protocol import Rows, Tally
 from voile_base.errors import PlanError, TableError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Call, Column, both, is_missing, negated
 
 __all__ = [

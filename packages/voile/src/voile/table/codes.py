@@ -53,7 +53,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -64,6 +63,7 @@ from numpy.typing import NDArray
 
 from voile.table.arrays import series_of
 from voile_base.compiled import njit, pays
+from voile_base.ondemand import dataclass
 from voile_base.randomness import parts
 
 __all__ = [
@@ -210,6 +210,8 @@ _DENSE = 2
 """Range of integers, in rows, up to which they are looked up by value."""
 _NARROW = 1 << 12
 """Range up to which that costs nothing, and spares Arrow's hashes and their loading."""
+_FEW = 1 << 14
+"""Rows that are sorted sooner than Arrow's hashes are loaded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +285,8 @@ def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryCol
         return _ascending(*_encode_text(column))
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         return _ascending(*_of_categories(column))
+    if len(column) <= _FEW:
+        return _ascending(column, np.arange(len(column)))
     encoded = column.to_arrow().dictionary_encode(null_encoding="encode")
     values, codes = _of_arrow(encoded, column.name)
     return _ascending(values.cast(column.dtype), codes)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -67,6 +67,7 @@ from voile.table.summaries import (
     numbers_of_rows,
     rows_of_units,
 )
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Column
 
 __all__ = [

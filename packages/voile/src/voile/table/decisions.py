@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
@@ -24,6 +23,7 @@ from voile.schema.trajectory import Zoning
 from voile.table.binding import number_series
 from voile.table.summaries import CombinationCounts, CountedRows, ValueCounts
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
 
 if TYPE_CHECKING:  # reading a release needs no mechanism

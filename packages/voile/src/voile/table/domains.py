@@ -30,7 +30,6 @@ Cost: the cells, sorted by their tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from math import prod
 from typing import Any, Protocol, Self, TypeVar
@@ -47,6 +46,7 @@ from voile.table.binding import exact_numbers
 from voile.table.engines.polars import PolarsEngine
 from voile.table.protocol import Engine, Rows
 from voile.table.published import PublishedTable
+from voile_base.ondemand import dataclass
 from voile_base.values import Json
 from voile_base.values.expressions import Expression
 

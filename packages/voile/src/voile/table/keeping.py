@@ -24,7 +24,7 @@ apart, one count of distinct rows and 15 ns a row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from voile.table.arrays import PerValue, array_of, numbers_of
 from voile.table.engines import AUTO, engine_of
 from voile.table.protocol import Engine, Rows
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, parts
 
 __all__ = ["WORDS", "KeptRows", "Words", "together", "with_row_words", "with_words", "words_of"]

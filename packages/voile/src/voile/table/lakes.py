@@ -36,7 +36,6 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,7 +44,7 @@ from urllib.parse import unquote
 from voile.table.remote import RemotePlace, bring, has_objects, is_remote, refuse_full, told_of
 from voile_base.durable import sync
 from voile_base.errors import InputError, TableError, VoileError, refuse_out_of_memory
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 if TYPE_CHECKING:
     import polars as pl

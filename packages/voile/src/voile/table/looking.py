@@ -54,7 +54,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Self
 
 import polars as pl
@@ -83,6 +83,7 @@ from voile.table.binding import flagged, mapped
 from voile.table.codes import DictionaryColumn, count_codes
 from voile.table.protocol import Rows
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import both, is_missing, negated
 
 __all__ = [

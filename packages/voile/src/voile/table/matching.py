@@ -38,7 +38,7 @@ Cost: the identities of the n rows, and two joins of n rows with m marks, in the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -53,6 +53,7 @@ from voile.table.keeping import WORDS, KeptRows, together, with_row_words, with_
 from voile.table.protocol import Counted, Engine, Rows
 from voile.table.summaries import KnownRows, RowMatch, WaitingRows
 from voile_base.errors import RefusedError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 from voile_base.values.expressions import Call, Column, Expression, both, is_missing, negated
 from voile_base.values.expressions import Literal as Constant

@@ -27,7 +27,7 @@ custodian's own parcels, and nothing of it is published.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ from voile.table.protocol import Engine, Rows, Source
 from voile.table.published import PublishedTable
 from voile.table.reading import empty_frame, is_whole, list_columns, read_frame
 from voile_base.errors import EmptyTableError, TableError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import is_missing
 
 __all__ = [

@@ -28,14 +28,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from voile.table.formats.registry import Format
 from voile.table.lakes import is_brought, natural_order, near
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 if TYPE_CHECKING:
     from voile.schema import layout as layouts

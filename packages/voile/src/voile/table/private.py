@@ -21,7 +21,7 @@ private columns that later steps need, and is seen by nobody before the last one
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -83,7 +83,7 @@ from voile.table.summaries import (
     RowMatch,
     RowSample,
 )
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key, Randomness
 from voile_base.values.expressions import Call, Column, Literal
 

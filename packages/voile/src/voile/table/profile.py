@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -82,6 +82,7 @@ from voile.table.summaries import (
     UnitsProfile,
 )
 from voile_base.errors import PlanError, TableError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Column, is_missing
 
 __all__ = ["Inspected", "PlanDoubt", "findings", "inspect_file"]

@@ -29,7 +29,6 @@ Cost: each verb is one pass, or a sort where it orders; what an engine does bett
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
@@ -40,6 +39,7 @@ from numpy.typing import NDArray
 from voile.schema.persons import Occurrences
 from voile.table.formats.registry import Format
 from voile.table.places import Place
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 from voile_base.values.expressions import Expression
 

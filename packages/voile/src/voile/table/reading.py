@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -49,7 +48,7 @@ from voile.table.places import (
     unreadable,
 )
 from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 
 if TYPE_CHECKING:
     from voile.table.formats import databases as formats_databases

@@ -32,7 +32,6 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
@@ -41,7 +40,7 @@ from pathlib import Path
 from typing import Any
 
 from voile_base.errors import InputError, TableError, VoileError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.values import Json
 
 obstore = on_demand("obstore")

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,7 @@ from voile.table.arrays import array_of, series_of
 from voile.table.binding import distinct_values
 from voile.table.keeping import KeptRows
 from voile.table.protocol import Counted, Rows
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Call, Column, Expression, Literal, negated
 
 __all__ = [

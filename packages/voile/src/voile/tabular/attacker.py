@@ -24,7 +24,6 @@ that size for each cell that is asked about.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -32,6 +31,8 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import bmat, csr_matrix
 from scipy.sparse.csgraph import connected_components
+
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "CellBound",

@@ -28,7 +28,7 @@ Cost: an integer program of c variables, for at most as many of the c combinatio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ from voile.tabular.published import ReleasedCells
 from voile.tabular.recognised import RecognisedTable, is_total
 from voile.tabular.system import TOTAL, Indices
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 from voile_base.values import Json
 
 __all__ = [

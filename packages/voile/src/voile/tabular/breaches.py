@@ -37,7 +37,6 @@ of which insiders know something.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +48,7 @@ from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.moves import CellMove, ChangeBounds, MoveRequest
 from voile.tabular.primary import MeasureProtection, PrimaryCells, most_looked_at, needs_of_rules
 from voile.tabular.system import Indices
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "DominatedUnion",

@@ -12,7 +12,6 @@ proves the same.  Which cells are primary, and how far each must stay uncertain,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -45,6 +44,7 @@ from voile.tabular.published import (
     tables_stated_in,
 )
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
 

@@ -12,7 +12,7 @@ totals are no sums of their parts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -33,6 +33,7 @@ from voile.tabular.system import (
     distinct_labels,
 )
 from voile_base.errors import PlanError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 
 __all__ = [

@@ -30,7 +30,7 @@ hundred columns and rows, whatever the size of the tables.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_matrix, csr_matrix
 
 from voile.tabular.system import LinkedSystem
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "CellMove",

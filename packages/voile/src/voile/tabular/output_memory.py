@@ -35,7 +35,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -60,6 +59,7 @@ from voile.tabular.remembered import (
     without,
 )
 from voile_base.errors import InfeasibleError, TableError
+from voile_base.ondemand import dataclass
 
 __all__ = ["DerivedCell", "OutputVerdict", "judge_output"]
 

@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from voile.tabular.table_files import TableGrid
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 
 __all__ = ["StatedFacts", "refused_outputs"]
 

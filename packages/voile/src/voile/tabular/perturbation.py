@@ -74,8 +74,6 @@ two dimensions; it is stopped after a number of nodes, not of seconds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp, minimize
@@ -88,6 +86,7 @@ from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.primary import MeasureProtection, PrimaryCells
 from voile.tabular.system import Indices, LinkedSystem
 from voile_base.errors import InfeasibleError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "MOST_ATTACKED",

@@ -23,7 +23,6 @@ Source: Hundepool and others, *Statistical Disclosure Control* (Wiley 2012), sec
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -33,6 +32,7 @@ from voile.schema.tabulation import CellPattern, PrimaryRules
 from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.system import TOTAL, CellBlock, Indices, LinkedSystem, qualified
 from voile_base.errors import PlanError, nearest
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "MeasureProtection",

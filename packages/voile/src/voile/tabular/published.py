@@ -10,7 +10,7 @@ secondary ones.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Context, Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from voile.table.published import PublishedTable
 from voile.tabular.counting import STATUS, TABLE, CellMeasure, PrivateCells, mean_of
 from voile.tabular.system import TOTAL, Indices, LinkedSystem, TableLayout, Tabulation
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 from voile_base.values.value import Several, Value, read
 

@@ -18,7 +18,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,7 @@ from voile.tabular.remembered import RememberedTable
 from voile.tabular.suppression import MOST_EXACT, SuppressionPattern, suppress
 from voile_base.durable import sync, write_text
 from voile_base.errors import InfeasibleError, InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 from voile_base.version import VERSION

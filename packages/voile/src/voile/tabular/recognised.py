@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -35,6 +35,7 @@ from scipy.sparse import csr_matrix
 from voile.tabular.attacker import CellSystem, PriorBounds
 from voile.tabular.table_files import TableGrid
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 
 __all__ = ["RecognisedTable", "TotalRelation", "is_total", "recognise"]
 

@@ -22,7 +22,6 @@ import json
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -32,6 +31,7 @@ from voile.schema.tabulation import Condition, number_of
 from voile.tabular.counting import PrivateCells
 from voile.tabular.recognised import RecognisedTable, is_total
 from voile.tabular.system import TOTAL, Indices, TableLayout
+from voile_base.ondemand import dataclass
 from voile_base.values import Json
 
 __all__ = [

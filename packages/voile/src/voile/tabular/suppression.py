@@ -34,7 +34,7 @@ after the other, too, by programs over the whole table.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -58,6 +58,7 @@ from voile.tabular.counting import PrivateCells
 from voile.tabular.moves import CellMove, CombinationGrid, MoveLimits, MoveSearch
 from voile.tabular.primary import PrimaryCells
 from voile_base.errors import InfeasibleError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = ["MOST_EXACT", "SuppressionPattern", "suppress"]

@@ -16,7 +16,6 @@ Cost: memory and time in the number of cells times the number of dimensions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "MOST_CELLS",

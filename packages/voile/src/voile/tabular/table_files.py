@@ -12,12 +12,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
 from voile.table.formats.registry import library
 from voile_base.errors import InputError, TableError
+from voile_base.ondemand import dataclass
 
 __all__ = ["TableGrid", "read_grids"]
 

@@ -48,7 +48,7 @@ to f, at least one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import Any, ClassVar, Self
 
@@ -66,6 +66,7 @@ from voile.utility.covering import (
 )
 from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 
 __all__ = ["RelativeQueryError"]

@@ -56,7 +56,6 @@ Which columns of the original a release shows in which role.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -87,6 +86,7 @@ from voile.table.binding import distinct_values
 from voile.table.codes import DictionaryColumn, encode
 from voile.utility.protocol import Comparison
 from voile_base.errors import InputError, TableError, nearest
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "ColumnCovering",

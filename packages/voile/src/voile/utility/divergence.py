@@ -102,7 +102,7 @@ Cost: O(n + e f) a pair for n rows, e different pairs of entries and f features;
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import combinations
 from math import log
 from typing import Any, ClassVar, Self
@@ -122,6 +122,7 @@ from voile.utility.covering import (
 )
 from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "SMOOTHING",

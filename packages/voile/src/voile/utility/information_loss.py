@@ -27,7 +27,6 @@ published combinations for discernibility and average class size.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -46,6 +45,7 @@ from voile.release.claims import GroupClaim, SampledGeneralization
 from voile.table.codes import combine
 from voile.utility.covering import ColumnCovering, columns_in_role, coverings
 from voile.utility.protocol import Comparison, Measurement
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "AverageClassSize",

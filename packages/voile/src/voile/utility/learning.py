@@ -69,7 +69,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Self
@@ -86,7 +85,7 @@ from voile.utility.covering import (
 )
 from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key, Randomness
 
 ensemble = on_demand("sklearn.ensemble")

@@ -44,7 +44,7 @@ Cost: O(d) for d values.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import floor, isclose, log, log10
 from typing import ClassVar
@@ -65,6 +65,7 @@ from voile.utility.covering import (
 )
 from voile.utility.divergence import jensen_shannon, kl_smoothed, total_variation
 from voile.utility.protocol import Comparison, Measurement
+from voile_base.ondemand import dataclass
 
 __all__ = ["MOST_BINS", "MOST_TEXTS", "MarginalDivergence", "PairDivergence", "distributions"]
 

@@ -10,10 +10,11 @@ Another package adds a measure by an entry point of the group ``voile.measures``
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Literal, Protocol
 
 from voile.release.reading import People, PublishedRows
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
 from voile_base.values import Json

@@ -36,7 +36,6 @@ Cost for n rows and f features: O(n f^2); IL1s sorts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +44,7 @@ from numpy.typing import NDArray
 from voile.release.reading import floats_of
 from voile.utility.covering import ColumnCovering, coverings, expectations, sampling_weights
 from voile.utility.protocol import Comparison, Measurement
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "EigenvalueRatio",

@@ -42,7 +42,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -55,6 +54,7 @@ from voile.schema.trajectory import TrajectoryColumns
 from voile.table.arrays import Frame
 from voile.utility.protocol import Comparison, Measurement
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats, separation
 from voile_geo.roads.nearest import Ways, WaysTo
 

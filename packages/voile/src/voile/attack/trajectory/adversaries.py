@@ -30,7 +30,7 @@ import copy
 import math
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -50,6 +50,7 @@ from voile.attack.trajectory.distributions import (
 from voile.attack.trajectory.inference import Driven, Movement, Posterior, infer
 from voile.attack.trajectory.reach import Reach, RoadStates
 from voile.attack.trajectory.reports import ODOMETER_SPEED, STEP, FollowedReports, Sighted
+from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats
 from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField, LocationNoise
 from voile_geo.planar.steps import gaussian_scale

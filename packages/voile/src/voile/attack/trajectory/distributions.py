@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -37,6 +37,7 @@ import numpy as np
 
 from voile.attack.trajectory.reach import RoadLines
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats
 from voile_geo.planar.steps import wrapped_density
 from voile_geo.roads.nearest import distance_to_segment

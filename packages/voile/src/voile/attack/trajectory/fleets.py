@@ -47,7 +47,7 @@ import copy
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,7 @@ from voile.attack.trajectory.adversaries import (
     RoadEstimate,
 )
 from voile.attack.trajectory.reports import STEP, FollowedReports, Sighted
+from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats
 from voile_geo.planar.field import DAY
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise

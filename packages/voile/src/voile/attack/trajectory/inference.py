@@ -58,7 +58,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -76,6 +76,7 @@ from voile.attack.trajectory.distributions import (
 )
 from voile.attack.trajectory.reach import Reach, among, with_room
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats
 from voile_geo.roads.network import Indices, RoadNetwork
 

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated
@@ -61,6 +61,7 @@ from voile.attack.trajectory.reports import STEP, FollowedReports, Sighted
 from voile.table.arrays import from_native
 from voile.table.reading import read_frame
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import Real, Value, read
 from voile_geo.geodesy import Floats
 from voile_geo.planar.field import STILL

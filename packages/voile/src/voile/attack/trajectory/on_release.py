@@ -51,7 +51,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,7 @@ from voile.release.release import Release
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.arrays import Frame
 from voile_base.errors import InputError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 from voile_geo.geodesy import Floats

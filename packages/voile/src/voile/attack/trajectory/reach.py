@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 import time as clock
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats
 from voile_geo.roads.nearest import Chains, chains_of, stretches
 from voile_geo.roads.network import Indices, RoadNetwork

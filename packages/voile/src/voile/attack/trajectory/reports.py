@@ -25,13 +25,14 @@ Cost: O(n) for n reports, and O(n) for each stop.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats
 from voile_geo.planar.field import STILL
 from voile_geo.roads.network import Indices

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Literal, get_args
@@ -35,6 +35,7 @@ from voile.recognisers.values import SAMPLED, ColumnLook
 from voile.schema.names import fits, named, words_of
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
+from voile_base.ondemand import dataclass
 
 __all__ = ["Identifiers", "Letter", "categories"]
 

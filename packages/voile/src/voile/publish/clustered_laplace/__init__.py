@@ -39,7 +39,6 @@ sides together (eq. 23); an upper end alone is right with probability (1 + confi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import Annotated, ClassVar, Literal
 
@@ -81,6 +80,7 @@ from voile.schema.plan import ColumnPlan
 from voile.table.decisions import Treatment
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.value import Exact, KeptAs, Number, Says, Several, checked
 

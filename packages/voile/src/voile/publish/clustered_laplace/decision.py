@@ -46,7 +46,7 @@ Cost: O(d) for d distinct values, and some 100 ns for each value and border.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
@@ -64,6 +64,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.table.decisions import Perturbation
 from voile.table.summaries import ValueCounts
 from voile_base.errors import InfeasibleError
+from voile_base.ondemand import dataclass
 from voile_base.values import Json
 
 __all__ = ["ColumnTerms", "NoisyColumn", "decide_column", "perturbation", "price_of"]

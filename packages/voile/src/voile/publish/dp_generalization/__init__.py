@@ -69,7 +69,7 @@ that was sampled into a small group out: at most m changes, which move a utility
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -120,7 +120,7 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts, RowSample
 from voile_base.errors import PlanError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.values.value import Number, checked
 

@@ -51,7 +51,6 @@ Numbers are exact decimals; what is computed is rounded to the safe side.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Literal, Self
@@ -70,6 +69,7 @@ from voile.schema.numbers import plain_text
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 
 __all__ = [

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from math import comb
@@ -88,6 +88,7 @@ from voile.schema.plan import Plan
 from voile.table.domains import NoisyCells, TableCounts, count_tables
 from voile.table.private import PrivateTable
 from voile_base.errors import InputError, PlanError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.value import InPlanFolder, Number, Says, Several, checked
 

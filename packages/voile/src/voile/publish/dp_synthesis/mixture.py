@@ -58,7 +58,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from itertools import product
@@ -69,6 +68,7 @@ from numpy.typing import NDArray
 from voile.publish.measuring import ColumnSet, Measured, Measurements
 from voile.schema.domain import ColumnDomain
 from voile_base.errors import PlanError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Key, Randomness
 from voile_base.values.value import usable_number
 

@@ -36,7 +36,7 @@ Cost: the count; see ``voile.dp.marginals``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal
@@ -60,6 +60,7 @@ from voile.schema.numbers import json_number, plain_text
 from voile.table.domains import TableCounts
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.value import Number, Says, Several, checked
 

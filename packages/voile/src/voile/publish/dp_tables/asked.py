@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -60,6 +59,7 @@ from voile.table.domains import NoisyCells, SumOfNumbers, TableCounts
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile_base.errors import PlanError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, Randomness
 from voile_base.values.value import usable_number
 

@@ -51,7 +51,6 @@ Cost: O(d log d) for d values; the share of an interval O(1), of a tree O(levels
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -69,6 +68,7 @@ from voile.publish.generalization.regions import (
     positions,
 )
 from voile_base.compiled import njit, register_jitable
+from voile_base.ondemand import dataclass
 
 __all__ = ["Axis", "Cover", "axis_of", "best_cuts", "cover"]
 

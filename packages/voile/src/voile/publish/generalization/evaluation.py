@@ -32,7 +32,7 @@ which most others are made have small tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import numpy as np
@@ -53,6 +53,7 @@ from voile.publish.generalization.problem import Problem, Solution
 from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.table.decisions import RecodedColumn
 from voile.table.summaries import CombinationCounts
+from voile_base.ondemand import dataclass
 
 __all__ = ["Evaluation", "Evaluator", "LookedAt", "Tables", "average_risk"]
 

@@ -17,12 +17,12 @@ are sorted in NumPy, which gives the same groups in the same order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.compiled import njit, pays_by_now
+from voile_base.ondemand import dataclass
 
 __all__ = ["Fields", "GroupTable", "Grouper", "Words", "get_ready"]
 

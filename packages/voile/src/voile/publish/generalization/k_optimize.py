@@ -51,7 +51,6 @@ affordable.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +71,7 @@ from voile.publish.generalization.regions import (
 )
 from voile_base.compiled import njit, register_jitable
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 
 __all__ = ["BUDGET", "MAXIMUM_CELLS", "MAXIMUM_STATES", "k_optimize"]
 

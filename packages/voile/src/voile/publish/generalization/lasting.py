@@ -72,7 +72,7 @@ Cost: O(c + p log p) for c classes and p pairs of a class and a value that crite
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -91,6 +91,7 @@ from voile.table.decisions import RecodedColumn
 from voile.table.keeping import KeptRows
 from voile.table.matching import FRESH, RETIRED, Members, ShownText
 from voile_base.errors import InfeasibleError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 
 __all__ = [

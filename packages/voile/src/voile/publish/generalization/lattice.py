@@ -41,7 +41,6 @@ Cost: O(p) a node with p groups; for ``loss`` also O(m) for each suppressed grou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, Literal, Protocol
@@ -51,6 +50,7 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "LARGEST",

@@ -45,7 +45,7 @@ Cost: one decision for each table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import filterfalse
@@ -72,6 +72,7 @@ from voile.table.decisions import RecodedColumn
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import InputError, PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 from voile_base.values.value import KeptAs, checked
 

@@ -65,7 +65,7 @@ bound m sorts of the u combinations, and O(d levels) for d values of a column.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -138,7 +138,7 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import PlanError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 from voile_base.values.value import Number, Says, checked

@@ -38,7 +38,7 @@ criteria read many sensitive values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -58,6 +58,7 @@ from voile.schema.hierarchy.generalized import (
     GeneralizedValues,
 )
 from voile.table.decisions import RecodedColumn
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "MOST_NAMED",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
@@ -39,6 +39,7 @@ from voile.publish.geo_indistinguishability.promise import (
 from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability, road_map
 from voile.release.trips import Busiest
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 from voile_base.values.value import File, Real, Says, checked

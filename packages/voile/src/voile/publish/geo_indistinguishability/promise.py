@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from voile.publish.geo_indistinguishability.parameters import (
     DECIMALS,
@@ -27,6 +26,7 @@ from voile.release.trips import Busiest
 from voile.table.decisions import Relocated, TripAccounts
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 from voile_geo.planar.costs import Differences, LossDistribution
 from voile_geo.planar.field import RESOLUTION, STILL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -59,7 +59,7 @@ from voile.table.decisions import Relocated, Relocation, TripAccounts
 from voile.table.private import PrivateTable
 from voile.table.trips.relocating import REMAINING
 from voile_base.errors import PlanError, nearest
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 from voile_base.values.value import Says

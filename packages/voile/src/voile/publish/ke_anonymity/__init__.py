@@ -40,7 +40,6 @@ Beside it stand
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -85,6 +84,7 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import RowMatch, ValueCounts
 from voile_base.errors import PlanError, RefusedError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.value import NumberOrText, Says, checked
 

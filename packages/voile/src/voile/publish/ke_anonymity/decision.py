@@ -51,7 +51,6 @@ Departures: equal values stay in one block, which the seed does not ask for and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -72,6 +71,7 @@ from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.decisions import BlockAssignment
 from voile.table.summaries import ValueCounts
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "AS_PRINTED",

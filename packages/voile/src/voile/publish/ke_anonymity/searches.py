@@ -178,7 +178,6 @@ object array of Python integers.  For the latter the same source runs uncompiled
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -186,6 +185,7 @@ from numpy.typing import NDArray
 
 from voile_base.compiled import njit, pays, register_jitable, uncompiled
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "MAXIMUM_BLOCKS",

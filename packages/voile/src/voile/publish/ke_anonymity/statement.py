@@ -48,7 +48,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -66,6 +66,7 @@ from voile.schema.roles import Protected
 from voile.table.private import PrivateTable
 from voile.table.summaries import UnitCounts, ValueCounts
 from voile_base.errors import InfeasibleError, PlanError, RefusedError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "BATCH_OF_K",

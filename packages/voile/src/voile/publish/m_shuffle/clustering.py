@@ -70,7 +70,7 @@ of means that are as near, the first that was drawn takes the number, as printed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -85,7 +85,7 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.summaries import CombinationCounts
 from voile_base.compiled import njit
 from voile_base.errors import InfeasibleError, InputError, PlanError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import lgamma, log
 from typing import Literal, Protocol, TypeVar
@@ -81,6 +81,7 @@ from voile.publish.m_shuffle.clustering import Labels
 from voile.table.summaries import CombinationCounts, GroupCounts
 from voile_base.compiled import njit
 from voile_base.errors import InfeasibleError, PlanError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "ClusteredColumn",

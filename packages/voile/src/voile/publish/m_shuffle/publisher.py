@@ -7,7 +7,7 @@ notices are told to the custodian alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -60,7 +60,7 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import GroupCounts
 from voile_base.errors import InfeasibleError, PlanError, nearest
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 from voile_base.values.value import KeptAs, Number, Says, Several, checked

@@ -21,7 +21,6 @@ Cost: that of ``decision``, and one count of combinations and one look-up a row.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, Literal
 
@@ -68,6 +67,7 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.value import Several, checked
 

@@ -26,13 +26,13 @@ change places with others, while that lowers the squares.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 
 __all__ = ["Points", "best_of_column", "grouped", "loss", "mdav", "merged", "v_mdav"]
 

@@ -33,7 +33,6 @@ be a group where none within is: an infeasibility is proved for boxes within.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -92,6 +91,7 @@ from voile.schema.roles import Protected
 from voile.table.decisions import Grouping, Treatment
 from voile.table.private import PrivateTable, TopRows
 from voile_base.errors import InfeasibleError, PlanError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document
 from voile_base.values.value import Exact, KeptAs, Number, Says, checked

@@ -74,7 +74,7 @@ Cost: a count of n rows by class and combination, and the search among those aro
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -101,6 +101,7 @@ from voile.table.matching import FRESH, RETIRED, Members, ShownText
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError, PlanError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 
 __all__ = [

@@ -52,7 +52,7 @@ From the bitset of a box to the group that it publishes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Self
 
@@ -62,6 +62,7 @@ from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 
 __all__ = [

@@ -123,7 +123,7 @@ microseconds each on the 76 rows of the thesis's setting at k = 20.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -154,6 +154,7 @@ from voile.publish.ranking.groups import (
     tighten,
 )
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 
 __all__ = [

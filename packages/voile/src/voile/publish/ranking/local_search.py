@@ -53,7 +53,7 @@ ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
@@ -94,6 +94,7 @@ from voile.publish.ranking.heuristics import (
 )
 from voile_base.compiled import njit
 from voile_base.errors import PlanError, nearest
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 
 __all__ = [

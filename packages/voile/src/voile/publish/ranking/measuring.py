@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -33,6 +32,7 @@ from voile.table.best_rows import in_one_unit
 from voile.table.decisions import RecodedColumn
 from voile.table.published import GROUP, PublishedTable
 from voile.table.summaries import CombinationCounts, PublishedUnits
+from voile_base.ondemand import dataclass
 
 __all__ = ["disclosure", "document", "exact_json", "measure", "texts_of"]
 

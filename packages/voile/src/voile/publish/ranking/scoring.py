@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import lcm, log1p
@@ -51,6 +51,7 @@ from voile.schema.plan import ColumnPlan, Plan
 from voile.table.best_rows import ValueScores
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError, TableError, nearest
+from voile_base.ondemand import dataclass
 
 __all__ = ["DECIMALS", "FUNCTIONS", "Scoring", "parse"]
 

@@ -16,12 +16,11 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from voile.report.words import clipped, percent, printable, short_number, width_of
-from voile_base.ondemand import on_demand, require_plotting
+from voile_base.ondemand import dataclass, on_demand, require_plotting
 from voile_base.values import Json
 
 if TYPE_CHECKING:

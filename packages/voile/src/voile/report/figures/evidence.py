@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -50,7 +49,7 @@ from voile.report.figures.canvas import (
     sheet,
 )
 from voile.report.words import Share, clipped, number, percent, width_of
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.values import Json
 
 if TYPE_CHECKING:

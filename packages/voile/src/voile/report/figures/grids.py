@@ -9,7 +9,6 @@ Names stand beside points so that they hide neither points nor each other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import hypot
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,6 +30,7 @@ from voile.report.figures.canvas import (
 )
 from voile.report.words import Share, clipped, counted, listed, number, percent, printable, width_of
 from voile.study.frontier import FrontierRisk
+from voile_base.ondemand import dataclass
 from voile_base.values import Json
 
 if TYPE_CHECKING:

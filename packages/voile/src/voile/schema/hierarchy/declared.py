@@ -15,7 +15,7 @@ Every kind is an immutable value with the same ``bind``; without any, ``plain`` 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,6 +41,7 @@ from voile.schema.hierarchy.taxonomy import (
     tree_of,
 )
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values import Json
 from voile_base.values.value import Says, checked
 

@@ -14,7 +14,6 @@ or an interval as wide as the public bounds, learns nothing, and so may stand fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "EVERYTHING",

@@ -80,7 +80,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
@@ -106,6 +105,7 @@ from voile.schema.hierarchy.generalized import (
 )
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile_base.errors import PlanError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import Exact, Says, Several, checked
 
 __all__ = [

@@ -16,7 +16,7 @@ A suggestion is the whole table of the column, together with what the plan says 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from decimal import Decimal
 from itertools import count
 
@@ -24,6 +24,7 @@ from voile.schema.hierarchy.ranges import has_time
 from voile.schema.hierarchy.taxonomy import CodeList, public_list
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan
+from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 from voile_base.values.toml import toml_text
 

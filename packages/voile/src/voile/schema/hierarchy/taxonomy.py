@@ -75,7 +75,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from importlib.resources import files
@@ -99,6 +99,7 @@ from voile.schema.hierarchy.generalized import (
     used_texts,
 )
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 from voile_base.values.value import Says, checked, usable_number
 
 __all__ = [

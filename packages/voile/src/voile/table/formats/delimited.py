@@ -57,7 +57,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -76,7 +76,7 @@ from voile.table.arrays import (
     with_missing,
 )
 from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.values import Json
 
 if TYPE_CHECKING:

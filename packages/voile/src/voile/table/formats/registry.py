@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from voile_base.errors import EmptyTableError, InputError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
 
 __all__ = [

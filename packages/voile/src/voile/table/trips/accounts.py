@@ -18,7 +18,7 @@ Cost: some ns a report.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from voile.table.arrays import array_of
 from voile.table.keeping import Words, with_words
 from voile.table.protocol import Rows
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 from voile_geo.geodesy import Floats, metres_between
 

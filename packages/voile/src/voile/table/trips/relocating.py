@@ -23,7 +23,6 @@ Reports carry what was found of them (``AGAIN``, ``BACK``, ``STRAY``): here it i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -64,6 +63,7 @@ from voile.table.trips.reports import (
     require_one_vehicle,
 )
 from voile_base.errors import PlanError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.expressions import Column
 from voile_geo.geodesy import Floats, separation

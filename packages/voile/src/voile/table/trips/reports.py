@@ -28,7 +28,6 @@ Cost: a sort of n reports, and one of the distinct passages where roads are coun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,6 +52,7 @@ from voile.table.keeping import with_words
 from voile.table.protocol import Counted, Engine, Rows
 from voile.table.published import PublishedTable
 from voile_base.errors import PlanError, TableError
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, Randomness
 from voile_base.values.expressions import (
     Call,

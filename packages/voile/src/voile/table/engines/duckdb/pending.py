@@ -18,7 +18,7 @@ Columns of texts of two data sets of DuckDB, stored in one way, so that they can
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -45,6 +45,7 @@ from voile.table.engines.expressions import CHOSEN, marking
 from voile.table.engines.shared import Fault, starts, whole_groups
 from voile.table.protocol import Function, GroupFunction
 from voile_base.compiled import njit
+from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Expression, columns_of
 
 __all__ = [

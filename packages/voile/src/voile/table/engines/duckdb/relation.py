@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +44,7 @@ from voile.table.engines.duckdb.session import DuckDBHandle, Table
 from voile.table.engines.expressions import moment_literal
 from voile.table.engines.shared import MOST_CATEGORIES
 from voile.table.protocol import Function
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "DUCKDB",

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -79,6 +78,7 @@ from voile.table.reading import (
     read_frame,
 )
 from voile_base.compiled import njit, pays, uncompiled
+from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
 from voile_base.values.expressions import Expression, columns_of
 

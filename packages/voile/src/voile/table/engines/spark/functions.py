@@ -23,7 +23,6 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from voile.table.engines.expressions import moment_literal
 from voile.table.engines.shared import starts, whole_groups
 from voile.table.protocol import Function, GroupFunction
 from voile_base.errors import InputError, TableError, VoileError, place_of_fault
+from voile_base.ondemand import dataclass
 from voile_base.version import VERSION
 
 __all__ = [

@@ -30,7 +30,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ from voile.table.protocol import (
 )
 from voile_base.durable import sync
 from voile_base.errors import TableError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key
 from voile_base.values.expressions import Expression, columns_of
 from voile_base.version import VERSION

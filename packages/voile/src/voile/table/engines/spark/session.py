@@ -43,7 +43,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from itertools import count
 from operator import and_
@@ -68,7 +68,7 @@ from voile.table.formats.registry import library
 from voile.table.protocol import GroupFunction
 from voile_base import errors
 from voile_base.errors import InputError, OutOfMemoryError, TableError, VoileError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key
 from voile_base.values import Document
 from voile_base.version import VERSION
