@@ -51,7 +51,8 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("Choose", ("docs/start/choose", "docs/choosing")),
     ("Methods", ("docs/methods/*",)),
-    ("Examples", ("docs/examples/*",)),
+    ("Examples", ("docs/examples/README", "docs/examples/*")),
+    ("Case studies", ("docs/cases/README", "docs/cases/*")),
     ("Coming from", ("docs/coming-from/*",)),
     (
         "Evidence",
