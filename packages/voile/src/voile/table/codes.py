@@ -210,7 +210,7 @@ _DENSE = 2
 """Range of integers, in rows, up to which they are looked up by value."""
 _NARROW = 1 << 12
 """Range up to which that costs nothing, and spares Arrow's hashes and their loading."""
-_FEW = 1 << 14
+_SOON_SORTED = 1 << 14
 """Rows that are sorted sooner than Arrow's hashes are loaded."""
 
 
@@ -285,7 +285,7 @@ def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryCol
         return _ascending(*_encode_text(column))
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         return _ascending(*_of_categories(column))
-    if len(column) <= _FEW:
+    if len(column) <= _SOON_SORTED:
         return _ascending(column, np.arange(len(column)))
     encoded = column.to_arrow().dictionary_encode(null_encoding="encode")
     values, codes = _of_arrow(encoded, column.name)
