@@ -403,12 +403,13 @@ class IntervalOverlap:
         assert numbers is not None
         sides, owners = found[0].scaled, np.array(found[1])
         parts = {}
+        factors = [
+            _factor(rows, sides.weight(side))
+            for side, rows in enumerate((sides.before, sides.after))
+        ]
         for place, name in enumerate(numbers.names):
             others = np.flatnonzero(owners != name)
-            fits = [
-                _least_squares(rows[:, others], rows[:, place], sides.weight(side))
-                for side, rows in enumerate((sides.before, sides.after))
-            ]
+            fits = [_least_squares(factor, others, place) for factor in factors]
             overlap = _overlap(*fits)
             if len(overlap):
                 parts[name] = float(overlap.mean())
@@ -422,17 +423,32 @@ class IntervalOverlap:
         return [Measurement(self.name, title, value, "higher", meaning, 1.0, 0.0, parts, notes)]
 
 
-def _least_squares(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Coefficients and standard errors of weighted least squares; NaN for what cannot be told."""
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """What regressions among some columns ask of the rows: O(n c^2) for n rows of c columns."""
+
+    triangle: Floats
+    """R of a QR decomposition of the weighted rows, a column of ones before them."""
+    rows: int
+
+
+def _factor(rows: Floats, weight: Floats) -> _Factor:
+    """For any number of regressions of one column on others, whose sums of squares it keeps."""
     root = np.sqrt(weight / weight.mean())[:, np.newaxis]
-    rows = np.hstack([np.ones((len(design), 1)), design]) * root
-    own = target * root[:, 0]
-    left, size, right = np.linalg.svd(rows, full_matrices=False)
+    whole = np.hstack([np.ones((len(rows), 1)), rows]) * root
+    return _Factor(np.asarray(np.linalg.qr(whole, mode="r"), np.float64), len(rows))
+
+
+def _least_squares(factor: _Factor, others: NDArray[np.int64], place: int) -> tuple[Floats, Floats]:
+    """Coefficients and standard errors of weighted least squares; NaN for what cannot be told."""
+    design = factor.triangle[:, np.concatenate([[0], others + 1])]
+    own = factor.triangle[:, place + 1]
+    left, size, right = np.linalg.svd(design, full_matrices=False)
     kept = size > 1e-8 * size[0]
     inverse = np.where(kept, 1 / np.where(kept, size, 1.0), 0.0)
     coefficients = right.T @ (inverse * (left.T @ own))
-    freedom = len(rows) - int(kept.sum())
-    residual = own - rows @ coefficients
+    freedom = factor.rows - int(kept.sum())
+    residual = own - design @ coefficients
     variance = float(residual @ residual) / freedom if freedom > 0 else 0.0
     errors = np.sqrt(variance * ((right.T * inverse) ** 2).sum(axis=1))
     lost = ((right[~kept].T) ** 2).sum(axis=1) > _NOTHING
