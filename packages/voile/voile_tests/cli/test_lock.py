@@ -34,12 +34,17 @@ def _plan(desk, role, name, more="", top=""):
 
 
 def test_a_plan_with_an_open_question_publishes_nothing(desk):
-    """Neither a release nor a study; with the line removed or accepted it does, and says so."""
+    """Neither a release nor a study, with a seed or without; removed or accepted it does."""
     table, illness = _table(desk, "illness", ["flu", "gout"] * 42), "illness"
     asks = '# ? "illness": is it one?\n'
-    for command in ("publish", "study"):
+    for command, *seed in (
+        ("publish",),
+        ("study",),
+        ("publish", "--seed", 1),
+        ("study", "--seed", 1),
+    ):
         plan = _plan(desk, "sensitive", illness, asks)
-        outcome = desk.run(command, table, "--plan", plan, "--out", desk / "out")
+        outcome = desk.run(command, table, "--plan", plan, "--out", desk / "out", *seed)
         assert outcome.status == 2
         assert '1 question is open, in lines that begin with "# ?"' in outcome.stderr
         assert '"illness": is it one?' in outcome.stderr

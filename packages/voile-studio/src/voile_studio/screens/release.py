@@ -54,7 +54,7 @@ def routes(pages: Pages) -> APIRouter:
             msg = "a seed is one whole number"
             raise InputError(msg)
         plan = plan_of(project.plan)
-        if not said and plan and (asked := plan.questions_open):
+        if plan and (asked := plan.questions_open):
             msg = f"{asked}; answer them on the plan's page, each with its button"
             raise InputError(msg)
         if roads and roads not in {file.name for file in project.start.maps()}:

@@ -20,6 +20,7 @@ from voile.proposal.editing import with_method
 from voile.publish.publisher import MethodCard
 from voile.release.folder import verified_files
 from voile.report.grid import risk_title
+from voile.schema.plan import open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, by_risk, known_risks
 from voile.study.record import Point, StudyComparison, StudyRecord, rates_of
@@ -292,10 +293,16 @@ def _tried_plan(project: Project, attempt: str) -> str:
         raise InputError(msg) from None
 
 
+def _accepted(text: str) -> str:
+    """A plan whose open questions are accepted: what it makes stays among the custodian's files."""
+    asked = open_questions(text) and "accept_questions" not in tomllib.loads(text)
+    return f"accept_questions = true\n{text}" if asked else text
+
+
 def _show(project: Project, attempt: str, index: int) -> None:
     """Make a release like that of a study, to look at."""
     method, parameters = _method_of(_point(project, attempt, index))
-    text = with_method(_tried_plan(project, attempt), method, parameters)
+    text = _accepted(with_method(_tried_plan(project, attempt), method, parameters))
     out = _shown(project, attempt, index)
     plan = project.folder / f"shown-{attempt}-{index}.toml"
 

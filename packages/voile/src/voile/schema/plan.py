@@ -28,8 +28,8 @@
 
 A line that begins with ``# ?`` is an open question, as ``voile plan`` asks them.  A plan with one
 publishes nothing until the line is removed, which answers it, or the plan says
-``accept_questions = true`` at its top, which the release shows.  (With a seed it can be tried all
-the same: what comes of that is unfit for publication.)
+``accept_questions = true`` at its top, which the release shows.  A seed changes nothing of that:
+what is drawn from one is unfit for publication, and shows the same columns.
 
 The parameters below ``[method]`` belong to the publisher, which validates them; everything else
 is validated here.  Every mistake is a ``PlanError`` that names the file, the table and the key.

@@ -258,8 +258,7 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     for what a method that draws was charged before its draw: the message says so.
     """
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
-    if seed is None:
-        plan.refuse_open_questions()
+    plan.refuse_open_questions()
     publisher_for(plan)  # a wrong plan is told before a taken place
     _refuse_parts(plan, partition_by)
     staging = ReleaseStaging(out, file_format=file_format, partition_by=partition_by)

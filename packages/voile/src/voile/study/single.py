@@ -309,8 +309,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     terms = terms or EvidenceTerms()
     instruments = instruments or Instruments.standard(terms.attacks)
     stated = state_plan(plan)
-    if seed is None:
-        stated.plan.refuse_open_questions()
+    stated.plan.refuse_open_questions()
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     started = perf_counter()
     with ReleaseStaging(out, "the study", within="release") as stage, brought(source) as table:
