@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from voile.cli.options import TABLE, engine_option
-from voile.release.folder import DOCUMENT
 from voile.table.places import Place
 from voile_base.durable import appearing, check_new_file
 from voile_base.errors import InputError, TableError
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from voile.disclosure.shown import Disclosure
+    from voile.release import folder as release_folder
     from voile.release import release as release_release
     from voile.schema.numbers import ExactNumbers
     from voile.table import opening as table_opening
@@ -33,9 +33,9 @@ else:
     np = on_demand("numpy")
     drawing = on_demand("voile_pack.drawing")
     parcels = on_demand("voile_pack.parcels")
-    parcels = on_demand("voile_pack.parcels")
     distributions = on_demand("voile_pack.distributions")
     instance = on_demand("voile_pack.instance")
+    release_folder = on_demand("voile.release.folder")
     release_release = on_demand("voile.release.release")
     table_opening = on_demand("voile.table.opening")
 
@@ -291,7 +291,7 @@ def _new_files(out: str | None, picture: str | None) -> list[Path]:
 def _read(source: Place, call: _Call) -> _Input:
     """The columns of the table or release that are asked for."""
     disclosure = None
-    private = not (isinstance(source, Path) and (source / DOCUMENT).exists())
+    private = not (isinstance(source, Path) and (source / release_folder.DOCUMENT).exists())
     if private:
         numbers = table_opening.read_numbers(source, call.names, call.engine)
     else:

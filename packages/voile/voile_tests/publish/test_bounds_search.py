@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from voile.dp.discrete_noise import DiscreteGaussian
-from voile.publish.measuring import _LADDER, _edges_of
+from voile.publish.measuring import _BORDERS, _edges_of
 from voile.publish.registry import publisher_for
 from voile.release.check import GuaranteeBrokenError, check_release
 from voile.release.release import read_release
@@ -120,14 +120,14 @@ def test_noise_alone_is_seldom_taken_for_rows():
     """Of 400 empty tables one in twenty at most has a range that counts; less noise is told of."""
     variance = Fraction(320)
     draws = DiscreteGaussian(variance).draw(
-        np.arange(400 * (len(_LADDER) - 1), dtype=np.uint64), Randomness.seeded(1).key("x")
+        np.arange(400 * (len(_BORDERS) - 1), dtype=np.uint64), Randomness.seeded(1).key("x")
     )
     wrong = {True: 0, False: 0}
     for counts in draws.reshape(400, -1):
         for right in wrong:
             deviation = float(variance) ** 0.5 * (1 if right else 0.7)
             edges = _edges_of(counts, deviation, pure=False)
-            wrong[right] += edges[0] != _LADDER[0]
+            wrong[right] += edges[0] != _BORDERS[0]
     assert stats.binomtest(wrong[True], 400, 0.05, "greater").pvalue > FALSE_ALARM
     assert stats.binomtest(wrong[False], 400, 0.05, "greater").pvalue < FALSE_ALARM
 
@@ -135,7 +135,7 @@ def test_noise_alone_is_seldom_taken_for_rows():
 @pytest.mark.parametrize("counts", [{36: 900}, {0: 900}, {71: 900}, {30: 500, 50: 500}])
 def test_edges_ascend_and_make_several_ranges(counts):
     """Also of numbers that all lie in one range of the ladder, at either end of it."""
-    filled = np.zeros(len(_LADDER) - 1, dtype=np.int64)
+    filled = np.zeros(len(_BORDERS) - 1, dtype=np.int64)
     for place, count in counts.items():
         filled[place] = count
     edges = _edges_of(filled, 4.0, pure=False)

@@ -32,7 +32,6 @@ else:
     checking = on_demand("voile.policy.checking")
     policy_stated = on_demand("voile.policy.stated")
     html = on_demand("voile.report.html")
-    html = on_demand("voile.report.html")
     signing = on_demand("voile.signing")
 
 __all__: list[str] = []

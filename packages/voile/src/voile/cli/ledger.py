@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.release.folder import release_document
 from voile_base.errors import LedgerError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
@@ -21,9 +20,11 @@ if TYPE_CHECKING:
     from voile import ledger as voile_ledger
     from voile.cli import ledger_shown
     from voile.ledger import FleetState, LedgerFault
+    from voile.release import folder as release_folder
 else:
     voile_ledger = on_demand("voile.ledger")
     ledger_shown = on_demand("voile.cli.ledger_shown")
+    release_folder = on_demand("voile.release.folder")
 
 __all__: list[str] = []
 
@@ -139,7 +140,7 @@ def _settle(path: Path, name: str, folder: Path | None, of: str | None, *, lost:
         raise click.UsageError(msg)
     opened = voile_ledger.Ledger(path)
     if folder is not None:
-        document = release_document(folder)
+        document = release_folder.release_document(folder)
         told = _settled(opened, name, document, of)
     else:
         told = _lost(opened, name, of)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from voile.cli.options import TABLE, engine_option
-from voile.release.folder import release_document
 from voile.table.places import Place, laid_out
 from voile.table.remote import brought_release
 from voile_base.errors import InputError, RefusedError
@@ -19,12 +18,14 @@ from voile_base.values import Json
 
 if TYPE_CHECKING:
     from voile.publish import registry
+    from voile.release import folder as release_folder
     from voile.release import recounting
     from voile.release.recounting import Recount
     from voile.study import record
     from voile.table import opening
 else:
     registry = on_demand("voile.publish.registry")
+    release_folder = on_demand("voile.release.folder")
     recounting = on_demand("voile.release.recounting")
     record = on_demand("voile.study.record")
     opening = on_demand("voile.table.opening")
@@ -90,7 +91,7 @@ def _original(folder: Path, against: Place | None, engine: str) -> Any:
     """The rows of the private original; columns that the release shows as texts are texts."""
     if against is None:
         return None
-    types = release_document(folder).get("types")
+    types = release_folder.release_document(folder).get("types")
     kinds = types if isinstance(types, dict) else {}
     texts = [name for name, kind in kinds.items() if kind == "text"]
     frame, _ = opening.rows_in_memory(against, texts=texts, engine=engine)

@@ -60,7 +60,6 @@ else:
     study_plans = on_demand("voile.study.plans")
     output_rules = on_demand("voile.tabular.output_rules")
     publishing = on_demand("voile.tabular.publishing")
-    publishing = on_demand("voile.tabular.publishing")
 
 __all__ = ["audit_table_command", "show_audits"]
 

@@ -18,13 +18,16 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Protocol
 
 from voile_base.errors import EmptyTableError, InputError, TableError
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.registry import Registry
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = on_demand("polars")
 
 __all__ = [
     "ENDINGS",
@@ -47,12 +50,18 @@ __all__ = [
 
 _EXACT = 2.0**53
 _DAYS_OF_TIMES = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))
-_ISO: dict[str, tuple[pl.Date | pl.Datetime | pl.Time, str]] = {
-    r"^\d{4}-\d\d-\d\d$": (pl.Date(), "%Y-%m-%d"),
-    r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$": (pl.Datetime("us"), "%Y-%m-%d %H:%M:%S%.f"),
-    r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?$": (pl.Datetime("us"), "%Y-%m-%dT%H:%M:%S%.f"),
-    r"^\d\d:\d\d:\d\d(\.\d+)?$": (pl.Time(), "%H:%M:%S%.f"),
-}
+
+
+@cache
+def _written_calendar() -> dict[str, tuple[pl.Date | pl.Datetime | pl.Time, str]]:
+    """Forms of ISO 8601, with the type and the format of what is written so."""
+    instant = pl.Datetime("us")
+    return {
+        r"^\d{4}-\d\d-\d\d$": (pl.Date(), "%Y-%m-%d"),
+        r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$": (instant, "%Y-%m-%d %H:%M:%S%.f"),
+        r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?$": (instant, "%Y-%m-%dT%H:%M:%S%.f"),
+        r"^\d\d:\d\d:\d\d(\.\d+)?$": (pl.Time(), "%H:%M:%S%.f"),
+    }
 
 
 def whole_numbers(series: pl.Series) -> pl.Series:
@@ -80,7 +89,7 @@ def calendar_of_texts(series: pl.Series) -> pl.Series:
     """A column of texts that are all ISO 8601 of one kind, as dates, instants or times."""
     if series.dtype != pl.String or not series.count():
         return series
-    for pattern, (kind, date_format) in _ISO.items():
+    for pattern, (kind, date_format) in _written_calendar().items():
         if series.str.contains(pattern).all():
             read = series.str.strptime(kind, date_format, strict=False)
             return read if read.count() == series.count() else series
