@@ -27,7 +27,7 @@ import gc
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -119,13 +119,16 @@ def _compiled_when_called(cls: type, *, frozen: bool = False, eq: bool = True) -
     state = cls.__dataclass_params__  # type: ignore[attr-defined]
     state.init, state.repr, state.eq, state.frozen = True, True, eq, frozen
 
-    @cache
+    made: list[type] = []  # of no cache, which cannot be sent to other processes with a class
+
     def twin() -> type:
         """A class of the same fields, whose methods are all compiled."""
-        kept = ("__annotations__", "__module__", "__qualname__", "__post_init__")
-        named = {name: getattr(cls, name) for name in kept if hasattr(cls, name)}
-        bare = type(cls.__name__, (), {**body, **named, "__doc__": ""})
-        return dataclasses.dataclass(frozen=frozen, eq=eq)(bare)
+        if not made:
+            kept = ("__annotations__", "__module__", "__qualname__", "__post_init__")
+            named = {name: getattr(cls, name) for name in kept if hasattr(cls, name)}
+            bare = type(cls.__name__, (), {**body, **named, "__doc__": ""})
+            made.append(dataclasses.dataclass(frozen=frozen, eq=eq)(bare))
+        return made[0]
 
     for name in _COMPILED[: 4 if eq and frozen else 3 if eq else 2]:
         setattr(cls, name, _compiling(name, cls, twin))
