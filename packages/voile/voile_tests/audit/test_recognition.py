@@ -278,7 +278,7 @@ def test_whoever_is_looked_at_has_the_own_row_beside(monkeypatch: pytest.MonkeyP
     of = People(original)
     recognised = recognise(copy, of)
     foreign = as_release(copy, recognised, {})
-    found = counting.LookedAt.of(foreign, copy, [of, of], Randomness.seeded(1))
+    found = counting.ExaminedRows.of(foreign, copy, [of, of], Randomness.seeded(1))
     assert found.places is not None
     assert 1_000 < found.file.release.rows < 3_000
     names = [name for name in original.columns if name != "number"]

@@ -36,7 +36,7 @@ from voile.table.arrays import Frame, frame_of
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
-__all__ = ["ROWS", "LookedAt", "RiskQuery", "counted", "risks_of_rehearsal", "unit_of"]
+__all__ = ["ROWS", "ExaminedRows", "RiskQuery", "counted", "risks_of_rehearsal", "unit_of"]
 
 
 ROWS = 200_000
@@ -97,7 +97,7 @@ def unit_of(people: People) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
-class LookedAt:
+class ExaminedRows:
     """The rows of a file and of groups of people that the three risks look at; private."""
 
     file: Foreign
@@ -124,7 +124,7 @@ class LookedAt:
         randomness: Randomness,
         *,
         quick: bool = False,
-    ) -> LookedAt:
+    ) -> ExaminedRows:
         """All rows, or a sample of them that is drawn once, a smaller one for a ``quick`` look."""
         sizes = [each.frame.height for each in people]
         largest = max(*sizes, released.height)

@@ -41,7 +41,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.audit.beside import JointCodes
-from voile.audit.counting import LookedAt, RiskQuery, counted, unit_of
+from voile.audit.counting import ExaminedRows, RiskQuery, counted, unit_of
 from voile.audit.foreign import Foreign, Repetition, as_release, copy_notices, repetition
 from voile.audit.positions import order_notices
 from voile.audit.recognition import Recognised, recognise
@@ -325,11 +325,11 @@ class _AuditedFile(ReleaseUnderTest):
         return found
 
     @cached_property
-    def looked_at(self) -> LookedAt:
+    def looked_at(self) -> ExaminedRows:
         """The rows that the three risks look at."""
         sides = self.sides
         people = [sides.original, *([] if sides.control is None else [sides.control])]
-        return LookedAt.of(self.foreign, sides.released, people, self.draws, quick=self.quick)
+        return ExaminedRows.of(self.foreign, sides.released, people, self.draws, quick=self.quick)
 
     def risks(self, inquiry: Inquiry, progress: Progress) -> Iterator[Risk | Skipped]:
         """The three risks of WP216 and those of other packages, or why one was not counted."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -231,7 +230,7 @@ def _compare(
     place = None if out is None else folder.check_new_folder(out)
     with progress() as stage, study_plans.naming_files(stated, study_plans.file_of(source)):
         found = protections.compare_protections(source, plans, engine=engine, progress=stage)
-    rows = [dataclasses.asdict(one) for one in found.protections]
+    rows = [asdict(one) for one in found.protections]
     if place is not None:
         with folder.appearing_folder(place) as made:
             publishing.write_cells(made / "comparison.csv", found.columns())
@@ -239,7 +238,7 @@ def _compare(
             if page is not None:
                 write_text(made / "comparison.html", page, private=True)
     if as_json:
-        cells = [dataclasses.asdict(one) for one in found.cells]
+        cells = [asdict(one) for one in found.cells]
         print_json({**_private_mark(), "protections": rows, "cells": cells})
         return
     click.echo(study_record.PRIVATE)
