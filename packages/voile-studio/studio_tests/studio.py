@@ -10,7 +10,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from voile_studio.project import Start
-from voile_studio.server import application
+from voile_studio.screens import application
 from voile_testing import processes
 
 HOST = "127.0.0.1:8123"

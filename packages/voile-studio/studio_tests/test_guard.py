@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from voile_studio.guard import Guard
 from voile_studio.project import Start
-from voile_studio.server import application
+from voile_studio.screens import application
 
 HOME = "http://127.0.0.1:8123"
 

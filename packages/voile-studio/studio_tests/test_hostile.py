@@ -28,7 +28,7 @@ from studio_tests.test_repeated import table
 from voile_studio.guard import Guard
 from voile_studio.jobs import Jobs
 from voile_studio.project import Start
-from voile_studio.server import _screens, application
+from voile_studio.screens import _screens, application
 
 FEW = settings(
     max_examples=12,

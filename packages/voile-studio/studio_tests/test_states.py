@@ -14,14 +14,14 @@ pytest.importorskip("fastapi")
 from studio_tests.browsing import User, studio
 from studio_tests.studio import Visitor
 from voile_base.errors import InputError
-from voile_studio.states import PlanStates
+from voile_studio.project import _PlanStates
 
 MOST_FOR_MANY = 20
 
 
 def test_undo_leads_through_every_state_and_redo_back(tmp_path: Path) -> None:
     """Against a list of all states: what was undone before a new change is not lost."""
-    draw, states = random.Random(3), PlanStates(tmp_path / "states")
+    draw, states = random.Random(3), _PlanStates(tmp_path / "states")
     line, now = ["plan 0"], 0
     states.record("plan 0")
     for number in range(1, 200):
@@ -39,13 +39,13 @@ def test_undo_leads_through_every_state_and_redo_back(tmp_path: Path) -> None:
                 with pytest.raises(InputError, match=f"nothing to {deed}"):
                     states.step(to - now)
         assert (states.back, states.forth) == (now, len(line) - 1 - now)
-    again = PlanStates(tmp_path / "states")
+    again = _PlanStates(tmp_path / "states")
     assert [again.step(-1) for _ in range(now)] == line[:now][::-1]
 
 
 def test_a_state_that_was_altered_is_refused(tmp_path: Path) -> None:
     """A plan of another hash than its own is none that ever stood."""
-    states = PlanStates(tmp_path / "states")
+    states = _PlanStates(tmp_path / "states")
     states.record("one")
     states.record("two")
     for file in (tmp_path / "states").glob("*.toml"):

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     import uvicorn as uvicorn_module
 
     from voile_studio import project as voile_studio_project
-    from voile_studio import server as voile_studio_server
+    from voile_studio import screens
 else:
     uvicorn_module = on_demand("uvicorn")
     voile_studio_project = on_demand("voile_studio.project")
-    voile_studio_server = on_demand("voile_studio.server")
+    screens = on_demand("voile_studio.screens")
 
 __all__: list[str] = []
 
@@ -91,9 +91,7 @@ def _studio_command(
         number = listener.getsockname()[1]
         written = f"[{host}]" if ":" in host else host
         names = {host, "localhost"} if host == _HERE else {written}
-        guard = voile_studio_server.application(
-            start, frozenset(f"{name}:{number}" for name in names)
-        )
+        guard = screens.application(start, frozenset(f"{name}:{number}" for name in names))
         after = f"/p/{project.name}/data" if project else "/"
         address = f"http://{written}:{number}{guard.new_entrance(after)}"
         # No word of a caller about where it calls from is believed, and nobody needs sockets.

@@ -6,8 +6,9 @@
         plan.toml            the plan, as every command takes it
         ledger.db            what has been promised
         key, key.pub         for signatures
-        hierarchies/         those that were edited
-        states/              all that the plan has been, for undo and redo
+        hierarchies/         those that were edited, each in a file that nothing overwrites
+        states/a1b2c3.toml   a state that the plan was in, under its own hash
+        states/line.json     the hashes in the order in which they were reached, and which is now
         try-001.toml         the plan of a grid
         tries/001/           its comparison
         shown-001-0.toml     the plan of a study in it
@@ -20,12 +21,15 @@
 Nothing is held in memory that a file does not say: two tabs, and a server that is started again,
 see the same.
 
-Which files may be looked at: those in the folder that Studio was started in, and below it.
+Tables and maps are those in the folder that Studio was started in, and below it.  A name from a
+browser is a path relative to that folder; one that leads out of it, by ``..``, an absolute path or
+a link, is refused.
 
-A name from a browser is a path relative to that folder.  One that leads out of it, by ``..``, an
-absolute path or a link, is refused.
+Undo and redo lose nothing: what is changed after an undo comes behind all that was there, with the
+state that was gone back to once more, so that undo leads through every state there ever was.  A
+plan that a command or an editor changed meanwhile is a state, too, as soon as Studio meets it.
 
-What publishing will cost the ledger, told before it is spent.
+What publishing will cost the ledger is told before it is spent (``charge_told``).
 """
 
 from __future__ import annotations
@@ -45,7 +49,6 @@ from voile_base.durable import replace_private_file
 from voile_base.errors import InputError
 from voile_base.operating_system import is_user
 from voile_studio.jobs import Job, Jobs
-from voile_studio.states import PlanStates
 
 __all__ = [
     "FoundFile",
@@ -158,6 +161,81 @@ _DIGEST = 8
 
 
 @dataclass(frozen=True)
+class _Line:
+    """The states in the order in which they were reached."""
+
+    digests: tuple[str, ...] = ()
+    now: int = -1
+
+
+@dataclass(frozen=True)
+class _PlanStates:
+    """The states of one project, in its folder."""
+
+    folder: Path
+
+    @property
+    def back(self) -> int:
+        """How many states can be gone back."""
+        return max(0, self._line.now)
+
+    @property
+    def forth(self) -> int:
+        """How many states can be gone forth."""
+        line = self._line
+        return len(line.digests) - line.now - 1 if line.digests else 0
+
+    def record(self, plan: str) -> None:
+        """Put a plan behind all others, unless it is the one that stands."""
+        line, digest = self._line, _digest_of(plan)
+        if line.digests and line.digests[line.now] == digest:
+            return
+        self.folder.mkdir(mode=_PRIVATE, exist_ok=True)
+        replace_private_file(self.folder / f"{digest}.toml", plan)
+        again = line.digests[line.now : line.now + 1] if self.forth else ()
+        digests = (*line.digests, *again, digest)
+        self._keep(_Line(digests, len(digests) - 1))
+
+    def step(self, by: int) -> str:
+        """The plan before (-1) or after (1), which now stands; raises ``InputError`` for none."""
+        line = self._line
+        to = line.now + by
+        if not 0 <= to < len(line.digests):
+            msg = "there is nothing to undo" if by < 0 else "there is nothing to redo"
+            raise InputError(msg)
+        found = self._state(line.digests[to])
+        self._keep(_Line(line.digests, to))
+        return found
+
+    def _state(self, digest: str) -> str:
+        try:
+            plan = (self.folder / f"{digest}.toml").read_text("utf-8")
+        except (OSError, ValueError):
+            plan = ""
+        if _digest_of(plan) != digest:
+            msg = "that state of the plan cannot be read any more, or was altered"
+            raise InputError(msg)
+        return plan
+
+    @property
+    def _line(self) -> _Line:
+        try:
+            said = json.loads((self.folder / "line.json").read_text("utf-8"))
+            line = _Line(tuple(map(str, said["digests"])), int(said["now"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return _Line()
+        return line if 0 <= line.now < len(line.digests) else _Line()
+
+    def _keep(self, line: _Line) -> None:
+        text = json.dumps({"digests": line.digests, "now": line.now})
+        replace_private_file(self.folder / "line.json", text)
+
+
+def _digest_of(plan: str) -> str:
+    return blake2b(plan.encode(), digest_size=_DIGEST).hexdigest()
+
+
+@dataclass(frozen=True)
 class Project:
     """One table and all that was done with it."""
 
@@ -204,9 +282,9 @@ class Project:
             return ""
 
     @property
-    def states(self) -> PlanStates:
+    def states(self) -> _PlanStates:
         """All that the plan has been."""
-        return PlanStates(self.folder / "states")
+        return _PlanStates(self.folder / "states")
 
     def keep_plan(self, text: str) -> None:
         """Write the plan, whole or not at all; what it was and what it is can be gone back to."""

@@ -11,10 +11,9 @@ import pytest
 from scipy.stats import binomtest
 
 from voile.attack.protocol import Estimate
+from voile.audit.alike_rows import inference, linkability
 from voile.audit.beside import JointCodes
 from voile.audit.foreign import as_release
-from voile.audit.inference import inference
-from voile.audit.linkability import linkability
 from voile.audit.recognition import recognise
 from voile.audit.risk import Question, Risk, _excess_over, share_of
 from voile.audit.singling_out import _singling_out, _Tried

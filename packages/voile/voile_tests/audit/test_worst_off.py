@@ -14,8 +14,7 @@ from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_NOBODY
 from voile.audit.risk import Setting
-from voile.audit.scenarios import THE_PLAN, ReIdentification, known_sets
-from voile.audit.small_groups import GroupDisclosure
+from voile.audit.scenarios import THE_PLAN, GroupDisclosure, ReIdentification, known_sets
 from voile.release.reading import People
 from voile_base.randomness import Randomness
 from voile_tests.audit.tables import marginals, people

@@ -167,7 +167,7 @@ def test_without_a_learner_the_nearest_rows_infer(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where scikit-learn is not installed, an audit says so and goes on."""
-    for module in ("voile.audit.inference", "voile.audit.examine"):
+    for module in ("voile.audit.alike_rows", "voile.audit.examine"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     assert _audit(files, "copy.parquet", "--attacks", "prosecutor").exit_code == 0
     record = read_audit(files / "out" / "audit.json")

@@ -2,9 +2,9 @@
 
 Source: Article 29 Data Protection Working Party, Opinion 05/2014 on anonymisation techniques
 (WP216), section 3: "the possibility to isolate some or all records which identify an individual"
-(``singling_out``), "to link at least two records concerning the same data subject"
-(``linkability``), "to deduce, with significant probability, the value of an attribute from the
-values of a set of other attributes" (``inference``).
+(``singling_out``), "to link at least two records concerning the same data subject", and "to deduce,
+with significant probability, the value of an attribute from the values of a set of other
+attributes" (linkability and inference: ``alike_rows``).
 
 Each is how often an adversary succeeds against people of the original (``main``), how often the
 same adversary succeeds against people who were not in the data (``control``: what the file tells
@@ -288,10 +288,10 @@ RISKS: Registry[_RiskInquiry] = Registry(
     what="a risk",
     own={
         "singling-out": "voile.audit.singling_out:SinglingOut",
-        "linkability": "voile.audit.linkability:Linkability",
-        "inference": "voile.audit.inference:InferenceRisk",
+        "linkability": "voile.audit.alike_rows:Linkability",
+        "inference": "voile.audit.alike_rows:InferenceRisk",
         "copying": "voile.audit.copying:Copying",
-        "group disclosure": "voile.audit.small_groups:GroupDisclosure",
+        "group disclosure": "voile.audit.scenarios:GroupDisclosure",
         "re-identification": "voile.audit.scenarios:ReIdentification",
     },
     offers=("name", "refusal", "risks"),

@@ -1,22 +1,30 @@
-"""What somebody outside may know of a person, by who that is, and how often it finds the person.
+"""What somebody outside may know of a person, by who that is: whom it finds, and what it tells.
 
 What others know is not one list of columns.  A set is the quasi-identifiers of the plan; what a
 reader of the voter roll, a neighbour, an employer, a reader of social media and an insurer know, by
 the names of columns (``scenarios.toml``, which has the sources); what a second table that was named
-shares with the original; and, in a file whose rows are
-people's, the pair and the triple of columns that find most, whoever knows them.
+shares with the original; and, for re-identification in a file whose rows are people's, the pair and
+the triple of columns that find most, whoever knows them.
 
-Where rows are people's, the risk of a set is the prosecutor's: a person whose values r rows fit is
-picked with probability 1 / r (Elliot and Dale 1999; Dankar and El Emam, "A method for evaluating
-marketer re-identification risk", EDBT workshops 2010, for the mean of it).  Where rows are of
-nobody, no row is a person's: copying judges who stands in them by each set.
-
+Re-identification, where rows are people's: the risk of a set is the prosecutor's, a person whose
+values r rows fit is picked with probability 1 / r (Elliot and Dale 1999; Dankar and El Emam, "A
+method for evaluating marketer re-identification risk", EDBT workshops 2010, for the mean of it).
+Where rows are of nobody, no row is a person's: copying judges who stands in them by each set.
 Pairs are tried all, triples of the best ``_BEST`` pairs with each other column: of all triples that
-may miss the worst.
+may miss the worst.  All people are looked at where that is affordable, else so many targets as the
+audit has, drawn.
 
-All people are looked at where that is affordable, else so many targets as the audit has, drawn.
+Group disclosure, where sensitive columns are shown: of each small group, people who share the
+values of a set with fewer than ``_SMALL`` others on both sides together, the rows that fit are
+looked at.  Where at least ``_NEARLY`` of them show one cell of a sensitive column, that value is
+told of all of the group, whoever of them is meant: the homogeneity of Machanavajjhala et al.,
+"l-diversity" (ICDE 2006), and group disclosure in Duncan, Elliot and Salazar-Gonzalez, "Statistical
+Confidentiality" (2011).  It succeeds where the value is the person's.  The same of small groups of
+the control is what the file tells of everybody; guessing tells the most frequent cell of all rows.
+Of several sets that one is named which finds most; their intervals hold together (``risk``).
 
-Cost: t g look-ups a column of a set, for t targets and g different rows in it.
+Cost: t g look-ups a column of a set, for t targets and g different rows in it; of groups, for each
+sensitive column, the pairs of a person and a row that fits, too.
 """
 
 from __future__ import annotations
@@ -26,7 +34,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import combinations
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +42,23 @@ from numpy.typing import NDArray
 from voile.attack.protocol import Estimate
 from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.copying import rows_of_people
-from voile.audit.record import RE_IDENTIFICATION, ROWS_OF_NOBODY
-from voile.audit.risk import ORIGINAL, Risk, Setting
+from voile.audit.record import DOES_NOT_APPLY, RE_IDENTIFICATION, ROWS_OF_NOBODY
+from voile.audit.risk import ORIGINAL, Question, Risk, Setting
 from voile.schema.names import fits, words_of
 from voile.table.codes import combine
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, on_demand
+from voile_base.randomness import Draws
 from voile_base.values import Document
 
-__all__ = ["THE_HOLDER", "THE_PLAN", "ReIdentification", "fitting_rows", "known_sets"]
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = on_demand("scipy.sparse")
+
+__all__ = ["THE_HOLDER", "THE_PLAN", "GroupDisclosure", "ReIdentification", "known_sets"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 THE_PLAN = "whoever knows the quasi-identifiers"
 """Who knows what the plan says."""
@@ -52,6 +69,11 @@ _AFFORDABLE = 300_000_000
 """Of different people, different rows and columns, that are compared so that nobody is drawn."""
 _PAIRS = 1 << 24
 """Of a person and a row, that are compared at a time."""
+_SMALL = 10
+_NEARLY = 0.8
+"""The share of the rows that fit a group from which on their cell is taken for the group's."""
+_NEAR = 0.9
+"""How near a number is from which on it counts as told."""
 
 
 def known_sets(
@@ -119,23 +141,21 @@ class ReIdentification:
             yield _risk(beside, who, known, people)
 
 
-def _mean(columns: Sequence[JointColumn], people: NDArray[np.int64]) -> float:
+def _mean(columns: Sequence[JointColumn], people: Indices) -> float:
     return float(_chances(columns, people).mean())
 
 
-def _chances(columns: Sequence[JointColumn], people: NDArray[np.int64]) -> NDArray[np.float64]:
+def _chances(columns: Sequence[JointColumn], people: Indices) -> Floats:
     """Shape (t,): 1 over the rows that fit a person, 0 where none does."""
     found = np.zeros(len(people))
     rows = DistinctRows.of(columns)
-    for some, fitting in fitting_rows(columns, rows, ORIGINAL, people):
+    for some, fitting in _fitting_rows(columns, rows, ORIGINAL, people):
         alike = fitting @ rows.count.astype(np.float32)
         found[some] = np.where(alike > 0, 1 / np.maximum(alike, 1), 0)
     return found
 
 
-def _of_everybody(
-    beside: JointCodes, columns: Sequence[JointColumn]
-) -> tuple[NDArray[np.float64], bool]:
+def _of_everybody(beside: JointCodes, columns: Sequence[JointColumn]) -> tuple[Floats, bool]:
     """The chances of all persons, each by the row that tells most, where that is affordable."""
     found = combine([(column.value[ORIGINAL], column.values) for column in columns])
     rows = DistinctRows.of(columns)
@@ -148,8 +168,8 @@ def _of_everybody(
     return chance, True
 
 
-def fitting_rows(
-    columns: Sequence[JointColumn], rows: DistinctRows, group: int, people: NDArray[np.int64]
+def _fitting_rows(
+    columns: Sequence[JointColumn], rows: DistinctRows, group: int, people: Indices
 ) -> Iterator[tuple[slice, NDArray[np.float32]]]:
     """For some people at a time, shape (people, g): 1 where a different row fits a person."""
     step = max(1, _PAIRS // max(len(rows.count), 1))
@@ -163,9 +183,7 @@ def fitting_rows(
         yield some, fitting.astype(np.float32)
 
 
-def _risk(
-    beside: JointCodes, who: str, columns: Sequence[JointColumn], people: NDArray[np.int64]
-) -> Risk:
+def _risk(beside: JointCodes, who: str, columns: Sequence[JointColumn], people: Indices) -> Risk:
     chance, every = _of_everybody(beside, columns)
     if not every:
         chance = _chances(columns, people)
@@ -182,3 +200,108 @@ def _risk(
         (f"{(chance >= 1).mean():.1%} of the targets are alone in the file",),
         worst=worst,
     )
+
+
+@dataclass(frozen=True)
+class GroupDisclosure:
+    """The risk as audits count it."""
+
+    name: ClassVar[str] = "group disclosure"
+
+    def refusal(self, setting: Setting) -> str | None:
+        """It asks for a sensitive column, and for what others know."""
+        if not setting.sensitive:
+            return f"{DOES_NOT_APPLY}: no sensitive column is shown"
+        if not any(_asked(setting, name) for name in setting.sensitive):
+            return f"{DOES_NOT_APPLY}: nothing that others may know is shown beside a sensitive one"
+        return None
+
+    def risks(self, setting: Setting) -> Iterator[Risk]:
+        """One for each sensitive column whose groups are small."""
+        setting.progress("group disclosure")
+        draws = setting.randomness.key("group disclosure").generator()
+        columns = {column.name: column for column in setting.beside.columns}
+        won: dict[str, list[dict[str, Floats]]] = {
+            name: [{} for _ in setting.beside.units] for name in setting.sensitive
+        }
+        guessed: dict[str, Floats] = {}
+        for (who, names), sensitive in _sets(setting).items():
+            known = [columns[name] for name in names]
+            people = _small(setting.beside, known, setting.targets, draws)
+            if not all(map(len, people)):
+                continue
+            asked = [columns[name] for name in sensitive]
+            for group, some in enumerate(people):
+                for name, told in _told_of_groups(known, asked, group, some).items():
+                    won[name][group][who] = told
+            for column in asked:
+                guessed.setdefault(column.name, _guess_of(column, people[ORIGINAL]))
+        goal = "what nearly all rows of a small group show is the person's value"
+        for name, own in guessed.items():
+            yield Question(self.name, name, goal).answered(won[name], own)
+
+
+def _sets(setting: Setting) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+    """The sensitive columns that are asked for by each set of columns, and by whom it is known."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name in setting.sensitive:
+        for who, known in _asked(setting, name).items():
+            found.setdefault((who, tuple(column.name for column in known)), []).append(name)
+    return found
+
+
+def _asked(setting: Setting, sensitive: str) -> dict[str, list[JointColumn]]:
+    """Sets of columns that are shown beside a sensitive one, and hold no value of it."""
+    columns = {column.name: column for column in setting.beside.columns}
+    sets = {
+        who: [columns[name] for name in names if name in columns and name != sensitive]
+        for who, names in setting.known.items()
+    }
+    return {who: known for who, known in sets.items() if known} if sensitive in columns else {}
+
+
+def _small(
+    beside: JointCodes, columns: Sequence[JointColumn], most: int, draws: Draws
+) -> list[Indices]:
+    """Rows of people of small groups of each side, at most so many, drawn at random."""
+    ends = np.cumsum([len(unit) for unit in beside.units])[:-1]
+    both = [(np.concatenate(column.value), column.values) for column in columns]
+    found = combine(both)
+    sizes = np.split(found.rows[found.index], ends)
+    small = [np.flatnonzero(size <= _SMALL) for size in sizes]
+    return [some[draws.permutation(len(some))[:most]] for some in small]
+
+
+def _told_of_groups(
+    known: Sequence[JointColumn], asked: Sequence[JointColumn], group: int, people: Indices
+) -> dict[str, Floats]:
+    """Shape (t,) by sensitive column: 1 where nearly all rows that fit show the person's value."""
+    rows = DistinctRows.of(known)
+    shown = [_cells_of(rows, column) for column in asked]
+    won = {column.name: np.zeros(len(people)) for column in asked}
+    for some, fitting in _fitting_rows(known, rows, group, people):
+        fits = sparse.csr_array(fitting)
+        every = fits @ rows.count
+        for column, cells in zip(asked, shown, strict=True):
+            alike = (fits @ cells).tocoo()
+            whose, cell = alike.row, alike.col
+            told = alike.data >= _NEARLY * every[whose]
+            value = column.value[group][people[some]][whose]
+            right = column.covers[value, cell] | (column.near[value, cell] >= _NEAR)
+            part = np.zeros(len(fitting))
+            part[whose[told & right]] = 1
+            won[column.name][some] = part
+    return won
+
+
+def _cells_of(rows: DistinctRows, column: JointColumn) -> sparse.csr_array:
+    """Shape (g, kinds): how many of each of the different rows show each cell of a column."""
+    shape = len(rows.count), column.covers.shape[1]
+    each = np.ones(len(rows.place))
+    return sparse.coo_array((each, (rows.place, column.cell.astype(np.int64))), shape=shape).tocsr()
+
+
+def _guess_of(sensitive: JointColumn, people: Indices) -> Floats:
+    """Shape (t,): 1 where the most frequent cell of all rows is a person's."""
+    cell = int(np.bincount(sensitive.cell).argmax())
+    return np.asarray(sensitive.covers[sensitive.value[ORIGINAL][people], cell], np.float64)

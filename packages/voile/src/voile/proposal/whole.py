@@ -1,4 +1,4 @@
-"""What a whole table might be: who its persons are, which texts are missing values, what is open.
+"""What a whole table might be: who its persons are, what it counts, whose trips it reports.
 
 One column tells persons apart: of several that might, the one whose values stand in several rows,
 and of those the one with the most values; the others are identifiers.  A repeated id of something
@@ -7,15 +7,16 @@ else, such as an order, is no person; whether a person is behind it is a questio
 A table is one of counts where each combination of its categories stands once and there are about as
 many rows as combinations: then a row is no person but a group, with their number beside it.
 
+A table of positions and times is one of trips.  Where all four roles of a trajectory are found,
+noise for positions is proposed, and nothing else of the table; where one is missing, no method is.
+
 A text that stands for a missing value is declared for the whole plan.  One that is a value of its
 own in another column, such as the N of "no", is not proposed.
 
-What fits badly between a whole table and a plan: columns alone, and who its persons are.
-
-Columns are held against what the plan says of them by the engine (``table.profile``).  Here is
-added what only the table as a whole tells: identifiers that repeat, columns that single out rows,
-digits that the plan leaves to be numbers though they look like names of groups, persons whom it
-does not name.
+Where a plan is there already, ``misfits`` says what fits badly.  Columns are held against what the
+plan says of them by the engine (``table.profile``); added is what only the table as a whole tells:
+identifiers that repeat, columns that single out rows, digits that the plan leaves to be numbers
+though they look like names of groups, persons whom it does not name.
 """
 
 from __future__ import annotations
@@ -31,15 +32,14 @@ from voile.proposal.columns import (
     with_grids,
     with_named,
 )
-from voile.proposal.trips import ProposedTrips, proposed_trips
-from voile.schema.names import UNORDERED, Role, fits, stems_of, words_of
+from voile.schema.names import UNORDERED, Role, fits, named, stems_of, words_of
 from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.profile import Inspected, PlanDoubt
 from voile.table.summaries import ColumnDetails
 from voile_base.ondemand import dataclass
 
-__all__ = ["Proposal", "data_as_names", "misfits", "propose"]
+__all__ = ["Proposal", "ProposedTrips", "data_as_names", "misfits", "propose"]
 
 
 _COUNTS = (
@@ -54,9 +54,53 @@ _LOOSE = 4
 """Combinations that may stand in no row, as a multiple of the rows."""
 _CATEGORIES = 30
 """Different whole numbers up to which a column may hold categories of a table of counts."""
+_LATITUDE = (
+    *("lat*", "breite*", "breiten*", "bredde*", "breedte*", "szerok*", "enlem", "leveys*"),
+    *("szeles*", "sirka"),
+)
+_LONGITUDE = (
+    *("lon*", "lng", "lange*", "laenge*", "lengde*", "langde*", "lengte*", "dlugosc*", "boylam"),
+    *("pituus*", "hossz*", "delka"),
+)
+_TIME = (
+    *("time*", "*time", "tst", "ts", "timestamp*", "datetime*", "utc*", "epoch", "zeit*", "*zeit"),
+    *("uhrzeit", "heure", "horodatage", "hora", "fecha*", "ora", "data+ora", "tijd*", "tidspunkt"),
+    *("tid", "czas", "aika", "zaman", "cas", "ido"),
+)
+_TRIP = (
+    *("trip*", "ride*", "journey*", "track*", "tour*", "route*", "run", "fahrt*", "trajet*"),
+    *("course+id", "viaje*", "viaggio*", "viagem", "rit", "ritten", "przejazd*", "tur", "matka"),
+)
+_SECONDS = (1e8, 1e11)
+"""Between these, numbers are seconds since 1970; up to a thousand times as much, milliseconds."""
+_MOVING = frozenset({"vehicle", "device"})
+_REPEATS = 3
+"""Reports of a trip, on average, from which on a column may tell trips apart."""
 
 Largest = Callable[[Sequence[str]], int]
 """The most rows that agree in some columns."""
+
+
+@dataclass(frozen=True)
+class ProposedTrips:
+    """The columns of reports of trips; None for those that were not found."""
+
+    time: ColumnProposal | None
+    latitude: ColumnProposal | None
+    longitude: ColumnProposal | None
+    trip: ColumnProposal | None
+
+    @property
+    def roles(self) -> dict[str, ColumnProposal] | None:
+        """The columns by role; None where one of the four is missing."""
+        found = {
+            "trip": self.trip,
+            "time": self.time,
+            "latitude": self.latitude,
+            "longitude": self.longitude,
+        }
+        there = {role: column for role, column in found.items() if column is not None}
+        return there if len(there) == len(found) else None
 
 
 @dataclass(frozen=True)
@@ -107,7 +151,7 @@ def propose(details: Sequence[ColumnDetails], largest: Largest | None = None) ->
     columns = [_without_false_bounds(one, marks) for one in columns]
     published = [column for column in columns if column.role in {"quasi", "sensitive"}]
     missing = any(column.details.profile.missing for column in published)
-    return Proposal(tuple(columns), marks, missing, proposed_trips(columns), categories)
+    return Proposal(tuple(columns), marks, missing, _proposed_trips(columns), categories)
 
 
 def data_as_names(details: Sequence[ColumnDetails]) -> tuple[int, ...]:
@@ -196,6 +240,74 @@ def _marks(details: Sequence[ColumnDetails]) -> tuple[str, ...]:
         and not (text in numbers and each.profile.type == "text")
     }
     return tuple(sorted(marks - values))
+
+
+def _proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
+    """The trips that a table reports; None without positions, or without times and trips.
+
+    Sentences of a receiver of positions hold their times themselves.
+    """
+    places = [column for column in columns if column.is_position]
+    times = [column for column in columns if column not in places and _is_time(column)]
+    tracks = any(one.recognition and one.recognition.key == "track" for one in places)
+    if not places or not (times or tracks or any(map(_is_called_a_trip, columns))):
+        return None
+    degrees = [one for one in places if one.details.profile.type == "decimal"]
+    latitude, longitude = (_only(degrees, words) for words in (_LATITUDE, _LONGITUDE))
+    called = (one for one in times if fits(_TIME, words_of(one.name)))
+    time = next(iter((*called, *times)), None)
+    rest = [one for one in columns if one not in places and one is not time]
+    trip = _trip(rest)
+    if trip is None and not tracks and _is_of_persons(columns):
+        return None
+    return ProposedTrips(time, latitude, longitude, trip)
+
+
+def _is_of_persons(columns: Sequence[ColumnProposal]) -> bool:
+    """Whether facts about persons stand beside places, and nothing moves: answers, not reports."""
+    moving = any(one.recognition and one.recognition.group == "movement" for one in columns)
+    facts = [
+        one
+        for one in columns
+        if one.role in {"quasi", "sensitive"} and not one.guessed and one.kind != "date"
+    ]
+    return len(facts) > 1 and not moving
+
+
+def _only(places: Sequence[ColumnProposal], words: Sequence[str]) -> ColumnProposal | None:
+    """The one column whose name has such a word; None where none or several have."""
+    found = [one for one in places if fits(words, words_of(one.name))]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_time(column: ColumnProposal) -> bool:
+    """Whether a column holds times: with a clock, or as seconds since 1970."""
+    details = column.details
+    if details.profile.type == "datetime" or any("%H" in one for one in details.date_formats):
+        return True
+    if details.profile.type not in {"integer", "decimal"} or details.extremes is None:
+        return False
+    least, most = details.extremes
+    low, high = _SECONDS
+    return fits(_TIME, words_of(column.name)) and low < least and most < 1000 * high
+
+
+def _trip(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
+    """The column that tells trips apart, or else vehicles, devices or persons."""
+    several = [
+        one
+        for one in columns
+        if one.details.profile.distinct > 1
+        and one.details.profile.distinct * _REPEATS <= one.details.rows
+        and not one.details.profile.missing
+    ]
+    called = [one for one in several if _is_called_a_trip(one)]
+    things = [one for one in several if one.recognition and one.recognition.key in _MOVING]
+    return next(iter((*called, *things, *(one for one in several if named(one.name)))), None)
+
+
+def _is_called_a_trip(column: ColumnProposal) -> bool:
+    return fits(_TRIP, words_of(column.name))
 
 
 def misfits(

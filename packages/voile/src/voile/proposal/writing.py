@@ -22,8 +22,7 @@ from dataclasses import replace
 
 from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
 from voile.proposal.layout import ProposedLayout
-from voile.proposal.trips import ProposedTrips
-from voile.proposal.whole import Proposal
+from voile.proposal.whole import Proposal, ProposedTrips
 from voile.schema.domain import public_domain
 from voile.schema.hierarchy.suggestion import Suggestion, suggest
 from voile.schema.names import meaning_of

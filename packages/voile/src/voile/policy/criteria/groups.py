@@ -17,7 +17,7 @@ from pydantic import Field
 
 from voile.audit.record import AuditRecord
 from voile.policy.case import Case
-from voile.policy.criteria.base import PolicyCriterion, Share
+from voile.policy.criteria import PolicyCriterion, Share
 from voile.policy.ruling import MeasuredFigure, Ruling, ShownRows, Tick, at_least, at_most
 from voile.release.claims import GroupClaim
 

@@ -28,7 +28,7 @@ from typing import Literal, get_args
 
 from voile.audit.spellings import ANYTHING, ends_of
 from voile.policy.case import Case
-from voile.policy.criteria.base import PolicyCriterion
+from voile.policy.criteria import PolicyCriterion
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_most
 from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
 from voile.recognisers.values import SAMPLED, ColumnLook

@@ -24,7 +24,7 @@ from pydantic import Field, model_validator
 
 from voile.audit.record import AuditRecord
 from voile.policy.case import Case
-from voile.policy.criteria.base import PolicyCriterion, Share
+from voile.policy.criteria import PolicyCriterion, Share
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_least, at_most, missing, ticked
 from voile.release.claims import PrivacyClaim
 from voile.study.record import AttackDocument, Rates, rates_of

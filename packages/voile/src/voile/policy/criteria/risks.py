@@ -31,7 +31,7 @@ from voile.audit.record import (
     AuditRecord,
 )
 from voile.policy.case import Case
-from voile.policy.criteria.base import PolicyCriterion, Share
+from voile.policy.criteria import PolicyCriterion, Share
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_most
 from voile.study.record import EstimateDocument, ExcessDocument, RiskDocument
 

@@ -1,18 +1,24 @@
-"""Inference: one column of a person from all others, through a file; private.
+"""What rows that are like a person tell: linkability and inference; private.
 
-Source: WP216, section 3.
+Source: WP216, section 3.  Every published row has a likelihood to be a person's (``Likeness``); of
+two adversaries one lets cells count by how near they are, and one only such as fit.
 
-Three adversaries know all other columns of t persons: one takes the value that the nearest
-published rows show, one that of the rows that fit (``likeness``), one has learnt it from the file
-by a forest of trees, where scikit-learn is installed.  A number is right within a twentieth of the
-range of the published ones; where these are few, if none of them is nearer.  Of intervals the one
-is right that holds the number; a wider one than the narrowest that does so counts by what it tells,
-the share of people outside of it.  Guess: the value that would be right of most published rows.
+Linkability: two sets of columns, held by two people, are joined through a file.  Each of t persons
+is known by some columns to one of the two and by others to the other.  Two sides are the likelier
+one person's the more they have rows in common, compared with others of the first side.  It succeeds
+where the best second side of a first one is the same person's; of equals one is taken at random.
+Guess: 1 / t.
 
-All columns are asked for of the same people, so that rows are compared with them once.
+Inference: one column of a person is told from all others.  Besides the two, who let the likely rows
+vote, a third adversary has learnt the column from the file by a forest of trees, where scikit-learn
+is installed.  A number is right within a twentieth of the range of the published ones; where these
+are few, if none of them is nearer.  Of intervals the one is right that holds the number; a wider
+one than the narrowest that does so counts by what it tells, the share of people outside of it.
+All columns are asked for of the same people, so that rows are compared with them once.  Guess: the
+value that would be right of most published rows.
 
-Cost: t n a column for t people and n different rows, t n more for each column that is wanted, and a
-forest of 50 trees for each.
+Cost: t n a column for t people and n different rows; t^2 n for linking, whose memory is for t^2 and
+some millions; t n more for each column that is wanted, and a forest of 50 trees for each.
 """
 
 from __future__ import annotations
@@ -27,10 +33,11 @@ from numpy.typing import NDArray
 from voile.attack.protocol import Estimate
 from voile.audit.beside import DistinctRows, JointCodes, JointColumn, Likeness
 from voile.audit.risk import ORIGINAL, Question, Risk, Setting
+from voile_base.errors import InputError
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["InferenceRisk", "inference"]
+__all__ = ["InferenceRisk", "Linkability", "inference", "linkability"]
 
 ensemble = on_demand("sklearn.ensemble")
 
@@ -39,7 +46,9 @@ sparse = on_demand("scipy.sparse")
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_BY = {"rows that are near": False, "rows that fit": True}
+_LINKERS = {"cells that are near": False, "cells that fit": True}
+"""Adversaries who link, and whether they let only cells count that fit."""
+_VOTERS = {"rows that are near": False, "rows that fit": True}
 """Adversaries who let rows vote, and whether they let only cells count that fit."""
 _TREES = 50
 _AT_A_TIME = 5
@@ -48,6 +57,80 @@ _LEARNT = 50_000
 """Published rows that a forest learns from."""
 _FEW = 20
 """Published numbers, up to which the nearest one is right."""
+
+
+@dataclass(frozen=True)
+class Linkability:
+    """The risk as audits count it."""
+
+    name: ClassVar[str] = "linkability"
+
+    def refusal(self, setting: Setting) -> str | None:
+        """A file of one column has no second half."""
+        first = self._first(setting)
+        one = not first or len(first) == len(setting.names)
+        return "two sets of columns are needed, and the file shows one" if one else None
+
+    def risks(self, setting: Setting) -> Iterator[Risk]:
+        """One, of two sets of columns."""
+        first = self._first(setting)
+        rest = [name for name in setting.names if name not in first]
+        yield linkability(setting.beside, (first, rest), setting.targets, setting.randomness)
+
+    def _first(self, setting: Setting) -> Sequence[str]:
+        """The columns of one of the two people who link; raises ``InputError``."""
+        if setting.first is None:
+            return setting.names[: len(setting.names) // 2]
+        for name in setting.first:
+            if name not in setting.names:
+                msg = f"the file shows no column {name!r} by which somebody could be linked"
+                raise InputError(msg)
+        return setting.first
+
+
+def linkability(
+    beside: JointCodes,
+    halves: tuple[Sequence[str], Sequence[str]],
+    targets: int,
+    randomness: Randomness,
+) -> Risk:
+    """Two sets of columns of t persons, joined through the file."""
+    draws = randomness.key("linkability").generator()
+    sides = [[c for c in beside.columns if c.name in set(half)] for half in halves]
+    groups = range(len(beside.units))
+    count = min(targets, *map(beside.people, groups))
+    rows = DistinctRows.of([column for side in sides for column in side])
+    places = range(len(sides[0])), range(len(sides[0]), len(rows.cells))
+    won: list[dict[str, Floats]] = []
+    for group in groups:
+        chosen = beside.drawn(group, count, draws)
+        won.append({})
+        for by, exact in _LINKERS.items():
+            alike = [
+                Likeness.of(side, rows, (group, chosen), exact=exact, places=at)
+                for side, at in zip(sides, places, strict=True)
+            ]
+            won[-1][by] = _joined(_in_common(*alike))
+    named = " | ".join(", ".join(column.name for column in side) for side in sides)
+    goal = "a person's values in the first columns are joined with the same person's in the others"
+    guess = Estimate(1 / count, 1 / count, 1 / count)
+    return Question("linkability", named, goal).answered(won, guess)
+
+
+def _in_common(first: Likeness, second: Likeness) -> NDArray[np.float32]:
+    """How likely each first half and each second one have a row in common, shape (t, t)."""
+    score = np.zeros((first.people, second.people), dtype=np.float32)
+    for (some, one), (_, other) in zip(first.by_rows(), second.by_rows(), strict=True):
+        score += (one * first.count[some].astype(np.float32)) @ other.T
+    return score
+
+
+def _joined(score: NDArray[np.float32]) -> Floats:
+    """The chance that each first half is joined with its own second, of equals one at random."""
+    share = score / np.maximum(score.mean(axis=0), np.finfo(np.float32).tiny)
+    best = share >= share.max(axis=1, keepdims=True) * (1 - 1e-6)
+    chance: Floats = np.diagonal(best) / best.sum(axis=1)
+    return chance
 
 
 @dataclass(frozen=True)
@@ -110,7 +193,7 @@ class _Inferring:
         learnt = self._learnt(column) if find_spec("sklearn") else None
         for group, people in enumerate(self.drawn):
             truth = column.value[group][people]
-            guesses = {by: self.voted[group][name, by] for by in _BY}
+            guesses = {by: self.voted[group][name, by] for by in _VOTERS}
             if learnt is not None:
                 guesses["a forest that learnt from the rows"] = learnt[group]
             won.append({by: right[truth, guess] for by, guess in guesses.items()})
@@ -194,8 +277,8 @@ def _voted(
     shown = {names.index(name): _counted(rows, columns[names.index(name)]) for name in wanted}
     found = []
     for group, people in enumerate(drawn):
-        votes = {(name, by): np.zeros(len(people), np.int64) for name in wanted for by in _BY}
-        for by, exact in _BY.items():
+        votes = {(name, by): np.zeros(len(people), np.int64) for name in wanted for by in _VOTERS}
+        for by, exact in _VOTERS.items():
             alike = Likeness.of(columns, rows, (group, people), exact=exact)
             for some, place, weights in alike.without_each(list(shown)):
                 votes[names[place], by][some] = (weights @ shown[place]).argmax(axis=1)
