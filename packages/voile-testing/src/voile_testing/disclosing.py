@@ -16,8 +16,8 @@ from voile.disclosure.replaced import Moved, Noisy, Permuted, PlanarZones, Remai
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
-from voile_base.values import Document
-from voile_base.values.value import exact_decimal, read
+from voile_base.values import Document, exact_decimal
+from voile_base.values.value import read
 
 __all__ = ["disclosure_of"]
 

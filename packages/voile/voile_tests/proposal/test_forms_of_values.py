@@ -11,7 +11,7 @@ import pytest
 from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
-from voile.recognisers.check_digits import CHECKS
+from voile.recognisers.codes import CHECKS
 from voile.recognisers.recognition import recognised
 from voile.recognisers.values import ColumnLook
 from voile.schema.names import meaning_of

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from voile.table.formats import delimited
+from voile.table.formats import delimited, encoding
 from voile.table.formats.delimited import (
     _detect_dialect,
     _Dialect,
@@ -246,7 +246,7 @@ def test_characters_that_straddle_blocks_are_whole(
     """Block borders inside characters, quotes and line ends change nothing."""
     content = 'a,b\r\n"Zoë""s Café",1\r\n"10 €\r\n",2\r\n'
     for codec, size in [(c, s) for c in ("utf-8", "utf-16", "cp1252") for s in (1, 2, 3, 5)]:
-        monkeypatch.setattr(delimited, "_READ_AT_ONCE", size)
+        monkeypatch.setattr(encoding, "_READ_AT_ONCE", size)
         assert rows_of(write(content.encode(codec))) == [('Zoë"s Café', 1), ("10 €\r\n", 2)]
 
 
@@ -335,7 +335,7 @@ def test_ragged_rows_are_found_wherever_they_stand(write: Write) -> None:
 
 def test_rows_longer_than_a_block_are_refused(write: Write) -> None:
     """A row beyond the parser's block is named as such, not as a broken quote."""
-    with patch.object(delimited, "BLOCK", 1000):
+    with patch.object(delimited, "_BLOCK", 1000):
         assert "a row is longer than" in error_of(write('a,b\n1,2\n3,"' + "x\n" * 2000 + '"\n'))
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import voile
 from voile.release.recounting import read_recounted
 from voile.table import lakes
-from voile.table.lakes import LakeTable, brought, part
+from voile.table.lakes import LakeTable, brought
 from voile.table.opening import rows_in_memory
+from voile.table.published import part
 from voile_base.errors import InputError, TableError, VoileError
 from voile_base.main import main
 from voile_tests.table import spark

@@ -9,45 +9,33 @@ not fit (``read``).  The library behind it is pydantic.  A class is one of two k
   what it is given as ``read`` reads a document, and raises the same sentences; ``__post_init__``
   says what its fields must be to each other.
 
-Conventions:
+A value cannot be changed, and a key that its class does not have is an error.  Types are strict:
+"7" is no number and 1 is not true; a list of JSON or TOML is a tuple here.  ``Exact`` is a decimal
+number as it is written; a float stands for the shortest decimal that reads back as that float, so
+0.1 is one tenth.  What a document does not say stays unsaid: a field has a default only where its
+absence means something, and None is written as an absent key.
 
-- A value cannot be changed, and a key that its class does not have is an error.
-- Types are strict: "7" is no number and 1 is not true.  A list of JSON or TOML is a tuple here.
-- ``Exact`` is a decimal number as it is written.  A float stands for the shortest decimal that
-  reads back as that float, so 0.1 is one tenth.  No number is NaN or infinite, or beyond all use.
-- What a document does not say stays unsaid: a field has a default only where its absence means
-  something, and None is written as an absent key.
+What is said of a document that does not fit is one sentence, from pydantic's account of what it
+refused and where.  It names the file, the table and the key, and says what is allowed there: in the
+words of the declared type ("a whole number of at least 2" for ``Annotated[int, Field(ge=2)]``,
+however it is missed), or in those of ``Says``, where a type says less than a reader should know.
+It quotes what the document holds only where the caller says that the document is ``public``.
 
-A sentence about a document names the file, the table and the key, and says what is allowed there:
-in the words of the type, or in those of ``Says``.  It quotes what the document holds only where the
-caller says that the document is ``public``.
+    bounds: Annotated[tuple[Exact, Exact], Says("two numbers, the lowest and the highest")]
+    columns: Mapping[str, Annotated[ShownColumn, ByKind(SHOWN)]]
+
+A union of classes is closed where it is written.  A registry is open, since other packages add to
+it: a document says by its key ``kind`` which class it is of, which is imported when it is met.
 
 Cost: some microseconds a field, and a millisecond a class when it is first used.  Loading pydantic
 takes some 0.1 s of processor, which is why no module that needs no value should import this one.
-
-Single exact numbers, and how JSON has them.
-
-What is said of a document that does not fit: a sentence with the place and what may stand there.
-
-Pydantic tells what it refused and where; the words follow from the type that is declared there.
-"a whole number of at least 2" is what ``Annotated[int, Field(ge=2)]`` allows, however it is missed.
-Where a type says less than a reader should know, ``Says`` beside it has the words:
-
-    bounds: Annotated[tuple[Exact, Exact], Says("two numbers, the lowest and the highest")]
-
-Values of open kinds: a document says by its key ``kind`` which class of a registry it is of.
-
-    columns: Mapping[str, Annotated[ShownColumn, ByKind(SHOWN)]]
-
-A union of classes is closed where it is written; a registry is not, since other packages add to it.
-A class is imported when a document or an object of it is met.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cache, partial, wraps
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -71,10 +59,9 @@ from typing_extensions import is_typeddict
 from voile_base.errors import InputError, VoileError, nearest
 from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
-from voile_base.values import Document, Json
+from voile_base.values import Document, Json, json_number, usable_number
 
 __all__ = [
-    "UNKNOWN",
     "ByKind",
     "Exact",
     "ExactOrText",
@@ -89,44 +76,10 @@ __all__ = [
     "Value",
     "checked",
     "closed",
-    "exact_decimal",
-    "json_number",
     "json_schema",
     "plain",
     "read",
-    "usable_number",
 ]
-
-
-_LARGEST_EXPONENT = 400
-"""Beyond what a 64-bit float can hold; larger numbers are no values of anything."""
-
-
-def exact_decimal(number: Decimal | float | str) -> Decimal:
-    """The decimal that a reader sees: for a float, the shortest one that reads back as it."""
-    return Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
-
-
-def json_number(number: Decimal) -> int | float:
-    """A decimal as JSON writes it: exact where it is whole, else the nearest double."""
-    return int(number) if number == number.to_integral_value() else float(number)
-
-
-def usable_number(value: object, *, texts: bool = False) -> Decimal | None:
-    """The value as an exact number; None if it is none, not finite, or beyond all use.
-
-    With ``texts``, "0.1" is a number as well, so that Python can state every decimal exactly.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | Decimal | float | str):
-        return None
-    if isinstance(value, str) and not texts:
-        return None
-    try:
-        exact = exact_decimal(value)
-    except InvalidOperation:
-        return None
-    usable = exact.is_finite() and (not exact or abs(exact.adjusted()) <= _LARGEST_EXPONENT)
-    return exact if usable else None
 
 
 _UNKNOWN = "what it is, is not known"
@@ -198,7 +151,7 @@ class ByKind:
 Place = tuple[int | str, ...]
 Fault = Document
 
-UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+_UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 """Faults that are a key which is not known."""
 _MISSING = ("missing", "missing_argument")
 
@@ -231,7 +184,7 @@ def _sentence(fault: Fault, kind: object, document: object, *, public: bool, tab
     """What is wrong with a document of a ``kind``, from pydantic's account of it."""
     name, context = fault["type"], fault.get("ctx", {})
     place, held = _place(fault["loc"], document, lacks=name in _MISSING)
-    if name in UNKNOWN or (name in _MISSING and isinstance(fault["loc"][-1], str)):
+    if name in _UNKNOWN_KEY or (name in _MISSING and isinstance(fault["loc"][-1], str)):
         *table, key = place
         within = f"{_named(tuple(table), document, tables=tables)}: " if table else ""
         known = _keys(kind, tuple(table), document)
@@ -739,7 +692,7 @@ def _refusal(
     """What a caller is told."""
     faults = refused.errors(include_url=False, include_input=False)
     # A key that is misspelt is missing, too; what it was meant to be says more.
-    first = min(faults, key=lambda fault: not fault["type"].startswith(UNKNOWN))
+    first = min(faults, key=lambda fault: not fault["type"].startswith(_UNKNOWN_KEY))
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, _ToldError) and not first["loc"]:
         return cause.error if not where else type(cause.error)(f"{where}: {cause}")

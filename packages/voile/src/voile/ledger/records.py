@@ -6,52 +6,39 @@ beside the ledger (module ``row_sets``), each with a seal of its own.  So a seri
 and not its releases times its rows.  Marks of versions that are known to stand, and so are never
 lost, are folded from time to time: they stand in one data set, which has all of them.
 
+What becomes of the newest release.  A committed release may have been seen until somebody says
+otherwise, so the next one is compared with it all the same.  Of one that nobody saw, the series
+forgets all that a comparison needs: its groups, and which rows it was the first to publish; its
+number is given again, and that it was, and when it was settled, stays.  Those rows count as held
+back by the release before it, for they were seen and never published; if they leave the table or
+change, nothing is given away.  Where there is none before it, the series begins anew, on other
+terms if the plan says so.  Only the newest can be lost: a later one was cut so that comparing it
+with both is safe, which it stays; and of what is known to stand somebody may have a copy.
+
 Seals (SHA-256).  The seal of a version covers its number, release id, date, the seals of its blocks
 and of the marks of its rows, and the seal of the version before it; that of the first version
-continues the seal of the series' name, key and terms.  The head of a series covers the seal of its
-newest version, the held marks, which versions are known to stand, the releases that were lost
-(``lost``), and the folded marks; versions go on from the seals that these had before.  So a record
-that was changed, removed or exchanged is found, the newest one included.  Held marks stand outside
-the chain because they are deleted when the next version comes: a hash of a handful of marks that
-stayed behind would tell whoever has the key which rows they were.
+continues the seal of the series' name, key and terms.  That of a lost release covers the series,
+its fields and the lost one before it.  The head of a series covers the seals of its newest version
+and of its newest lost release, the held marks, which versions are known to stand, and the folded
+marks; versions go on from the seals that these had before.  So a record that was changed, removed
+or exchanged is found, the newest one included.  Held marks stand outside the chain because they are
+deleted when the next version comes: a hash of a handful of marks that stayed behind would tell
+whoever has the key which rows they were.
 
 The seals find accidents and edits.  They do not stop an owner of the file who computes them anew,
 nor show that the whole file was replaced by an older copy; the published releases do
 (``Ledger.verify_release``).
 
+Private: numbers of held rows, in summaries as in records, are no part of any release.
+
 Cost: one hash over the bytes of a version on commit, over those of all versions on reading; both
 are linear in the rows of a series.  Folding reads and writes its marks anew, once in ``_MOST_SETS``
 releases.
-
-Releases of series that were committed and never appeared: what is kept of them.
-
-Nobody saw such a release, so no later one is compared with it: its groups and its marks of rows are
-forgotten, and its number is given again.  That it was, and when it was settled, stays.
-
-Seals (SHA-256).  The seal of a record covers the series, its fields and the seal of the record
-before it; the head of the series (``records``) covers the newest.
-
-What becomes of the newest release of a series: it is known to stand, or it never appeared.
-
-A committed release may have been seen until somebody says otherwise, so the next one is compared
-with it all the same.  Of one that nobody saw, the series forgets all that a comparison needs: its
-groups, and which rows it was the first to publish.  Those rows count as held back by the release
-before it, for they were seen and never published; if they leave the table or change, nothing is
-given away.  Where there is none before it, the series begins anew, on other terms if the plan says
-so.
-
-Only the newest can be lost.  A later one was cut so that comparing it with both is safe, which it
-stays.  And what is known to stand cannot be lost: somebody may have it.
-
-What ``voile ledger show`` tells of a series: how its blocks widen from release to release.
-
-Private: numbers of held rows are no part of any release.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -214,7 +201,9 @@ def find_series(connection: sqlite3.Connection, name: str) -> Series | None:
     if row is None:
         return None
     id_, key, terms, head = row
-    return Series(id_, key, _terms_of(name, terms), _seal_of_origin(name, key, terms), head)
+    return Series(
+        id_, key, SeriesTerms.of_text(name, terms), _seal_of_origin(name, key, terms), head
+    )
 
 
 def series_names(connection: sqlite3.Connection) -> list[str]:
@@ -545,7 +534,7 @@ def _refuse_ragged(blocks: Blocks) -> None:
 
 def _series_for(connection: sqlite3.Connection, history: History) -> tuple[int, bytes]:
     """The id of a history's series, new or stored, and the seal that its next version continues."""
-    name, terms = history.terms.name, _terms_text(history.terms)
+    name, terms = history.terms.name, history.terms.as_text()
     origin = _seal_of_origin(name, history.key, terms)
     series = find_series(connection, name)
     if series is None:
@@ -564,32 +553,6 @@ def _series_for(connection: sqlite3.Connection, history: History) -> tuple[int, 
         (series.id, history.next_number),
     ).fetchone() or (series.origin,)
     return series.id, seal
-
-
-def _terms_text(terms: SeriesTerms) -> str:
-    return json.dumps(
-        {
-            "method": dict(terms.method),
-            "columns": dict(terms.columns),
-            "roles": {role: list(columns) for role, columns in terms.roles.items()},
-            "record_key": terms.record_key,
-        }
-    )
-
-
-def _terms_of(name: str, text: str) -> SeriesTerms:
-    try:
-        document = json.loads(text)
-        return SeriesTerms(
-            name=name,
-            method=document["method"],
-            columns=document["columns"],
-            roles={role: tuple(columns) for role, columns in document["roles"].items()},
-            record_key=document["record_key"],
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        msg = "the terms of the series cannot be read"
-        raise ValueError(msg) from error
 
 
 def _seal_of_origin(name: str, key: bytes, terms: str) -> bytes:

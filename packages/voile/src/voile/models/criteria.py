@@ -41,8 +41,7 @@ from voile.schema.plan import Plan
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
-from voile_base.values import Json
-from voile_base.values.value import usable_number
+from voile_base.values import Json, usable_number
 
 __all__ = [
     "CRITERIA",

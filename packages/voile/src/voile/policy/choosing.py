@@ -42,11 +42,10 @@ those that are confirmed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
-from math import ceil, inf
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +61,10 @@ from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstO
 from voile.policy.remedies import (
     HUMAN,
     PlanChange,
+    changes_for,
+    ladder,
+    least_k,
     parameters_of,
-    remedies,
 )
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
@@ -78,7 +79,7 @@ from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import Subject, put_on_record
-from voile.study.verdict import ATTRIBUTE, IDENTIFICATION, THRESHOLDS, met_thresholds
+from voile.study.verdict import ATTRIBUTE, THRESHOLDS, met_thresholds
 from voile.table.engines import AUTO
 from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import dataclass
@@ -93,13 +94,10 @@ __all__ = [
 ]
 
 _LOSS = "normalized-certainty-penalty"
-_LADDER = (3, 5, 11, 20)
-_ROUNDING = 1e-9
 _TARGETS = 250
 """People at whom attacks on a sample are aimed at most: all rows are judged by as many as said."""
 _SHARES = (0.01, 0.05)
 """Rows that may be left out, beside as many as the plan says."""
-_BUDGETS = (1.0, 0.5, 0.25, 0.1)
 _SAMPLE = 20_000
 _CONFIRMED = 3
 """Plans that met the policy on a sample and are tried on all rows, the least loss first."""
@@ -344,7 +342,7 @@ class _Trial:
 
     def climb(self) -> None:
         """Try the ladder; of rows that may be left out only where risk alone rules nothing out."""
-        first, *rest = _ladder(self.stated.plan, self.policy)
+        first, *rest = ladder(self.stated.plan, self.policy)
         self._try(first)
         for change in rest:
             self._try(change)
@@ -365,7 +363,10 @@ class _Trial:
         followed: set[str] = set()
         while (best := self._promising(followed)) is not None:
             followed.add(best.change.text)
-            for change in _changes(self._judged(best), self.stated.plan, self._columns()):
+            judged = self._judged(best)
+            for change in changes_for(
+                judged.unmet, judged.change, self.stated.plan, self._columns()
+            ):
                 found = self._try(change)
                 if found is not None and self._may_be_better(found) and not self._ruled_out(found):
                     self._judged(found)
@@ -412,7 +413,7 @@ class _Trial:
     def _has_small_k(self, tried: TriedPlan) -> bool:
         """Whether a plan promises smaller groups than the policy asks for."""
         k = {**parameters_of(self.stated.plan), **tried.change.parameters}.get("k")
-        return isinstance(k, int) and k < _least_k(self.policy)
+        return isinstance(k, int) and k < least_k(self.policy)
 
     def _may_be_better(self, tried: TriedPlan) -> bool:
         """Whether a release was made, and with less loss than any that meets the policy."""
@@ -614,63 +615,6 @@ def _shares_rulings(judged: TriedPlan, tried: TriedPlan) -> bool:
 def _method(plan: Plan) -> str:
     assert plan.method is not None
     return plan.method.name
-
-
-def _ladder(plan: Plan, policy: StatedPolicy) -> Iterator[PlanChange]:
-    """The plan as it is, and those that differ in k, or else in epsilon."""
-    yield PlanChange()
-    takes, given = METHODS.fields_of(_method(plan)), parameters_of(plan)
-    if "k" in takes:
-        asked = {
-            _least_k(policy),
-            *(
-                ceil(1 / one.limit - _ROUNDING)
-                for one in policy.policy.criteria
-                if isinstance(one, AttackRate) and one.name in IDENTIFICATION and one.most > 0
-            ),
-        }
-        for k in sorted({*_LADDER, *asked} - {given.get("k"), 1}):
-            yield PlanChange({"k": k})
-    elif "epsilon" in takes and isinstance(given.get("epsilon"), int | float):
-        for share in _BUDGETS[1:]:
-            yield PlanChange({"epsilon": share * float(given["epsilon"])})
-
-
-def _least_k(policy: StatedPolicy) -> int:
-    """The least k that groups must have, whatever their rows are, for its limits of groups."""
-    asked = [1]
-    for one in policy.policy.criteria:
-        if one.kind == "group-size":
-            asked.append(int(one.least))
-        elif isinstance(one, AttackRate) and one.figure == "worst" and one.most > 0:
-            asked += (
-                [ceil(1 / one.limit - _ROUNDING)]
-                if one.name in ("prosecutor", "journalist")
-                else []
-            )
-    return max(asked)
-
-
-def _changes(tried: TriedPlan, plan: Plan, columns: Sequence[str]) -> Iterator[PlanChange]:
-    """What may meet the criteria that a plan fails, each upon what it changed already."""
-    shown = [name for name in plan.roles.published if name not in tried.change.without]
-    left = [name for name in columns if name not in tried.change.without]
-    for ruling in tried.unmet:
-        for change in remedies(ruling, {**parameters_of(plan), **tried.change.parameters}):
-            if set(change.parameters) <= set(METHODS.fields_of(_method(plan))):
-                yield tried.change.and_also(change)
-        for name in _named_in(ruling, shown):
-            yield tried.change.and_also(PlanChange(without=(name,)))
-    if len(left) > 1 and any(one.kind in {"risk", "attack"} for one in tried.unmet):
-        yield tried.change.and_also(PlanChange(without=(left[0],)))
-
-
-def _named_in(ruling: Ruling, columns: Sequence[str]) -> list[str]:
-    """The columns that an unmet criterion is about; of sensitive ones, and of identifiers."""
-    said = " ".join((ruling.why, *ruling.notes))
-    return [
-        name for name in columns if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) is not None
-    ]
 
 
 def _percent(share: float | None) -> str:

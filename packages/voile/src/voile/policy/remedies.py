@@ -1,4 +1,8 @@
-"""What would meet a criterion that is not met: changes of a plan, as its reader would write them.
+"""Changes of a plan that may meet a policy, as its reader would write them.
+
+Plans that are tried first differ in k, or in epsilon where a method has no k (``ladder``).  Then a
+criterion that is not met asks for changes of its own (``remedies``), and what it is about may be
+left out (``changes_for``).
 
 A remedy is computed from the limit that is missed: groups of as many persons as a limit of a risk
 or a size asks for, as many values or as near a distribution as it says, the budget that it allows.
@@ -8,11 +12,15 @@ whether that is enough is told by trying it (``choosing``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from math import ceil
 
+from voile.policy.criteria.measured import AttackRate
 from voile.policy.ruling import Ruling
+from voile.policy.stated import StatedPolicy
+from voile.publish.registry import METHODS
 from voile.schema.plan import Plan
 from voile.study.plans import StatedPlan, single_release
 from voile.study.verdict import ATTRIBUTE, FIRST_T, IDENTIFICATION, exact_limit, halved
@@ -22,6 +30,9 @@ from voile_base.values import Document
 __all__ = [
     "HUMAN",
     "PlanChange",
+    "changes_for",
+    "ladder",
+    "least_k",
     "parameters_of",
     "remedies",
     "remedy_text",
@@ -29,6 +40,9 @@ __all__ = [
 
 HUMAN = frozenset({"assumptions", "question", "unexamined", "publishable"})
 """Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
+_LADDER = (3, 5, 11, 20)
+_BUDGETS = (0.5, 0.25, 0.1)
+"""Shares of epsilon that are tried."""
 _MOST_K = 200
 _ROUNDING = 1e-9
 
@@ -82,6 +96,74 @@ def parameters_of(plan: Plan) -> Document:
     """The parameters of the method of a plan that has one."""
     assert plan.method is not None, "a stated plan has a method"
     return plan.method.parameters
+
+
+def ladder(plan: Plan, policy: StatedPolicy) -> Iterator[PlanChange]:
+    """The plan as it is, and those that differ in k, or else in epsilon."""
+    yield PlanChange()
+    takes, given = _keys_of(plan), parameters_of(plan)
+    if "k" in takes:
+        asked = {
+            least_k(policy),
+            *(
+                ceil(1 / one.limit - _ROUNDING)
+                for one in policy.policy.criteria
+                if isinstance(one, AttackRate) and one.name in IDENTIFICATION and one.most > 0
+            ),
+        }
+        for k in sorted({*_LADDER, *asked} - {given.get("k"), 1}):
+            yield PlanChange({"k": k})
+    elif "epsilon" in takes and isinstance(given.get("epsilon"), int | float):
+        for share in _BUDGETS:
+            yield PlanChange({"epsilon": share * float(given["epsilon"])})
+
+
+def least_k(policy: StatedPolicy) -> int:
+    """The least k that groups must have, whatever their rows are, for its limits of groups."""
+    asked = [1]
+    for one in policy.policy.criteria:
+        if one.kind == "group-size":
+            asked.append(int(one.least))
+        elif isinstance(one, AttackRate) and one.figure == "worst" and one.most > 0:
+            asked += (
+                [ceil(1 / one.limit - _ROUNDING)]
+                if one.name in ("prosecutor", "journalist")
+                else []
+            )
+    return max(asked)
+
+
+def changes_for(
+    unmet: Sequence[Ruling], made: PlanChange, plan: Plan, columns: Sequence[str]
+) -> Iterator[PlanChange]:
+    """What may meet the criteria that a plan fails, each upon what was changed already.
+
+    ``columns`` are quasi-identifiers, in the order in which they may be left out.
+    """
+    shown = [name for name in plan.roles.published if name not in made.without]
+    left = [name for name in columns if name not in made.without]
+    for ruling in unmet:
+        for change in remedies(ruling, {**parameters_of(plan), **made.parameters}):
+            if set(change.parameters) <= _keys_of(plan):
+                yield made.and_also(change)
+        for name in _named_in(ruling, shown):
+            yield made.and_also(PlanChange(without=(name,)))
+    if len(left) > 1 and any(one.kind in {"risk", "attack"} for one in unmet):
+        yield made.and_also(PlanChange(without=(left[0],)))
+
+
+def _keys_of(plan: Plan) -> frozenset[str]:
+    """The parameters that the method of a plan takes."""
+    assert plan.method is not None, "a stated plan has a method"
+    return frozenset(METHODS.fields_of(plan.method.name))
+
+
+def _named_in(ruling: Ruling, columns: Sequence[str]) -> list[str]:
+    """The columns that an unmet criterion is about; of sensitive ones, and of identifiers."""
+    said = " ".join((ruling.why, *ruling.notes))
+    return [
+        name for name in columns if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) is not None
+    ]
 
 
 def remedies(ruling: Ruling, parameters: Document) -> tuple[PlanChange, ...]:

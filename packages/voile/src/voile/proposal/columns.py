@@ -31,8 +31,15 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 
+from voile.recognisers.codes import (
+    are_accounts,
+    count_nothing,
+    is_long_code,
+    is_mixed_code,
+    is_of_a_thing,
+)
 from voile.recognisers.recognition import Recognition, on_a_grid, recognised
-from voile.recognisers.telling import are_given_names, proper_words, told_within
+from voile.recognisers.telling import are_given_names, are_homes, is_day, proper_words, told_within
 from voile.recognisers.values import (
     ColumnLook,
     has_names,
@@ -79,8 +86,6 @@ _GROUPS = 12
 """Up to that many different whole numbers are taken for names of groups."""
 _MEASURED = 30
 """Beyond that many different numbers nobody knows one exactly."""
-_CODE = 5
-_NUMBERED = 8
 _SENTENCE = 4
 _REMARK = 1.5
 """Words of a cell on average, from which on texts that most rows lack are remarks."""
@@ -88,73 +93,19 @@ _LONG = 8
 _OF_TEXTS = 4
 _OF_NUMBERS = 3
 """Letters of a word of a name that means the same in most languages."""
-_COUNTED = re.compile(
-    r"[^\W\d_]{1,2}\d{1,3}|[^\W\d_]*[a-z][^\W\d_]*\d{1,3}[^\W\d_]?"
-    r"|\d{1,4}[^\W\d_]{1,3}|\d{4}[^\W\d_]\d{1,2}"
-)
-"""Groups with a number, numbers with a unit, quarters: "Ward12", "100km", "2019Q1"."""
 _PERSONS = "names of persons"
 _CODES = "codes of persons, things or places"
-_NOUGHT = re.compile(r"0\d+")
 _LATITUDES = 90
 _RECORD = 7
 """Digits from which on numbers are of records, and not of groups."""
 _BEYOND = 100_000
 """No count or measure that others may know is so great in every row."""
 _FIRST_YEAR, _LAST_YEAR = 1850, 2050
-_YEAR = re.compile(r"(?:1[89]|20)\d{2}")
-_NUMBERS = 3
-"""Digits from which on few numbers, all with as many, count nothing: rooms, licences."""
-_PLATE = re.compile(
-    r"(?=(?:.*\d){3})\d+[ -][A-Z]{2,3}|[^\W\d_]{1,3}[-/]\d{2,}|[^\W\d_A-Za-z]\d{2,}"
-)
-"""Letters and digits with a mark between them, which no unit of a number has."""
-_STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
-_HOUSE = re.compile(r"\d{1,4}(?:/ ?[a-zA-Z0-9]{1,3})?")
 _OF_A_PERSON = (
     *("lead", "leader", "head", "teacher", "sister", "by", "tutor", "coach", "trainer", "leiter*"),
     *("leitung", "ltg", "lehrer*", "responsable", "referent*", "maestr*", "opettaja", "vetaja"),
 )
 """Words of one person of a group, in a name that means the group otherwise."""
-_ACCOUNTS = (
-    *("*konto", "*kto", "account", "acct", "acc", "compte", "cuenta", "conto", "conta", "rekening"),
-    *("*tili", "ucet", "szamla*", "iban", "ref", "reference", "*nr", "*nro", "*nummer", "bank"),
-)
-_LAST = frozenset({"id", "no", "num", "number", "numero", "numer"})
-"""Words of numbers of something at the end of a name; before other words they may count."""
-_BALANCES = (
-    *(
-        "balance*",
-        "saldo",
-        "solde",
-        "amount*",
-        "value",
-        "betrag",
-        "*stand",
-        "total*",
-        "sum",
-        "count",
-    ),
-    *(
-        "montant",
-        "importe",
-        "importo",
-        "bedrag",
-        "kwota",
-        "belopp",
-        "income",
-        "of",
-        "fee*",
-        "cost*",
-    ),
-)
-"""What stands on accounts, in names that speak of both."""
-_NUMBERED_ACCOUNT = re.compile(
-    r"0\d{3,}|(?!\d{1,3}(?:[ ,.\u2019']\d{3})+$)(?!\d+[.,]\d+$)\d{2,}(?:[ ./-]\d{2,})+"
-)
-"""Figures with a nought in front, or in groups that are no thousands, as accounts have."""
-_ACCOUNT = 9
-"""Digits of an account, where all have as many."""
 _TWO = 2
 """So many different texts of several words may be names of persons; of single words, more."""
 _LISTED_CODES = 4
@@ -173,17 +124,6 @@ _LISTED = 0.3
 """The share of texts with common names of persons, from which on they may be names."""
 _SHARED_BY = 20
 """Rows of a text, up to which few texts may be names of persons."""
-_DAY = re.compile(
-    r"(?=\d{2}|(?:\d+[./-] ?){2}\d{2})\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?(?: ?[^\W\d_]{1,3}\.?)?"
-    r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
-    r"|\d{4}\.? [^\W\d_]{3,}\.? \d{1,2}\.?|[^\W\d_]{3,}\.? \d{1,2},? \d{4}"
-    r"|[^\W\d_]{0,2}\d{1,4}[年년] ?\d{1,2}[月월] ?\d{1,2}[日일]?"
-)
-"""Days as they are written in figures and with names of months, in any language."""
-_CLOCK = re.compile(
-    r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}[:h]\d{2}.{0,12}$"
-)
-"""A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _FINE = re.compile(r"-?\d{1,5}[.,]\d{4,}")
 """Numbers as finely written as degrees of places are, or minutes behind them."""
 _RUNNING = 100
@@ -416,17 +356,11 @@ def _date(details: ColumnDetails) -> ColumnProposal | None:
 
 def _days_unread(details: ColumnDetails) -> ColumnProposal | None:
     """A column of days that no format reads: no identifier, though each row has its own."""
-    if details.profile.type != "text" or share_of(details.sample, _is_day) <= ALONE:
+    if details.profile.type != "text" or share_of(details.sample, is_day) <= ALONE:
         return None
     why = "days in a form that is not read"
     question = "which days are they? Write them in the table as 2001-12-31, with the whole year"
     return ColumnProposal(details, "drop", "date", why, question=question)
-
-
-def _is_day(text: str) -> bool:
-    """Whether a text is a day, a time of one, or both."""
-    day = _CLOCK.sub("", text.strip())
-    return day != text.strip() if not day else _DAY.fullmatch(day) is not None
 
 
 def _is_no_amount(details: ColumnDetails, meaning: Meaning) -> bool:
@@ -473,29 +407,16 @@ def _are_years(details: ColumnDetails) -> bool:
     return whole and ends is not None and _FIRST_YEAR <= ends[0] < ends[1] <= _LAST_YEAR
 
 
-def _are_accounts(details: ColumnDetails) -> bool:
-    """Whether a name or values that speak of money are numbers of accounts, and no amounts.
-
-    The name says so, and nothing of what stands on them; or figures begin with a nought, stand in
-    groups that are no thousands, or all have as many digits, more than amounts have.
-    """
-    words, texts = words_of(details.profile.name), details.sample
-    if (fits(_ACCOUNTS, words) or words[-1] in _LAST) and not fits(_BALANCES, words):
-        return True
-    if not details.bands and share_of(texts, _NUMBERED_ACCOUNT.fullmatch) > 0:
-        return True
-    figures = [text for text in texts if text.isdigit()]
-    long = len(figures) == len(texts) and len({len(text) for text in figures}) == 1
-    unround = share_of(figures, lambda text: len(text) >= _ACCOUNT and text[-2:] != "00")
-    return long and unround > ALONE / 2
-
-
 def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
     """What values are by their make, under a name that means groups or money.
 
     The form of a few values wins over the name: a class called after its teacher is hers.
     """
-    if meaning.kind == "number" and meaning.role == "sensitive" and _are_accounts(details):
+    if (
+        meaning.kind == "number"
+        and meaning.role == "sensitive"
+        and are_accounts(details.profile.name, details.sample, bands=bool(details.bands))
+    ):
         return "numbers of accounts or of persons"
     if details.profile.type == "integer" and _cannot_be(details, meaning):
         return _CODES
@@ -507,7 +428,7 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
         return _PERSONS
     told = told_within(texts, places=places)
     if told is None and not places and meaning.kind != "code":
-        told = _CODES if share_of(texts, _is_of_a_thing) >= ALONE / 2 else None
+        told = _CODES if share_of(texts, is_of_a_thing) >= ALONE / 2 else None
     return told or (None if looks_like_groups(texts) else _tell_together(details, places))
 
 
@@ -579,7 +500,7 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     profile = details.profile
     share = profile.distinct / max(1, details.rows - profile.missing)
     many = profile.distinct > FEW_PERSONS
-    coded = share_of(details.sample, _is_long_code) > ALONE and not _are_bands(details)
+    coded = share_of(details.sample, is_long_code) > ALONE and not _are_bands(details)
     fine = profile.type == "decimal" and share_of(details.sample, _FINE.fullmatch) > ALONE / 2
     # Amounts of money have two decimals: no number of a record has, and no place is so coarse.
     alone = share > ALONE and (profile.type != "decimal" or details.whole)
@@ -590,7 +511,7 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
         return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
     if may_be := _may_tell(details, share):
         return _unclear(details, kind, may_be)
-    if kind == "nominal" and _are_codes(details):
+    if kind == "nominal" and count_nothing(details.sample):
         return _unclear(details, kind, _CODES)
     if kind == "number" and profile.distinct > _MEASURED:
         unclear = "may others know it? If nobody should learn it, it is sensitive"
@@ -639,9 +560,9 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
         return None
     if told := told_within(texts) or (_PERSONS if are_given_names(texts) else None):
         return told
-    if not _are_bands(details) and share_of(texts, _is_of_a_thing) >= ALONE / 2:
+    if not _are_bands(details) and share_of(texts, is_of_a_thing) >= ALONE / 2:
         return _CODES
-    if share_of(texts, _STREET.fullmatch) >= ALONE / 2 or _are_houses(texts):
+    if are_homes(texts):
         return "addresses"
     answers = any(without_accents(text).casefold() in _ANSWERS for text in texts)
     known = (
@@ -656,7 +577,7 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
         "names of persons": holds_initials(texts) or looks_like_full_names(texts),
         "addresses": looks_like_addresses(texts),
         "common names of persons": has_names(details.look(), _LISTED),
-        _CODES: share_of(texts, _is_mixed_code) > ALONE / 2,
+        _CODES: share_of(texts, is_mixed_code) > ALONE / 2,
         "addresses, or numbers of something": numbered,
         "remarks about persons": mentions_names(texts),
         "proper names": several and looks_like_names(texts),
@@ -676,65 +597,8 @@ def _is_listed_code(details: ColumnDetails) -> bool:
     return several and capitals and any(details.lists.get(each) == 0 for each in _OF_PLACES)
 
 
-def _is_long_code(text: str) -> bool:
-    """Whether a text is a code: six letters and digits as plates have, or eight digits.
-
-    Thousands are amounts, of a currency of small units.
-    """
-    plain = re.sub(r"[ ./-]", "", text)
-    if plain.isdigit():
-        return len(plain) >= _NUMBERED and plain == text and not plain.endswith("000")
-    if _COUNTED.fullmatch(plain):
-        return False
-    digits = sum(map(str.isdigit, plain))
-    return len(plain) > _CODE and plain.isalnum() and 3 <= digits < len(plain)
-
-
 def _holds_a_number(text: str) -> bool:
     return any(map(str.isdigit, text)) and sum(map(str.isalpha, text)) > 1
-
-
-def _is_mixed_code(text: str) -> bool:
-    """Whether a text is a code of letters and digits that counts nothing.
-
-    "u33dbc", "PX-AA1" and "B 1234 XYZ" are; "Ward12", "100 km" and "2019Q1" are not.
-    """
-    plain = re.sub(r"[\s./-]", "", text)
-    mixed = plain.isalnum() and not plain.isalpha() and not plain.isdigit()
-    if not mixed or len(plain) < _CODE or _COUNTED.fullmatch(plain) is not None:
-        return False
-    return plain.isupper() or not re.search(r"\s", text.strip())
-
-
-def _is_of_a_thing(text: str) -> bool:
-    """Whether a text is a code as plates and accounts have, with no word in it."""
-    plain = re.sub(r"[\s./-]", "", text)
-    if re.search(r"[^\W\d_]{4}", text):
-        return False
-    if plain.isdigit() and plain != text:
-        return len(plain) >= _NUMBERED
-    return _is_mixed_code(text) or _PLATE.fullmatch(text) is not None
-
-
-def _are_houses(texts: Sequence[str]) -> bool:
-    """Whether texts are numbers of houses, some with the letter of a flat: "103", "7/a"."""
-    houses = share_of(texts, _HOUSE.fullmatch) >= ALONE
-    return houses and any("/" in text and not text[-1].isdigit() for text in texts)
-
-
-def _are_codes(details: ColumnDetails) -> bool:
-    """Whether few numbers count nothing: a nought in front, or as many digits, unround, no years.
-
-    A number of a room, of a licence or of a member is exact for whoever knows it.
-    """
-    texts = [text for text in details.sample if text.isdigit()]
-    if len(texts) < len(details.sample) or not texts:
-        return False
-    if any(map(_NOUGHT.fullmatch, texts)) and len({len(text) for text in texts}) == 1:
-        return max(map(len, texts)) >= _NUMBERS
-    same = len({len(text) for text in texts}) == 1 and len(texts[0]) >= _NUMBERS
-    unround = share_of(texts, lambda text: text[-1] not in "05") > 0
-    return same and unround and not all(map(_YEAR.fullmatch, texts))
 
 
 def _kind(details: ColumnDetails, meaning: Meaning | None) -> Kind:

@@ -58,7 +58,8 @@ from voile.table.summaries import CombinationCounts
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
-from voile_base.values.value import Number, Says, Several, checked, exact_decimal
+from voile_base.values import exact_decimal
+from voile_base.values.value import Number, Says, Several, checked
 
 __all__ = ["PRAM"]
 

@@ -45,6 +45,7 @@ from voile.release.consistent_cells import noisy_marginals
 from voile.table.domains import flagged_values
 from voile_base.errors import QueryError
 from voile_base.ondemand import dataclass
+from voile_base.values import usable_number
 from voile_base.values.expressions import (
     Call,
     Column,
@@ -55,7 +56,6 @@ from voile_base.values.expressions import (
     is_missing,
     negated,
 )
-from voile_base.values.value import usable_number
 
 if TYPE_CHECKING:
     from voile.release.release import Release

@@ -12,7 +12,7 @@ from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Literal, Protocol
 
-from voile.recognisers.check_digits import CHECKS
+from voile.recognisers.codes import CHECKS
 from voile.recognisers.values import LOOKS, ColumnLook, has_names, is_flag, share_of
 from voile.schema.names import fits, words_of
 from voile_base.ondemand import dataclass

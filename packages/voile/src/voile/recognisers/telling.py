@@ -15,10 +15,11 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from voile.recognisers.values import common_names, group_words
+from voile.recognisers.values import common_names, group_words, share_of
 from voile.schema.names import without_accents
+from voile.schema.persons import ALONE
 
-__all__ = ["are_given_names", "proper_words", "told_within"]
+__all__ = ["are_given_names", "are_homes", "is_day", "proper_words", "told_within"]
 
 _SOME = 0.02
 """The share of different values with such a form, from which on a column holds such."""
@@ -100,6 +101,20 @@ _DEGREES = frozenset({"sc", "ed", "eng", "tech", "com", "phil", "arch", "pharm",
 """What stands behind the letter of a degree: "B. Sc."."""
 _DIRECTIONS = frozenset("NSEWOU")
 _MOST = 4
+
+_DAY = re.compile(
+    r"(?=\d{2}|(?:\d+[./-] ?){2}\d{2})\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?(?: ?[^\W\d_]{1,3}\.?)?"
+    r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
+    r"|\d{4}\.? [^\W\d_]{3,}\.? \d{1,2}\.?|[^\W\d_]{3,}\.? \d{1,2},? \d{4}"
+    r"|[^\W\d_]{0,2}\d{1,4}[年년] ?\d{1,2}[月월] ?\d{1,2}[日일]?"
+)
+"""Days as they are written in figures and with names of months, in any language."""
+_CLOCK = re.compile(
+    r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}[:h]\d{2}.{0,12}$"
+)
+"""A clock, alone or behind a day; "am" and "오전" may stand before it."""
+_STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
+_HOUSE = re.compile(r"\d{1,4}(?:/ ?[a-zA-Z0-9]{1,3})?")
 
 
 def told_within(texts: Sequence[str], *, places: bool = False) -> str | None:
@@ -232,3 +247,17 @@ def _is_common(text: str) -> bool:
     """Whether a text is nothing but one common name of a person."""
     abbreviated = text.isupper() and len(text) <= _MOST
     return not abbreviated and _WORD.fullmatch(text) is not None and _is_listed(text)
+
+
+def are_homes(texts: Sequence[str]) -> bool:
+    """Whether texts are addresses in scripts beside Latin, or numbers of houses: "103", "7/a"."""
+    if share_of(texts, _STREET.fullmatch) >= ALONE / 2:
+        return True
+    houses = share_of(texts, _HOUSE.fullmatch) >= ALONE
+    return houses and any("/" in text and not text[-1].isdigit() for text in texts)
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a day, a time of one, or both."""
+    day = _CLOCK.sub("", text.strip())
+    return day != text.strip() if not day else _DAY.fullmatch(day) is not None

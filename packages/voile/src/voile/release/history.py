@@ -21,6 +21,7 @@ that a series costs its rows, and not its rows times its releases.
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
@@ -66,6 +67,33 @@ class SeriesTerms:
     def people_leave(self) -> bool:
         """Whether rows may leave, so that blocks are classes of rows and not ranges of values."""
         return not self.method.keys().isdisjoint({"group_size", "boxes"})
+
+    def as_text(self) -> str:
+        """All but the name, as a record keeps it."""
+        return json.dumps(
+            {
+                "method": dict(self.method),
+                "columns": dict(self.columns),
+                "roles": {role: list(columns) for role, columns in self.roles.items()},
+                "record_key": self.record_key,
+            }
+        )
+
+    @classmethod
+    def of_text(cls, name: str, text: str) -> SeriesTerms:
+        """The terms that a record keeps; raises ``ValueError`` for what is none."""
+        try:
+            document = json.loads(text)
+            return cls(
+                name=name,
+                method=document["method"],
+                columns=document["columns"],
+                roles={role: tuple(columns) for role, columns in document["roles"].items()},
+                record_key=document["record_key"],
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            msg = "the terms of the series cannot be read"
+            raise ValueError(msg) from error
 
     def refuse_difference(self, other: SeriesTerms) -> None:
         """Raise ``RefusedError`` naming what ``other`` would change."""

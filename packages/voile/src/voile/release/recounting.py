@@ -65,8 +65,7 @@ from voile_base.errors import InputError, RefusedError, TableError, nearest
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.registry import Registry
-from voile_base.values import Document
-from voile_base.values.value import exact_decimal
+from voile_base.values import Document, exact_decimal
 
 __all__ = [
     "FORMS",

@@ -43,7 +43,7 @@ from voile.schema.numbers import ExactNumbers, decimals_of, plain_text, units_of
 from voile.schema.plan import ColumnPlan, Nulls, Plan
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
-from voile_base.values.value import usable_number
+from voile_base.values import usable_number
 
 __all__ = ["MOST_VALUES", "OTHER", "ColumnDomain", "public_domain"]
 

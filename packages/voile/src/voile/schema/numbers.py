@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile_base.ondemand import dataclass
-from voile_base.values.value import exact_decimal, json_number
+from voile_base.values import exact_decimal, json_number
 
 __all__ = [
     "ExactNumbers",

@@ -50,7 +50,7 @@ from voile.study.plans import file_of, naming_files
 from voile.study.transaction import ReleaseTransaction
 from voile.table.engines import AUTO, engine_for
 from voile.table.keeping import KeptRows
-from voile.table.lakes import brought, part
+from voile.table.lakes import brought
 from voile.table.opening import (
     open_any_rows,
     open_frame,
@@ -62,7 +62,7 @@ from voile.table.opening import (
 from voile.table.places import is_place
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Format
-from voile.table.published import PublishedTable
+from voile.table.published import PublishedTable, part
 from voile.table.remote import RemotePlace, UncertainUploadError, is_remote
 from voile_base.compiled import compiles
 from voile_base.durable import sync
@@ -80,7 +80,7 @@ class ReleaseStaging:
     ``out`` is None where nothing is written.  ``within`` names the folder of the release inside the
     one that appears, which holds ``what``, for messages.  ``file_format`` is that of the rows;
     None: the usual one.  ``partition_by`` names columns by whose published values the rows are
-    parted in folders (``table.lakes``).  ``data`` is what a single file of them is called.  A
+    parted in folders (``table.published``).  ``data`` is what a single file of them is called.  A
     release may be bound for an object store (``table.remote``): then it is made ready in a folder
     of this machine that goes with the stage.  Raises ``InputError`` where something stands at
     ``out``.

@@ -2,11 +2,16 @@
 
 All that reads a release counts it: who knows how many rows show what knows all that the rows of a
 table without order tell.
+
+Its files may be parted in folders by what the rows show (``part``, as Hive does): nobody learns
+more from the names of folders than from the rows.  Characters that mean something in a path or to
+Hive are written as ``%2F``; a name always holds ``=``, so none leads out of its folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +24,23 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.arrays import kind_of_arrow, series_of
 from voile.table.binding import distinct_values, exact_numbers
 from voile.table.formats.excel import write_sheets
+from voile.table.lakes import HIVE_MISSING, natural_order
 from voile.table.protocol import Counted, Fold, Format, Rows
 from voile.table.summaries import GroupedValues, PublishedCells
-from voile_base.errors import TableError
+from voile_base.durable import sync
+from voile_base.errors import InputError, TableError
 from voile_base.values.expressions import Expression, columns_of
 
-__all__ = ["GROUP", "PublishedTable"]
+__all__ = ["GROUP", "PublishedTable", "part"]
 
 GROUP = "group"
 """The column that numbers the groups of a release."""
+_ESCAPED = re.compile(r"""[\x00-\x20\x7f"#%'*/:=?\\{}\[\]^<>|&;$!`~(),@+]""")
+_MOST_PARTS = 10_000
+_LONGEST = 255
+"""Bytes of the name of a folder."""
+_AT_ONCE = 1 << 22
+"""Rows that stand in memory while a table is parted."""
 
 
 class PublishedTable:
@@ -234,3 +247,125 @@ def _group_numbers(groups: pl.Series) -> NDArray[np.int64]:
         msg = "some rows have no whole number of a group"
         raise TableError(msg)
     return numbers.to_numpy()
+
+
+def part(folder: Path, files: Sequence[str], by: Sequence[str]) -> list[str]:
+    """Part published Parquet files by their values in some columns; returns the new names.
+
+    The rows of a part stay in their order, and the files given are removed.  Raises ``InputError``
+    for columns that cannot be said in names, and ``OSError`` where the disk refuses.
+    """
+    given = [folder / name for name in files]
+    rows = pl.scan_parquet(given, glob=False, hive_partitioning=False)
+    schema = rows.collect_schema()
+    _require_parting(schema, by)
+    unfinished, held, numbers = (
+        folder / ".parted",
+        dict[str, list[pl.DataFrame]](),
+        dict[str, int](),
+    )
+    in_memory = 0
+    for batch in rows.collect_batches(maintain_order=True):
+        for values, frame in batch.partition_by(by, as_dict=True, include_key=False).items():
+            held.setdefault(_path_of(by, values), []).append(frame)
+        in_memory += batch.height
+        _require_few(held.keys() | numbers.keys(), by)
+        if in_memory >= _AT_ONCE:
+            _flush(unfinished, held, numbers)
+            in_memory = 0
+    _flush(unfinished, held, numbers)
+    for file in given:
+        file.unlink()
+    if (folder / "data").is_dir():
+        (folder / "data").rmdir()
+    unfinished.rename(folder / "data")
+    for each in sorted({folder / "data" / path for path in numbers}):
+        for above in [each, *each.parents][: len(by) + 1]:
+            sync(above)
+    sync(folder)
+    paths = sorted(numbers, key=natural_order)
+    return [f"data/{p}/part-{number}.parquet" for p in paths for number in range(numbers[p])]
+
+
+def _flush(folder: Path, held: dict[str, list[pl.DataFrame]], numbers: dict[str, int]) -> None:
+    """Write what is held as one more file of each part."""
+    for path, frames in held.items():
+        number = numbers.get(path, 0)
+        (folder / path).mkdir(parents=True, exist_ok=True)
+        file = folder / path / f"part-{number}.parquet"
+        pl.concat(frames).write_parquet(file)
+        sync(file)
+        numbers[path] = number + 1
+    held.clear()
+
+
+def _require_parting(schema: pl.Schema, by: Sequence[str]) -> None:
+    """Raise ``InputError`` for columns by which published rows cannot be parted."""
+    for name in by:
+        dtype = schema.get(name)
+        if dtype is None:
+            shown = ", ".join(map(repr, schema))
+            msg = (
+                f"--partition-by {name}: the release does not show this column, and everybody "
+                f"reads the names of its folders; choose among {shown}"
+            )
+            raise InputError(msg)
+        plain = dtype.is_integer() or dtype in (
+            pl.String,
+            pl.Boolean,
+            pl.Date,
+            pl.Categorical,
+            pl.Null,
+        )
+        if not plain and not isinstance(dtype, pl.Enum | pl.Categorical):
+            msg = (
+                f"--partition-by {name}: folders are named by texts, whole numbers, days and truth "
+                "values, and this column holds others; choose another"
+            )
+            raise InputError(msg)
+    if len(set(by)) < len(by):
+        msg = "--partition-by names a column twice; name each once"
+        raise InputError(msg)
+    if len(by) == len(schema):
+        msg = "--partition-by names all published columns, and no row would be left; name fewer"
+        raise InputError(msg)
+
+
+def _require_few(paths: Iterable[str], by: Sequence[str]) -> None:
+    if sum(1 for _ in paths) > _MOST_PARTS:
+        msg = (
+            f"--partition-by {', '.join(by)}: there are more than {_MOST_PARTS:,} combinations of "
+            "values, each a folder; choose columns with fewer"
+        )
+        raise InputError(msg)
+
+
+def _path_of(by: Sequence[str], values: Sequence[object]) -> str:
+    """The folders of rows with some values, as Hive names them."""
+    names = [
+        f"{_escaped(name)}={_said(name, value)}" for name, value in zip(by, values, strict=True)
+    ]
+    for name, whose in zip(names, by, strict=True):
+        if len(name.encode()) > _LONGEST:
+            msg = f"--partition-by {whose}: a value is too long for the name of a folder"
+            raise InputError(f"{msg}; choose another column")
+    return "/".join(names)
+
+
+def _said(name: str, value: object) -> str:
+    """A value as the name of a folder has it."""
+    if value is None:
+        return HIVE_MISSING
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if text in ("", HIVE_MISSING):
+        msg = (
+            f"--partition-by {name}: it holds an empty text, or one that Hive takes for a missing "
+            "value, and a folder cannot tell them apart; choose another column"
+        )
+        raise InputError(msg)
+    return _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    """A text with what means something in paths as ``%2F``; letters of all scripts stay."""
+    return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", text)

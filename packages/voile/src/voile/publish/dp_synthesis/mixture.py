@@ -70,7 +70,7 @@ from voile.schema.domain import ColumnDomain
 from voile_base.errors import PlanError, nearest
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Key, Randomness
-from voile_base.values.value import usable_number
+from voile_base.values import usable_number
 
 __all__ = ["DrawnRows", "Mixture", "PublicFacts", "fitted"]
 

@@ -61,7 +61,7 @@ from voile.table.published import PublishedTable
 from voile_base.errors import PlanError, nearest
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, Randomness
-from voile_base.values.value import usable_number
+from voile_base.values import usable_number
 
 __all__ = ["NoisyTables", "TableTerms"]
 

@@ -35,8 +35,8 @@ from pydantic_core import PydanticCustomError
 
 from voile_base.errors import InfeasibleError, PlanError
 from voile_base.ondemand import dataclass
-from voile_base.values import Document, Json
-from voile_base.values.value import KeptAs, Real, Says, Several, usable_number
+from voile_base.values import Document, Json, usable_number
+from voile_base.values.value import KeptAs, Real, Says, Several
 from voile_geo.planar.noise import GaussianField, LocationNoise
 from voile_geo.planar.steps import Zones, corrected_epsilon
 from voile_geo.roads.nearest import RoadRadii, radii_of_roads

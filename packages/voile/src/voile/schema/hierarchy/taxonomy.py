@@ -100,7 +100,8 @@ from voile.schema.hierarchy.generalized import (
 )
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
-from voile_base.values.value import Says, checked, usable_number
+from voile_base.values import usable_number
+from voile_base.values.value import Says, checked
 
 __all__ = [
     "CODE_LISTS",

@@ -1,6 +1,8 @@
-"""Formats of files beside CSV, Parquet, Arrow IPC and GPX, each read and written as a whole.
+"""Formats of files beside Parquet and Arrow IPC, most of them read and written as a whole.
 
 - ``registry``      which there are: names, endings, the extra that each needs
+- ``delimited``     CSV: dialects, and strict parsing into typed columns
+- ``encoding``      text files of any encoding
 - ``excel``         workbooks
 - ``statistics``    SPSS, Stata and SAS, with value labels; JSON lines; tracks in GPX
 - ``databases``     a table or a query of a database

@@ -1,8 +1,8 @@
 """CSV files: strict parsing into typed columns.
 
-The encoding, the dialect and the types are found out, never asked for (modules ``encoding``,
-``dialect`` and ``arrays``).  Parsing is strict, because a publisher that guesses at a broken
-row publishes a guess: every row must have as many fields as the header, and quotes must pair.
+The encoding (``encoding``), the dialect and the types (``arrays``) are found out, never asked for.
+Parsing is strict, because a publisher that guesses at a broken row publishes a guess: every row
+must have as many fields as the header, and quotes must pair.
 
 * An empty field without quotes is missing; ``""`` is the empty text.
 * Lines without any character are skipped, except in a file of one column, where such a line is
@@ -10,16 +10,11 @@ row publishes a guess: every row must have as many fields as the header, and quo
 * Text keeps the spaces around it, unless the file has one after every separator (``39, Private``).
 * Names in the header lose the spaces around them.  Each needs a name of its own.
 * Where the separator is not a comma, columns of numbers with decimal commas become numbers, and
-  a note says so; ``value_types.infer_decimal_comma`` says when this is safe.
+  a note says so; ``arrays.infer_decimal_comma`` says when this is safe.
 
-Cost: two vectorized passes over the bytes before parsing (one if there are no quotes), then
-Arrow's parser on all cores.  Peak memory is about the text of the wanted columns plus the typed
-columns; each column's text is released when its type is known.
-
-How a CSV file separates and quotes its fields, and whether it does so throughout.
-
-``_detect_dialect`` reads the first lines in every usual way (comma, semicolon, tab or bar; double
-quotes, double quotes escaped by a backslash, single quotes, no quotes) and keeps the way in which
+The dialect is how a file separates and quotes its fields.  The first lines are read in every usual
+way (comma, semicolon, tab or bar; double quotes, double quotes escaped by a backslash, single
+quotes, no quotes), and the way is kept in which
 
 1. the header has more than one field,
 2. most rows have as many fields as the header,
@@ -28,39 +23,27 @@ quotes, double quotes escaped by a backslash, single quotes, no quotes) and keep
 
 in this order.  A header of one field makes a file of one column, which is read as if separated
 by commas: should a row hold a comma outside quotes, whether that is text, a decimal comma or a
-field too many cannot be told, and the row is refused as ragged.
+field too many cannot be told, and the row is refused as ragged.  All of the file is then looked
+through for misplaced quotes.  CSV readers forgive quotes in odd places by joining rows, and a
+publisher must not lose rows; so the only quotes accepted are those around a whole field, and
+doubled ones within.
 
-``_misplaced_quote`` then goes through all of the file.  CSV readers forgive quotes in odd places
-by joining rows, and a publisher must not lose rows; so the only quotes accepted are those around
-a whole field, and doubled ones within.
-
-Cost: ten-odd passes over 128 KiB for detection, one vectorized pass over a file that has quotes.
-
-Text files of any encoding, as streams of UTF-8.
-
-The encoding is known from a byte-order mark, or is UTF-8 if every byte of the file agrees, or is
-guessed; a guess is said aloud in ``Utf8Text.notes``.  Western European text is guessed before
-``charset-normalizer`` is asked, because on the short words of tables it takes most of it for
-something else.  A file that is mostly UTF-8 and breaks off somewhere is damaged, not of another
-encoding, and is refused.
-
-Cost: one pass over the bytes; plain UTF-8 is then read from the disk, everything else (other
-encodings, compressed files) is held in memory once, as UTF-8.
+Cost: ten-odd passes over 128 KiB for the dialect, two vectorized passes over the bytes before
+parsing (one if there are no quotes), then Arrow's parser on all cores.  Peak memory is about the
+text of the wanted columns plus the typed columns; each column's text is released when its type is
+known.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv as python_csv
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -75,16 +58,12 @@ from voile.table.arrays import (
     with_marks,
     with_missing,
 )
+from voile.table.formats.encoding import Utf8Text, open_text
 from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
-from voile_base.ondemand import dataclass, on_demand
+from voile_base.ondemand import dataclass
 from voile_base.values import Json
 
-if TYPE_CHECKING:
-    import charset_normalizer
-else:
-    charset_normalizer = on_demand("charset_normalizer")
-
-__all__ = ["BLOCK", "csv_head", "csv_names", "read_csv"]
+__all__ = ["csv_head", "csv_names", "read_csv"]
 
 
 _SEPARATORS = (",", ";", "\t", "|")
@@ -309,183 +288,7 @@ class _QuoteScan:
         return None if fine.all() else self._start + int(at[~fine][0])
 
 
-BLOCK = 1 << 24  # bytes, the longest row a CSV file may have
-_READ_AT_ONCE = BLOCK
-
-_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_SIGN_IN_WORD = re.compile(  # apostrophes, dashes and soft hyphens do stand in words
-    r"[^\W\d_][^\w\s\x00-\x7f\u2018\u2019\u00b4\u00b7\u2013\u2014\u00ad][^\W\d_]"
-)
-_SPECIMENS = 2000  # lines with a byte beyond ASCII from which an encoding is guessed
-
-
-@dataclass(frozen=True)
-class _Utf8Text:
-    """A text that can be opened as UTF-8 bytes without a byte-order mark, any number of times.
-
-    ``name`` is for messages; ``notes`` says what had to be assumed about the encoding.
-    """
-
-    path: Path
-    name: str
-    content: bytes | None = field(default=None, repr=False)
-    start: int = 0
-    notes: tuple[str, ...] = ()
-    lines_above: int = 0
-    """Lines before the first byte that is read."""
-    end: int | None = None
-    """Where the table ends, in bytes after ``start``; None: where the text does."""
-
-    def open(self, offset: int = 0) -> BinaryIO:
-        """A new stream that begins ``offset`` bytes into the text."""
-        if self.end is not None:
-            with replace(self, end=None).open() as whole:
-                return io.BytesIO(whole.read(self.end)[offset:])
-        stream: BinaryIO = (
-            self.path.open("rb") if self.content is None else io.BytesIO(self.content)
-        )
-        stream.seek(self.start + offset)
-        return stream
-
-    def blocks(self, offset: int = 0) -> Iterator[bytes]:
-        """The bytes from ``offset`` on, in blocks."""
-        with self.open(offset) as stream:
-            while block := stream.read(_READ_AT_ONCE):
-                yield block
-
-    def line_at(self, offset: int) -> int:
-        """The 1-based line that holds the byte at ``offset``."""
-        line, left, previous = 1 + self.lines_above, offset, b""
-        for block in self.blocks():
-            part = block[:left]
-            line += part.count(b"\n") + part.count(b"\r") - part.count(b"\r\n")
-            line -= previous == b"\r" and part[:1] == b"\n"
-            left, previous = left - len(part), part[-1:]
-            if left == 0:
-                break
-        return line
-
-
-def _open_text(path: Path, compression: str | None = None) -> _Utf8Text:
-    """The file at ``path`` as UTF-8 text; ``compression`` as Arrow calls it ("gzip", "zstd", ...).
-
-    Raises TableError if the file is not text, is damaged, or is in no encoding that can be told.
-    """
-    content = None if compression is None else _decompressed(path, compression)
-    text = _Utf8Text(path, str(path), content)
-    with text.open() as stream:
-        head = stream.read(4)
-    for mark, encoding in _MARKS:
-        if head.startswith(mark):
-            text = replace(text, start=len(mark))
-            text = text if encoding == "utf-8" else _transcoded(text, encoding)
-            break
-    if _is_utf8(text):
-        return text
-    encoding = _guessed_encoding(text)
-    note = f"{path}: the text is not UTF-8; it was read as {encoding}"
-    return replace(_transcoded(text, encoding), notes=(note,))
-
-
-def _decompressed(path: Path, compression: str) -> bytes:
-    try:
-        with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, compression) as stream:
-            return bytes(stream.read())
-    except (OSError, pa.ArrowException) as fault:
-        refuse_out_of_memory(fault)
-        raise TableError(
-            f"{path}: the {compression} compressed file is truncated or corrupt; "
-            "make it again from its source"
-        ) from None
-
-
-def _is_utf8(text: _Utf8Text) -> bool:
-    """Whether all bytes are UTF-8; raises TableError if one is NUL, which no text has."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    valid, offset = True, 0
-    for block in text.blocks():
-        if b"\0" in block:
-            line = text.line_at(offset + block.index(b"\0"))
-            raise TableError(
-                f"{text.name}: line {line} holds a NUL byte, so this is not a text file (or is "
-                "UTF-16 without a byte-order mark); export the table as CSV in UTF-8"
-            )
-        try:
-            if valid and not (block.isascii() and decoder.getstate()[0] == b""):
-                decoder.decode(block)
-        except UnicodeDecodeError:
-            valid = False
-        offset += len(block)
-    return valid and decoder.getstate()[0] == b""
-
-
-def _transcoded(text: _Utf8Text, encoding: str) -> _Utf8Text:
-    decoder = codecs.getincrementaldecoder(encoding)()
-    out = io.BytesIO()
-    try:
-        for block in text.blocks():
-            out.write(decoder.decode(block).encode())
-        out.write(decoder.decode(b"", final=True).encode())
-    except UnicodeError:
-        line = out.getvalue().count(b"\n") + 1
-        raise TableError(
-            f"{text.name}: the text looks like {encoding}, but some of it after line {line} is "
-            "not; save the file as UTF-8"
-        ) from None
-    return replace(text, content=out.getvalue(), start=0)
-
-
-def _guessed_encoding(text: _Utf8Text) -> str:
-    """The likeliest encoding of a text that is not UTF-8."""
-    data = b"".join(text.blocks())
-    lines = re.finditer(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data)
-    specimen = b"\n".join(line[0] for line in islice(lines, _SPECIMENS))
-    beyond_ascii = re.sub(r"[\x00-\x7f]", "", specimen.decode("utf-8", "replace"))
-    if beyond_ascii.count("\ufffd") * 2 < len(beyond_ascii):
-        raise TableError(
-            f"{text.name}: line {_first_fault(text, data)} is damaged: the text is UTF-8 except "
-            "for some bytes there; save the file again as UTF-8"
-        )
-    if _is_western(specimen):
-        return "cp1252"
-
-    best = charset_normalizer.from_bytes(specimen).best()
-    if best is None:
-        raise TableError(
-            f"{text.name}: the encoding of the text cannot be told; save the file as UTF-8"
-        )
-    return best.encoding
-
-
-def _first_fault(text: _Utf8Text, data: bytes) -> int:
-    try:
-        data.decode()
-    except UnicodeDecodeError as fault:
-        return text.line_at(fault.start)
-    raise AssertionError("called for a text that is not UTF-8")
-
-
-def _is_western(specimen: bytes) -> bool:
-    """Whether the bytes read as Western European words in Windows-1252 (which holds Latin-1).
-
-    There, letters beyond ASCII are the lesser part of the words they stand in, and no sign
-    stands between two letters.  Cyrillic, Greek and East Asian bytes fail both.
-    """
-    try:
-        read = specimen.decode("cp1252")
-    except UnicodeDecodeError:
-        return False
-    words = "".join(re.findall(r"\w*[^\W\d_a-zA-Z]\w*", read))
-    plain = sum(letter.isascii() for letter in words)
-    return not _SIGN_IN_WORD.search(read) and 2 * plain >= len(words)
-
-
+_BLOCK = 1 << 24  # bytes, the longest row a CSV file may have
 _ROW = "row"
 """What a first column without a name is called."""
 _SAMPLE = 1 << 17  # bytes from which the dialect is told; Python's parser has the same field limit
@@ -508,7 +311,7 @@ def read_csv(
 
     Raises TableError, which names the line, for anything that is not one table.
     """
-    text, layout = _laid_out(_open_text(path, compression), stated)
+    text, layout = _laid_out(open_text(path, compression), stated)
     _require_rows(text, layout)
     _require_paired_quotes(text, layout)
     wanted = [name for name in layout.names if columns is None or name in set(columns)]
@@ -538,7 +341,7 @@ def csv_names(
     stated: InputLayout = USUAL,
 ) -> tuple[str, ...]:
     """The names in the header of a CSV file; raises TableError as ``read_csv`` does."""
-    return _laid_out(_open_text(path, compression), stated)[1].names
+    return _laid_out(open_text(path, compression), stated)[1].names
 
 
 def csv_head(
@@ -549,7 +352,7 @@ def csv_head(
     They are parted as most of its first lines are, which may be fewer fields in lines above the
     names.  Raises TableError as ``read_csv`` does.
     """
-    text = _open_text(path, compression)
+    text = open_text(path, compression)
     sample, whole = _sample(text)
     lines = list(io.StringIO(sample, newline=""))
     best = max(_readings(sample, lines, whole=whole), key=_Reading.merit_of_most)
@@ -565,7 +368,7 @@ def csv_head(
     return found
 
 
-def _laid_out(text: _Utf8Text, stated: InputLayout) -> tuple[_Utf8Text, _FileLayout]:
+def _laid_out(text: Utf8Text, stated: InputLayout) -> tuple[Utf8Text, _FileLayout]:
     """The text from its names on, and how it is laid out."""
     if (stated.header, stated.last, stated.number_names) == (1, None, False):
         return text, replace(_layout(text), stated=stated)
@@ -591,14 +394,14 @@ def _laid_out(text: _Utf8Text, stated: InputLayout) -> tuple[_Utf8Text, _FileLay
     return text, layout
 
 
-def _between_lines(text: _Utf8Text, above: int, last: int | None) -> _Utf8Text:
+def _between_lines(text: Utf8Text, above: int, last: int | None) -> Utf8Text:
     """A text without the lines above its names and below its last row; raises ``TableError``."""
     start, end, line = 0, None, 0
     with text.open() as stream:
         while line < (above if last is None else last):
             if line == above:
                 start = stream.tell() - text.start
-            if not stream.readline(BLOCK):
+            if not stream.readline(_BLOCK):
                 raise TableError(
                     f"{text.name}: the file has {line:,} lines, fewer than [input] says"
                 )
@@ -617,7 +420,7 @@ def _lines_of(reading: _Reading, lines: Sequence[str], rows: int) -> int:
     return reader.line_num
 
 
-def _layout(text: _Utf8Text) -> _FileLayout:
+def _layout(text: Utf8Text) -> _FileLayout:
     """The dialect and header of the text, with a proper name for each column."""
     sample, whole = _sample(text)
     if not sample.strip("\r\n"):
@@ -635,11 +438,11 @@ def _layout(text: _Utf8Text) -> _FileLayout:
     return layout
 
 
-def _sample(text: _Utf8Text) -> tuple[str, bool]:
+def _sample(text: Utf8Text) -> tuple[str, bool]:
     """The beginning of a text, in whole lines, and whether it is all of it."""
     with text.open() as stream:
         head = stream.read(_SAMPLE)
-        head += stream.readline(BLOCK)  # no half line, unless it is endless
+        head += stream.readline(_BLOCK)  # no half line, unless it is endless
         whole = not stream.read(1)
     return head.decode("utf-8", "ignore"), whole
 
@@ -655,7 +458,7 @@ def _with_row_names(layout: _FileLayout) -> _FileLayout:
     return replace(layout, names=(_ROW, *others), unnamed=True)
 
 
-def _require_names(text: _Utf8Text, names: Sequence[str]) -> None:
+def _require_names(text: Utf8Text, names: Sequence[str]) -> None:
     if "" in names:
         raise TableError(
             f"{text.name}: column {names.index('') + 1} of {len(names)} has no name in the header "
@@ -670,14 +473,14 @@ def _require_names(text: _Utf8Text, names: Sequence[str]) -> None:
         )
 
 
-def _require_rows(text: _Utf8Text, layout: _FileLayout) -> None:
+def _require_rows(text: Utf8Text, layout: _FileLayout) -> None:
     if not any(block.strip(b"\r\n") for block in text.blocks(layout.header_size)):
         raise EmptyTableError(
             f"{text.name}: there is a header and no row after it; the table needs at least one row"
         )
 
 
-def _require_paired_quotes(text: _Utf8Text, layout: _FileLayout) -> None:
+def _require_paired_quotes(text: Utf8Text, layout: _FileLayout) -> None:
     offset = _misplaced_quote(text.blocks(), layout.dialect)
     if offset is not None:
         raise TableError(
@@ -702,7 +505,7 @@ class _RaggedRow:
         return "error"
 
 
-def _parse(text: _Utf8Text, layout: _FileLayout, wanted: Sequence[str]) -> pa.Table:
+def _parse(text: Utf8Text, layout: _FileLayout, wanted: Sequence[str]) -> pa.Table:
     """The wanted columns as text; an empty field without quotes is null."""
     ragged = _RaggedRow()
     try:
@@ -711,14 +514,14 @@ def _parse(text: _Utf8Text, layout: _FileLayout, wanted: Sequence[str]) -> pa.Ta
         refuse_out_of_memory(fault)
         if not ragged.expected:
             raise TableError(
-                f"{text.name}: a row is longer than {BLOCK >> 20} MiB, or the file changed while "
+                f"{text.name}: a row is longer than {_BLOCK >> 20} MiB, or the file changed while "
                 "it was read; check the file and read it again"
             ) from None
     raise _ragged_error(text, layout)
 
 
 def _parse_arrow(
-    text: _Utf8Text,
+    text: Utf8Text,
     layout: _FileLayout,
     wanted: Sequence[str],
     ragged: _RaggedRow,
@@ -730,7 +533,7 @@ def _parse_arrow(
         table = csv.read_csv(
             stream,
             read_options=csv.ReadOptions(
-                use_threads=use_threads, block_size=BLOCK, column_names=list(layout.names)
+                use_threads=use_threads, block_size=_BLOCK, column_names=list(layout.names)
             ),
             parse_options=csv.ParseOptions(
                 delimiter=dialect.separator,
@@ -753,7 +556,7 @@ def _parse_arrow(
     return table.select(list(wanted))
 
 
-def _ragged_error(text: _Utf8Text, layout: _FileLayout) -> TableError:
+def _ragged_error(text: Utf8Text, layout: _FileLayout) -> TableError:
     """Which row is ragged; parses again, because rows are not counted by parallel parsers."""
     ragged = _RaggedRow()
     with suppress(pa.ArrowException):
@@ -768,7 +571,7 @@ def _ragged_error(text: _Utf8Text, layout: _FileLayout) -> TableError:
     )
 
 
-def _line_of_row(text: _Utf8Text, layout: _FileLayout, row: int) -> int:
+def _line_of_row(text: Utf8Text, layout: _FileLayout, row: int) -> int:
     """The line of the file on which a 1-based data row begins; its quotes are known to pair."""
     blank_is_row = len(layout.names) == 1
     start, inside = 0, False

@@ -1,0 +1,259 @@
+"""Codes: texts of digits and letters that tell persons, things or places apart, and count nothing.
+
+``CHECKS`` says whether a text of digits is a number that an office gives to people.  A column of
+random numbers of the right length passes one time in ten or eleven, so that what most values pass
+is the office's.  Each rule is public; the name of its office stands beside it.
+
+Where no office gives check digits, the form tells: plates mix letters and digits, accounts stand in
+groups of figures or begin with a nought, and numbers of rooms or licences have as many digits each
+and are not round, as amounts are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from voile.recognisers.values import share_of
+from voile.schema.names import fits, words_of
+from voile.schema.persons import ALONE
+
+__all__ = [
+    "CHECKS",
+    "are_accounts",
+    "count_nothing",
+    "is_long_code",
+    "is_mixed_code",
+    "is_of_a_thing",
+]
+
+_CODE = 5
+_NUMBERED = 8
+_COUNTED = re.compile(
+    r"[^\W\d_]{1,2}\d{1,3}|[^\W\d_]*[a-z][^\W\d_]*\d{1,3}[^\W\d_]?"
+    r"|\d{1,4}[^\W\d_]{1,3}|\d{4}[^\W\d_]\d{1,2}"
+)
+"""Groups with a number, numbers with a unit, quarters: "Ward12", "100km", "2019Q1"."""
+_NOUGHT = re.compile(r"0\d+")
+_YEAR = re.compile(r"(?:1[89]|20)\d{2}")
+_NUMBERS = 3
+"""Digits from which on few numbers, all with as many, count nothing: rooms, licences."""
+_PLATE = re.compile(
+    r"(?=(?:.*\d){3})\d+[ -][A-Z]{2,3}|[^\W\d_]{1,3}[-/]\d{2,}|[^\W\d_A-Za-z]\d{2,}"
+)
+"""Letters and digits with a mark between them, which no unit of a number has."""
+_ACCOUNTS = (
+    *("*konto", "*kto", "account", "acct", "acc", "compte", "cuenta", "conto", "conta", "rekening"),
+    *("*tili", "ucet", "szamla*", "iban", "ref", "reference", "*nr", "*nro", "*nummer", "bank"),
+)
+_LAST = frozenset({"id", "no", "num", "number", "numero", "numer"})
+"""Words of numbers of something at the end of a name; before other words they may count."""
+_BALANCES = (
+    *("balance*", "saldo", "solde", "amount*", "value", "betrag", "*stand", "total*", "sum"),
+    *("count", "montant", "importe", "importo", "bedrag", "kwota", "belopp", "income", "of"),
+    *("fee*", "cost*"),
+)
+"""What stands on accounts, in names that speak of both."""
+_NUMBERED_ACCOUNT = re.compile(
+    r"0\d{3,}|(?!\d{1,3}(?:[ ,.\u2019']\d{3})+$)(?!\d+[.,]\d+$)\d{2,}(?:[ ./-]\d{2,})+"
+)
+"""Figures with a nought in front, or in groups that are no thousands, as accounts have."""
+_ACCOUNT = 9
+"""Digits of an account, where all have as many."""
+_ALPHABET = "TRWAGMYFPDXBNJZSQVHLCKE"
+"""Control letters of the Spanish DNI (Real Decreto 1553/2005, article 11)."""
+
+
+def _weighted(digits: Sequence[int], weights: Sequence[int]) -> int:
+    return sum(digit * weight for digit, weight in zip(digits, weights, strict=True))
+
+
+def _luhn(text: str) -> bool:
+    """ISO/IEC 7812-1, annex B: cards, IMEI, Swedish personnummer."""
+    doubled = [int(c) * (1 + place % 2) for place, c in enumerate(reversed(text))]
+    return sum(each - 9 * (each > 9) for each in doubled) % 10 == 0
+
+
+def _card(text: str) -> bool:
+    return len(text) in range(13, 20) and text[0] in "23456" and _luhn(text)
+
+
+def _iban(text: str) -> bool:
+    """ISO 13616-1: letters are two digits, the first four characters stand last, 1 modulo 97."""
+    if not re.fullmatch(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", text):
+        return False
+    return int("".join(str(int(c, 36)) for c in text[4:] + text[:4])) % 97 == 1
+
+
+def _nir(text: str) -> bool:
+    """France, INSEE: the key is 97 less the number modulo 97; 2A and 2B of Corsica are 19, 18."""
+    plain = text.replace("2A", "19").replace("2B", "18")
+    return (
+        len(plain) == 15 and plain.isdigit() and 97 - int(plain[:13]) % 97 == int(plain[13:])
+    ) and plain[0] in "123478"
+
+
+def _dni(text: str) -> bool:
+    """Spain: DNI, and NIE with X, Y, Z for 0, 1, 2."""
+    if not re.fullmatch(r"[XYZ0-9]\d{7}[A-Z]", text):
+        return False
+    number = text[:8].translate(str.maketrans("XYZ", "012"))
+    return _ALPHABET[int(number) % 23] == text[8]
+
+
+def _pesel(text: str) -> bool:
+    """Poland, PESEL: weights 1 3 7 9 modulo 10."""
+    return _weighted([*map(int, text)], (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
+
+
+def _bsn(text: str) -> bool:
+    """The Netherlands, BSN: weights 9 to 2 and -1 modulo 11."""
+    return _weighted([*map(int, text)], (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0 and int(text) > 0
+
+
+def _nhs(text: str) -> bool:
+    """England, NHS number: weights 10 to 2, 11 less the rest modulo 11."""
+    rest = _weighted([*map(int, text[:9])], range(10, 1, -1)) % 11
+    return (11 - rest) % 11 == int(text[9])
+
+
+def _cpf(text: str) -> bool:
+    """Brazil, CPF: two check digits modulo 11."""
+    digits = [*map(int, text)]
+    return all(
+        _weighted(digits[:size], range(size + 1, 1, -1)) * 10 % 11 % 10 == digits[size]
+        for size in (9, 10)
+    )
+
+
+def _ahv(text: str) -> bool:
+    """Switzerland, AHV number: an EAN-13 that begins with 756."""
+    return text.startswith("756") and _weighted([*map(int, text)], (1, 3) * 6 + (1,)) % 10 == 0
+
+
+def _steuer_id(text: str) -> bool:
+    """Germany, Steuer-Identifikationsnummer: ISO/IEC 7064, MOD 11, 10."""
+    product = 10
+    for digit in map(int, text[:10]):
+        total = (digit + product) % 10 or 10
+        product = 2 * total % 11
+    return text[0] != "0" and (11 - product) % 10 == int(text[10])
+
+
+def _cnp(text: str) -> bool:
+    """Romania, CNP: weights 279146358279 modulo 11, ten being one."""
+    rest = _weighted([*map(int, text[:12])], [*map(int, "279146358279")]) % 11
+    return (1 if rest == 10 else rest) == int(text[12])
+
+
+def _kimlik(text: str) -> bool:
+    """Türkiye, T.C. kimlik no: the tenth and the eleventh digit."""
+    digits = [*map(int, text)]
+    tenth = (7 * sum(digits[0:9:2]) - sum(digits[1:8:2])) % 10
+    return digits[0] > 0 and tenth == digits[9] and sum(digits[:10]) % 10 == digits[10]
+
+
+def _rrn(text: str) -> bool:
+    """Belgium, Rijksregisternummer: 97 less the number modulo 97, with 2 in front since 2000."""
+    key = int(text[9:])
+    return key in {97 - int(text[:9]) % 97, 97 - int("2" + text[:9]) % 97}
+
+
+def _thai(text: str) -> bool:
+    """Thailand, citizens: weights 13 to 2, 11 less the rest modulo 11, of that the last digit."""
+    rest = _weighted([*map(int, text[:12])], range(13, 1, -1)) % 11
+    return text[0] != "0" and (11 - rest) % 10 == int(text[12])
+
+
+def _of_length(length: int, rule: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda text: len(text) == length and text.isdigit() and rule(text)
+
+
+CHECKS: Mapping[str, Callable[[str], bool]] = {
+    "card": lambda text: text.isdigit() and _card(text),
+    "iban": _iban,
+    "imei": _of_length(15, _luhn),
+    "personnummer": lambda text: text.isdigit() and len(text) in {10, 12} and _luhn(text[-10:]),
+    "nir": _nir,
+    "dni": _dni,
+    "pesel": _of_length(11, _pesel),
+    "bsn": _of_length(9, _bsn),
+    "nhs": _of_length(10, _nhs),
+    "cpf": _of_length(11, _cpf),
+    "ahv": _of_length(13, _ahv),
+    "steuer-id": _of_length(11, _steuer_id),
+    "cnp": _of_length(13, _cnp),
+    "kimlik": _of_length(11, _kimlik),
+    "rrn": _of_length(11, _rrn),
+    "thai": _of_length(13, _thai),
+}
+"""By name: whether a text, of capitals and digits alone, has the check digits of it."""
+
+
+def is_long_code(text: str) -> bool:
+    """Whether a text is a code: six letters and digits as plates have, or eight digits.
+
+    Thousands are amounts, of a currency of small units.
+    """
+    plain = re.sub(r"[ ./-]", "", text)
+    if plain.isdigit():
+        return len(plain) >= _NUMBERED and plain == text and not plain.endswith("000")
+    if _COUNTED.fullmatch(plain):
+        return False
+    digits = sum(map(str.isdigit, plain))
+    return len(plain) > _CODE and plain.isalnum() and 3 <= digits < len(plain)
+
+
+def is_mixed_code(text: str) -> bool:
+    """Whether a text is a code of letters and digits that counts nothing.
+
+    "u33dbc", "PX-AA1" and "B 1234 XYZ" are; "Ward12", "100 km" and "2019Q1" are not.
+    """
+    plain = re.sub(r"[\s./-]", "", text)
+    mixed = plain.isalnum() and not plain.isalpha() and not plain.isdigit()
+    if not mixed or len(plain) < _CODE or _COUNTED.fullmatch(plain) is not None:
+        return False
+    return plain.isupper() or not re.search(r"\s", text.strip())
+
+
+def is_of_a_thing(text: str) -> bool:
+    """Whether a text is a code as plates and accounts have, with no word in it."""
+    plain = re.sub(r"[\s./-]", "", text)
+    if re.search(r"[^\W\d_]{4}", text):
+        return False
+    if plain.isdigit() and plain != text:
+        return len(plain) >= _NUMBERED
+    return is_mixed_code(text) or _PLATE.fullmatch(text) is not None
+
+
+def count_nothing(sample: Sequence[str]) -> bool:
+    """Whether few numbers count nothing: a nought in front, or as many digits, unround, no years.
+
+    A number of a room, of a licence or of a member is exact for whoever knows it.
+    """
+    texts = [text for text in sample if text.isdigit()]
+    if len(texts) < len(sample) or not texts:
+        return False
+    if any(map(_NOUGHT.fullmatch, texts)) and len({len(text) for text in texts}) == 1:
+        return max(map(len, texts)) >= _NUMBERS
+    same = len({len(text) for text in texts}) == 1 and len(texts[0]) >= _NUMBERS
+    unround = share_of(texts, lambda text: text[-1] not in "05") > 0
+    return same and unround and not all(map(_YEAR.fullmatch, texts))
+
+
+def are_accounts(name: str, texts: Sequence[str], *, bands: bool) -> bool:
+    """Whether a name or values that speak of money are numbers of accounts, and no amounts.
+
+    The name says so, and nothing of what stands on them; or figures begin with a nought, stand in
+    groups that are no thousands, or all have as many digits, more than amounts have.
+    ``bands`` says that they are bands of numbers.
+    """
+    words = words_of(name)
+    if (fits(_ACCOUNTS, words) or words[-1] in _LAST) and not fits(_BALANCES, words):
+        return True
+    if not bands and share_of(texts, _NUMBERED_ACCOUNT.fullmatch) > 0:
+        return True
+    figures = [text for text in texts if text.isdigit()]
+    long = len(figures) == len(texts) and len({len(text) for text in figures}) == 1
+    unround = share_of(figures, lambda text: len(text) >= _ACCOUNT and text[-2:] != "00")
+    return long and unround > ALONE / 2

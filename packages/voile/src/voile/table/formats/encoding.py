@@ -1,0 +1,209 @@
+"""Text files of any encoding, as streams of UTF-8.
+
+The encoding is known from a byte-order mark, or is UTF-8 if every byte of the file agrees, or is
+guessed; a guess is said aloud in ``Utf8Text.notes``.  Western European text is guessed before
+``charset-normalizer`` is asked, because on the short words of tables it takes most of it for
+something else.  A file that is mostly UTF-8 and breaks off somewhere is damaged, not of another
+encoding, and is refused.
+
+Cost: one pass over the bytes; plain UTF-8 is then read from the disk, everything else (other
+encodings, compressed files) is held in memory once, as UTF-8.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import field, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import pyarrow as pa
+
+from voile_base.errors import TableError, refuse_out_of_memory
+from voile_base.ondemand import dataclass, on_demand
+
+if TYPE_CHECKING:
+    import charset_normalizer
+else:
+    charset_normalizer = on_demand("charset_normalizer")
+
+__all__ = ["Utf8Text", "open_text"]
+
+_READ_AT_ONCE = 1 << 24  # bytes
+
+_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SIGN_IN_WORD = re.compile(  # apostrophes, dashes and soft hyphens do stand in words
+    r"[^\W\d_][^\w\s\x00-\x7f\u2018\u2019\u00b4\u00b7\u2013\u2014\u00ad][^\W\d_]"
+)
+_SPECIMENS = 2000  # lines with a byte beyond ASCII from which an encoding is guessed
+
+
+@dataclass(frozen=True)
+class Utf8Text:
+    """A text that can be opened as UTF-8 bytes without a byte-order mark, any number of times.
+
+    ``name`` is for messages; ``notes`` says what had to be assumed about the encoding.
+    """
+
+    path: Path
+    name: str
+    content: bytes | None = field(default=None, repr=False)
+    start: int = 0
+    notes: tuple[str, ...] = ()
+    lines_above: int = 0
+    """Lines before the first byte that is read."""
+    end: int | None = None
+    """Where the table ends, in bytes after ``start``; None: where the text does."""
+
+    def open(self, offset: int = 0) -> BinaryIO:
+        """A new stream that begins ``offset`` bytes into the text."""
+        if self.end is not None:
+            with replace(self, end=None).open() as whole:
+                return io.BytesIO(whole.read(self.end)[offset:])
+        stream: BinaryIO = (
+            self.path.open("rb") if self.content is None else io.BytesIO(self.content)
+        )
+        stream.seek(self.start + offset)
+        return stream
+
+    def blocks(self, offset: int = 0) -> Iterator[bytes]:
+        """The bytes from ``offset`` on, in blocks."""
+        with self.open(offset) as stream:
+            while block := stream.read(_READ_AT_ONCE):
+                yield block
+
+    def line_at(self, offset: int) -> int:
+        """The 1-based line that holds the byte at ``offset``."""
+        line, left, previous = 1 + self.lines_above, offset, b""
+        for block in self.blocks():
+            part = block[:left]
+            line += part.count(b"\n") + part.count(b"\r") - part.count(b"\r\n")
+            line -= previous == b"\r" and part[:1] == b"\n"
+            left, previous = left - len(part), part[-1:]
+            if left == 0:
+                break
+        return line
+
+
+def open_text(path: Path, compression: str | None = None) -> Utf8Text:
+    """The file at ``path`` as UTF-8 text; ``compression`` as Arrow calls it ("gzip", "zstd", ...).
+
+    Raises TableError if the file is not text, is damaged, or is in no encoding that can be told.
+    """
+    content = None if compression is None else _decompressed(path, compression)
+    text = Utf8Text(path, str(path), content)
+    with text.open() as stream:
+        head = stream.read(4)
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            text = replace(text, start=len(mark))
+            text = text if encoding == "utf-8" else _transcoded(text, encoding)
+            break
+    if _is_utf8(text):
+        return text
+    encoding = _guessed_encoding(text)
+    note = f"{path}: the text is not UTF-8; it was read as {encoding}"
+    return replace(_transcoded(text, encoding), notes=(note,))
+
+
+def _decompressed(path: Path, compression: str) -> bytes:
+    try:
+        with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, compression) as stream:
+            return bytes(stream.read())
+    except (OSError, pa.ArrowException) as fault:
+        refuse_out_of_memory(fault)
+        raise TableError(
+            f"{path}: the {compression} compressed file is truncated or corrupt; "
+            "make it again from its source"
+        ) from None
+
+
+def _is_utf8(text: Utf8Text) -> bool:
+    """Whether all bytes are UTF-8; raises TableError if one is NUL, which no text has."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    valid, offset = True, 0
+    for block in text.blocks():
+        if b"\0" in block:
+            line = text.line_at(offset + block.index(b"\0"))
+            raise TableError(
+                f"{text.name}: line {line} holds a NUL byte, so this is not a text file (or is "
+                "UTF-16 without a byte-order mark); export the table as CSV in UTF-8"
+            )
+        try:
+            if valid and not (block.isascii() and decoder.getstate()[0] == b""):
+                decoder.decode(block)
+        except UnicodeDecodeError:
+            valid = False
+        offset += len(block)
+    return valid and decoder.getstate()[0] == b""
+
+
+def _transcoded(text: Utf8Text, encoding: str) -> Utf8Text:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    out = io.BytesIO()
+    try:
+        for block in text.blocks():
+            out.write(decoder.decode(block).encode())
+        out.write(decoder.decode(b"", final=True).encode())
+    except UnicodeError:
+        line = out.getvalue().count(b"\n") + 1
+        raise TableError(
+            f"{text.name}: the text looks like {encoding}, but some of it after line {line} is "
+            "not; save the file as UTF-8"
+        ) from None
+    return replace(text, content=out.getvalue(), start=0)
+
+
+def _guessed_encoding(text: Utf8Text) -> str:
+    """The likeliest encoding of a text that is not UTF-8."""
+    data = b"".join(text.blocks())
+    lines = re.finditer(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data)
+    specimen = b"\n".join(line[0] for line in islice(lines, _SPECIMENS))
+    beyond_ascii = re.sub(r"[\x00-\x7f]", "", specimen.decode("utf-8", "replace"))
+    if beyond_ascii.count("\ufffd") * 2 < len(beyond_ascii):
+        raise TableError(
+            f"{text.name}: line {_first_fault(text, data)} is damaged: the text is UTF-8 except "
+            "for some bytes there; save the file again as UTF-8"
+        )
+    if _is_western(specimen):
+        return "cp1252"
+
+    best = charset_normalizer.from_bytes(specimen).best()
+    if best is None:
+        raise TableError(
+            f"{text.name}: the encoding of the text cannot be told; save the file as UTF-8"
+        )
+    return best.encoding
+
+
+def _first_fault(text: Utf8Text, data: bytes) -> int:
+    try:
+        data.decode()
+    except UnicodeDecodeError as fault:
+        return text.line_at(fault.start)
+    raise AssertionError("called for a text that is not UTF-8")
+
+
+def _is_western(specimen: bytes) -> bool:
+    """Whether the bytes read as Western European words in Windows-1252 (which holds Latin-1).
+
+    There, letters beyond ASCII are the lesser part of the words they stand in, and no sign
+    stands between two letters.  Cyrillic, Greek and East Asian bytes fail both.
+    """
+    try:
+        read = specimen.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    words = "".join(re.findall(r"\w*[^\W\d_a-zA-Z]\w*", read))
+    plain = sum(letter.isascii() for letter in words)
+    return not _SIGN_IN_WORD.search(read) and 2 * plain >= len(words)
