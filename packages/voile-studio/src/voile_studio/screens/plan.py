@@ -98,6 +98,13 @@ def routes(pages: Pages) -> APIRouter:
         refusal = keep(project, digest, with_answer(project.plan_text, index))
         return answer(request, project, refusal)
 
+    _command_routes(router, pages)
+    return router
+
+
+def _command_routes(router: APIRouter, pages: Pages) -> None:
+    """The addresses of commands about the plan."""
+
     @router.post("/plan/check")
     def check(name: str) -> Response:
         project = pages.project(name)
@@ -113,8 +120,6 @@ def routes(pages: Pages) -> APIRouter:
         project.plan.unlink(missing_ok=True)
         project.run("propose", commands.propose(project))
         return pages.to(project, "plan")
-
-    return router
 
 
 def _screen(

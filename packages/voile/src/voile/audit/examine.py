@@ -55,14 +55,21 @@ from voile.release.reading import People, PublishedRows, distinct_texts_of
 from voile.schema.names import named
 from voile.schema.persons import looks_like_an_id, told_of_published_id
 from voile.schema.roles import Roles
-from voile.study.evidence import EvidenceRun, Instruments, ReleaseUnderTest, StageClock, parted
+from voile.study.evidence import (
+    EvidenceRun,
+    Findings,
+    Instruments,
+    ReleaseUnderTest,
+    StageClock,
+    parted,
+)
 from voile.study.original import fingerprint
 from voile.study.plans import json_value
 from voile.study.record import Skipped
 from voile.study.single import versions
 from voile.table.looking import MACHINE_MADE, count_occurrences
 from voile.table.profile import Inspected
-from voile.utility.protocol import Comparison, Measurement
+from voile.utility.protocol import Comparison, Measure, Measurement
 from voile_base.errors import RefusedError
 from voile_base.randomness import Randomness
 from voile_base.values.value import plain
@@ -154,35 +161,23 @@ def audit(
     """
     inquiry = inquiry or Inquiry()
     instruments = Instruments.standard(inquiry.attacks)
-    if inquiry.quick:
-        instruments = _named_alone(instruments, inquiry)
     clock = StageClock()
     progress("reading")
     named = {"released": released, "original": original, "control": control, "plan": plan}
     named |= {"auxiliary": inquiry.auxiliary}
     places = {side: Path(place) for side, place in named.items() if place is not None}
     run = run_of(places, inquiry, seed)
-    randomness = draws_of(run)
     with clock.timed("reading"):
-        sides = read_sides(
-            places["released"],
-            places["original"],
-            places.get("control"),
-            places.get("plan"),
-            places.get("auxiliary"),
-        )
+        others = map(places.get, ("control", "plan", "auxiliary"))
+        sides = read_sides(places["released"], places["original"], *others)
     progress("recognising columns")
     with clock.timed("recognising"):
         found = _recognition(sides)
-    subject = _AuditedFile(sides, found.foreign, randomness, quick=inquiry.quick)
+    subject = _AuditedFile(sides, found.foreign, draws_of(run), quick=inquiry.quick)
     with clock.timed("risks"):
         risks, risks_skipped = parted(subject.risks(inquiry, progress))
     subject.judge_control(risks)
-    absent = None if sides.control is None else sides.control.frame
-    knowledge = Knowledge(targets=inquiry.targets, absent=absent)
-    run_of_all = EvidenceRun(subject, progress, clock)
-    evidence = run_of_all.evidence(instruments.attacks, instruments.measures, knowledge)
-    left_out = _left_out(inquiry)
+    evidence = _evidence(inquiry, instruments, EvidenceRun(subject, progress, clock), sides)
     return AuditRecord(
         released=Path(released).name,
         digest=fingerprint(Path(released)),
@@ -194,9 +189,9 @@ def audit(
         risks=tuple(one.document() for one in risks),
         risks_skipped=risks_skipped,
         attacks=_documents(evidence.attacks),
-        attacks_skipped=(*evidence.attacks_skipped, *left_out[0]),
+        attacks_skipped=evidence.attacks_skipped,
         utility=_documents(evidence.utility),
-        utility_skipped=(*evidence.utility_skipped, *left_out[1]),
+        utility_skipped=evidence.utility_skipped,
         notices=(*found.notices, *subject.notices),
         unfit=found.unfit,
         versions=versions(),
@@ -213,21 +208,27 @@ _NOT_QUICK = "not assessed: a quick look was asked for; run voile audit without 
 _QUICK_TARGETS = 200
 
 
-def _named_alone(instruments: Instruments, inquiry: Inquiry) -> Instruments:
-    """The attacks that somebody named, and no measure."""
-    return replace(instruments, attacks=instruments.attacks if inquiry.attacks else (), measures=())
+def _evidence(inquiry: Inquiry, every: Instruments, run: EvidenceRun, sides: Sides) -> Findings:
+    """What attacks and measures find; in a quick look, the attacks that somebody named alone.
 
-
-def _left_out(inquiry: Inquiry) -> tuple[tuple[Skipped, ...], tuple[Skipped, ...]]:
-    """The attacks and the measures that a quick look leaves out."""
+    People of the control are those who are not in the data.
+    """
+    absent = None if sides.control is None else sides.control.frame
+    knowledge = Knowledge(targets=inquiry.targets, absent=absent)
     if not inquiry.quick:
-        return (), ()
-    every = Instruments.standard()
-    attacks = () if inquiry.attacks else every.attacks
-    of_both = [
-        tuple(Skipped(one.name, _NOT_QUICK) for one in each) for each in (attacks, every.measures)
-    ]
-    return of_both[0], of_both[1]
+        return run.evidence(every.attacks, every.measures, knowledge)
+    found = run.evidence(every.attacks if inquiry.attacks else (), (), knowledge)
+    attacks = () if inquiry.attacks else Instruments.standard().attacks
+    return replace(
+        found,
+        attacks_skipped=(*found.attacks_skipped, *_not_quick(attacks)),
+        utility_skipped=(*found.utility_skipped, *_not_quick(every.measures)),
+    )
+
+
+def _not_quick(instruments: Iterable[Attack | Measure]) -> Iterator[Skipped]:
+    """That a quick look leaves out each of some attacks or measures."""
+    return (Skipped(one.name, _NOT_QUICK) for one in instruments)
 
 
 class _Recognition(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,25 +130,15 @@ def _check_command(
     kept = None if signed else checking.keep(case, verdict)
     unsigned = _who_has_not_signed(folder, stated.policy, signed=signed)
     with telling_what_is_done(f"the verdict stands at {kept}" if kept else "nothing was written"):
-        if as_json:
-            passed = verdict.passed and not unsigned
-            told = {"remedies": _remedies(verdict, case), "unsigned": unsigned, "passed": passed}
-            print_json({**checking.verdict_document(verdict), **told})
-        else:
-            _show(verdict)
-            _show_remedies(verdict, case)
-            for role in unsigned:
-                click.echo(f"Not signed: the policy asks a {role!r} to sign.")
+        _tell(verdict, case, unsigned, as_json=as_json)
         for path in filter(None, (form, kept)):
             say(f"{path}: private.")
-    if not verdict.passed:
+    if not verdict.passed or unsigned:
         sys.stdout.flush()
-        failed = sum(not one.passed for one in verdict.rulings)
-        msg = f"{folder}: {failed} of {len(verdict.rulings)} criteria of {policy} are not met"
-        raise RefusedError(msg)
-    if unsigned:
-        sys.stdout.flush()
+        failed, every = sum(not one.passed for one in verdict.rulings), len(verdict.rulings)
         msg = f"{folder}: all criteria of {policy} are met, and not all have signed who must"
+        if failed:
+            msg = f"{folder}: {failed} of {every} criteria of {policy} are not met"
         raise RefusedError(msg)
 
 
@@ -198,6 +188,19 @@ def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[s
         for one in policy.signers
         if (one.role not in roles if one.key is None else (one.role, one.key) not in there)
     ]
+
+
+def _tell(verdict: Verdict, case: Case, unsigned: Sequence[str], *, as_json: bool) -> None:
+    """Print a verdict, what would meet criteria that are not met, and who has not signed."""
+    if as_json:
+        passed = verdict.passed and not unsigned
+        told = {"remedies": _remedies(verdict, case), "unsigned": unsigned, "passed": passed}
+        print_json({**checking.verdict_document(verdict), **told})
+        return
+    _show(verdict)
+    _show_remedies(verdict, case)
+    for role in unsigned:
+        click.echo(f"Not signed: the policy asks a {role!r} to sign.")
 
 
 def _show(verdict: Verdict) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from voile.cli.options import engine_option
-from voile.table.places import laid_out, place_of
+from voile.table.places import Place, laid_out, place_of
 from voile_base.errors import InputError, TableError
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.terminal import as_json, print_json, print_table, progress, say
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from voile.proposal import columns as proposal_columns
     from voile.proposal import layout as proposal_layout
     from voile.proposal import writing
+    from voile.proposal.layout import ProposedLayout
     from voile.publish import registry
     from voile.schema import persons
     from voile.schema import roles as schema_roles
@@ -129,55 +130,44 @@ def _inspect_command(
         return
     with progress() as stage:
         stage("reading")
-        place = place_of(source)
-        place, laid = (
-            proposal_layout.proposed_layout(place)
-            if bound is None
-            else (laid_out(place, bound.input), None)
-        )
+        place, laid = _laid_out(source, bound)
         table = table_profile.inspect_file(place, bound.missing if bound else (), engine=engine)
         stage("counting")
         if bound:
             bound.bind(table.columns)
         profiles = table.profile()
-        named = _names(quasi_identifiers) if quasi_identifiers else None
-        columns = named or (list(bound.roles.quasi_identifiers) if bound else [])
-        assumed = not columns
-        columns = columns or _telling(profiles)
-        sizes = table.group_sizes(columns) if columns and table.rows else None
-        measured = None if sizes is None else k_anonymity.exposure(sizes)
-        suggestions = _suggestions(table, columns, bound) if suggesting else []
         found = _Persons.of(table, bound)
-        units = found.units
-        by_units = _UnitsOfGroups.of(table, columns, units) if units and measured else None
-        spread = _spread(table, bound, values, rows) | _size_classes(sizes, values)
-        at_risk = _population_risk(table, columns, weight, bound)
+        columns = _named(quasi_identifiers, bound)
+        exposed = _Exposure.of(table, columns or _telling(profiles), found.units)
+        suggestions = _suggestions(table, exposed.columns, bound) if suggesting else []
+        further = found.document() | _spread(table, bound, values, rows, exposed.sizes)
+        at_risk = _population_risk(table, exposed.columns, weight, bound)
     for note in (*table.notes, *(laid.notes if laid else ())):
         say(f"voile: {note}")
     if as_json:
-        document: dict[str, object] = {
+        document: Json = {
             "rows": table.rows,
             "columns": [asdict(profile) for profile in profiles],
-            "exposure": measured and _exposure_document(measured, columns, by_units, assumed),
-            **found.document(),
-            **spread,
+            "exposure": exposed.document(assumed=not columns),
+            **further,
             **({"population_risk": asdict(at_risk)} if at_risk else {}),
+            **({"suggestions": [asdict(one) for one in suggestions]} if suggesting else {}),
         }
-        if suggesting:
-            document["suggestions"] = [asdict(suggestion) for suggestion in suggestions]
         print_json(document)
-        return
-    if suggesting:
+    elif suggesting:
         click.echo("\n".join(map(hierarchy_suggestion.suggestion_text, suggestions)), nl=False)
-        return
-    _show(str(place), table, profiles)
-    for line in found.told:
-        click.echo(f"\n{line}")
-    if measured:
-        _show_exposure(measured, columns, assumed)
-    if by_units:
-        click.echo(by_units.told)
-    _show_population_risk(at_risk)
+    else:
+        _show(str(place), table, profiles, found.told)
+        exposed.show(assumed=not columns)
+        _show_population_risk(at_risk)
+
+
+def _laid_out(source: str, plan: Plan | None) -> tuple[Place, ProposedLayout | None]:
+    """The table with the layout that the plan says, or else with the one that it seems to have."""
+    place = place_of(source)
+    if plan is None:
+        return proposal_layout.proposed_layout(place)
+    return laid_out(place, plan.input), None
 
 
 def _refuse_for_people(values: int | None, rows: int | None, *, as_json: bool) -> None:
@@ -225,6 +215,60 @@ class _UnitsOfGroups:
             f"  fewest {self.protected}s   {self.fewest:,} in a group; {self.of_one:,} groups are "
             f"of one {self.protected} alone"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Exposure:
+    """How many rows can be told apart by some columns."""
+
+    columns: Sequence[str]
+    sizes: NDArray[np.int64] | None
+    """Shape (groups,): rows of each; None where there is nothing to count."""
+    measured: GroupExposure | None
+    by_units: _UnitsOfGroups | None
+
+    @classmethod
+    def of(cls, table: Inspected, columns: Sequence[str], units: UnitsProfile | None) -> Self:
+        """Counted in the groups that agree in these columns."""
+        sizes = table.group_sizes(columns) if columns and table.rows else None
+        if sizes is None:
+            return cls(columns, None, None, None)
+        by_units = _UnitsOfGroups.of(table, columns, units) if units else None
+        return cls(columns, sizes, k_anonymity.exposure(sizes), by_units)
+
+    def document(self, *, assumed: bool) -> Json | None:
+        """As JSON takes it; ``assumed`` says that nobody named the columns."""
+        if self.measured is None:
+            return None
+        return {
+            "quasi_identifiers": self.columns,
+            "assumed": assumed,
+            "unique_share": self.measured.unique_share,
+            **asdict(self.measured),
+            **(self.by_units.document() if self.by_units else {}),
+        }
+
+    def show(self, *, assumed: bool) -> None:
+        """Print it."""
+        measured = self.measured
+        if measured is None:
+            return
+        click.echo(f"\nExposure on {', '.join(self.columns)}:")
+        if assumed:
+            click.echo(
+                f"(every column with 2 to {_FEW_VALUES} distinct values; name others with --plan "
+                "or --quasi-identifiers)"
+            )
+        click.echo(
+            f"  unique rows      {measured.unique:,} of {measured.rows:,} "
+            f"({measured.unique_share:.1%})\n"
+            f"  groups           {measured.groups:,}\n"
+            f"  smallest group   {measured.smallest:,} rows\n"
+            f"  median group     {measured.median_group:,.1f} rows\n"
+            f"  median row       in a group of {measured.median_row:,.1f} rows"
+        )
+        if self.by_units:
+            click.echo(self.by_units.told)
 
 
 @dataclass(frozen=True)
@@ -368,26 +412,18 @@ def _show_population_risk(risk: PopulationRisk | None) -> None:
     click.echo("\n".join(lines))
 
 
-def _exposure_document(
-    measured: GroupExposure, columns: Sequence[str], by_units: _UnitsOfGroups | None, assumed: bool
-) -> dict[str, object]:
-    return {
-        "quasi_identifiers": columns,
-        "assumed": assumed,
-        "unique_share": measured.unique_share,
-        **asdict(measured),
-        **(by_units.document() if by_units else {}),
-    }
-
-
 def _spread(
-    table: Inspected, plan: Plan | None, values: int | None, rows: int | None
-) -> dict[str, object]:
-    """How each column is spread and the first rows, where they are asked for."""
+    table: Inspected,
+    plan: Plan | None,
+    values: int | None,
+    rows: int | None,
+    sizes: NDArray[np.int64] | None,
+) -> Json:
+    """How each column is spread, the first rows and the sizes of groups, as far as asked for."""
     if not values and not rows:
         return {}
     masked = _masked(table, plan)
-    document: dict[str, object] = {"masked": [name for name in table.columns if name in masked]}
+    document: Json = {"masked": [name for name in table.columns if name in masked]}
     if values:
         document["values"] = {
             name: asdict(table.distribution(name, values))
@@ -396,10 +432,10 @@ def _spread(
         }
     if rows:
         document["first"] = _masked_rows(table, rows, masked)
-    return document
+    return document | _size_classes(sizes, values)
 
 
-def _size_classes(sizes: NDArray[np.int64] | None, values: int | None) -> dict[str, object]:
+def _size_classes(sizes: NDArray[np.int64] | None, values: int | None) -> Json:
     """Groups and rows by the size of the group, where they are asked for; the last has no end."""
     if sizes is None or not values:
         return {}
@@ -443,9 +479,11 @@ def _masked_rows(table: Inspected, rows: int, masked: frozenset[str]) -> list[li
     ]
 
 
-def _names(text: str) -> list[str]:
-    """Names with commas between, each once."""
-    return list(dict.fromkeys(name.strip() for name in text.split(",")))
+def _named(text: str | None, plan: Plan | None) -> list[str]:
+    """The columns to measure on: names with commas between, each once, or those of the plan."""
+    if text:
+        return list(dict.fromkeys(name.strip() for name in text.split(",")))
+    return list(plan.roles.quasi_identifiers) if plan else []
 
 
 def _telling(profiles: Sequence[ColumnProfile]) -> list[str]:
@@ -463,7 +501,9 @@ def _suggestions(table: Inspected, columns: Sequence[str], plan: Plan | None) ->
     ]
 
 
-def _show(source: str, table: Inspected, profiles: Sequence[ColumnProfile]) -> None:
+def _show(
+    source: str, table: Inspected, profiles: Sequence[ColumnProfile], told: Sequence[str]
+) -> None:
     click.echo(f"{source}: {table.rows:,} rows, {len(profiles)} columns (private)\n")
     print_table(
         ["column", "type", "missing", "distinct", "once"],
@@ -477,20 +517,5 @@ def _show(source: str, table: Inspected, profiles: Sequence[ColumnProfile]) -> N
             f"{hint.name} holds {hint.placeholder!r} in {hint.placeholders:,} rows: if that stands "
             f'for a missing value, write missing = ["{hint.placeholder}"] in the plan'
         )
-
-
-def _show_exposure(measured: GroupExposure, columns: Sequence[str], assumed: bool) -> None:
-    click.echo(f"\nExposure on {', '.join(columns)}:")
-    if assumed:
-        click.echo(
-            f"(every column with 2 to {_FEW_VALUES} distinct values; name others with --plan or "
-            "--quasi-identifiers)"
-        )
-    click.echo(
-        f"  unique rows      {measured.unique:,} of {measured.rows:,} "
-        f"({measured.unique_share:.1%})\n"
-        f"  groups           {measured.groups:,}\n"
-        f"  smallest group   {measured.smallest:,} rows\n"
-        f"  median group     {measured.median_group:,.1f} rows\n"
-        f"  median row       in a group of {measured.median_row:,.1f} rows"
-    )
+    for line in told:
+        click.echo(f"\n{line}")

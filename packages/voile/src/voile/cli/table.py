@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         table_files,
     )
     from voile.tabular.auditing import CellFinding, TableAudit
+    from voile.tabular.counting import PrivateCells
     from voile.tabular.publishing import PerturbedTables, ProtectedTables
 else:
     html = on_demand("voile.report.html")
@@ -449,9 +450,8 @@ def audit_table_command(
         raise InputError(msg)
     held = tuple(map(tabulation.parse_condition, filters))
     measure = "count" if summed is None else summed
-    leaving = []
     rules = auditing.AuditRules(minimum or _SMALL, percent, minimum or _OUTPUTS)
-    audits, refusals = [], {}
+    audits, leaving, refusals = [], [], {}
     with progress() as stage:
         stage("reading")
         for grid in table_files.read_grids(file):
@@ -461,11 +461,7 @@ def audit_table_command(
                 refusals[grid.name] = refused
                 continue
             table = recognised.recognise(grid, named)
-            cells = None
-            if original is not None:
-                cells = auditing.original_cells(
-                    table, summed, lambda plan: opening.open_table(original, plan, engine=engine)
-                )
+            cells = None if original is None else _true_cells(table, summed, original, engine)
             audits.append(auditing.audit_recognised(table, rules, cells))
             leaving.append(remembered.RememberedTable.of_recognised(table, held, measure))
         if memory is not None and leaving:
@@ -478,6 +474,15 @@ def audit_table_command(
         if remember:
             memory.remember(leaving)
         say(f"voile: safe together with {len(memory.earlier):,} earlier outputs.")
+
+
+def _true_cells(
+    table: recognised.RecognisedTable, summed: str | None, original: Place, engine: str
+) -> PrivateCells:
+    """The cells of a recognised table as the private rows have them."""
+    return auditing.original_cells(
+        table, summed, lambda plan: opening.open_table(original, plan, engine=engine)
+    )
 
 
 def _memory(ledger: str | None, data_set: str | None, minimum: int) -> OutputMemory | None:

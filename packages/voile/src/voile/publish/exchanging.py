@@ -69,6 +69,7 @@ sorts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
@@ -95,7 +96,7 @@ from voile.release.microdata_claims import ShuffledValues, SwappedRanks, Swapped
 from voile.release.release import Guarantee, Pay, Publication, unaccounted
 from voile.schema.names import UNORDERED
 from voile.schema.plan import ColumnPlan
-from voile.schema.roles import ColumnName
+from voile.schema.roles import ColumnName, Roles
 from voile.table.decisions import ExchangedColumns, RankedColumns, Treatment
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
@@ -344,9 +345,23 @@ class RecordSwapping(SingleRelease):
         treated = ExchangedColumns(carried, (*carried, *match, *keys), giver, first)
         published, whose = table.apply_counted(Treatment((), drawn=(treated,)), randomness)
         stated = Swapped(margin="kept" if whose is None else None)
+        outcome = self._outcome(treated, match, keys, roles, stated, (len(giver), left, held))
+        return assembled(table, published, outcome, randomness)
+
+    def _outcome(
+        self,
+        treated: ExchangedColumns,
+        match: tuple[str, ...],
+        keys: tuple[str, ...],
+        roles: Roles,
+        stated: Swapped,
+        counted: tuple[int, int, Integers],
+    ) -> MicrodataOutcome:
+        """What the release states of exchanges, of those who found no partner, and of all."""
+        carried, (exchanged, left, held) = treated.columns, counted
         who = f"{roles.protected}s"
         beside = f" with others that agree in {named(match)}" if match else ""
-        outcome = MicrodataOutcome(
+        return MicrodataOutcome(
             method={
                 "name": _RECORD_SWAPPING,
                 "carried": list(carried),
@@ -361,10 +376,10 @@ class RecordSwapping(SingleRelease):
                 "This is NOT anonymity: most rows are true",
                 assumed_of_draws(roles),
             ),
-            objective=f"{len(giver) / held.sum():.12g}",
-            summary=f"of whose {who} {len(giver):,} of {held.sum():,} exchanged {named(carried)}"
+            objective=f"{exchanged / held.sum():.12g}",
+            summary=f"of whose {who} {exchanged:,} of {held.sum():,} exchanged {named(carried)}"
             f"{beside}; {left:,} stand out and found no partner",
-            decision={"exchanged": len(giver), "risky_left": left},
+            decision={"exchanged": exchanged, "risky_left": left},
             notices=(
                 (
                     f"{left:,} {who} stand out where they are and found no partner in another "
@@ -374,7 +389,6 @@ class RecordSwapping(SingleRelease):
                 else ()
             ),
         )
-        return assembled(table, published, outcome, randomness)
 
 
 def _held(table: PrivateTable, counts: CombinationCounts) -> Integers:
@@ -514,19 +528,7 @@ class Shuffling(SingleRelease):
             msg = f"[method] by names {both[0]!r}, which is shuffled; name it in one of them"
             raise PlanError(msg)
         counts = table.count_combinations([*columns, *by])
-        place = np.stack(
-            [
-                places_in_order(table, counts, number)[counts.codes[:, number]]
-                for number in range(len(columns))
-            ],
-            axis=1,
-        )
-        for number, name in enumerate(columns):
-            require_values(counts, name, number)
-            if (place[:, number] < 0).any():
-                table.count_values(name)  # says in which row a number is missing
-                msg = f"[method] columns: {name!r} misses values, which have no rank; leave it out"
-                raise PlanError(msg)
+        place = _ranks(table, counts, columns)
         model = _model(table, counts, place, by)
         treated = RankedColumns(
             columns,
@@ -559,6 +561,27 @@ class Shuffling(SingleRelease):
             summary=f"with {named(columns)} shuffled; other columns explain {told}",
         )
         return assembled(table, published, outcome, randomness)
+
+
+def _ranks(table: PrivateTable, counts: CombinationCounts, columns: Sequence[str]) -> Integers:
+    """The places of combinations in the order of each column, shape (m, columns).
+
+    Raises ``PlanError`` for a column that misses values.
+    """
+    place = np.stack(
+        [
+            places_in_order(table, counts, number)[counts.codes[:, number]]
+            for number in range(len(columns))
+        ],
+        axis=1,
+    )
+    for number, name in enumerate(columns):
+        require_values(counts, name, number)
+        if (place[:, number] < 0).any():
+            table.count_values(name)  # says in which row a number is missing
+            msg = f"[method] columns: {name!r} misses values, which have no rank; leave it out"
+            raise PlanError(msg)
+    return place
 
 
 def _model(

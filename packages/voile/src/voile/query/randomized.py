@@ -88,30 +88,16 @@ def randomized_answer(
         values, covariance = _sampled(rows, [each * people for each in weights])
     claims = [it for it in release.guarantee.claims if isinstance(it, RedrawnValues)]
     alone = all(claim.unit is None for claim in claims)
-    parts = [
-        LinearEstimate(value, max(covariance[place, place], 0.0), 0.0)
-        for place, value in enumerate(values)
-    ]
     redrawn = rows.seen.ndim > 1
-    how = "estimated from redrawn values by the inverse of their published matrices"
-    over = "the draws"
-    if weight is not None:
-        how = f"{how}, weighted by {weight!r}" if redrawn else f"weighted by {weight!r}"
-        over = "sampling and the draws" if redrawn else "sampling"
-        over += ", as if rows were drawn with replacement"
+    how, over = _source(weight, redrawn=redrawn)
     interval = f"; {100 * level:.4g} % confidence interval over {over}" if alone else ""
     together = "rows of one person were drawn together, so that its error is not known"
     notes = () if alone else (together,)
     if weight is not None:
         notes = (*notes, "people of rows that were not published are not counted")
-    found: tuple[float, float, float] | None
-    if asked.function == "AVG":
-        found = fieller(parts[0], parts[1], float(covariance[0, 1]), level)
-    else:
-        margin = parts[0].margin(level)
-        found = parts[0].value, parts[0].value - margin, parts[0].value + margin
-    if found is None and not redrawn and parts[1].value > 0:
-        found = (parts[0].value / parts[1].value, 0.0, 0.0)
+    found = _with_ends(asked, values, covariance, level)
+    if found is None and not redrawn and values[1] > 0:
+        found = (values[0] / values[1], 0.0, 0.0)
         interval = ""
         notes = (*notes, "rows are too few for an interval of the average")
     if found is None:
@@ -131,6 +117,30 @@ def randomized_answer(
         source=how + interval,
         notes=notes,
     )
+
+
+def _source(weight: str | None, *, redrawn: bool) -> tuple[str, str]:
+    """How an answer was found, and over what its interval is, in words."""
+    how = "estimated from redrawn values by the inverse of their published matrices"
+    if weight is None:
+        return how, "the draws"
+    how = f"{how}, weighted by {weight!r}" if redrawn else f"weighted by {weight!r}"
+    over = "sampling and the draws" if redrawn else "sampling"
+    return how, f"{over}, as if rows were drawn with replacement"
+
+
+def _with_ends(
+    asked: AggregateCall, values: Sequence[float], covariance: Floats, level: float
+) -> tuple[float, float, float] | None:
+    """An answer and the ends of its interval; None where an average has none."""
+    parts = [
+        LinearEstimate(value, max(covariance[place, place], 0.0), 0.0)
+        for place, value in enumerate(values)
+    ]
+    if asked.function == "AVG":
+        return fieller(parts[0], parts[1], float(covariance[0, 1]), level)
+    margin = parts[0].margin(level)
+    return parts[0].value, parts[0].value - margin, parts[0].value + margin
 
 
 def _question(

@@ -33,6 +33,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from decimal import Decimal
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -338,17 +339,19 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
             text = json_text(record_document(record))
             report, no_report = _drawn(record, render, progress)
 
-        def fill(folder: Path) -> None:
-            private = folder / "private"
-            private.mkdir(mode=PRIVATE_FOLDER)
-            write_text(private / "record.json", text)
-            for name, document in documents.items():
-                write_text(private / name, document, private=True)
-            if report is not None:
-                write_text(private / "report.html", report)
-
-        publication = pending.appear(stage, fill)
+        publication = pending.appear(stage, partial(_fill, text, documents, report))
     return Study(publication, record, report, no_report)
+
+
+def _fill(text: str, documents: Mapping[str, str], report: str | None, folder: Path) -> None:
+    """Write a record, what was looked at beside it, and the report into the folder of a study."""
+    private = folder / "private"
+    private.mkdir(mode=PRIVATE_FOLDER)
+    write_text(private / "record.json", text)
+    for name, document in documents.items():
+        write_text(private / name, document, private=True)
+    if report is not None:
+        write_text(private / "report.html", report)
 
 
 def _with_files(record: StudyRecord, stage: ReleaseStaging) -> RecordedRelease:

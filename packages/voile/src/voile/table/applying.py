@@ -284,13 +284,11 @@ def applied(
         rows = shown.replaced(rows)
     for each in noise:
         rows = each.with_intervals(rows)
-    columns = [GROUP] if shown else []
-    for name in published:
-        if shown and name in shown.columns:
-            columns += [column.name for column in shown.columns[name]]
-        else:
-            columns += by_name[name].names if name in by_name else [name]
-    return rows.select([*columns, *beside])
+    names = {name: each.names for name, each in by_name.items()}
+    if shown:
+        names |= {name: [one.name for one in made] for name, made in shown.columns.items()}
+    columns = [made for name in published for made in names.get(name, [name])]
+    return rows.select([*([GROUP] if shown else []), *columns, *beside])
 
 
 def _redrawn(

@@ -353,7 +353,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     does not name, where its trips are not those of the original, have one report each or lie off
     the map, or where its noise was chosen by another map.
     """
-    limits = limits or Limits()
+    limits, knowledge = limits or Limits(), knowledge or TripKnowledge()
     moved = _positions(release)
     named = named or columns_of(release)
     randomness = randomness or Randomness.secure()
@@ -361,10 +361,8 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     chosen = _selected(release, original, named, roads, followed, randomness)
     noise = _noise_of(moved, roads)
     zones = _zones(noise, moved.destination)
-    knowledge = knowledge or TripKnowledge()
-    vehicle_of: Mapping[str, str] = {}
-    if knowledge.vehicle is not None:
-        vehicle_of = vehicles_of(original, named.trip, knowledge.vehicle)
+    vehicle = knowledge.vehicle
+    vehicle_of = {} if vehicle is None else vehicles_of(original, named.trip, vehicle)
     sighted = [_sighted(trip, roads, zones) for trip in chosen.trips]
     judge, adversary = _judge_and_adversary(roads, sighted, limits)
     seen, unsure = _true_ways(judge, chosen.trips, sighted)

@@ -236,13 +236,7 @@ class KEAnonymity:
         refuse_telling_quasi_identifiers(table)
         column = self._sensitive(table)
         if self.series:
-            refuse_series_of_persons(table)
-            agreed = self._series_terms(table)
-            if history is None:
-                history = History(agreed, randomness.key("series", self.series).secret)
-            refuse_other_rule(history.terms, agreed)
-            history.terms.refuse_difference(agreed)
-            history.refuse_earlier_clock(now())
+            history = self._agreed(table, history, randomness.key("series", self.series).secret)
         match = self._match(table, history) if history else None
         counts = table.count_values(column, match)
         units = None if self.series else units_of_values(table, counts)
@@ -260,8 +254,7 @@ class KEAnonymity:
             promise = guarantee(column, terms, self.series, len(versions))
         if decision is None:
             raise infeasible_next(terms) if versions else wanting()
-        blocks = decision.blocks(counts)
-        assignment = decision.assignment(counts)
+        blocks, assignment = decision.blocks(counts), decision.assignment(counts)
         if history and history.versions and not self._as_printed:
             check_against_history(counts, assignment, history, self.k, self._e, self.adversary)
         number = history.next_number if history else 1
@@ -286,6 +279,17 @@ class KEAnonymity:
             check_values_of_units(release, column, counts, units)
         private = self._record(table, release, decision, blocks, match)
         return Publication(release, private, history)
+
+    def _agreed(self, table: PrivateTable, history: History | None, key: bytes) -> History:
+        """The history of the series, which a first release begins; refuses other terms."""
+        refuse_series_of_persons(table)
+        agreed = self._series_terms(table)
+        if history is None:
+            history = History(agreed, key)
+        refuse_other_rule(history.terms, agreed)
+        history.terms.refuse_difference(agreed)
+        history.refuse_earlier_clock(now())
+        return history
 
     @property
     def _e(self) -> Decimal:

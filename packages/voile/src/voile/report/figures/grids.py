@@ -358,26 +358,7 @@ def draw_frontier(
                 Ink.SOFT, markersize=9 if point.best else 6, mew=1.6, clip_on=False,
                 mfc=Ink.AFTER if point.best else Ink.PAPER, zorder=3 if point.best else 2.5,
             )  # fmt: skip
-        names = [clipped(point.label, _NAME, SMALL) for point in ordered]
-        corner, spread = axes.transAxes.transform([(0, 0), (1, 1)])
-        there = [
-            (float(x - corner[0]), float(y - corner[1]))
-            for x, y in axes.transData.transform(list(zip(risks, losses, strict=True)))
-        ]
-        field = (float(spread[0] - corner[0]), float(spread[1] - corner[1]))
-        for place, text, risk, loss, point in zip(
-            _place_labels(there, names, field, SMALL, len(best)),
-            names,
-            risks,
-            losses,
-            ordered,
-            strict=True,
-        ):
-            if place is not None:
-                axes.annotate(
-                    text, (risk, loss), (place.right, place.up), textcoords="offset points",
-                    ha=place.side, va="center", color=Ink.TEXT if point.best else Ink.SOFT,
-                )  # fmt: skip
+        _name_points(axes, ordered, risks, losses)
         axes.set_xlabel(f"risk: {clipped(axes_named.risk, 420, FONT)} (left is safer)", labelpad=8)
         better = "up" if axes_named.higher_is_better else "down"
         figure.text(
@@ -385,6 +366,26 @@ def draw_frontier(
             f"{clipped(axes_named.loss, 420, FONT)} ({better} is more useful)", color=Ink.SOFT,
         )  # fmt: skip
         return finished(figure, _frontier_words(name, title, axes_named, points, logarithmic))
+
+
+def _name_points(
+    axes: Field, points: Sequence[Placed], risks: Sequence[float], losses: Sequence[float]
+) -> None:
+    """Write names beside points where there is room; those of the best come first."""
+    names = [clipped(point.label, _NAME, SMALL) for point in points]
+    corner, spread = axes.transAxes.transform([(0, 0), (1, 1)])
+    there = [
+        (float(x - corner[0]), float(y - corner[1]))
+        for x, y in axes.transData.transform(list(zip(risks, losses, strict=True)))
+    ]
+    field = (float(spread[0] - corner[0]), float(spread[1] - corner[1]))
+    places = _place_labels(there, names, field, SMALL, sum(point.best for point in points))
+    for place, text, risk, loss, point in zip(places, names, risks, losses, points, strict=True):
+        if place is not None:
+            axes.annotate(
+                text, (risk, loss), (place.right, place.up), textcoords="offset points",
+                ha=place.side, va="center", color=Ink.TEXT if point.best else Ink.SOFT,
+            )  # fmt: skip
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
