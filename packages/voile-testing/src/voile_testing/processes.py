@@ -9,7 +9,7 @@ tests start and kill; the Chromium is a real one, where one is installed.
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.util
 import json
 import os
 import pwd
@@ -21,19 +21,22 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 __all__ = [
     "FOCUSED",
     "MOST_STOPS",
     "PATIENCE",
     "SEEN",
-    "SERIOUS",
     "BrowserUser",
     "Typist",
+    "barriers",
     "browser",
     "wait_until",
 ]
@@ -241,8 +244,6 @@ SEEN = """() => {
   const there = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
   return {outlined: Boolean(outlined || drawn), there, what: one.outerHTML.slice(0, 120)};
 }"""
-SERIOUS = ("serious", "critical")
-"""What axe calls a barrier that keeps people out."""
 
 
 @pytest.fixture(scope="module")
@@ -288,6 +289,27 @@ class BrowserUser:
         """A choice from a list."""
         self.actions += 1
         self.page.select_option(what, option)
+
+
+def barriers(page: Page) -> list[str]:
+    """The serious and critical violations that axe finds on a page: rule and element, one each.
+
+    Axe is the one that ``axe-playwright-python`` carries; the test is skipped where that is absent.
+    The page needs a context that bypasses its content security policy.  Fails where axe checked
+    nothing.
+    """
+    carrier = importlib.util.find_spec("axe_playwright_python")
+    if carrier is None or carrier.origin is None:
+        pytest.skip("axe-core is not here (pip install axe-playwright-python)")
+    page.evaluate(Path(carrier.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
+    result = page.evaluate("axe.run()")
+    assert result["passes"], "axe checked nothing"
+    return [
+        f"{violation['id']}: {node['html']}"
+        for violation in result["violations"]
+        if violation["impact"] in {"serious", "critical"}
+        for node in violation["nodes"]
+    ]
 
 
 class Typist:
