@@ -80,6 +80,13 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )  # fmt: skip
 
+_REACHABLE = {
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    'class="caption" role="heading"': 'class="caption" role="heading" aria-level="2"',
+}
+"""What the theme renders, and what keyboards can scroll and screen readers can order instead."""
+
 
 class SiteError(Exception):
     """What is wrong with the site."""
@@ -209,6 +216,24 @@ def _leads(page: Path, address: str, read: Mapping[Path, _Links]) -> bool:
     return unquote(parts.fragment) in read[target].anchors
 
 
+def run_sphinx(source: Path, out: Path, *options: str) -> None:
+    """Render the pages of a folder with the configuration of the site; raises ``SiteError``."""
+    sphinx = [sys.executable, "-m", "sphinx", "-q", "-j", "auto", *options]
+    done = subprocess.run(
+        [*sphinx, "-c", ROOT / "tools/site", "-d", source.with_name("seen"), source, out],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SiteError(done.stderr.replace(f"{source}/", "") or done.stdout)
+    for page in out.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for rendered, reachable in _REACHABLE.items():
+            text = text.replace(rendered, reachable)
+        page.write_text(text, encoding="utf-8")
+
+
 def build(out: Path) -> None:
     """Build the site at a folder that does not exist yet; raises ``SiteError``."""
     if out.exists():
@@ -218,15 +243,7 @@ def build(out: Path) -> None:
         copy_pages(source)
         write_api(source)
         write_front(source)
-        sphinx = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto"]
-        done = subprocess.run(
-            [*sphinx, "-c", ROOT / "tools/site", "-d", Path(scratch) / "seen", source, out],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise SiteError(done.stderr.replace(f"{source}/", "") or done.stdout)
+        run_sphinx(source, out, "-W", "--keep-going")
     if wrong := list(faults(out)):
         raise SiteError("\n".join(wrong))
     shutil.make_archive(str(out), "zip", out.parent, out.name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from typing import TypeGuard
+from pathlib import Path
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -13,6 +14,9 @@ import voile
 from tests.docs.pages import PAGES
 from tools import make_site
 from tools.sources import SOURCES
+from voile_testing.processes import barriers, browser
+
+__all__ = ["browser"]
 
 SOUGHT = (
     "anonymize", "anonymous", "equivalence class", "intruder", "direct identifier",
@@ -60,6 +64,43 @@ def test_links_of_the_site_are_followed(tmp_path) -> None:
     found = list(make_site.faults(tmp_path))
     assert len(found) == 3
     assert all(one.startswith("two.html") for one in found)
+
+
+FIVE = ("README", "docs/start/choose", "docs/methods/dp-synthesis", "docs/cases/hospital-stays",
+        "docs/coming-from/r")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def five_pages(tmp_path_factory) -> Path:
+    """Five pages with text, tables, pictures, formulas and code, built as the site is."""
+    pytest.importorskip("sphinx", reason="Sphinx is not installed")
+    source = tmp_path_factory.mktemp("site") / "source"
+    make_site.copy_pages(source)
+    for page in source.rglob("*.md"):
+        if page.relative_to(source).with_suffix("").as_posix() not in FIVE:
+            page.unlink()
+    make_site.write_front(source)
+    built = source.with_name("built")
+    make_site.run_sphinx(source, built)
+    return built
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_barrier(five_pages: Path, browser: Any, scheme: str) -> None:
+    """On the front page and five others, wide and narrow; a picture that says nothing is found."""
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    for name in ("index", *FIVE):
+        for width in (1440, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto((five_pages / f"{name}.html").as_uri())
+            assert barriers(page) == [], f"{name} at {width}"
+    page.set_content(
+        '<main><h1>x</h1><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="></main>'
+    )
+    assert [one.partition(":")[0] for one in barriers(page)].count("image-alt") == 1
+    context.close()
 
 
 @pytest.mark.parametrize("name", voile.__all__)
