@@ -19,6 +19,10 @@ from tests.docs.cases import CASES, lay_tables
 from tests.docs.pages import Reader
 
 PICTURES = {
+    "census-excerpt": {
+        "risks": ("dossier.html", "#risks figure svg"),
+        "dossier": ("dossier.html", "body"),
+    },
     "hospital-stays": {
         "attacks": ("stays/private/report.html", "#attacks-found figure svg"),
         "age": ("stays/private/report.html", "figure:has(figcaption:text-is('age')) svg"),
