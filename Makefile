@@ -14,7 +14,7 @@ ROOMS := $(foreach room,$(ROOM),$(or $(wildcard packages/$(room) packages/*/*_te
 # Tests start hundreds of processes; with this variable each of them compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test slow alone decisions check lint types walls mutants bench docs site release clean
+.PHONY: help demo test slow alone decisions check lint types walls mutants bench docs site pdf release clean
 
 help:                          ## this list
 	@grep -hE "^[a-z]+:.*##" $(MAKEFILE_LIST) | sed -E "s/:[^#]*## /\t/" | expand -t 12
@@ -77,6 +77,9 @@ docs: .venv/developer          ## write again what is generated in docs/
 
 site: .venv/site              ## the pages with search, links followed: build/site
 	$(BIN)/python tools/make_site.py
+
+pdf: .venv/site               ## the pages as one file to print, by a Chromium: build/voile.pdf
+	$(BIN)/python tools/make_site.py --pdf build/voile.pdf
 
 .venv/site: .venv/developer
 	@$(call install,.venv,.[test$(comma)check$(comma)docs])

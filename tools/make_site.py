@@ -4,7 +4,8 @@ The pages are those of the repository, in a copy that has its shape, so that lin
 lead there; what is built besides is the front page, an entry for each public name of ``voile``, and
 the order of pages.  Warnings are errors.  Then every link of every page is followed, to its anchor,
 without a network, and a page that would load anything from elsewhere is refused.  At the end the
-whole stands in one zip beside the folder, to be read offline.
+whole stands in one zip beside the folder, to be read offline.  ``--pdf FILE`` prints all pages as
+one PDF instead, which needs Playwright and a Chromium, too.
 
 Cost: a minute or two.  Ends with 1 where anything is wrong.
 """
@@ -86,6 +87,21 @@ _REACHABLE = {
     'class="caption" role="heading"': 'class="caption" role="heading" aria-level="2"',
 }
 """What the theme renders, and what keyboards can scroll and screen readers can order instead."""
+
+_FOOTER = (
+    '<div style="width: 100%; font-size: 8px; text-align: center">'
+    '<span class="pageNumber"></span> / <span class="totalPages"></span></div>'
+)
+
+_ON_PAPER = """
+html { font-size: 75% }
+.skip-to-content, .headerlink { display: none }
+* { box-shadow: none !important }
+pre { white-space: pre-wrap; overflow-wrap: anywhere }
+.table-wrapper { overflow: visible }
+td, th, td code { overflow-wrap: anywhere; white-space: normal }
+"""
+"""Nothing scrolls there, so that lines and tables that are too wide are broken."""
 
 
 class SiteError(Exception):
@@ -234,8 +250,8 @@ def run_sphinx(source: Path, out: Path, *options: str) -> None:
         page.write_text(text, encoding="utf-8")
 
 
-def build(out: Path) -> None:
-    """Build the site at a folder that does not exist yet; raises ``SiteError``."""
+def build(out: Path, *options: str) -> None:
+    """Build all pages at a folder that does not exist yet; raises ``SiteError``."""
     if out.exists():
         shutil.rmtree(out)
     with tempfile.TemporaryDirectory() as scratch:
@@ -243,19 +259,58 @@ def build(out: Path) -> None:
         copy_pages(source)
         write_api(source)
         write_front(source)
-        run_sphinx(source, out, "-W", "--keep-going")
+        run_sphinx(source, out, "-W", "--keep-going", *options)
+
+
+def build_site(out: Path) -> None:
+    """Build the site and its zip; raises ``SiteError``."""
+    build(out)
     if wrong := list(faults(out)):
         raise SiteError("\n".join(wrong))
     shutil.make_archive(str(out), "zip", out.parent, out.name)
+
+
+def print_pages(file: Path) -> None:
+    """Print all pages as one PDF on A4 with an outline, by Chromium; raises ``SiteError``."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - the site needs no browser
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        raise SiteError("there is no Chromium to print with: install one")
+    with tempfile.TemporaryDirectory() as scratch:
+        single = Path(scratch) / "single"
+        build(single, "-b", "singlehtml")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            page = browser.new_page(color_scheme="light")
+            page.goto((single / "index.html").as_uri())
+            page.add_style_tag(content=_ON_PAPER)
+            page.pdf(
+                path=file,
+                format="A4",
+                margin={"top": "18mm", "bottom": "18mm", "left": "15mm", "right": "15mm"},
+                display_header_footer=True,
+                header_template="<span></span>",
+                footer_template=_FOOTER,
+                outline=True,
+                tagged=True,
+            )
+            browser.close()
 
 
 def main() -> int:
     """Parse the command line, and give the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "build/site")
+    parser.add_argument("--pdf", type=Path, help="print all pages to this file instead")
     asked = parser.parse_args()
     try:
-        build(asked.out.resolve())
+        if asked.pdf:
+            asked.pdf.parent.mkdir(parents=True, exist_ok=True)
+            print_pages(asked.pdf)
+            print(f"{asked.pdf}: {asked.pdf.stat().st_size:,} bytes")
+            return 0
+        build_site(asked.out.resolve())
     except SiteError as error:
         print(f"site: {error}", file=sys.stderr)
         return 1
