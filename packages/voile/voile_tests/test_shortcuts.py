@@ -1,5 +1,6 @@
 """One call for each method gives what the command line gives, for frames of every kind."""
 
+import doctest
 import inspect
 import json
 import random
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import voile
+from voile import shortcuts
 from voile.cli.publish import _publish_command
 from voile.schema.plan import parse_plan
 from voile_base.errors import InputError, PlanError, TableError
@@ -204,3 +206,10 @@ def test_an_audit_of_frames_is_that_of_files(tmp_path):
     assert audit.risks["singling out"] > 0.5  # exact rows single everybody out
     assert "PRIVATE" in repr(audit)
     assert "PRIVATE" in audit._repr_html_()
+
+
+def test_examples_in_docstrings_give_what_they_show():
+    """Those of the calls are run, with ``...`` for what differs or is long."""
+    run = doctest.testmod(shortcuts, optionflags=doctest.ELLIPSIS, report=False)
+    assert run.failed == 0
+    assert run.attempted >= 10

@@ -283,6 +283,21 @@ def k_anonymize(  # noqa: PLR0913 - what is most often said of this method
 
     k-anonymity: Samarati and Sweeney (1998); l-diversity: Machanavajjhala et al. (2007);
     t-closeness: Li et al. (2007).  Method ``generalization``; see ``anonymize`` for errors.
+
+    >>> import polars, voile
+    >>> illness = ["flu", "cold", "flu", "gout"]
+    >>> stays = polars.DataFrame({"age": [31, 34, 52, 58], "illness": illness})
+    >>> released = voile.k_anonymize(
+    ...     stays, quasi_identifiers=["age"], sensitive=["illness"], k=2
+    ... )
+    >>> released.frame.rows()
+    [(1, 31, 34, 'cold'), (1, 31, 34, 'flu'), (2, 52, 58, 'flu'), (2, 52, 58, 'gout')]
+    >>> released.release.guarantee.kind
+    'k-anonymity'
+    >>> voile.k_anonymize(stays, quasi_identifiers=["age"], k=5)
+    Traceback (most recent call last):
+        ...
+    voile_base.errors.InfeasibleError: no release exists: the table has 4 rows, and k = 5 ...
     """
     roles = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
     method = {
@@ -313,6 +328,11 @@ def ke_anonymize(
 
     (k,e)-anonymity: Zhang, Koudas, Srivastava and Yu, ICDE 2007.  Method ``ke-anonymity``; see
     ``anonymize`` for errors.
+
+    >>> import polars, voile
+    >>> staff = polars.DataFrame({"town": list("abcd"), "salary": [1000, 2000, 3000, 4000]})
+    >>> voile.ke_anonymize(staff, quasi_identifiers=["town"], sensitive="salary", k=2, e=500)
+    <FrameRelease: 4 of 4 rows in 2 groups, sum of ranges 2000; ke-anonymity>
     """
     roles = {"quasi_identifiers": quasi_identifiers, "sensitive": [sensitive]}
     return _released(frame, roles, {"name": "ke-anonymity", "k": k, "e": e}, options)
@@ -356,6 +376,11 @@ def m_shuffle(
     the others.  Tables of one column stay exact.  This is no anonymity: not for untrusted readers.
 
     Method ``m-shuffle``; see ``anonymize`` for errors.
+
+    >>> import polars, voile
+    >>> staff = polars.DataFrame({"town": list("abcd"), "salary": [1000, 2000, 3000, 4000]})
+    >>> voile.m_shuffle(staff, quasi_identifiers=["town"], sensitive=["salary"], clusters=2)
+    <FrameRelease: 4 of 4 rows in 2 clusters, within which 'town' is permuted; ...>
     """
     roles = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
     method = {"name": "m-shuffle", "clusters": clusters, "columns": shuffled}
@@ -379,6 +404,15 @@ def add_laplace_noise(
 
     Epsilon-differential privacy for the numbers of a row.  Method ``clustered-laplace``; see
     ``anonymize`` for errors.
+
+    >>> import polars, voile
+    >>> voile.add_laplace_noise(
+    ...     polars.DataFrame({"salary": [1000, 2000, 3000, 4000]}),
+    ...     quasi_identifiers=["salary"],
+    ...     epsilon=1,
+    ...     columns={"salary": {"bounds": [0, 10_000]}},
+    ... ).frame.columns
+    ['salary', 'salary.low', 'salary.high']
     """
     method = {
         "name": "clustered-laplace",
