@@ -41,6 +41,7 @@ ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
     "opendp": ("opendp[polars,mbi]==0.16.0", "pandas<3"),
     "smartnoise": ("smartnoise-synth==1.0.8",),
     "sdv": ("sdv==2.0.0",),
+    "ctgan": ("ctgan==0.12.1",),
     "dpmm": ("dpmm==0.1.9",),
     "sdnist": ("sdnist==2.4.0",),
 }

@@ -91,6 +91,24 @@ def _sdv(name: str, rows: str, made: str, seed: int) -> None:
     drawn["people"][list(table.columns)].to_csv(made, index=False)
 
 
+def _ctgan(name: str, rows: str, made: str, seed: int) -> None:
+    """As many rows as there are, of a network that saw so few of them, so often."""
+    import numpy as np
+    import pandas as pd
+    import torch
+    from ctgan import CTGAN
+
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+    np.random.seed(seed)  # noqa: NPY002 - what the peer draws with
+    few, epochs = (int(part.split()[0]) for part in name.split(", ")[1:])
+    table = pd.read_csv(rows, dtype=str, keep_default_na=False)
+    seen = table.sample(few, random_state=seed)
+    maker = CTGAN(epochs=epochs, batch_size=few // 2, pac=1, enable_gpu=False)
+    maker.fit(seen, discrete_columns=list(table.columns))
+    maker.sample(len(table)).to_csv(made, index=False)
+
+
 def _epsilon(name: str) -> float:
     return float(name.rpartition(" ")[2])
 
@@ -101,7 +119,7 @@ def _delta(name: str) -> dict[str, float]:
     return {"delta": float(stated)} if stated else {}
 
 
-_PEERS = {"OpenDP": _opendp, "SmartNoise": _smartnoise, "SDV": _sdv, "dpmm": _dpmm}
+_PEERS = {"OpenDP": _opendp, "SmartNoise": _smartnoise, "SDV": _sdv, "dpmm": _dpmm, "CTGAN": _ctgan}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

@@ -27,8 +27,7 @@ frequent one little, and a number next to the person's nearly as much as the sam
 is worth is added up over columns, as in Fisher's combination of independent tests; the closest row
 is the one that is worth most.
 
-Cost: p n m for p people and n rows of m columns at worst; rows are given up as soon as the columns
-that are left cannot make them the closest.
+Cost: p n m for p people and n rows of m columns; columns of few combinations count as one.
 
 Whether people of one side score higher than those of another by more than chance; private.
 
@@ -123,39 +122,84 @@ class _NearestRows:
         ``values`` and ``cells`` are codes by column.  ``owners``: who each of the people is, and
         whose each row is; one's own rows are left out.  Without any rows it is 0.
         """
-        order = np.argsort([-float(one.worth.max(initial=0)) for one in self.columns])
-        tables = [self.columns[place].worth for place in order]
+        groups = _together([one.worth.shape[1] for one in self.columns], cells)
+        tables = [self.columns[place].worth for place, _ in groups.columns]
         starts = np.cumsum([0, *(table.size for table in tables)])[:-1]
-        widths = np.array([table.shape[1] for table in tables])
-        flat = np.concatenate([table.ravel() for table in tables])
-        best = np.stack([t.max(axis=1)[values[p]] for t, p in zip(tables, order, strict=True)], 1)
         lines = np.stack(
-            [s + w * values[p] for s, w, p in zip(starts, widths, order, strict=True)], axis=1
+            [
+                start + table.shape[1] * values[place]
+                for start, table, (place, _) in zip(starts, tables, groups.columns, strict=True)
+            ],
+            axis=1,
         )
-        rows = np.stack([cells[place] for place in order], axis=1).astype(np.int32)
+        flat = np.concatenate([table.ravel() for table in tables])
         if owners is None:
-            owners = np.full(len(lines), -1), np.full(len(rows), -2)
-        return np.asarray(_closest(flat, lines, best.astype(np.float32), rows, *owners))
+            owners = np.full(len(lines), -1), np.full(groups.rows.shape[1], -2)
+        shown = np.concatenate([cell for _, cell in groups.columns])
+        return np.asarray(_closest(flat, lines, groups.starts, shown, groups.rows, *owners))
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Columns of few cells taken together; the worth of combinations is added up once a person."""
+
+    columns: tuple[tuple[int, NDArray[np.uint32]], ...]
+    """Group after group the place of each column, and its cell in each of the combinations."""
+    starts: Indices
+    """Shape (2, groups + 1): the first column and the first combination of each, and how many."""
+    rows: NDArray[np.uint32]
+    """Shape (groups, n): the combination of each row, counted on from group to group."""
+
+
+def _together(sizes: Sequence[int], cells: Sequence[Indices]) -> _Groups:
+    """Groups of as few combinations as an eighth of the rows; those of most combinations first."""
+    count = len(cells[0])
+    groups: list[tuple[list[int], Indices, int]] = []
+    for place in np.argsort(sizes, kind="stable"):
+        joined = groups[-1][1] * sizes[place] + cells[place] if groups else cells[place]
+        seen, code = np.unique(joined, return_inverse=True)
+        if groups and len(seen) <= count // 8:
+            groups[-1] = [*groups[-1][0], int(place)], code, len(seen)
+        else:
+            seen, code = np.unique(cells[place], return_inverse=True)
+            groups.append(([int(place)], code, len(seen)))
+    groups.reverse()
+    columns, codes, starts = [], [], [(0, 0)]
+    for places, code, combinations_of in groups:
+        example = np.empty(combinations_of, dtype=np.int64)
+        example[code] = np.arange(count)
+        columns += [(place, cells[place][example].astype(np.uint32)) for place in places]
+        before, shown = starts[-1]
+        codes.append((code + shown).astype(np.uint32))
+        starts.append((before + len(places), shown + combinations_of))
+    rows = np.stack(codes)
+    return _Groups(tuple(columns), np.array(starts).T, rows)
 
 
 @njit(nogil=True)
-def _closest(flat, lines, best, rows, people, owners):  # type: ignore[no-untyped-def]
-    count, width = lines.shape
+def _closest(flat, lines, starts, shown, rows, people, owners):  # type: ignore[no-untyped-def]
+    first, ends = starts
+    count, width = len(lines), len(ends) - 1
     found = np.zeros(count)
+    worths = np.zeros(ends[width], dtype=np.float32)
+    total = np.zeros(len(owners), dtype=np.float32)
     for person in range(count):
-        left = np.zeros(width + 1, dtype=np.float32)
-        for column in range(width - 1, -1, -1):
-            left[column] = left[column + 1] + best[person, column]
+        worths[:] = 0
+        place = 0
+        total[:] = 0
+        for group in range(width):
+            for column in range(first[group], first[group + 1]):
+                line = np.uint64(lines[person, column])
+                for combination in range(ends[group], ends[group + 1]):
+                    worths[combination] += flat[line + shown[place]]
+                    place += 1
+            code = rows[group]
+            for row in range(len(total)):
+                total[row] += worths[code[row]]
         most = np.float32(0.0)
-        for row in range(rows.shape[0]):
-            if owners[row] == people[person]:
-                continue
-            worth = np.float32(0.0)
-            for column in range(width):
-                worth += flat[lines[person, column] + rows[row, column]]
-                if worth + left[column + 1] <= most:
-                    break
-            most = max(most, worth)
+        for row in range(len(total)):
+            if total[row] > most and owners[row] != people[person]:
+                most = total[row]
         found[person] = most
     return found
 
