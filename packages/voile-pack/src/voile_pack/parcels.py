@@ -60,7 +60,6 @@ __all__ = [
     "Origin",
     "Packed",
     "ParcelMeasure",
-    "Planned",
     "Task",
     "Use",
     "bin_loads",
@@ -71,7 +70,6 @@ __all__ = [
     "objective_ratio",
     "pack",
     "plan",
-    "plan_sides",
     "show_packed",
     "write_packed",
 ]
@@ -156,7 +154,7 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
-class Planned:
+class _Planned:
     """One measure in whole units: what to plan with, and what is known of it.
 
     All arrays have shape (n,).
@@ -176,7 +174,7 @@ class Planned:
     """What a unit is, in units of the column."""
     notices: tuple[str, ...] = ()
 
-    def expecting(self, numbers: NDArray[np.float64]) -> Planned:
+    def expecting(self, numbers: NDArray[np.float64]) -> _Planned:
         """The same measure with expected numbers of the column, (n,), as what is planned."""
         units = np.rint(numbers / float(self.scale)).astype(np.int64)
         return replace(self, units=units, notices=())
@@ -189,7 +187,7 @@ class Planned:
         return unscaled(whole, 12)
 
 
-def plan(measure: ParcelMeasure, limit: Limit, use: Use) -> Planned:
+def plan(measure: ParcelMeasure, limit: Limit, use: Use) -> _Planned:
     """Whole numbers to plan with; a notice for whatever had to be moved.
 
     Raises ``InputError``, with row numbers and counts only, where a parcel is certainly negative
@@ -210,7 +208,7 @@ def plan(measure: ParcelMeasure, limit: Limit, use: Use) -> Planned:
     notices = _moved(measure, chosen, capacity)
     high = chosen if measure.high is None else _ceilings(measure.high, scale)
     low = chosen if measure.low is None else certain
-    return Planned(
+    return _Planned(
         name=measure.name,
         units=np.clip(chosen, 0, capacity).astype(np.int64),
         capacity=capacity,
@@ -222,7 +220,7 @@ def plan(measure: ParcelMeasure, limit: Limit, use: Use) -> Planned:
     )
 
 
-def plan_sides(
+def _plan_sides(
     sides: Sequence[ParcelMeasure], box: Sequence[Decimal], turns: Turns, use: Use
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:
     """Sides of boxes (n, 3) and of a bin (3,) in whole units, and what a unit is.
@@ -399,7 +397,7 @@ class Packed:
     """A packing, and what was planned in it."""
 
     outcome: PackingResult
-    planned: tuple[Planned, ...]
+    planned: tuple[_Planned, ...]
     notices: tuple[str, ...] = ()
     side_scale: Fraction = Fraction(1)
     """Of boxes: what a unit of their sides is, in units of the columns."""
@@ -439,7 +437,7 @@ def pack(
 
 
 def _pack_boxes(task: Task, boxes: Boxes, stop: Stop | None, progress: Progress) -> Packed:
-    sizes, box, scale = plan_sides(boxes.sides, boxes.box, boxes.turns, task.use)
+    sizes, box, scale = _plan_sides(boxes.sides, boxes.box, boxes.turns, task.use)
     weights = [plan(m, c, task.use) for m, c in zip(task.measures, task.limits, strict=True)]
     instance = BoxInstance(
         sizes=sizes,
@@ -449,7 +447,7 @@ def _pack_boxes(task: Task, boxes: Boxes, stop: Stop | None, progress: Progress)
         turns=boxes.turns,
     )
     volume = int(box.prod())
-    volumes = Planned(
+    volumes = _Planned(
         name="volume",
         units=instance.volumes,
         capacity=volume,
@@ -511,13 +509,13 @@ def _assignment(origin: Origin, packed: Packed) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _in_measure(planned: Planned, units: NDArray[np.int64]) -> NDArray[np.float64]:
+def _in_measure(planned: _Planned, units: NDArray[np.int64]) -> NDArray[np.float64]:
     """Units as the nearest numbers of the column."""
     numerator, denominator = planned.scale.as_integer_ratio()
     return np.asarray(units * float(numerator) / float(denominator))
 
 
-def _drawn(planned: Planned) -> DrawnMeasure:
+def _drawn(planned: _Planned) -> DrawnMeasure:
     exact = np.array_equal(planned.low, planned.high)
     ends = (
         (None, None)
@@ -564,7 +562,7 @@ def document_of(origin: Origin, packed: Packed) -> dict[str, object]:
     return document
 
 
-def _loads(packed: Packed, planned: Planned) -> NDArray[np.int64]:
+def _loads(packed: Packed, planned: _Planned) -> NDArray[np.int64]:
     return packed.outcome.packing.loads(planned.units)
 
 

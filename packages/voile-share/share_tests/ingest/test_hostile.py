@@ -34,7 +34,12 @@ from voile_share.ingest import (
     decode,
     decode_owntracks_mqtt,
 )
-from voile_share.ingest.formats import decode_nmea, decode_osmand, decode_owntracks, decode_traccar
+from voile_share.ingest.formats import (
+    decode_nmea,
+    decode_osmand,
+    decode_owntracks,
+    decode_traccar,
+)
 from voile_share.ingest.gpx import decode_gpx
 from voile_testing.plugin import ROOT
 

@@ -219,7 +219,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         test._hypothesis_internal_use_settings = whole
 
 
-def _pytest_collection_finish() -> None:
+def pytest_collection_finish() -> None:
     """Let Python look seldom for garbage, and not among what stays to the end.
 
     A process that has collected thousands of tests holds millions of objects, and would spend more

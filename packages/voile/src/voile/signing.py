@@ -93,7 +93,6 @@ __all__ = [
     "Verification",
     "attested",
     "auditor_of",
-    "commitment_to",
     "holds",
     "message_of",
     "new_key",
@@ -131,7 +130,7 @@ class Statement(Value):
     """What the verdict says; nothing else can be signed."""
 
 
-def commitment_to(folder: Path, name: str, salt: str) -> Commitment:
+def _commitment_to(folder: Path, name: str, salt: str) -> Commitment:
     """A commitment to a private file by a salt, in hexadecimal; raises ``InputError``."""
     try:
         content = (folder / name).read_bytes()
@@ -186,7 +185,7 @@ def read_signed(path: Path) -> Signed:
     return found
 
 
-def read_salts(path: Path) -> Salts:
+def _read_salts(path: Path) -> Salts:
     """The salts of a file; raises ``RefusedError`` where it is not as it was written."""
     found: Salts = _as_written(path, Salts)
     return found
@@ -197,7 +196,7 @@ def write_signed(path: Path, signed: Signed) -> None:
     replace_private_file(path, json_text(signed.document()), _PUBLIC_MODE)
 
 
-def write_salts(path: Path, salts: Salts) -> None:
+def _write_salts(path: Path, salts: Salts) -> None:
     """Write salts; raises ``InputError``."""
     replace_private_file(path, json_text(salts.document()))
 
@@ -455,7 +454,7 @@ def _private_changes(private: Path, signed: Signed) -> Iterator[str]:
         )
         return
     try:
-        salts: Mapping[str, str] = read_salts(private / SALTS).salts
+        salts: Mapping[str, str] = _read_salts(private / SALTS).salts
     except RefusedError as error:
         yield str(error)
         return
@@ -467,7 +466,7 @@ def _private_changes(private: Path, signed: Signed) -> Iterator[str]:
             yield f"{one.file}, of the private part, is a link"
         elif not (private / one.file).is_file():
             yield f"{one.file}, of the private part, is missing"
-        elif commitment_to(private, one.file, salts[one.file]) != one:
+        elif _commitment_to(private, one.file, salts[one.file]) != one:
             yield f"{one.file}, of the private part, or its salt was changed"
 
 
@@ -533,14 +532,14 @@ def sign(case: Case, key: Ed25519PrivateKey, role: str) -> Signature:
     else:
         fresh = Randomness.secure()
         drawn = {name: fresh.key("salt", name).secret.hex() for name in names}
-        write_salts(salts, Salts(salts=drawn))
-    opened = read_salts(salts).salts
+        _write_salts(salts, Salts(salts=drawn))
+    opened = _read_salts(salts).salts
     if opened.keys() != set(names):
         raise RefusedError(f"{path}: {_ANOTHER}")
     statement = Statement(
         judged="audit" if case.kind == "audit" else "study",
         files=case.files,
-        private=tuple(commitment_to(case.private, name, opened[name]) for name in names),
+        private=tuple(_commitment_to(case.private, name, opened[name]) for name in names),
         policy=text,
         passed=True,
     )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from voile.dp.accounting import Budget, PrivacyEvent, _rho_of, epsilon_of, rho_within, spent
+from voile.dp.accounting import Budget, PrivacyEvent, epsilon_of, rho_within, spent
 from voile_base.errors import PlanError
 
 DELTA = Decimal("1e-6")
@@ -117,11 +117,6 @@ def test_an_event_survives_its_document(rho: Fraction) -> None:
     plain = PrivacyEvent("exponential", Decimal("0.5"))
     assert "rho" not in plain.document()
     assert PrivacyEvent.of_document(plain.document()) == plain
-
-
-def test_a_vector_is_charged_once_by_its_squared_sensitivity() -> None:
-    """Twelve counts that one person changes by 1 each: 12 / (2 v), and not 12 times as dear."""
-    assert _rho_of(12, 96) == Fraction(1, 16)
 
 
 @pytest.mark.parametrize(("rho", "delta"), [(Fraction(-1), DELTA), (Fraction(1), Decimal(1))])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import voile
-from voile.schema.names import UNORDERED, _is_ordered, fits, type_of
+from voile.schema.names import UNORDERED, fits, type_of
 from voile.schema.plan import ColumnPlan, parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import PlanError
@@ -37,24 +37,16 @@ def _plan(kind: str | None, algorithm: str = "mondrian") -> voile.Plan:
 
 
 @pytest.mark.parametrize("kind", sorted(UNORDERED - {"text"}))
-def test_digits_of_an_unordered_kind_are_texts_and_on_no_axis(kind: str) -> None:
-    """A code that looks like a number is bound as a text, and lies on no axis."""
+def test_digits_of_an_unordered_kind_are_texts(kind: str) -> None:
+    """A code that looks like a number is bound as a text."""
     table = open_frame(PEOPLE, _plan(kind))
     (values,) = table.count_combinations(["sex"]).values
     assert values.texts == ("1", "2")
     assert values.numbers is None
-    assert not _is_ordered(table.plan.columns["sex"].kind, values)
 
 
-def test_numbers_dates_and_ordinal_numbers_are_ordered() -> None:
-    """What lies on an axis is said by the kind, and else by the values."""
-    table = open_frame(PEOPLE, _plan(None))
-    age, illness = table.count_combinations(["age", "illness"]).values
-    assert _is_ordered(None, age)
-    assert _is_ordered("number", age)
-    assert _is_ordered("ordinal", age)
-    assert not _is_ordered("nominal", age)
-    assert not _is_ordered(None, illness)
+def test_ordinal_values_are_read_as_the_file_says() -> None:
+    """They may be numbers or texts."""
     assert type_of("ordinal") is None
 
 

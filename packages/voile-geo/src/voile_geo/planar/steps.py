@@ -125,7 +125,6 @@ __all__ = [
     "turn_within",
     "turn_within_truncated",
     "wrapped_density",
-    "zone_epsilon",
 ]
 
 MICRODEGREES = 1_000_000
@@ -248,11 +247,11 @@ class ZoneTable:
 
     def epsilon(self, true: Position, last: Position | None) -> float:
         """Epsilon of the next report, ``last`` being the position published before, if one was."""
-        return float(zone_epsilon(last is None, true, last or true, self.receiver, self.arrays))
+        return float(_zone_epsilon(last is None, true, last or true, self.receiver, self.arrays))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def zone_epsilon(
+def _zone_epsilon(
     first: bool, true: Position, last: Position, receiver: Floats, zones: ZoneArrays
 ) -> float:
     """Epsilon of a report at ``true``, whose trip last showed ``last`` unless this is its first."""
@@ -433,7 +432,7 @@ def _move_block(
         true = (latitude[i], longitude[i])
         if several:
             last = (shown[0][i - 1], shown[1][i - 1]) if i > begin else true
-            epsilon = zone_epsilon(i == begin, true, last, receiver, zones)
+            epsilon = _zone_epsilon(i == begin, true, last, receiver, zones)
             scale = _scale(kind, epsilon)
         east, north = scale * noise[0, i - block], scale * noise[1, i - block]
         shown[0][i], shown[1][i] = displaced(true[0], true[1], east, north)

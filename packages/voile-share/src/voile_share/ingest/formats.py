@@ -141,7 +141,6 @@ __all__ = [
     "decode_traccar",
     "detect",
     "device_of_topic",
-    "is_osmand",
     "passed_over",
 ]
 
@@ -162,7 +161,7 @@ def decode_osmand(query: str, body: bytes, arrival: Arrival) -> Decoded:
     return decoded(Format.OSMAND, [fields], lambda one: _osmand_fix(one, arrival), arrival)
 
 
-def is_osmand(query: str, rules: Rules) -> bool:
+def _is_osmand(query: str, rules: Rules) -> bool:
     """Whether a query tells a position or a device, as one of this protocol does."""
     check_size(query, rules)
     return any(name in _TELLING for name, _ in read_form(query, rules))
@@ -520,11 +519,11 @@ def detect(content_type: str | None, query: str, body: bytes, rules: Rules) -> F
         return Format.GPX
     if start and start in b"$!":
         return Format.NMEA
-    if not start and kind in _JSON and not is_osmand(query, rules):
+    if not start and kind in _JSON and not _is_osmand(query, rules):
         return Format.OWNTRACKS  # an app that forgets a friend posts nothing
-    if kind in _TEXTS and (is_osmand(query, rules) or b"=" in body):
+    if kind in _TEXTS and (_is_osmand(query, rules) or b"=" in body):
         return Format.OSMAND
-    if not start and is_osmand(query, rules):
+    if not start and _is_osmand(query, rules):
         return Format.OSMAND
     raise IngestError("unknown-format", "send OsmAnd, Traccar, OwnTracks, NMEA or GPX")
 

@@ -132,7 +132,6 @@ __all__ = [
     "ITEM_BYTES",
     "ITERATIONS",
     "WRAPPED_BYTES",
-    "PaperSuite",
     "suite_named",
     "suite_of_code",
     "unwrap",
@@ -185,7 +184,7 @@ class _Item:
 
 
 @dataclass(frozen=True)
-class PaperSuite:
+class _PaperSuite:
     """The suite ``paper``: not for use."""
 
     name = "paper"
@@ -652,7 +651,7 @@ def _place_of(address: bytes, body: bytes) -> int | None:
     return found if body.startswith(address, start + found * ITEM_BYTES) else None
 
 
-_SUITES: Mapping[str, Suite] = MappingProxyType({"voile": _VoileSuite(), "paper": PaperSuite()})
+_SUITES: Mapping[str, Suite] = MappingProxyType({"voile": _VoileSuite(), "paper": _PaperSuite()})
 
 
 def suite_named(name: str = "voile") -> Suite:

@@ -82,7 +82,7 @@ else:
     trace_export = on_demand("opentelemetry.sdk.trace.export")
     trace_sampling = on_demand("opentelemetry.sdk.trace.sampling")
 
-__all__ = ["SEVERAL", "Measures", "Observed", "application", "description", "router", "tracing"]
+__all__ = ["SEVERAL", "Measures", "application", "description", "router", "tracing"]
 
 SEVERAL = "PROMETHEUS_MULTIPROC_DIR"
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -209,7 +209,7 @@ def tracing(
     return provider
 
 
-class Observed:
+class _Observed:
     """Middleware of ASGI; without measures and traces requests pass untouched."""
 
     def __init__(
@@ -343,7 +343,7 @@ def application(
     if measures is not None:
         _watch(measures, context, app.state.feeds)
         beside.append(lambda: _try_writing(app.state.writing, measures))
-    app.around = lambda inner: Observed(
+    app.around = lambda inner: _Observed(
         _OutermostMiddleware(
             Bodies(
                 Trackers(inner, handlers(_fields(), notices)),

@@ -56,7 +56,7 @@ from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
-__all__ = ["Auxiliary", "Sides", "read_sides"]
+__all__ = ["Sides", "read_sides"]
 
 
 Hashes = NDArray[np.uint64]
@@ -150,7 +150,7 @@ def _divided(rows: Hashes, first: int, questions: int) -> int:
 
 
 @dataclass(frozen=True)
-class Auxiliary:
+class _Auxiliary:
     """A table that somebody else holds, of people who may stand in the original; private."""
 
     columns: tuple[str, ...]
@@ -186,7 +186,7 @@ class Sides:
     notices: tuple[str, ...]
     void: bool
     """Whether people of the original stand in the control, beside whom nothing can be told."""
-    auxiliary: Auxiliary | None = None
+    auxiliary: _Auxiliary | None = None
 
 
 def read_sides(
@@ -247,7 +247,7 @@ def read_sides(
 
 def _auxiliary(
     own: pl.DataFrame, read: Read, types: pl.Schema, ids: Collection[str], path: Path
-) -> Auxiliary:
+) -> _Auxiliary:
     """What a table shares with the original, columns matched by their names in any case."""
     names = {name.casefold(): name for name in read.types}
     shared = [name for name in own.columns if name.casefold() in names and name not in ids]
@@ -266,7 +266,7 @@ def _auxiliary(
     theirs = others.group_by(shared).len("held")
     mine = own.select(plain(own[name]).cast(types[name], strict=False) for name in shared)
     held = mine.join(theirs, on=shared, how="left", nulls_equal=True)["held"].fill_null(0)
-    return Auxiliary(tuple(shared), int((held > 0).sum()), int((held == 1).sum()))
+    return _Auxiliary(tuple(shared), int((held > 0).sum()), int((held == 1).sum()))
 
 
 def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema, Plan]:

@@ -29,7 +29,7 @@ else:
     study_record = on_demand("voile.study.record")
     study_verdict = on_demand("voile.study.verdict")
 
-__all__ = ["choose_command"]
+__all__ = []
 
 
 @click.command("choose", short_help="Risk against loss; the least change that meets a policy.")
@@ -65,7 +65,7 @@ __all__ = ["choose_command"]
 @targets_option
 @engine_option
 @as_json
-def choose_command(
+def _choose_command(
     *,
     source: str,
     plan: str,

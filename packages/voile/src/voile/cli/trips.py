@@ -2,7 +2,7 @@
 
 Pictures of the trips that adversaries follow: a map for each, and a page of the fleet; private.
 
-``Gallery`` draws them into a folder, ``picture_of`` one of them.
+``Gallery`` draws them into a folder, ``_picture_of`` one of them.
 
 A map shows the true path, what is published of it, and what the informed adversary makes of that,
 with true stops and where he puts them.  Files are numbered in the order in which trips were drawn,
@@ -63,10 +63,8 @@ __all__ = [
     "DRAWN",
     "FollowedTrips",
     "Gallery",
-    "TripPicture",
     "asked",
     "follow",
-    "picture_of",
 ]
 
 
@@ -161,7 +159,7 @@ _INFORMED, _PAGE = "informed", "fleet.html"
 
 
 @dataclass(frozen=True, eq=False)
-class TripPicture:
+class _TripPicture:
     """A trip that was followed, and its map before it is drawn."""
 
     trip: FleetTrip
@@ -174,7 +172,7 @@ class TripPicture:
         draw_paths(where, roads, self.paths, title)
 
 
-def picture_of(seen: TrackedTrip, made: Mapping[str, RoadEstimate], name: str) -> TripPicture:
+def _picture_of(seen: TrackedTrip, made: Mapping[str, RoadEstimate], name: str) -> _TripPicture:
     """What came of a trip, whose map has a name; see ``Watch``."""
     informed = made[_INFORMED]
     true = stops_of(seen.sighted.time, seen.track)
@@ -205,7 +203,7 @@ def picture_of(seen: TrackedTrip, made: Mapping[str, RoadEstimate], name: str) -
         places = np.array([stop.place for stop in true])
         paths.append(DrawnPath(f"true stops ({len(true)})", places, joined=False))
         paths.append(DrawnPath("where he puts these", np.array(named), joined=False))
-    return TripPicture(trip, paths)
+    return _TripPicture(trip, paths)
 
 
 @dataclass(eq=False)
@@ -219,7 +217,7 @@ class Gallery:
     def __call__(self, seen: TrackedTrip, made: Mapping[str, RoadEstimate]) -> None:
         """Draw one trip; see ``Watch``."""
         name = f"trip-{len(self.trips) + 1:03}.svg"
-        picture = picture_of(seen, made, name)
+        picture = _picture_of(seen, made, name)
         picture.draw(self.folder / name, self.roads)
         (self.folder / name).chmod(0o600)
         self.trips.append(picture.trip)
@@ -254,10 +252,10 @@ class FollowedTrips:
     def look(self, staged: Staged, randomness: Randomness, progress: Callable[[str], None]) -> None:
         """Follow at most ``most`` trips, and draw the worst."""
         progress("following trips")
-        pictures: dict[str, TripPicture] = {}
+        pictures: dict[str, _TripPicture] = {}
 
         def watch(seen: TrackedTrip, made: Mapping[str, RoadEstimate]) -> None:
-            pictures[seen.trip] = picture_of(seen, made, "")
+            pictures[seen.trip] = _picture_of(seen, made, "")
 
         subject = ReleaseUnderTest(staged.release, staged.original, staged.plan, randomness)
         outcomes = asked(EvidenceRun(subject), self.roads, Limits(trips=self.most), watch=watch)
@@ -287,7 +285,7 @@ class FollowedTrips:
             document |= {"adversaries": list(found.adversaries), "notes": list(found.notes)}
         return {DOCUMENT: json.dumps(document, indent=2, allow_nan=False) + "\n"}
 
-    def _drawn(self, picture: TripPicture) -> str:
+    def _drawn(self, picture: _TripPicture) -> str:
         """A map as an address that holds it; empty where nothing can draw it."""
         drawn = io.BytesIO()
         try:

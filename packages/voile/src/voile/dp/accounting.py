@@ -90,11 +90,6 @@ _STEPS, _WIDEST = 200, 60.0
 _RHO_DIGITS = 12
 
 
-def _rho_of(squared_sensitivity: Fraction | int, variance: Fraction | int) -> Fraction:
-    """Rho of discrete Gaussian noise of a ``variance`` above 0 on each number of a vector."""
-    return Fraction(squared_sensitivity) / (2 * Fraction(variance))
-
-
 def epsilon_of(rho: Fraction, delta: Decimal) -> Decimal:
     """An epsilon of ``rho`` >= 0 at ``delta``, rounded upwards; infinite for a rho at delta 0.
 

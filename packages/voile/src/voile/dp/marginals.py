@@ -444,10 +444,6 @@ class NoisyMarginals:
         return 1 / (cost * beside)
 
 
-def _blocks(axes: Sequence[_Axis], partitions: Key) -> list[int]:
-    return [len(it.sizes[at]) for it, at in zip(axes, partitions, strict=True)]
-
-
 def _applied(terms: Weights, matrix: Weights, axis: int) -> Weights:
     """A matrix, shape (old, new), applied along an axis."""
     return np.asarray(np.moveaxis(np.tensordot(terms, matrix, axes=(axis, 0)), -1, axis))

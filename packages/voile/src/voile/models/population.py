@@ -67,10 +67,7 @@ from voile.table.summaries import SampleCounts
 from voile_base.ondemand import dataclass, on_demand
 
 __all__ = [
-    "LogLinearRisk",
     "PopulationRisk",
-    "PopulationUniques",
-    "SpecialUniques",
     "household_risk",
     "individual_risk",
     "log_linear_risk",
@@ -84,7 +81,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class SpecialUniques:
+class _SpecialUniques:
     """Scores of g combinations of values of m columns; private."""
 
     score: Floats
@@ -114,7 +111,7 @@ def special_uniques(
     missing: NDArray[np.bool_],
     rows: NDArray[np.int64],
     sampled: float = 0.01,
-) -> SpecialUniques:
+) -> _SpecialUniques:
     """The special uniques of counted combinations, shape (g, m), with their rows (g,)."""
     count, width = codes.shape
     score, contribution = np.zeros(count), np.zeros((count, width))
@@ -132,7 +129,7 @@ def special_uniques(
         unique = found
     there = score > 0
     contribution[there] /= score[there, np.newaxis]
-    return SpecialUniques(score, _chances(score, rows, width, sampled), contribution)
+    return _SpecialUniques(score, _chances(score, rows, width, sampled), contribution)
 
 
 def _alone(
@@ -290,8 +287,8 @@ class PopulationRisk:
     """The k of k-map: how many people of the population are like the rarest row, by weights."""
     map_below_five: int
     """Rows that are like fewer than five people of the population."""
-    uniques: PopulationUniques
-    log_linear: LogLinearRisk
+    uniques: _PopulationUniques
+    log_linear: _LogLinearRisk
     special_rows: int
     """Special uniques: rows that the values of some columns tell apart."""
     special_highest: float
@@ -332,7 +329,7 @@ def risk_in_population(sample: SampleCounts, *, series: bool = False) -> Populat
 
 
 @dataclass(frozen=True)
-class PopulationUniques:
+class _PopulationUniques:
     """Estimated people who are unique in the population, by several models; None: no estimate."""
 
     pitman: float | None
@@ -350,7 +347,7 @@ class PopulationUniques:
         return found
 
 
-def population_uniques(sizes: NDArray[np.int64], population: float) -> PopulationUniques:
+def population_uniques(sizes: NDArray[np.int64], population: float) -> _PopulationUniques:
     """From the sizes of the groups of a sample, shape (g,), and how many people there are.
 
     Raises ``ValueError`` where the population is smaller than the sample.
@@ -363,7 +360,7 @@ def population_uniques(sizes: NDArray[np.int64], population: float) -> Populatio
     sampled = n / population
     if sampled == 1:
         alone = float((sizes == 1).sum())
-        return PopulationUniques(alone, alone, alone, "zayatz", sampled)
+        return _PopulationUniques(alone, alone, alone, "zayatz", sampled)
     pitman = _pitman(size, groups, population)
     zayatz = _zayatz(size, groups, population)
     shifted = _shifted(size, groups, sampled)
@@ -371,7 +368,7 @@ def population_uniques(sizes: NDArray[np.int64], population: float) -> Populatio
     if sampled > _FEW_SAMPLED or pitman is None:
         lower = shifted is not None and shifted < zayatz
         choice = "negative_binomial" if lower else "zayatz"
-    return PopulationUniques(pitman, zayatz, shifted, choice, sampled)
+    return _PopulationUniques(pitman, zayatz, shifted, choice, sampled)
 
 
 def _pitman(size: Codes, groups: Codes, population: float) -> float | None:
@@ -442,7 +439,7 @@ def _shifted(size: Codes, groups: Codes, sampled: float) -> float | None:
 
 
 @dataclass(frozen=True)
-class LogLinearRisk:
+class _LogLinearRisk:
     """What a log-linear model expects of the rows that are unique in the sample."""
 
     unique: float
@@ -455,7 +452,7 @@ class LogLinearRisk:
 
 def log_linear_risk(
     codes: NDArray[np.int64], rows: NDArray[np.int64], sampled: float
-) -> LogLinearRisk:
+) -> _LogLinearRisk:
     """Skinner and Shlomo's tau_1 and tau_2, of g combinations (g, m) with their rows (g,)."""
     sizes = codes.max(axis=0) + 1
     pairs = codes.shape[1] > 1 and prod(sizes.tolist()) <= _MOST_CELLS
@@ -471,7 +468,7 @@ def log_linear_risk(
     unique = float(np.exp(-rest).sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         matches = np.where(rest > 0, -np.expm1(-rest) / rest, 1.0)
-    return LogLinearRisk(unique, float(matches.sum()), pairs)
+    return _LogLinearRisk(unique, float(matches.sum()), pairs)
 
 
 def _fitted(codes: NDArray[np.int64], rows: NDArray[np.int64], sizes: Codes) -> Floats:

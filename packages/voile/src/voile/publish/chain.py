@@ -41,7 +41,7 @@ from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Document, Json
 
-__all__ = ["ChainStep", "MethodChain", "chained", "coding_step"]
+__all__ = ["ChainStep", "chained", "coding_step"]
 
 _LEAST = 3
 """Persons of whom a bound, a mean or a median comes that a coding shows, at least."""
@@ -80,7 +80,7 @@ def coding_step(step: PlanStep, where: str) -> ChainStep | None:
 
 def chained(
     name: str, method: Publisher, before: Sequence[ChainStep], after: Sequence[ChainStep]
-) -> MethodChain:
+) -> _MethodChain:
     """A chain around the method of a plan; raises ``PlanError`` for steps that cannot be."""
     main = ChainStep(name, "[method]", method=method)
     steps = (*before, main, *after)
@@ -88,7 +88,7 @@ def chained(
         _refuse_alone(step, follows=step is not steps[-1], is_main=step is main)
     budget = next((s for s in steps if any(hasattr(s.method, key) for key in _BUDGETS)), None)
     _refuse_contradictions(steps, budget)
-    return MethodChain(main, tuple(steps))
+    return _MethodChain(main, tuple(steps))
 
 
 def _refuse_alone(step: ChainStep, *, follows: bool, is_main: bool) -> None:
@@ -180,7 +180,7 @@ class _Progress:
 
 
 @dataclass(frozen=True)
-class MethodChain(SingleRelease):
+class _MethodChain(SingleRelease):
     """Steps around a method, as one method."""
 
     main: ChainStep

@@ -16,8 +16,8 @@ row has a partner, and three have each other's where a window is odd.  Equal val
 random.  Of persons with several rows each value counts once in a stratum, and rows that agree show
 the same.  That is NO anonymity: a value stays near its own, the least and the largest above all.
 
-Algorithm: the engine counts the values of each column; ``swapped_places`` pairs ranks, whose number
-is all it knows; the engine ranks the rows and deals the values out.
+Algorithm: the engine counts the values of each column; ``swapped_places`` pairs ranks, whose
+number is all it knows; the engine ranks the rows and deals the values out.
 
 Cost: for n rows a sort and a look-up a column.
 

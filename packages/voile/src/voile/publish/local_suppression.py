@@ -82,7 +82,7 @@ from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.values.value import Several, checked
 
-__all__ = ["Blanks", "Cells", "LocalSuppression", "blanked_by_match", "blanked_by_value"]
+__all__ = ["Cells", "LocalSuppression", "blanked_by_match", "blanked_by_value"]
 
 optimize = on_demand("scipy.optimize")
 sparse = on_demand("scipy.sparse")
@@ -148,7 +148,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Blanks:
+class _Blanks:
     """The decision."""
 
     hidden: Mask
@@ -159,7 +159,7 @@ class Blanks:
     """No decision of its kind costs less."""
 
     @classmethod
-    def of(cls, cells: Cells, hidden: Mask, bound: float | None = None) -> Blanks:
+    def of(cls, cells: Cells, hidden: Mask, bound: float | None = None) -> _Blanks:
         """With its cost; without a bound it is the least."""
         hidden = hidden & ~cells.missing
         cost = float(cells.rows @ (hidden @ np.array(cells.cost)))
@@ -171,7 +171,7 @@ class Blanks:
         return self.cost <= self.bound * (1 + 1e-9)
 
 
-def blanked_by_match(cells: Cells, k: int, limits: Sequence[int | None]) -> Blanks:
+def blanked_by_match(cells: Cells, k: int, limits: Sequence[int | None]) -> _Blanks:
     """The least blanks where a blank matches anything; at most so many cells of each column.
 
     Raises ``InfeasibleError`` where limits leave none.
@@ -179,7 +179,7 @@ def blanked_by_match(cells: Cells, k: int, limits: Sequence[int | None]) -> Blan
     hidden = np.zeros((len(cells.rows), cells.columns), dtype=np.bool_)
     for own, some in _by_missing(cells):
         hidden[some] = _cheapest(cells, some, own, k)
-    found = Blanks.of(cells, hidden)
+    found = _Blanks.of(cells, hidden)
     used = found.hidden.T @ cells.rows
     if all(limit is None or cell <= limit for cell, limit in zip(used, limits, strict=True)):
         return found
@@ -209,7 +209,7 @@ def _cheapest(cells: Cells, some: Labels, own: Mask, k: int) -> Mask:
     return hidden
 
 
-def _within_limits(cells: Cells, k: int, limits: Sequence[int | None], free: Blanks) -> Blanks:
+def _within_limits(cells: Cells, k: int, limits: Sequence[int | None], free: _Blanks) -> _Blanks:
     """The least blanks that keep to limits, by an integer program over minimal sets."""
     places, sets = _minimal_sets(cells, k)
     weight = cells.rows[places]
@@ -240,7 +240,7 @@ def _within_limits(cells: Cells, k: int, limits: Sequence[int | None], free: Bla
     hidden = np.zeros_like(free.hidden)
     chosen = found.x > 0.5
     hidden[places[chosen]] = sets[chosen]
-    return Blanks.of(cells, hidden, max(free.cost, float(found.mip_dual_bound)))
+    return _Blanks.of(cells, hidden, max(free.cost, float(found.mip_dual_bound)))
 
 
 def _minimal_sets(cells: Cells, k: int) -> tuple[Labels, Mask]:
@@ -263,7 +263,7 @@ def _minimal_sets(cells: Cells, k: int) -> tuple[Labels, Mask]:
     return np.concatenate(places), np.concatenate(sets)
 
 
-def blanked_by_value(cells: Cells, k: int) -> Blanks:
+def blanked_by_value(cells: Cells, k: int) -> _Blanks:
     """Few blanks where a blank is a value of its own: k rows show the same, blanks included."""
     bound = blanked_by_match(cells, k, [None] * cells.columns).cost
     hidden = np.zeros((len(cells.rows), cells.columns), dtype=np.bool_)
@@ -278,7 +278,7 @@ def blanked_by_value(cells: Cells, k: int) -> Blanks:
         open_ &= ~done
     for place in np.flatnonzero(open_).tolist():
         _join(cells, hidden, place, k)
-    return Blanks.of(cells, hidden, bound)
+    return _Blanks.of(cells, hidden, bound)
 
 
 def _join(cells: Cells, hidden: Mask, place: int, k: int) -> None:
@@ -433,7 +433,7 @@ class LocalSuppression(SingleRelease):
         require_large_strata(self.strata, held, self.k, table.plan.roles.protected)
 
     def _outcome(
-        self, roles: Roles, columns: Sequence[str], blanks: Blanks, used: Mapping[str, int]
+        self, roles: Roles, columns: Sequence[str], blanks: _Blanks, used: Mapping[str, int]
     ) -> MicrodataOutcome:
         number = sum(used.values())
         if self.missing == "matches":

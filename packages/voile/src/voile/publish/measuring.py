@@ -80,7 +80,6 @@ __all__ = [
     "NoiseBudget",
     "TableShare",
     "measured",
-    "proportion_of",
     "shared_by_weights",
     "shares_of",
     "tables_of",
@@ -371,7 +370,7 @@ def _by_power(sizes: NDArray[np.float64], power: float) -> tuple[int, ...]:
     return tuple(max(1, floor(part)) for part in parts.tolist())
 
 
-def proportion_of(text: str, key: str) -> Fraction:
+def _proportion_of(text: str, key: str) -> Fraction:
     """A share of a budget, between 0 and 1, as plans state it; raises ``PlanError``."""
     try:
         share = Fraction(text)
@@ -475,7 +474,7 @@ class BoundsSearch:
 
     @classmethod
     def _of(cls, plan: Plan, columns: Sequence[str], share: str) -> BoundsSearch:
-        part = proportion_of(share, "[method] bounds_share")
+        part = _proportion_of(share, "[method] bounds_share")
         for name in columns:
             declared = plan.columns.get(name, ColumnPlan())
             stated = ("bounds", "edges", "values", "order", "hierarchy")

@@ -78,7 +78,6 @@ from voile_base.values.expressions import Expression, both, is_missing, negated
 
 __all__ = [
     "Answer",
-    "MatchedGroups",
     "answer",
     "expected_minimum",
     "expected_sum",
@@ -94,7 +93,7 @@ _STIRLING_FROM = 16
 
 
 @dataclass(frozen=True, eq=False)
-class MatchedGroups:
+class _MatchedGroups:
     """The values of the groups that hold a matching row; d pairs in p groups.
 
     Pairs of a group stand together, ascending by value.
@@ -117,10 +116,10 @@ class MatchedGroups:
         return int(self.matching.sum())
 
     @property
-    def mirrored(self) -> MatchedGroups:
+    def mirrored(self) -> _MatchedGroups:
         """The groups with every value negated: a greatest value is minus a least one of these."""
         ends = np.append(self.starts, len(self.rows))[1:]
-        return MatchedGroups(
+        return _MatchedGroups(
             units=-self.units[::-1],
             rows=self.rows[::-1],
             starts=(len(self.rows) - ends)[::-1],
@@ -141,7 +140,7 @@ class MatchedGroups:
         return before - before[self.starts][self.group]
 
 
-def matched_groups(values: GroupedValues, matching: Mapping[int, int]) -> MatchedGroups:
+def matched_groups(values: GroupedValues, matching: Mapping[int, int]) -> _MatchedGroups:
     """The groups with a matching row; ``matching`` has c_g by number of the group.
 
     Raises ``ValueError`` where a group has more matching rows than rows.
@@ -155,7 +154,7 @@ def matched_groups(values: GroupedValues, matching: Mapping[int, int]) -> Matche
     pairs = np.diff(np.append(starts, len(values.group)))
     chosen = counts > 0
     kept = np.repeat(chosen, pairs)
-    return MatchedGroups(
+    return _MatchedGroups(
         units=values.values.units[kept],
         rows=values.rows[kept],
         starts=(np.cumsum(pairs[chosen]) - pairs[chosen]).astype(np.int64),
@@ -164,18 +163,18 @@ def matched_groups(values: GroupedValues, matching: Mapping[int, int]) -> Matche
     )
 
 
-def least_sum(groups: MatchedGroups) -> int:
+def least_sum(groups: _MatchedGroups) -> int:
     """The least possible sum over the matching rows, in units."""
     taken = np.clip(groups.matching[groups.group] - groups.below, 0, groups.rows)
     return _dot(groups.units, taken)
 
 
-def least_minimum(groups: MatchedGroups) -> int:
+def least_minimum(groups: _MatchedGroups) -> int:
     """The least possible minimum over the matching rows, in units; there must be such rows."""
     return int(groups.units[groups.starts].min())
 
 
-def greatest_minimum(groups: MatchedGroups) -> int:
+def greatest_minimum(groups: _MatchedGroups) -> int:
     """The greatest possible minimum over the matching rows, in units; there must be such rows."""
     # The c-th greatest of n values is the last one with at most n - c values below it.
     candidates = groups.below <= (groups.sizes - groups.matching)[groups.group]
@@ -183,7 +182,7 @@ def greatest_minimum(groups: MatchedGroups) -> int:
     return int(groups.units[last].min())
 
 
-def expected_sum(groups: MatchedGroups) -> Fraction:
+def expected_sum(groups: _MatchedGroups) -> Fraction:
     """The expected sum over the matching rows, in units, to within 1e-12 of a unit."""
     if len(groups.starts) == 0:
         return Fraction(0)
@@ -196,7 +195,7 @@ def expected_sum(groups: MatchedGroups) -> Fraction:
     return Fraction(sum(c * s * 10**digits // n for c, s, n in parts), 10**digits)
 
 
-def expected_minimum(groups: MatchedGroups) -> Fraction:
+def expected_minimum(groups: _MatchedGroups) -> Fraction:
     """The expected minimum over the matching rows, in units; there must be such rows.
 
     Computed in double precision from the least value upwards, then kept within the bounds.
@@ -211,7 +210,7 @@ def expected_minimum(groups: MatchedGroups) -> Fraction:
     return min(least + above, Fraction(greatest_minimum(groups)))
 
 
-def _log_factors(groups: MatchedGroups) -> NDArray[np.float64]:
+def _log_factors(groups: _MatchedGroups) -> NDArray[np.float64]:
     """Per pair: log C(N - r, c) - log C(N, c), N and N - r values being left from the pair on.
 
     Minus infinity where fewer than c values remain beyond the pair.
@@ -385,7 +384,7 @@ def _condition(
 
 
 def _bounds(
-    function: str, groups: MatchedGroups, scale: int
+    function: str, groups: _MatchedGroups, scale: int
 ) -> tuple[Decimal | None, Decimal | None, Decimal | None]:
     """Lower bound, upper bound and estimate of an aggregate."""
     matching = groups.matching_rows
@@ -411,7 +410,7 @@ def _bounds(
     )
 
 
-def _minimum(groups: MatchedGroups) -> tuple[Fraction, Fraction, Fraction]:
+def _minimum(groups: _MatchedGroups) -> tuple[Fraction, Fraction, Fraction]:
     """Least, greatest and expected minimum, in units."""
     return (
         Fraction(least_minimum(groups)),

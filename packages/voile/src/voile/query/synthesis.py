@@ -61,7 +61,11 @@ if TYPE_CHECKING:
     from voile.release.release import Release
     from voile.table.published import PublishedTable
 
-__all__ = ["CellsOfColumn", "EstimatedAnswer", "estimated_answer", "fieller", "matching_cells"]
+__all__ = [
+    "EstimatedAnswer",
+    "estimated_answer",
+    "fieller",
+]
 
 _COMPARISONS = {"=", "<>", "<", "<=", ">", ">=", "same", "other", "in"}
 _CASTS = {"integer", "decimal", "number of text", "date", "text"}
@@ -70,7 +74,7 @@ _KINDS = ("integer", "decimal", "date")
 
 
 @dataclass(frozen=True)
-class CellsOfColumn:
+class _CellsOfColumn:
     """The c cells of a column as a release states them."""
 
     name: str
@@ -88,7 +92,7 @@ class CellsOfColumn:
         kind: str,
         labels: Sequence[str | None],
         groups: Mapping[str, tuple[str, ...]],
-    ) -> CellsOfColumn:
+    ) -> _CellsOfColumn:
         """Those of a published column whose values are of a kind."""
         return cls(name, kind if kind in _KINDS else "text", tuple(labels), groups)
 
@@ -149,8 +153,8 @@ class CellsOfColumn:
         return tuple(float(np.floor(value) + step) for step in (-1, 0, 1, 2))
 
 
-def matching_cells(
-    predicate: Expression, columns: Sequence[CellsOfColumn]
+def _matching_cells(
+    predicate: Expression, columns: Sequence[_CellsOfColumn]
 ) -> NDArray[np.float64] | None:
     """The cells for which a predicate holds, 1, and for which it does not, 0; None if it cuts one.
 
@@ -256,7 +260,7 @@ class _Question:
     confidence: float
     synthetic: bool
     """Whether the release has rows, which may be taken for a sample."""
-    columns: tuple[CellsOfColumn, ...]
+    columns: tuple[_CellsOfColumn, ...]
     """Those that are asked for, in their order."""
 
     @property
@@ -427,7 +431,7 @@ def _question(
     names = {name for it in conditions for name in columns_of(it)} | ({asked.column} - {None})
     described = release.disclosure.columns
     cells = [
-        CellsOfColumn.of(name, kinds[name], marginals.labels[name], shown.groups or {})
+        _CellsOfColumn.of(name, kinds[name], marginals.labels[name], shown.groups or {})
         for name, shown in described.items()
         if name in names and isinstance(shown, Synthetic | Label)
     ]
@@ -449,7 +453,7 @@ def _holds(question: _Question) -> NDArray[np.float64] | None:
     shape = tuple(len(column.labels) for column in question.columns)
     if question.condition is None:
         return np.ones(shape)
-    return matching_cells(question.condition, question.columns)
+    return _matching_cells(question.condition, question.columns)
 
 
 def _measured(

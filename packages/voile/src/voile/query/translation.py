@@ -51,11 +51,8 @@ __all__ = [
     "Term",
     "alike",
     "as_number",
-    "as_time",
     "call",
-    "common_number",
     "joined",
-    "kind_called",
     "source",
     "translate",
     "why_not",
@@ -150,7 +147,7 @@ def call(operation: str, *operands: Expression) -> Expression:
     return Call(operation, operands)
 
 
-def kind_called(term: Term) -> str:
+def _kind_called(term: Term) -> str:
     """What a term is, for people."""
     return CALLED.get(term.kind, f"a value of type {term.kind}")
 
@@ -161,7 +158,7 @@ def joined(expression: Expression, terms: Sequence[Term]) -> Term:
     return Term(expression, kind, max(term.bits for term in terms))
 
 
-def common_number(terms: Iterable[Term]) -> str:
+def _common_number(terms: Iterable[Term]) -> str:
     """The kind in which numbers are combined."""
     return "decimal" if any(term.kind == "decimal" for term in terms) else "integer"
 
@@ -176,7 +173,7 @@ def as_number(term: Term, kind: str) -> Term:
     return term
 
 
-def as_time(term: Term, kind: str, source: str) -> Term:
+def _as_time(term: Term, kind: str, source: str) -> Term:
     """A text in single quotes as a date, a date and time, or a time of day."""
     text = term.text or ""
     try:
@@ -197,17 +194,17 @@ def alike(terms: Sequence[Term], source: str) -> list[Term]:
     """
     moment = next((term.kind for term in terms if term.kind in TIMES), None)
     if moment:
-        terms = [as_time(t, moment, source) if t.text is not None else t for t in terms]
+        terms = [_as_time(t, moment, source) if t.text is not None else t for t in terms]
     present = [term for term in terms if term.kind != "null"]
     kinds = {term.kind for term in present}
     if kinds <= set(NUMBERS):
-        common = common_number(present)
+        common = _common_number(present)
         return [as_number(term, common) for term in terms]
     if len(kinds) == 1 and kinds <= set(CALLED):
         return list(terms)
     if kinds == {"date", "datetime"}:
         return [_as_timestamp(term) for term in terms]
-    together = " with ".join(dict.fromkeys(kind_called(term) for term in present))
+    together = " with ".join(dict.fromkeys(_kind_called(term) for term in present))
     msg = f"{source} puts {together} together"
     if "text" in kinds and kinds <= {"text", *NUMBERS}:
         msg += "; a number is written without quotes, a text in single quotes"
@@ -374,7 +371,7 @@ class _Translation:
             exp.Mul: left.bits + right.bits,
             exp.Mod: left.bits,
         }[type(node)]
-        kind = common_number((left, right)) if bits <= _WIDEST else "decimal"
+        kind = _common_number((left, right)) if bits <= _WIDEST else "decimal"
         left, right = as_number(left, kind), as_number(right, kind)
         return Term(call(_ARITHMETIC[type(node)], left.expression, right.expression), kind, bits)
 
@@ -465,9 +462,9 @@ class _Translation:
             if wanted in accepted.split():
                 term = self.term(node.this)
                 if term.text is not None and kind in TIMES:
-                    return as_time(term, kind, source(node))
+                    return _as_time(term, kind, source(node))
                 if term.kind not in (*_CASTABLE[kind], "null"):
-                    msg = f"{source(node)}: {kind_called(term)} cannot become {CALLED[kind]}"
+                    msg = f"{source(node)}: {_kind_called(term)} cannot become {CALLED[kind]}"
                     raise QueryError(msg)
                 bits = term.bits if term.kind == "integer" else _WIDEST + 1
                 return Term(call(kind, term.expression), kind, bits)
@@ -490,7 +487,7 @@ class _Translation:
 
     def _require(self, term: Term, node: Node, kinds: Iterable[str], called: str) -> Term:
         if term.kind not in kinds:
-            msg = f"{source(node)} is {kind_called(term)} where {called} is needed"
+            msg = f"{source(node)} is {_kind_called(term)} where {called} is needed"
             raise QueryError(msg)
         return term
 

@@ -58,7 +58,6 @@ __all__ = [
     "TOTAL",
     "TRIPS",
     "Key",
-    "NoiseTerms",
     "cell_measures",
     "consistent_cells",
     "flow_breaches",
@@ -88,7 +87,7 @@ FLOWS: Mapping[str, Key] = {
 """The tables of trips, by what cells of flows count."""
 
 
-class SumTerms(Protocol):
+class _SumTerms(Protocol):
     """What a claim says of numbers that were added up."""
 
     @property
@@ -108,11 +107,11 @@ class SumTerms(Protocol):
         """Of half the range, that one row changes a sum by at most."""
 
 
-class NoiseTerms(Protocol):
+class _NoiseTerms(Protocol):
     """What a claim says of one noisy table."""
 
     @property
-    def sums(self) -> SumTerms | None:
+    def sums(self) -> _SumTerms | None:
         """None of counts."""
 
     @property
@@ -140,7 +139,7 @@ class _MeasuredTerms(Protocol):
         """None of Laplace noise."""
 
     @property
-    def tables(self) -> Sequence[NoiseTerms]:
+    def tables(self) -> Sequence[_NoiseTerms]:
         """Those that were measured."""
 
 
@@ -331,7 +330,7 @@ def cell_measures(
     return found
 
 
-def _key_of(table: NoiseTerms) -> Key:
+def _key_of(table: _NoiseTerms) -> Key:
     """The columns of a table, each with its level."""
     levels = table.levels or (0,) * len(table.columns)
     return tuple(zip(table.columns, levels, strict=True))
@@ -370,7 +369,7 @@ class _MeasuringTerms(Protocol):
         """None of a pure price."""
 
     @property
-    def tables(self) -> Sequence[NoiseTerms]:
+    def tables(self) -> Sequence[_NoiseTerms]:
         """Those that were measured."""
 
 
@@ -402,7 +401,7 @@ class _SynthesisTerms(_MeasuringTerms, Protocol):
         """None: each person is one row."""
 
     @property
-    def searched(self) -> Sequence[NoiseTerms]:
+    def searched(self) -> Sequence[_NoiseTerms]:
         """Tables by which bounds were found."""
 
 

@@ -78,7 +78,6 @@ else:
 __all__ = [
     "Dossier",
     "HistoryLine",
-    "dossier_page",
     "render_comparison",
     "render_dossier",
     "render_fleet",
@@ -142,7 +141,7 @@ class _Assumption:
     by: str | None
 
 
-def dossier_page(dossier: Dossier, *, public: bool) -> Document:
+def _dossier_page(dossier: Dossier, *, public: bool) -> Document:
     """The values of the template ``dossier.html.j2``.
 
     Raises ``InputError`` where the public part is asked for of a verdict that has not passed.
@@ -458,7 +457,7 @@ def render_dossier(dossier: Dossier, *, public: bool) -> str:
     not passed.
     """
     require_report()
-    return _render("dossier.html.j2", dossier_page(dossier, public=public))
+    return _render("dossier.html.j2", _dossier_page(dossier, public=public))
 
 
 def render_fleet(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> str:

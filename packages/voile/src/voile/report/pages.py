@@ -73,7 +73,6 @@ __all__ = [
     "FollowedFleet",
     "comparison_page",
     "fleet_page",
-    "promise_of",
     "study_page",
     "worst_first",
 ]
@@ -230,7 +229,7 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Docum
         "roles": tuple(_roles(record)),
         "settings": _facts_of(_without(method, "decision")),
         "decision": _facts_of(method.get("decision") or {}),
-        "promise": promise_of(record),
+        "promise": _promise_of(record),
         "assumes": tuple(guarantee["assumes"]),
         "promised": _facts_of(_without(guarantee, "statement", "assumes")),
         "notices": tuple(record.publication["notices"]),
@@ -292,7 +291,7 @@ def _fleet(fleet: FollowedFleet) -> Document:
     return {**page, "left_out": "", "adversaries": adversaries, "maps": maps}
 
 
-def promise_of(record: StudyRecord) -> str:
+def _promise_of(record: StudyRecord) -> str:
     """The guarantee in words."""
     return record.release["guarantee"]["statement"] or "No guarantee is stated."
 
@@ -628,7 +627,7 @@ def _rows(
             ),
             placed.get(place),
             study_summary(point.record) if point.record else (),
-            promise_of(point.record) if point.record else "",
+            _promise_of(point.record) if point.record else "",
             tuple((f.title, f.shown(f.values[place])) for f in findings if place in f.values),
         )
 

@@ -32,7 +32,6 @@ from voile_base.values.value import Exact, Value
 
 __all__ = [
     "BottomCoded",
-    "CodedValues",
     "Coding",
     "Recoded",
     "Rounded",
@@ -92,7 +91,7 @@ Coding = Annotated[TopCoded | BottomCoded | Rounded | Recoded, Field(discriminat
 
 
 @dataclass(frozen=True, eq=False)
-class CodedValues:
+class _CodedValues:
     """The distinct values of a coded column, and what each value of the column became."""
 
     values: DistinctValues
@@ -102,7 +101,7 @@ class CodedValues:
 
 def coded_values(
     column: str, described: ColumnPlan, values: DistinctValues, codings: Sequence[Coding]
-) -> CodedValues:
+) -> _CodedValues:
     """What the distinct values of a column become by codings, one after the other.
 
     Raises ``PlanError`` for numbers that are none, and for a level that a hierarchy lacks.
@@ -112,7 +111,7 @@ def coded_values(
         step = _coded(column, described, values, coding)
         values, codes = step.values, step.codes[codes]
         described = described_after(described, [coding])
-    return CodedValues(values, codes)
+    return _CodedValues(values, codes)
 
 
 def described_after(described: ColumnPlan, codings: Sequence[Coding]) -> ColumnPlan:
@@ -173,7 +172,7 @@ def strays(numbers: ExactNumbers, codings: Sequence[Coding]) -> int:
 
 def _coded(
     column: str, described: ColumnPlan, values: DistinctValues, coding: Coding
-) -> CodedValues:
+) -> _CodedValues:
     if isinstance(coding, Recoded):
         return _recoded(column, described, values, coding.level)
     if values.numbers is None:
@@ -188,10 +187,12 @@ def _coded(
     codes = np.concatenate([np.zeros(first, np.int64), place.reshape(-1) + first])
     different = ExactNumbers(units, numbers.scale)
     texts = (*[None] * first, *different.texts())
-    return CodedValues(DistinctValues(values.kind, texts, different), codes)
+    return _CodedValues(DistinctValues(values.kind, texts, different), codes)
 
 
-def _recoded(column: str, described: ColumnPlan, values: DistinctValues, level: int) -> CodedValues:
+def _recoded(
+    column: str, described: ColumnPlan, values: DistinctValues, level: int
+) -> _CodedValues:
     if described.hierarchy is None and described.order is None:
         msg = (
             f"recoding needs the hierarchy of column {column!r}: say [columns.{column}] hierarchy "
@@ -205,18 +206,18 @@ def _recoded(column: str, described: ColumnPlan, values: DistinctValues, level: 
             f"{hierarchy.height}; name a level from 1 to {hierarchy.height}"
         )
         raise PlanError(msg)
-    labels = node_texts(hierarchy.values[level])
+    labels = _node_texts(hierarchy.values[level])
     if labels is None:
-        return CodedValues(values, np.arange(len(values)))
+        return _CodedValues(values, np.arange(len(values)))
     named = [labels[code] for code in hierarchy.codes[level].tolist()]
     missing = [text for text in (None,) if text in named]
     different: list[str | None] = [*missing, *sorted({text for text in named if text is not None})]
     place = {text: number for number, text in enumerate(different)}
     codes = np.array([place[text] for text in named], dtype=np.int64)
-    return CodedValues(DistinctValues("text", tuple(different)), codes)
+    return _CodedValues(DistinctValues("text", tuple(different)), codes)
 
 
-def node_texts(nodes: GeneralizedValues) -> Sequence[str | None] | None:
+def _node_texts(nodes: GeneralizedValues) -> Sequence[str | None] | None:
     """How nodes of a level read, intervals as ``[low, high]``; None for values as they are."""
     if nodes.texts is not None:
         return nodes.texts

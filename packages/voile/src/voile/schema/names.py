@@ -36,7 +36,6 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Literal, NamedTuple, Self
 
-from voile.schema.hierarchy.generalized import DistinctValues
 from voile_base.ondemand import dataclass
 from voile_base.values import Document
 
@@ -71,24 +70,12 @@ ShownAs = Literal[
 UNORDERED: frozenset[Kind] = frozenset({"nominal", "code", "geography", "text"})
 """Kinds whose values lie on no axis: what is between two of them means nothing."""
 
-_CALENDAR = ("date", "datetime", "time")
-
 
 def type_of(kind: Kind | None) -> ColumnType | None:
     """How the values of a kind are read; None: as the file says."""
     if kind in UNORDERED:
         return "text"
     return "number" if kind == "number" else None
-
-
-def _is_ordered(kind: Kind | None, values: DistinctValues) -> bool:
-    """Whether the distinct values of a bound column lie on an axis that intervals may be cut from.
-
-    Numbers, dates and times do; nothing of an unordered kind does, whatever it is written in.
-    """
-    if kind in UNORDERED:
-        return False
-    return values.numbers is not None or values.kind in _CALENDAR
 
 
 Role = Literal["identifier", "person", "household", "quasi", "sensitive", "drop"]

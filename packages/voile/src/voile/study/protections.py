@@ -38,10 +38,8 @@ from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = [
-    "ComparedCell",
     "ComparedProtection",
     "NoisyOutput",
-    "ProtectionComparison",
     "compare_protections",
     "make_noisy_tables",
 ]
@@ -133,7 +131,7 @@ class ComparedProtection:
 
 
 @dataclass(frozen=True)
-class ComparedCell:
+class _ComparedCell:
     """One cell: the truth, and what each protection shows; private."""
 
     table: str
@@ -145,11 +143,11 @@ class ComparedCell:
 
 
 @dataclass(frozen=True)
-class ProtectionComparison:
+class _ProtectionComparison:
     """Protections of the same tables side by side; private."""
 
     protections: tuple[ComparedProtection, ...]
-    cells: tuple[ComparedCell, ...]
+    cells: tuple[_ComparedCell, ...]
     few: int
     """Counts below it are few units."""
 
@@ -182,7 +180,7 @@ def compare_protections(
     *,
     engine: str = AUTO,
     progress: Progress = lambda stage: None,
-) -> ProtectionComparison:
+) -> _ProtectionComparison:
     """The tables of several plans beside the truth; nothing is published, charged or remembered.
 
     Raises ``InputError`` where the plans have different ``[[tables]]``, and what each would raise
@@ -261,11 +259,11 @@ def _keys(columns: Columns, cells: PrivateCells) -> list[_Cell]:
     return found
 
 
-def _compared(cells: PrivateCells, found: Sequence[_Shown], few: int) -> ProtectionComparison:
+def _compared(cells: PrivateCells, found: Sequence[_Shown], few: int) -> _ProtectionComparison:
     nowhere = np.zeros(cells.system.cells, dtype=np.bool_)
     truth = columns_of_cells(cells, nowhere)
     keys = _keys(truth, cells)
-    listed: list[ComparedCell] = []
+    listed: list[_ComparedCell] = []
     entries: list[tuple[_Cell, str, float, bool]] = []
     for row, key in enumerate(keys):
         text = ", ".join(f"{name} = {it}" for name, it in key) or TOTAL
@@ -275,9 +273,9 @@ def _compared(cells: PrivateCells, found: Sequence[_Shown], few: int) -> Protect
                 continue
             entries.append((key, measure.name, float(value), measure.whole))
             shown = tuple(one.texts.get((key, measure.name), "") for one in found)
-            listed.append(ComparedCell(truth[TABLE][row], text, measure.name, float(value), shown))
+            listed.append(_ComparedCell(truth[TABLE][row], text, measure.name, float(value), shown))
     protections = tuple(_judged(one, entries, few, (cells, truth, keys)) for one in found)
-    return ProtectionComparison(protections, tuple(listed), few)
+    return _ProtectionComparison(protections, tuple(listed), few)
 
 
 def _judged(

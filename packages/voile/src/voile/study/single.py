@@ -72,7 +72,6 @@ __all__ = [
     "Study",
     "Subject",
     "chooser",
-    "known_in_series",
     "make_study",
     "put_on_record",
     "run_study",
@@ -80,7 +79,7 @@ __all__ = [
 ]
 
 
-def known_in_series(
+def _known_in_series(
     pending: PendingRelease, plan: Plan, original: object, engine: Engine | str = AUTO
 ) -> Knowledge:
     """What is known of the series of a release that has not appeared; nothing where it has none.
@@ -329,7 +328,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
             publication = pending.transaction.told(pending.publication)
             original = read_original(table, stated.plan, engine)
             staged = Staged(publication.release, stated.plan, original.frame, engine=engine)
-            series = known_in_series(pending, stated.plan, original.frame, engine)
+            series = _known_in_series(pending, stated.plan, original.frame, engine)
             known_to_him = replace(series, choice_of=chooser(stated.plan, engine))
             draws = randomness.within("study")
             evidence = gather(staged, instruments, terms, draws, progress, known_to_him)

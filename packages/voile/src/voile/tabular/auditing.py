@@ -57,7 +57,6 @@ from voile_base.values import Json
 __all__ = [
     "AuditRules",
     "CellFinding",
-    "DeterminedRows",
     "TableAudit",
     "audit_recognised",
     "audit_released",
@@ -70,7 +69,7 @@ _INFEASIBLE = 2
 
 
 @dataclass(frozen=True, eq=False)
-class DeterminedRows:
+class _DeterminedRows:
     """What tables tell of the rows behind them."""
 
     rows: int
@@ -84,7 +83,7 @@ class DeterminedRows:
         return int(self.least.sum())
 
 
-def determined_rows(released: ReleasedCells, measure: str) -> DeterminedRows | None:
+def determined_rows(released: ReleasedCells, measure: str) -> _DeterminedRows | None:
     """The rows that published counts determine; None where there are too many combinations.
 
     Raises ``NoTableError`` where no rows agree with the tables.
@@ -112,7 +111,7 @@ def determined_rows(released: ReleasedCells, measure: str) -> DeterminedRows | N
         goal[open_[1:]] = 0.5 / (1 + total * max(len(open_) - 1, 1))
         least = np.minimum(least, _solved(published, goal))
         open_ = open_[1:][least[open_[1:]] > 0]
-    return DeterminedRows(total, least)
+    return _DeterminedRows(total, least)
 
 
 def _solved(published: tuple[csr_matrix, Indices], goal: NDArray[np.float64]) -> Indices:

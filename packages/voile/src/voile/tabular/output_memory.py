@@ -61,7 +61,7 @@ from voile.tabular.remembered import (
 from voile_base.errors import InfeasibleError, TableError
 from voile_base.ondemand import dataclass
 
-__all__ = ["DerivedCell", "OutputVerdict", "judge_output"]
+__all__ = ["OutputVerdict", "judge_output"]
 
 _MOST_BOXES = 200_000
 _MOST_PROGRAMS = 400
@@ -73,7 +73,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class DerivedCell:
+class _DerivedCell:
     """A box of few units that follows from several tables."""
 
     what: str
@@ -88,7 +88,7 @@ class DerivedCell:
 class OutputVerdict:
     """What a new table discloses together with earlier ones."""
 
-    derived: tuple[DerivedCell, ...]
+    derived: tuple[_DerivedCell, ...]
     change: tuple[str, ...] = ()
     """Cells of the new table that would have to be suppressed, where that is enough."""
     boxes: int = 0
@@ -311,14 +311,14 @@ class _Judge:
 
     def _disclosed(
         self, system: _BoxSystem, known: _Known, before: set[int], added: set[int]
-    ) -> list[DerivedCell]:
+    ) -> list[_DerivedCell]:
         found = []
         for number in sorted(added):
             value, units = known.value[number], known.units.get(number, self._minimum)
             if value and 0 < units < self._minimum:
                 text = self._columns.text(self._index.listed[number]) or "all rows"
                 own = (known.source[number],)
-                found.append(DerivedCell(text, value / 10**self._scale, units, own))
+                found.append(_DerivedCell(text, value / 10**self._scale, units, own))
         for number, exact in system.small(known, self._minimum).items():
             if number in before:
                 continue
@@ -329,13 +329,13 @@ class _Judge:
             ordered = sorted(used, key=lambda one: (one not in added, one))
             sources = tuple(known.source[one] for one in ordered)
             text = self._columns.text(self._index.listed[number]) or "all rows"
-            found.append(DerivedCell(text, exact / 10**self._scale, units, sources))
+            found.append(_DerivedCell(text, exact / 10**self._scale, units, sources))
         pairs = _NestedBoxes(self._index, known, self._minimum)
         for outer, inner, value in pairs.differences(added) if system.whole else ():
             text = self._columns.text(self._index.listed[outer]) or "all rows"
             without = " and ".join(self._columns.text(self._index.listed[one]) for one in inner)
             sources = tuple(known.source[one] for one in (outer, *inner))
-            found.append(DerivedCell(f"{text}, but not {without}", value, value, sources))
+            found.append(_DerivedCell(f"{text}, but not {without}", value, value, sources))
         return found
 
     def _units(

@@ -37,7 +37,7 @@ from voile.tabular.table_files import TableGrid
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 
-__all__ = ["RecognisedTable", "TotalRelation", "is_total", "recognise"]
+__all__ = ["RecognisedTable", "is_total", "recognise"]
 
 Indices = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -75,7 +75,7 @@ _NO_SUM = re.compile(
 
 
 @dataclass(frozen=True)
-class TotalRelation:
+class _TotalRelation:
     """A value of a dimension that is the total of others."""
 
     dimension: str
@@ -100,7 +100,7 @@ class RecognisedTable:
     knowledge: PriorBounds
     """That none is negative, and between which numbers a suppressed one lies if the table says."""
     decimals: int
-    relations: tuple[TotalRelation, ...]
+    relations: tuple[_TotalRelation, ...]
     contradicted: tuple[str, ...]
     """Totals by their labels, whose numbers do not add up; a sentence each."""
     no_sums: tuple[str, ...] = ()
@@ -420,7 +420,7 @@ class _TotalSearch:
     adds_up: Mask
     """Shape (cells,): which cells may be part of a total."""
 
-    def run(self) -> tuple[tuple[TotalRelation, ...], csr_matrix, tuple[str, ...]]:
+    def run(self) -> tuple[tuple[_TotalRelation, ...], csr_matrix, tuple[str, ...]]:
         """The totals, the constraints that they are, and what contradicts labels."""
         relations, contradicted = [], []
         entries: list[tuple[Indices, Indices]] = []
@@ -429,7 +429,7 @@ class _TotalSearch:
             found = list(_totals(pivot, texts))
             for total, parts, rows in found:
                 listed = tuple(texts[part] for part in parts)
-                relations.append(TotalRelation(name, texts[total], listed, rows))
+                relations.append(_TotalRelation(name, texts[total], listed, rows))
                 entries += _constraints(pivot, total, parts)
             totals = {total for total, _, _ in found}
             for code, text in enumerate(texts):

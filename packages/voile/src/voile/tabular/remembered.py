@@ -43,7 +43,6 @@ __all__ = [
     "TableBoxes",
     "boxes_of",
     "dividing_sets",
-    "mask_of",
     "without",
 ]
 
@@ -555,8 +554,3 @@ def _absent(
 def without(box: Box, place: int) -> Box:
     """A box that allows all of a column."""
     return tuple(one for one in box if one[0] != place)
-
-
-def mask_of(columns: ColumnPieces, box: Box, place: int) -> int:
-    """The pieces that a box allows of a column."""
-    return next((mask for at, mask in box if at == place), columns.full[place])

@@ -55,7 +55,7 @@ from voile.table.decisions import RecodedColumn
 from voile.table.summaries import CombinationCounts
 from voile_base.ondemand import dataclass
 
-__all__ = ["Evaluation", "Evaluator", "NodeFigures", "Tables", "average_risk"]
+__all__ = ["Evaluation", "Evaluator", "Tables", "average_risk"]
 
 
 _MOST_TABLES = 512
@@ -291,7 +291,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class NodeFigures:
+class _NodeFigures:
     """What a custodian sees of a node; private."""
 
     feasible: bool
@@ -372,7 +372,7 @@ class Evaluator:
             hopeless=hopeless or (self.monotone and not feasible),
         )
 
-    def look(self, levels: Levels, combinations: NDArray[np.int64]) -> NodeFigures:
+    def look(self, levels: Levels, combinations: NDArray[np.int64]) -> _NodeFigures:
         """Look at a node, feasible or not, and at what becomes of some counted combinations."""
         node = self._node_of_combinations(levels, self.problem.counts)
         groups, measured = node.groups, self._measured(node)
@@ -383,7 +383,7 @@ class Evaluator:
         units = self._units(node)
         persons = groups.rows if units is None else units.count()
         assert node.label is not None
-        return NodeFigures(
+        return _NodeFigures(
             feasible=shown.suppressed <= self.problem.suppressible and bool(valid.any()),
             suppressed=shown.suppressed,
             loss=self.objective.loss(shown) if valid.any() else None,

@@ -51,7 +51,6 @@ from voile_geo.planar.steps import Zones, turn_deviation
 __all__ = [
     "AngleSelectionMechanism",
     "CorrelatedGaussianMechanism",
-    "GaussianFieldMechanism",
     "PlanarLaplaceMechanism",
     "RemainingDistance",
 ]
@@ -189,7 +188,7 @@ class CorrelatedGaussianMechanism(_ByZones):
 
 @_mechanism
 @dataclass(frozen=True, kw_only=True)
-class GaussianFieldMechanism(GeoIndistinguishability):
+class _GaussianFieldMechanism(GeoIndistinguishability):
     """Gaussian noise of which a share stays with the place, for a vehicle and a period.
 
     See ``fields`` for the secret behind it.

@@ -76,14 +76,14 @@ else:
     planar_field = on_demand("voile_geo.planar.field")
     planar_noise = on_demand("voile_geo.planar.noise")
 
-__all__ = ["GeoIndistinguishability", "Showing", "road_map"]
+__all__ = ["GeoIndistinguishability", "road_map"]
 
 Coordinate = Literal["latitude", "longitude"]
 _COORDINATES: tuple[Coordinate, ...] = ("latitude", "longitude")
 
 
 @dataclass(frozen=True, eq=False)
-class Showing:
+class _Showing:
     """What is published of trips, besides what their columns hold; all of it is public."""
 
     drawn: DrawnMechanism
@@ -490,8 +490,8 @@ class GeoIndistinguishability(SingleRelease):
         return {"epsilon_factor": self._drawn.factor, "decimals": DECIMALS}
 
     @property
-    def _showing(self) -> Showing:
-        return Showing(
+    def _showing(self) -> _Showing:
+        return _Showing(
             drawn=self._drawn,
             zones=self._zones,
             map=self._map,

@@ -196,7 +196,6 @@ __all__ = [
     "as_units",
     "best_cuts",
     "blocks_of",
-    "boundaries_of",
     "enclosing",
     "exact_blocks",
     "full_cover_blocks",
@@ -285,10 +284,10 @@ def best_cuts(
     compiled = units.dtype != np.object_ and pays(low.size, _COMPILED_CUTS_FROM)
     kernel = _best_cuts if compiled else uncompiled(_best_cuts)
     windows = np.ascontiguousarray(low, np.int64), np.ascontiguousarray(high, np.int64)
-    return boundaries_of(kernel(units, np.array(cut_allowed, np.bool_), *windows))
+    return _boundaries_of(kernel(units, np.array(cut_allowed, np.bool_), *windows))
 
 
-def boundaries_of(start: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _boundaries_of(start: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Follow ``start`` (start of the best last block for each right end, or -1) back from d."""
     chain = start.tolist()
     end = len(chain) - 1
@@ -422,7 +421,7 @@ def narrow_blocks(
     ranked = np.concatenate(([0.0], np.cumsum(x * ranks)))
     few = int((latest + 1 - earliest)[latest >= 0].sum()) < _COMPILED_FROM
     kernel = uncompiled(_best_starts) if few else _best_starts
-    return blocks_of(boundaries_of(kernel(earliest, latest, before, total, ranked)))
+    return blocks_of(_boundaries_of(kernel(earliest, latest, before, total, ranked)))
 
 
 @njit(cache=True)
@@ -500,7 +499,7 @@ def exact_blocks(
     reach = _reach(units, births, releases, k, e)
     kernel = _best_starts_tested if compiled else uncompiled(_best_starts_tested)
     some = np.empty((0, 0), np.bool_) if admitted is None else np.ascontiguousarray(admitted)
-    return blocks_of(boundaries_of(kernel(units, valid, reach, some)))
+    return blocks_of(_boundaries_of(kernel(units, valid, reach, some)))
 
 
 def _check_affordable(d: int, releases: int, compiled: bool) -> None:

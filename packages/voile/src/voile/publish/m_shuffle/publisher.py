@@ -72,7 +72,13 @@ else:
     m_shuffle_clustering = on_demand("voile.publish.m_shuffle.clustering")
     m_shuffle_decision = on_demand("voile.publish.m_shuffle.decision")
 
-__all__ = ["MShuffle", "Scale", "guarantee", "named", "notices", "one_alone", "published_decision"]
+__all__ = [
+    "MShuffle",
+    "Scale",
+    "guarantee",
+    "named",
+    "notices",
+]
 
 _ASSUMES = (
     "{whose}",
@@ -119,7 +125,7 @@ def guarantee(
     return Guarantee((claim,), statement, tuple(assumes))
 
 
-def one_alone(roles: Roles, alone: int, labels: Labels) -> InfeasibleError:
+def _one_alone(roles: Roles, alone: int, labels: Labels) -> InfeasibleError:
     """Clusters of the rows of one person hide nothing of that person."""
     clusters, protected = int(labels.max()) + 1, roles.protected
     return InfeasibleError(
@@ -187,7 +193,7 @@ def named(columns: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def published_decision(values: SensitiveValues, choice: ShuffleChoice, rows: int) -> Json:
+def _published_decision(values: SensitiveValues, choice: ShuffleChoice, rows: int) -> Json:
     """What the release shows of the choice anyway: it is all computed from counts in clusters."""
     columns, kinds, permuted = choice.division.columns, choice.kinds, choice.permuted
     return {
@@ -471,7 +477,7 @@ class MShuffle(SingleRelease):
         shown, whose = table.apply_counted(Treatment(columns, groups), randomness)
         if whose is not None:
             check_units_of_groups(whose, GROUP, 2)
-        decision = published_decision(values, choice, table.rows)
+        decision = _published_decision(values, choice, table.rows)
         release = Release(
             table=shown,
             method={**self._parameters(), "decision": decision},
@@ -582,11 +588,11 @@ class MShuffle(SingleRelease):
             divisions = [clustering.labels(number) for number in numbers]
             mixed = [labels for labels in divisions if not values.of_one_alone(labels)]
             if not mixed:
-                raise one_alone(roles, values.of_one_alone(divisions[0]), divisions[0])
+                raise _one_alone(roles, values.of_one_alone(divisions[0]), divisions[0])
             return choose(counts, together, mixed, self._rule, limits)
         labels = clustering.labels(self.clusters or clustering.fewest)
         if alone := values.of_one_alone(labels):
-            raise one_alone(roles, alone, labels)
+            raise _one_alone(roles, alone, labels)
         counts = table.count_in_groups(Grouping.of_counts(sensitive, labels), names)
         columns = tuple(ClusteredColumn.of(column) for column in counts)
         weighed = tuple(ClusteredColumn.of(column.weighed) for column in counts)

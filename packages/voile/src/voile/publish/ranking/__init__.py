@@ -101,11 +101,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ranking",
-    "RankingPromise",
-    "nothing_found",
-    "refuse_of_series",
-    "told_of_boxes",
-    "told_of_search",
 ]
 
 _ASSUMES = (
@@ -137,7 +132,7 @@ _THRESHOLD = (
 
 
 @dataclass(frozen=True)
-class RankingPromise:
+class _RankingPromise:
     """What a ranking was asked for."""
 
     terms: SearchTerms
@@ -212,7 +207,7 @@ class RankingPromise:
         )
 
 
-def told_of_boxes(made: LastingBoxes, k: int) -> Iterator[str]:
+def _told_of_boxes(made: LastingBoxes, k: int) -> Iterator[str]:
     """What a custodian is told of the rows that a series does not show; private."""
     yield from told_of_withheld(made.withheld, k)
     if made.waiting:
@@ -232,7 +227,7 @@ def told_of_boxes(made: LastingBoxes, k: int) -> Iterator[str]:
         )
 
 
-def told_of_search(ranked: Ranked, search: str, top: int, protected: Protected) -> Iterator[str]:
+def _told_of_search(ranked: Ranked, search: str, top: int, protected: Protected) -> Iterator[str]:
     """What a custodian is told of a ranking that belongs to no series; private."""
     best = ranked.found.remnant.persons(np.arange(ranked.found.tops))
     if best != top:
@@ -257,7 +252,7 @@ def told_of_search(ranked: Ranked, search: str, top: int, protected: Protected) 
         )
 
 
-def refuse_of_series(
+def _refuse_of_series(
     series: str | None,
     record_key: str | None,
     search: str,
@@ -279,7 +274,7 @@ def refuse_of_series(
     refuse_criteria_of_series(diversity, criteria)
 
 
-def nothing_found(
+def _nothing_found(
     found: RankedBoxes, terms: SearchTerms, search: str, protected: Protected
 ) -> InfeasibleError:
     """No group was found; says whether none exists."""
@@ -417,7 +412,7 @@ class Ranking(SingleRelease):
         self._search()
         self._terms()
         assert self.l is None or isinstance(self.l, Diversity)
-        refuse_of_series(self.series, self.record_key, self.search, self.l, self.criteria)
+        _refuse_of_series(self.series, self.record_key, self.search, self.l, self.criteria)
 
     @property
     def ranks(self) -> bool:
@@ -476,7 +471,7 @@ class Ranking(SingleRelease):
             check_against_counts(release, [KAnonymity(self.k), *criteria], counts, whose)
         notices = (
             *best.table.notes,
-            *told_of_search(ranked, self.search, self.top, plan.roles.protected),
+            *_told_of_search(ranked, self.search, self.top, plan.roles.protected),
         )
         return Publication(release, self._record(table, release, ranked, notices))
 
@@ -520,7 +515,7 @@ class Ranking(SingleRelease):
         version = Version(
             number, release.release_id, now(), made.blocks, made.published, made.retired
         )
-        notices = (*table.notes, *told_of_boxes(made, self.k))
+        notices = (*table.notes, *_told_of_boxes(made, self.k))
         private = PrivateRecord(
             rows_in=table.rows + table.dropped,
             rows_out=release.rows,
@@ -533,8 +528,8 @@ class Ranking(SingleRelease):
         )
         return Publication(release, private, history.appended(version))
 
-    def _promise(self, plan: Plan, terms: SearchTerms, demands: Demands) -> RankingPromise:
-        return RankingPromise(
+    def _promise(self, plan: Plan, terms: SearchTerms, demands: Demands) -> _RankingPromise:
+        return _RankingPromise(
             terms,
             self.top,
             self.ties,
@@ -607,7 +602,7 @@ class Ranking(SingleRelease):
                 "groups were found, but none whose sensitive values are as diverse as l and the "
                 "other criteria ask; lower l, or raise k or top"
             )
-        return nothing_found(ranked.found, terms, self.search, protected)
+        return _nothing_found(ranked.found, terms, self.search, protected)
 
     def _method(self, scoring: Scoring, plan: Plan) -> Document:
         """Name and parameters, with all that a reader needs to compute a score."""

@@ -83,7 +83,6 @@ __all__ = [
     "content",
     "count",
     "count_persons",
-    "field_of",
     "group_of",
     "has",
     "is_feasible",
@@ -154,7 +153,7 @@ class BoxTally(NamedTuple):
     """Whose these are; where they are fewer than k, no more is known than that."""
 
 
-def field_of(values: NDArray[np.int64], tops: int) -> Field:
+def _field_of(values: NDArray[np.int64], tops: int) -> Field:
     """The field of rows (n, m), the first ``tops`` of them top.
 
     Raises ``PlanError`` where the prepared bitsets would not fit in memory.
@@ -470,7 +469,7 @@ class Remnant:
         whose = None
         if unit is not None:
             whose = np.unique(unit[row], return_inverse=True)[1].astype(np.int32)
-        return cls(values, scores, tops, fresh, row, field_of(values, tops), whose)
+        return cls(values, scores, tops, fresh, row, _field_of(values, tops), whose)
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -81,7 +81,6 @@ else:
     pyspark_sql = on_demand("pyspark.sql")
 
 __all__ = [
-    "PersistedFrame",
     "Size",
     "SparkHandle",
     "SparkRelation",
@@ -114,7 +113,7 @@ _NO_MEMORY = ("outofmemoryerror", "java heap space", "memoryerror", "exit code 1
 _numbers = count()
 
 
-class PersistedFrame:
+class _PersistedFrame:
     """A data frame that stays where it was computed, for as long as somebody holds this."""
 
     def __init__(self, session: SparkHandle, frame: Frame) -> None:
@@ -130,7 +129,7 @@ class SparkHandle:
         self.spark = spark
         self.abandoned: list[Frame] = []
         """Kept data frames that nobody holds any more."""
-        self.held: weakref.WeakSet[PersistedFrame] = weakref.WeakSet()
+        self.held: weakref.WeakSet[_PersistedFrame] = weakref.WeakSet()
         """Those that somebody holds."""
 
     def __repr__(self) -> str:
@@ -146,10 +145,10 @@ class SparkHandle:
         with self._asking():
             return self.spark.createDataFrame(table)
 
-    def kept(self, frame: Frame) -> PersistedFrame:
+    def kept(self, frame: Frame) -> _PersistedFrame:
         """A data frame that is kept once it was computed, on disk where memory ends."""
         with self._asking():
-            return PersistedFrame(self, frame.persist())
+            return _PersistedFrame(self, frame.persist())
 
     def arrow(self, frame: Frame) -> pa.Table:
         """All that a data frame holds."""
@@ -468,7 +467,7 @@ class SparkRelation:
     number: str | None = None
     """The column with the number of a row in its source, from 1."""
     size: Size = field(default_factory=Size)
-    kept: tuple[PersistedFrame, ...] = ()
+    kept: tuple[_PersistedFrame, ...] = ()
     """Data frames that must stay."""
 
     @property
