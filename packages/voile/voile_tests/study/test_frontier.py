@@ -136,6 +136,15 @@ def test_the_usual_risk_tells_studies_apart():
     assert usual_risk([ten, ten]) == usual_risk([five, record([("skew", 0.5, 0.1)])]) == "gain"
 
 
+def test_the_risk_of_the_worst_person_is_that_of_all():
+    """Where every person was tried; the worst of some that were drawn bounds nobody's risk."""
+    counted = slim(attacks=(attack("prosecutor", 0.05, exact=True),))
+    drawn = slim(attacks=(attack("prosecutor", 0.05),))
+    assert _risk_of(counted, "worst-person") == FrontierRisk.exactly(0.2)
+    assert _risk_of(drawn, "worst-person") is None
+    assert _risk_of(slim(attacks=(attack("skewness", 0.5, exact=True),)), "worst-person") is None
+
+
 def test_measure_of_loss():
     """The loss is what most studies have, or what is asked for; a wrong name is met with a hint."""
     records = [

@@ -49,8 +49,9 @@ __all__: list[str] = []
     metavar="NAME",
     help=(
         "What studies are compared by: the success of the attack of that name, gain (what the best "
-        "attack finds beyond guessing), or worst (the best attack's success) [default: prosecutor, "
-        "where it differs between studies, or gain]."
+        "attack finds beyond guessing), worst (the best attack's success), or worst-person (the "
+        "largest re-identification risk) [default: prosecutor, where it differs between studies, "
+        "or gain]."
     ),
 )
 @click.option(

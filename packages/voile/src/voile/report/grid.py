@@ -53,7 +53,8 @@ __all__ = [
 _COMMON = ("method.name", "plan")
 """Parameters that others mostly imply."""
 _RISKS = {
-    "prosecutor": "re-identification (prosecutor), mean over all",
+    "prosecutor": "re-identification risk (average person)",
+    "worst-person": "re-identification risk (worst person)",
     "worst": "success of the best attack",
     "gain": "what the best attack finds of what guessing leaves open",
 }

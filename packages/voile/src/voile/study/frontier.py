@@ -25,9 +25,8 @@ from voile_base.errors import InputError, nearest
 from voile_base.ondemand import dataclass
 
 __all__ = [
-    "GAIN",
     "PROSECUTOR",
-    "WORST",
+    "WORST_PERSON",
     "FrontierRisk",
     "by_risk",
     "frontier",
@@ -37,13 +36,17 @@ __all__ = [
     "usual_risk",
 ]
 
-WORST = "worst"
+_WORST = "worst"
 """The largest success rate of all attacks."""
-GAIN = "gain"
+_GAIN = "gain"
 """What the best attack finds beyond guessing; see ``_risk_of``."""
 
 PROSECUTOR = "prosecutor"
 """The mean probability that a person who is known to be there is told from the others."""
+
+WORST_PERSON = "worst-person"
+"""The largest probability with which the prosecutor finds a person: what thresholds of practice
+are about (``study.verdict``)."""
 
 _USUAL = ("trip-arrival", "trip-displacement", "pair-total-variation")
 """Which of several measures is taken unless one is asked for, the first first: those of trips for
@@ -98,15 +101,18 @@ def _risk_of(record: StudyRecord, risk: str) -> FrontierRisk | None:
     "worst": the largest success rate of all attacks.  "gain": of all attacks, the largest share of
     what guessing leaves open that the attack finds, (success - baseline) / (1 - baseline), which
     puts attacks on truths that are easy to guess and those on others on one scale; at least 0.
+    "worst-person": the largest probability of a target of the prosecutor, counted on all.
     Otherwise the success rate of the attack of that name.
     """
+    if risk == WORST_PERSON:
+        return _worst_person(record)
     found = [
-        rates_of(attack) for attack in record.attacks if risk in (GAIN, WORST, attack["attack"])
+        rates_of(attack) for attack in record.attacks if risk in (_GAIN, _WORST, attack["attack"])
     ]
     rates = [one for one in found if one is not None]
     if len(rates) < len(found):
         return None
-    if risk == GAIN:
+    if risk == _GAIN:
         found_risks = [_gain(one) for one in rates if one.baseline < 1]
     else:
         found_risks = [FrontierRisk(one.success, one.low, one.high) for one in rates]
@@ -114,6 +120,15 @@ def _risk_of(record: StudyRecord, risk: str) -> FrontierRisk | None:
         return None
     ends = (max(getattr(one, end) for one in found_risks) for end in ("value", "low", "high"))
     return FrontierRisk(*ends)
+
+
+def _worst_person(record: StudyRecord) -> FrontierRisk | None:
+    """None where only some persons were tried: another may be found more surely."""
+    attacks = (attack for attack in record.attacks if attack["attack"] == PROSECUTOR)
+    rates = next((rates_of(attack) for attack in attacks), None)
+    if rates is None or rates.worst is None or not rates.exact:
+        return None
+    return FrontierRisk.exactly(rates.worst)
 
 
 def usual_risk(records: Sequence[StudyRecord]) -> str:
@@ -125,7 +140,7 @@ def usual_risk(records: Sequence[StudyRecord]) -> str:
     found = [_risk_of(record, PROSECUTOR) for record in records]
     different = {risk.value for risk in found if risk is not None}
     tells = None not in found and (len(different) > 1 or len(found) == 1)
-    return PROSECUTOR if tells else GAIN
+    return PROSECUTOR if tells else _GAIN
 
 
 def risk_of_point(point: Point) -> FrontierRisk | None:
@@ -216,7 +231,8 @@ def most_common_loss(
 
 def known_risks(attacks: Iterable[str]) -> tuple[str, ...]:
     """The measures of risk that there are where these attacks are run."""
-    return (GAIN, WORST, *attacks)
+    named = tuple(attacks)
+    return (_GAIN, _WORST, *([WORST_PERSON] if PROSECUTOR in named else []), *named)
 
 
 def _gain(rates: Rates) -> FrontierRisk:
