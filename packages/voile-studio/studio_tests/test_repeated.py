@@ -117,12 +117,13 @@ def test_a_try_is_repeated(office: Path, tmp_path: Path):
 def test_what_counts_as_risk_is_said_in_words(office: Path):
     """A share beside the name of a try tells nothing, and neither does the key of a record."""
     page = Visitor(office).get("/p/people/try").text
-    assert "risk: re-identification (prosecutor), mean over all" in page
+    assert ">re-identification risk (worst person)</text>" in page
+    assert ">information loss (" in page
     other = Visitor(office).get("/p/people/try?risk=gain").text
-    assert "risk: what the best attack finds of what guessing leaves open" in other
+    assert ">what the best attack finds of what guessing leaves open</text>" in other
     assert '<option value="gain" selected>' in other
     unknown = Visitor(office).get("/p/people/try?risk=nothing").text
-    assert "risk: re-identification (prosecutor), mean over all" in unknown
+    assert ">re-identification risk (worst person)</text>" in unknown
 
 
 def decided(records: Path) -> dict[str, Any]:

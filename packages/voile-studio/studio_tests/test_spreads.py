@@ -6,7 +6,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from voile.study.record import Distribution
+from voile.study.record import Distribution, Point, StudyComparison
+from voile_studio.pictures import risk_and_loss
 from voile_studio.spreads import _ruler_of, pair_of, size_classes
 from voile_studio.words import method_cards, most_error, numbers_of, odds_told
 
@@ -72,3 +73,36 @@ def test_every_card_offers_what_it_ticks():
             assert set(parameter.tried) <= set(parameter.offered)
             assert numbers_of(", ".join(parameter.offered), "x") or not parameter.offered
             assert parameter.tried or not parameter.needed or not parameter.offered
+
+
+def tried(risk: str, *risks: float) -> StudyComparison:
+    """A comparison of plans that lose nothing, by a measure of risk."""
+    points = [
+        Point(f"k = {number}", {}, "done", risk=value, loss=0.0)
+        for number, value in enumerate(risks)
+    ]
+    return StudyComparison("tries", [], {}, points, risk, "prec", [])
+
+
+@pytest.mark.parametrize(
+    ("risks", "limits"),
+    [
+        (
+            (0.5, 0.2),
+            [".33 (groups of 3)", ".2 (groups of 5)", ".09 (groups of 11)", ".05 (groups of 20)"],
+        ),
+        ((0.15,), [".2 (groups of 5)", ".09 (groups of 11)", ".05 (groups of 20)"]),
+        ((1 / 11,), [".09 (groups of 11)", ".05 (groups of 20)"]),
+        ((0.01,), [".05 (groups of 20)"]),
+    ],
+)
+def test_limits_of_practice_are_drawn_where_the_risk_is_the_worst_persons(risks, limits):
+    """Up to the first that all keep; a point at its limit stands on the line; a mean has none."""
+    picture = risk_and_loss(tried("worst-person", *risks))
+    assert [line.told for line in picture.thresholds] == limits
+    heights = [line.at for line in picture.thresholds]
+    assert heights == sorted(heights)
+    assert all(0 < height < picture.bottom for height in heights)
+    if 1 / 11 in risks:
+        assert picture.spots[0].y == pytest.approx(heights[0])
+    assert risk_and_loss(tried("prosecutor", *risks)).thresholds == ()

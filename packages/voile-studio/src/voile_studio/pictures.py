@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from voile.report.grid import risk_title
 from voile.report.words import spoken
+from voile.study.frontier import WORST_PERSON
 from voile.study.record import StudyComparison
+from voile.study.verdict import THRESHOLDS, exact_limit
 from voile_base.errors import InputError
 from voile_base.values import Document
 
@@ -74,6 +76,8 @@ class _AxisTick:
 
     at: float
     told: str
+    use: str = ""
+    """Of a threshold: what it is used for."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ class _FrontierPicture:
     spots: tuple[_Spot, ...]
     across: tuple[_AxisTick, ...]
     upwards: tuple[_AxisTick, ...]
+    thresholds: tuple[_AxisTick, ...]
+    """Limits of practice, where the risk is that of the worst person."""
     risk: str
     loss: str
 
@@ -150,8 +156,11 @@ def risk_and_loss(comparison: StudyComparison) -> _FrontierPicture | None:
     ]
     if not placed:
         return None
-    risks = _scale([risk for *_, risk, _ in placed])
+    found = [risk for *_, risk, _ in placed]
+    limits = _limits(max(found)) if comparison.risk == WORST_PERSON else {}
+    risks = _scale([*found, *map(exact_limit, limits)])
     losses = _scale([loss for *_, loss in placed])
+    title = risk_title(comparison)
     spots = tuple(
         _Spot(
             index,
@@ -159,7 +168,7 @@ def risk_and_loss(comparison: StudyComparison) -> _FrontierPicture | None:
             _across(loss, losses),
             _upwards(risk, risks),
             name in comparison.frontier,
-            f"{name}: risk {100 * risk:.3g} %, loss {loss:.3g}",
+            f"{name}: {title} {100 * risk:.3g} %, information loss {loss:.3g}",
         )
         for index, name, risk, loss in placed
     )
@@ -171,9 +180,23 @@ def risk_and_loss(comparison: StudyComparison) -> _FrontierPicture | None:
         spots,
         tuple(_AxisTick(_across(value, losses), f"{value:.3g}") for value in _ticks(losses)),
         tuple(_AxisTick(_upwards(value, risks), f"{100 * value:.3g} %") for value in _ticks(risks)),
-        risk_title(comparison),
-        spoken(comparison.loss).lower() if comparison.loss else "loss",
+        tuple(_threshold(limit, use, risks) for limit, use in limits.items()),
+        title,
+        spoken(comparison.loss).lower() if comparison.loss else "",
     )
+
+
+def _limits(most: float) -> dict[float, str]:
+    """The thresholds of practice up to the first that keeps the largest risk of a picture."""
+    kept = [limit for limit in THRESHOLDS if most <= exact_limit(limit)]
+    least = min(kept, default=max(THRESHOLDS))
+    return {limit: use for limit, use in THRESHOLDS.items() if limit <= least}
+
+
+def _threshold(limit: float, use: str, risks: tuple[float, float]) -> _AxisTick:
+    groups, _, whom = use.partition(": ")
+    told = f"{limit:g}".removeprefix("0")
+    return _AxisTick(_upwards(exact_limit(limit), risks), f"{told} ({groups})", whom)
 
 
 def _scale(values: Sequence[float]) -> tuple[float, float]:

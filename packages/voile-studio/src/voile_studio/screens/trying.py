@@ -22,7 +22,7 @@ from voile.release.folder import verified_files
 from voile.report.grid import risk_title
 from voile.schema.plan import open_questions
 from voile.study.documents import read_comparison
-from voile.study.frontier import PROSECUTOR, by_risk, known_risks
+from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
 from voile.study.record import Point, StudyComparison, StudyRecord, rates_of
 from voile_base.durable import replace_private_file, write_text
 from voile_base.errors import InputError, RefusedError
@@ -86,8 +86,8 @@ def tries(project: Project, risk: str = "") -> list[Json]:
     found = []
     for folder in project.numbered("tries"):
         comparison = compared(project, folder.name)
-        if comparison and risk in _risks_of(comparison):
-            comparison = by_risk(comparison, risk)
+        if comparison:
+            comparison = _by_asked(comparison, risk)
         found.append(
             {
                 "name": folder.name,
@@ -101,6 +101,16 @@ def tries(project: Project, risk: str = "") -> list[Json]:
             }
         )
     return found
+
+
+def _by_asked(comparison: StudyComparison, risk: str) -> StudyComparison:
+    """By a measure of risk that was asked for; else by the risk of the worst person, if counted."""
+    if risk in _risks_of(comparison):
+        return by_risk(comparison, risk)
+    by_worst = by_risk(comparison, WORST_PERSON)
+    risks = [point.risk for point in by_worst.points if point.record]
+    tells = None not in risks and (len(set(risks)) > 1 or len(risks) == 1)
+    return by_worst if tells else comparison
 
 
 def compared(project: Project, attempt: str) -> StudyComparison | None:
@@ -118,7 +128,7 @@ def _risks_of(comparison: StudyComparison) -> dict[str, str]:
     """The measures of risk by which studies can be compared, and what each is."""
     records = [point.record for point in comparison.points if point.record]
     attacks = dict.fromkeys(one["attack"] for record in records for one in record.attacks)
-    usual = [PROSECUTOR] if PROSECUTOR in attacks else []
+    usual = [WORST_PERSON, PROSECUTOR] if PROSECUTOR in attacks else []
     names = dict.fromkeys([*usual, *known_risks(attacks)])
     return {name: risk_title(replace(comparison, risk=name)) for name in names}
 
