@@ -226,7 +226,7 @@ def test_a_file_that_a_plan_names_outside_is_not_read(folder: Path, tmp_path: Pa
     for named in (f"../../{outside.name}", str(outside), "/etc/passwd"):
         plan.write_text(f"{PLAN}\n[columns.sex]\nhierarchy = {json.dumps(named)}\n")
         page = visitor.get("/p/people/sign").text
-        assert "[columns.sex] hierarchy: there is no such file in the folder" in page
+        assert "The levels of column “sex” on Plan: there is no such file in the folder" in page
         assert "secret" not in page.replace(outside.name, "")
         answer = visitor.post("/p/people/release", digest="x", number="001")
         assert answer.status_code == 400

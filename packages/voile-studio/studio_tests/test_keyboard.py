@@ -52,7 +52,7 @@ def test_from_the_plan_to_a_signature_by_keyboard(folder: Path, user: User):
 def plan(typist: Typist) -> None:
     """Change a role, and find the focus where it was."""
     typist.go_to("#role-1")
-    typist.page.keyboard.type("others may know it")
+    typist.page.keyboard.type("quasi-identifier")
     typist.until("() => document.querySelector('#role-1').value === 'quasi_identifiers'")
     typist.until("() => !document.querySelector('.htmx-request')")
     assert typist.page.evaluate(f"() => {FOCUSED}.id") == "role-1"
@@ -95,7 +95,7 @@ def try_and_publish(typist: Typist) -> None:
     """Try two plans, look at one by the picture, use it, publish."""
     typist.go_to("nav a[href$='/try']")
     typist.press("Enter")
-    typist.go_to('form[aria-label="Make people alike"] button')
+    typist.go_to('form[aria-label="k-anonymity (generalization)"] button')
     typist.press("Enter")
     typist.page.wait_for_selector("svg.picture a")
     typist.go_to("svg.picture a")
@@ -113,7 +113,7 @@ def sign(typist: Typist) -> None:
     typist.press("Enter")
     typist.go_to("select[name=policy]")
     typist.page.keyboard.type("policy.toml")
-    typist.go_to("text=Hold it against this")
+    typist.go_to("text=Check against this policy")
     typist.press("Enter")
     boxes = typist.page.locator(".assumptions input[type=checkbox]")
     boxes.first.wait_for()

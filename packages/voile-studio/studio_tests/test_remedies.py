@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from studio_tests.studio import Visitor
 from voile.policy.case import Case, open_case
 from voile.policy.checking import judge
 from voile.policy.ruling import Ruling
@@ -17,7 +20,7 @@ from voile.policy.stated import read_policy, template_names
 from voile.schema.plan import parse_plan
 from voile.study.evidence import EvidenceTerms
 from voile.study.single import make_study
-from voile_studio.words import remedy_of
+from voile_studio.words import remedy_of, without_toml
 
 PEOPLE = pl.DataFrame(
     {
@@ -55,10 +58,10 @@ def unmet(case: Case) -> list[Ruling]:
 def test_following_the_remedies_of_groups_meets_every_template(tmp_path: Path) -> None:
     """The largest k that is named is enough for each criterion of groups in all templates."""
     before = unmet(studied(tmp_path / "one", k=3))
-    told = {one.asks: remedy_of(asdict(one)) for one in before}
-    assert all(told.values())
+    told = [remedy_of(asdict(one)) for one in before]
+    assert all(words and "[" not in words for words, _ in told)
     counted = {"group-size", "attack"}
-    named = [int(words.split("k = ")[1].split()[0]) for words in told.values() if "k = " in words]
+    named = [int(change["k"]) for _, change in told if "k" in change]
     assert max(named) == 20
     after = unmet(studied(tmp_path / "two", k=max(named)))
     left = [one.asks for one in after if one.kind in counted and "membership" not in one.asks]
@@ -68,7 +71,7 @@ def test_following_the_remedies_of_groups_meets_every_template(tmp_path: Path) -
 def test_what_is_met_needs_no_remedy() -> None:
     """And what is measured and straddles its limit says so."""
     risk = Ruling("risk", "singling out", passed=True, why="", value=0.0, limit=0.1, side="most")
-    assert not remedy_of(asdict(risk))
+    assert remedy_of(asdict(risk)) == ("", {})
     near = Ruling(
         "risk",
         "inference",
@@ -80,8 +83,44 @@ def test_what_is_met_needs_no_remedy() -> None:
         limit=0.2,
         side="most",
     )
-    assert "its interval does not" in remedy_of(asdict(near))
+    assert "its interval does not" in remedy_of(asdict(near))[0]
     missing = Ruling(
         "risk", "inference", passed=False, why="inference was not counted: run", limit=0.2
     )
-    assert "Publish again" in remedy_of(asdict(missing))
+    assert "Publish again" in remedy_of(asdict(missing))[0]
+
+
+def test_a_button_puts_what_is_missed_into_the_plan(tmp_path: Path) -> None:
+    """The strictest of all that criteria ask of a parameter, and undo takes it back."""
+    (tmp_path / "people.csv").write_text("age,sex\n30,f\n31,m\n")
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    project = tmp_path / "people.voile"
+    plan = '[roles]\nquasi_identifiers = ["age"]\n\n[method]\nname = "generalization"\nk = 2\n'
+    visitor.post("/p/people/plan/text", text=plan, digest=visitor.digest("/p/people/plan"))
+    missed = [
+        Ruling("group-size", "asks", passed=False, why="", value=2.0, limit=11.0, side="least"),
+        Ruling("diversity", "asks", passed=False, why="", value=1.0, limit=2.0, side="least"),
+        Ruling("attack", "the attack prosecutor finds", passed=False, why="", limit=0.05, value=1),
+    ]
+    (project / "releases" / "001" / "private").mkdir(parents=True)
+    verdict = project / "releases" / "001" / "private" / "verdict.json"
+    verdict.write_text(json.dumps({"rulings": [asdict(one) for one in missed]}))
+    visitor.post("/p/people/releases/001/remedy")
+    kept = tomllib.loads((project / "plan.toml").read_text())["method"]
+    assert kept == {"name": "generalization", "k": 20, "l": 2}
+    again = visitor.post("/p/people/releases/001/remedy")
+    assert again.status_code == 400
+    visitor.post("/p/people/undo")
+    assert (project / "plan.toml").read_text() == plan
+
+
+def test_messages_of_commands_name_no_tables_of_toml() -> None:
+    """They speak of roles and fields as the screens name them; other brackets stay."""
+    told = without_toml("[roles] quasi_identifiers names no column; see [columns.age] bounds")
+    assert told == (
+        "The role “quasi-identifier” on Plan names no column; see the public bounds of column "
+        "“age” on Plan"
+    )
+    assert without_toml("k lies in [2, 5] of [method]") == "k lies in [2, 5] of the method"

@@ -39,13 +39,13 @@ __all__ = [
 
 KINDS: tuple[str, ...] = get_args(Kind)
 ROLES: Mapping[str, str] = {
-    "person": "tells persons apart",
-    "household": "tells households apart",
-    "identifiers": "identifier",
-    "quasi_identifiers": "others may know it",
-    "sensitive": "nobody should learn it",
+    "person": "number of the person",
+    "household": "number of the household",
+    "identifiers": "direct identifier",
+    "quasi_identifiers": "quasi-identifier",
+    "sensitive": "sensitive attribute",
     "ranking": "ranks rows",
-    "keep": "publish as it is",
+    "keep": "publish unchanged",
     "": "leave out",
 }
 """The roles of a column, in plain words; none leaves it out."""
@@ -64,6 +64,7 @@ class _PlanProblem:
     message: str
     line: int | None = None
     """Where, from 1; None: it cannot be told."""
+    lacks_method: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ def problem_of(
     except VoileError as error:
         message = str(error).removeprefix(f"{path}: ")
         if message.startswith(_NO_METHOD):
-            message = "The plan has no method yet: choose one on the screen Try."
+            chosen = "The plan has no method yet: choose one on the screen Try."
+            return _PlanProblem(chosen, lacks_method=True)
         return _PlanProblem(message, _line_of(path, message))
     return None
 

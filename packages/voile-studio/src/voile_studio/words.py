@@ -6,14 +6,16 @@ Which change would meet a criterion of a policy that is not met, in a sentence.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 
 from voile.publish.publisher import MethodCard
 from voile.publish.registry import METHODS
 from voile_base.errors import InputError
 from voile_base.values import Document
+from voile_studio.planning import ROLES
 
-__all__ = ["method_cards", "most_error", "numbers_of", "odds_told", "remedy_of"]
+__all__ = ["method_cards", "most_error", "numbers_of", "odds_told", "remedy_of", "without_toml"]
 
 
 def method_cards() -> tuple[MethodCard, ...]:
@@ -40,6 +42,47 @@ def numbers_of(text: str, what: str) -> list[int | float]:
     return found
 
 
+_COLUMN = re.compile(r"\[columns\.(?:\"([^\"\]]+)\"|'([^'\]]+)'|([^\]]+))\](?: (\w+))?")
+_ROLE = re.compile(r"\[roles\] (\w+)")
+_KEYS = {
+    "bounds": "the public bounds",
+    "hierarchy": "the levels",
+    "intervals": "the levels",
+    "tree": "the levels",
+    "prefix": "the levels",
+    "kind": "the kind",
+}
+"""Keys of a column that a field of the screen Plan sets."""
+_TABLES = {
+    "[roles]": "the roles on Plan",
+    "[method]": "the method",
+    "[input]": "how the file is read",
+    "[budget]": "the budget",
+    "[[steps]]": "the steps",
+    "[columns]": "the columns on Plan",
+}
+
+
+def without_toml(message: str) -> str:
+    """A message of a command in the words of the screens: fields and roles, no tables of TOML."""
+    told = _COLUMN.sub(_field_told, message)
+    told = _ROLE.sub(_role_told, told)
+    for table, words in _TABLES.items():
+        told = told.replace(table, words)
+    return told[:1].upper() + told[1:] if message.startswith("[") else told
+
+
+def _field_told(found: re.Match[str]) -> str:
+    name, key = next(part for part in found.groups()[:3] if part is not None), found[4]
+    if key is None:
+        return f"column “{name}” on Plan"
+    return f"{_KEYS.get(key, key)} of column “{name}” on Plan"
+
+
+def _role_told(found: re.Match[str]) -> str:
+    return f"the role “{ROLES.get(found[1], found[1])}” on Plan"
+
+
 def odds_told(epsilon: float) -> str:
     """What an epsilon means: how sure a bet of one to one may become."""
     if epsilon > 20:
@@ -58,23 +101,23 @@ def most_error(epsilon: float, widths: Mapping[str, float]) -> Mapping[str, floa
     return {name: width * len(widths) / epsilon for name, width in widths.items()}
 
 
-_TICK = "Tick it below, in the role of whoever has made sure of it."
+_TICK = "Tick it below, in the role of the person who has made sure of it."
 _MORE_PRIVATE = (
-    "Choose larger groups (a larger k), coarser levels or fewer columns; differential privacy "
-    "bounds it for certain."
+    "On Try choose a larger k; on Plan set coarser levels or give columns the role “leave out”. A "
+    "method with differential privacy on Try bounds it for certain."
 )
 _CONCRETE = {
-    "group-size": "Set k = {limit:.0f} in [method], and publish again.",
-    "diversity": "Set l = {limit:.0f} in [method], and publish again.",
-    "closeness": "Set t = {limit:g} in [method], ordered for numbers, and publish again.",
-    "privacy-budget": "Use a method with differential privacy, of at most {limit:g} as asked here.",
+    "group-size": ("k", "Groups of k = {limit:.0f} persons or more."),
+    "diversity": ("l", "At least l = {limit:.0f} different values in each group."),
+    "closeness": ("t", "Values in each group within t = {limit:g} of those of all rows."),
 }
-"""Criteria that a parameter of the plan meets."""
+"""Criteria that a parameter of the method meets."""
 _GENERAL = {
     "publishable": "Publish again without a seed.",
-    "column": "Take the column out of [roles], or name it in keep, and publish again.",
-    "identifiers": "Leave the columns that are named out of the plan, and publish again.",
-    "utility": "Less protection keeps more: try a smaller k, finer levels or another method.",
+    "column": "On Plan give the column the role “leave out” or “publish unchanged”, then publish.",
+    "identifiers": "On Plan give the columns that are named the role “leave out”, then publish.",
+    "privacy-budget": "On Try choose a method with differential privacy, of at most {limit:g}.",
+    "utility": "On Try choose a smaller k or another method, or on Plan set finer levels.",
     "copies": _MORE_PRIVATE,
     "risk": _MORE_PRIVATE,
     "attack": _MORE_PRIVATE,
@@ -91,37 +134,39 @@ _BY_GROUP = ("prosecutor", "journalist", "marketer")
 """Attacks whose probability is one over those who look alike."""
 
 
-def remedy_of(ruling: Document) -> str:
+def remedy_of(ruling: Document) -> tuple[str, Document]:
     """What would meet a criterion that is not met, as ``verdict.json`` has it; empty if it is met.
 
-    Nothing is known of criteria of other packages but what they say themselves.
+    Beside it the parameter of the method that would, none where no parameter does.  Nothing is
+    known of criteria of other packages but what they say themselves.
     """
     if ruling["passed"]:
-        return ""
+        return "", {}
     kind, limit, value = ruling["kind"], ruling["limit"], ruling["value"]
     if limit is not None and value is None and kind in _COUNTED:
-        return _uncounted(ruling["why"])
+        return _uncounted(ruling["why"]), {}
     if kind == "attack" and limit and any(f" {name} " in ruling["asks"] for name in _BY_GROUP):
         k = math.ceil(1 / limit - 1e-4)
-        return f"k = {k:,} in [method] is enough, where groups are of {k:,} persons or more."
+        return f"Groups of k = {k} persons or more.", {"k": k}
     if limit is not None and kind in _CONCRETE:
-        return _CONCRETE[kind].format(limit=limit)
-    remedy = _GENERAL.get(kind, "")
-    within = value is not None and limit is not None and _is_within(ruling)
-    if remedy and within:
+        key, told = _CONCRETE[kind]
+        return told.format(limit=limit), {key: limit if key == "t" else round(limit)}
+    remedy = _GENERAL.get(kind, "").format(limit=limit or 0)
+    if remedy and value is not None and limit is not None and _is_within(ruling):
         return (
-            f"The figure passes and its interval does not: more people make it narrower. {remedy}"
-        )
-    return remedy
+            "The figure passes and its interval does not: more people make the interval narrower. "
+            f"{remedy}"
+        ), {}
+    return remedy, {}
 
 
 def _uncounted(why: str) -> str:
     """What would give a figure that is missing."""
     if "null" in why:
-        return "Publish again: the record lacks a figure."
+        return "Publish again: a figure is missing from the record."
     if "was not counted" in why or "was not measured" in why:
         return "Publish again: each new release is attacked, and its three risks are counted."
-    return "What keeps it from being counted is said here: change that in the plan."
+    return "The line above says what keeps it from being counted: change that on Plan."
 
 
 def _is_within(ruling: Document) -> bool:

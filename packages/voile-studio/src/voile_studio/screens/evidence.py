@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,19 +17,22 @@ import tomlkit
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
-from voile.policy.ruling import ASSUMPTIONS, read_ticks
+from voile.policy.remedies import HUMAN
+from voile.policy.ruling import ASSUMPTIONS, Tick, read_ticks
 from voile.policy.templates import template_names
+from voile.proposal.editing import with_method
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
-from voile_base.values import Json
+from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
+from voile_studio.planning import plan_of
 from voile_studio.project import FoundFile, Project
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.trying import tries
-from voile_studio.words import remedy_of
+from voile_studio.words import method_cards, remedy_of
 
 __all__ = ["foreign_routes", "releases", "routes", "signing_routes"]
 
@@ -88,6 +91,8 @@ def _audit(project: Project, folder: Path) -> Mapping[str, object] | None:
 
 _NUMBER = re.compile(r"[0-9]{3,6}")
 _MOST = 200
+_CONFIRMED = HUMAN - {"publishable"} | {"recipient"}
+"""Kinds of criteria that a person confirms with a tick."""
 
 
 def routes(pages: Pages) -> APIRouter:
@@ -138,11 +143,19 @@ def routes(pages: Pages) -> APIRouter:
         form = await request.form(max_files=0, max_fields=_MOST)
         project = pages.project(name)
         folder = _release_of(project, release)
-        _tick(folder, {str(one) for one in form.getlist("ticked")}, str(form.get("by", "")).strip())
+        asked, ticked = ({str(one) for one in form.getlist(key)} for key in ("asked", "ticked"))
+        _tick(folder, asked, ticked, str(form.get("by", "")).strip())
         job = project.jobs.latest(f"check-{release}")
         if job is not None:
             _hold_against(project, folder, job.about)
         return pages.to(project, "evidence")
+
+    @router.post("/releases/{release}/remedy")
+    def remedy(name: str, release: str) -> Response:
+        project = pages.project(name)
+        folder = _release_of(project, release)
+        _follow_remedies(project, _rulings(_json(folder / "private" / "verdict.json")))
+        return pages.to(project, "sign")
 
     @router.get("/releases/{release}/report")
     def report(name: str, release: str) -> Response:
@@ -179,8 +192,8 @@ def _policies(project: Project) -> list[str]:
     return sorted(path.name for path in found if not path.is_symlink())
 
 
-def _tick(folder: Path, ticked: Collection[str], by: str) -> None:
-    """Write down what a role has made sure of, and what it has not."""
+def _tick(folder: Path, asked: Collection[str], ticked: Collection[str], by: str) -> None:
+    """Write down what a role has made sure of, and what it has not, of what a page has asked."""
     if ticked and not by:
         msg = "say in which role you have made sure of it, for example data protection officer"
         raise InputError(msg)
@@ -194,9 +207,48 @@ def _tick(folder: Path, ticked: Collection[str], by: str) -> None:
     document = tomlkit.parse(path.read_text(encoding="utf-8"))
     for one in document["assumption"]:
         now = one["says"] in ticked
-        if now != one["ticked"]:
+        if now != one["ticked"] and (now or one["says"] in asked):
             one["ticked"], one["by"] = now, by if now else ""
     replace_private_file(path, tomlkit.dumps(document))
+
+
+def _rulings(verdict: Mapping[str, object] | None) -> list[Document]:
+    """The rulings of a verdict, each with its criterion; none where there is no verdict."""
+    found = (verdict or {}).get("rulings")
+    return found if isinstance(found, list) else []
+
+
+def _asked_now(ticks: Sequence[Tick], rulings: Sequence[Document]) -> Sequence[Tick]:
+    """What the policy of the verdict asks to be ticked, not what others asked before it."""
+    asked = {ruling["asks"] for ruling in rulings if ruling["kind"] in _CONFIRMED}
+    return [tick for tick in ticks if tick.says in asked] or ticks
+
+
+def _changes(project: Project, rulings: Sequence[Document]) -> dict[str, object]:
+    """Parameters of the plan's method that meet what is missed; those that it has not are none."""
+    plan = plan_of(project.plan)
+    if plan is None or plan.method is None:
+        return {}
+    card = {card.name: card for card in method_cards()}.get(plan.method.name)
+    takes = {parameter.name for parameter in card.parameters} if card else set()
+    found: dict[str, object] = {}
+    for ruling in rulings:
+        for key, value in remedy_of(ruling)[1].items():
+            if key in takes:
+                strictest = min if key == "t" else max
+                found[key] = strictest(value, found.get(key, value))
+    said = plan.method.parameters
+    return {key: value for key, value in found.items() if said.get(key) != value}
+
+
+def _follow_remedies(project: Project, rulings: Sequence[Document]) -> None:
+    """Put into the plan what meets the criteria that a release has missed."""
+    plan, changes = plan_of(project.plan), _changes(project, rulings)
+    if plan is None or plan.method is None or not changes:
+        msg = "the plan has this change already, or its method has no such parameter: see Sign off"
+        raise InputError(msg)
+    parameters = {**plan.method.parameters, **changes}
+    project.keep_plan(with_method(project.plan_text, plan.method.name, parameters))
 
 
 def _release(project: Project, folder: Path) -> dict[str, object] | None:
@@ -206,9 +258,14 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         ticks = read_ticks(folder / "private" / ASSUMPTIONS)
     except (InputError, OSError, ValueError):
         return None
+    verdict = _json(folder / "private" / "verdict.json")
+    failed = [ruling for ruling in _rulings(verdict) if not ruling["passed"]]
     return {
         "name": folder.name,
         "folder": project.named(folder),
+        "missed": [ruling for ruling in failed if ruling["kind"] not in _CONFIRMED],
+        "waiting": [ruling for ruling in failed if ruling["kind"] in _CONFIRMED],
+        "changes": _changes(project, failed),
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "worst": _worst(record),
@@ -220,8 +277,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "report": (folder / "private" / "report.html").is_file(),
         "files": sorted(path.name for path in (folder / "release").glob("*")),
         "check": project.jobs.latest(f"check-{folder.name}"),
-        "verdict": _json(folder / "private" / "verdict.json"),
-        "ticks": ticks,
+        "verdict": verdict,
+        "ticks": _asked_now(ticks, _rulings(verdict)),
         "signatures": (_json(folder / "release" / "signatures.json") or {}).get("signatures", []),
         "signing": project.jobs.latest(f"sign-{folder.name}"),
         "drawing": project.jobs.latest(f"dossier-{folder.name}"),

@@ -22,7 +22,7 @@ from voile_studio import commands
 from voile_studio.guard import REPORT_POLICY
 from voile_studio.jobs import told_as_command
 from voile_studio.project import Project, Start, find_project
-from voile_studio.words import most_error, odds_told
+from voile_studio.words import most_error, odds_told, without_toml
 
 __all__ = ["Pages", "routes", "static_file"]
 
@@ -55,6 +55,7 @@ class Pages:
             bytes=_bytes,
             duration=_duration,
             capital=lambda text: text[:1].upper() + text[1:],
+            plainly=without_toml,
             command=told_as_command,
         )
         self._environment.globals.update(odds_told=odds_told, most_error=most_error)
@@ -120,7 +121,7 @@ class Pages:
 
     def _error(self, request: Request, status: int, message: str) -> Response:
         if request.headers.get("hx-request") == "true":
-            return PlainTextResponse(message, status)
+            return PlainTextResponse(without_toml(message), status)
         return self.show("error.html", None, status=status, message=message)
 
 

@@ -256,7 +256,7 @@ class DPGeneralization(SingleRelease):
         ),
         card=MethodCard(
             "dp-generalization",
-            "Make people alike, privately",
+            "Differentially private generalization",
             "Differential privacy: whether somebody is in the table hardly changes what is "
             "published, whatever others know.",
             "A sample of the rows, all columns coarser, and a budget that does not come back.",

@@ -300,25 +300,27 @@ class Generalization(SingleRelease):
         exact_kept=True,
         card=MethodCard(
             "generalization",
-            "Make people alike",
-            "Everybody looks like at least k - 1 others in what others may know; on request, their "
-            "sensitive values differ.",
-            "Detail in the columns that others may know. All other columns stay as they are.",
-            "somebody may know more than the plan says, or new releases follow without a series.",
+            "k-anonymity (generalization)",
+            "Each record has the same quasi-identifiers as those of at least k - 1 other persons; "
+            "on request, their sensitive values differ.",
+            "Detail in the quasi-identifiers. All other columns stay as they are.",
+            "an intruder may know more than the quasi-identifiers, or new releases follow without "
+            "a series.",
             (
                 Parameter(
                     "k",
                     "k",
-                    ("2", "3", "5", "10", "20", "50", "100"),
-                    ("5", "10"),
-                    "everybody looks like k - 1 others at least",
+                    ("2", "3", "5", "11", "20", "50", "100"),
+                    ("5", "11", "20"),
+                    "least number of persons in a group; the limits of practice, .33, .2, .09 and "
+                    ".05 for the worst person, are groups of 3, 5, 11 and 20",
                 ),
                 Parameter(
                     "l",
                     "l",
                     ("2", "3", "4", "5"),
                     (),
-                    "at least l different sensitive values among those who look alike",
+                    "least number of different sensitive values in a group",
                     needed=False,
                 ),
                 Parameter(
