@@ -55,6 +55,13 @@ def weight(published, person, row):
     return jobs.count(person["job"]) / len(jobs) / usual if usual else 0.0
 
 
+def all_weights(sightings, which, weights):
+    """Weights of all published rows, from those of the sightings at some places."""
+    every = np.zeros((len(weights), len(sightings.rows)))
+    every[:, which] = weights
+    return every[:, sightings.place]
+
+
 @settings(max_examples=examples(80))
 @given(st.data())
 def test_rows_and_people_are_weighed_by_bayes_rule(data):
@@ -67,9 +74,10 @@ def test_rows_and_people_are_weighed_by_bayes_rule(data):
     sightings = Sightings.of(published, people, KNOWN, np.arange(len(persons)))
 
     found = np.zeros_like(table)
-    for chunk, weights in posteriors(sightings, len(persons), pairs=pairs):
-        assert weights @ sightings.rows == pytest.approx(table[chunk].any(axis=1).astype(float))
-        found[chunk] = weights[:, sightings.place]
+    for chunk, which, weights in posteriors(sightings, len(persons), pairs=pairs):
+        fits = table[chunk].any(axis=1).astype(float)
+        assert weights @ sightings.rows[which] == pytest.approx(fits)
+        found[chunk] = all_weights(sightings, which, weights)
     total = table.sum(axis=1, keepdims=True)
     assert found == pytest.approx(table / np.where(total > 0, total, 1))
 
@@ -79,9 +87,9 @@ def test_rows_and_people_are_weighed_by_bayes_rule(data):
     mean = table.mean(axis=0)
     informed = table / np.where(mean > 0, mean, 1)
     total = informed.sum(axis=1, keepdims=True)
-    for chunk, weights in posteriors(sightings, len(persons), population=True, pairs=pairs):
+    for chunk, which, weights in posteriors(sightings, len(persons), population=True, pairs=pairs):
         expected = (informed / np.where(total > 0, total, 1))[chunk]
-        assert weights[:, sightings.place] == pytest.approx(expected)
+        assert all_weights(sightings, which, weights) == pytest.approx(expected)
 
     crowd = Crowd.of(people, KNOWN)
     sightings = Sightings.of(published, people, KNOWN, crowd.first)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from voile.disclosure.counted import Aggregate, Label
-from voile.disclosure.evidence import IntervalEvidence, Labels
+from voile.disclosure.evidence import IntervalEvidence, Labels, Sets
 from voile.disclosure.exact import Exact, Withheld
 from voile.disclosure.interval import Generalized, Interval
 from voile_base.errors import InputError, TableError
+from voile_testing.plugin import examples
 from voile_tests.disclosure.sides import Knows, Shows, fits
 
 TOWNS = [["Delft", "Gouda", "Bonn", None], ["NL", "NL", "DE", None], ["*", "*", "*", "*"]]
@@ -145,3 +148,28 @@ def test_what_is_of_no_single_row_is_compared_with_none(shown):
     for compare in (shown.evidence, shown.covered):
         with pytest.raises(InputError, match=f"'trips'.*{said}|{said} column 'trips'"):
             compare(Knows([3]), cells)
+
+
+@settings(max_examples=examples(60))
+@given(st.data())
+def test_evidence_of_distinct_values_and_cells_is_that_of_all(data):
+    """Spread over targets and rows, and over some of the rows, each pair is its value's and cell's."""
+    text = st.sampled_from(["a", "b", "c", None])
+    known, shown = (data.draw(st.lists(text, min_size=1, max_size=4)) for _ in range(2))
+    kind = data.draw(st.sampled_from(["labels", "wild", "sets", "intervals"]))
+    if kind == "sets":
+        found = Sets.of(known, [(text, "a") for text in shown])
+    elif kind == "intervals":
+        low = np.arange(len(shown), dtype=float)
+        found = IntervalEvidence(np.arange(len(known)) / 2, low, low + 0.7)
+    else:
+        found = Labels.of([known], shown, {"c"} if kind == "wild" else ())
+    value = np.array(data.draw(st.lists(st.integers(0, len(known) - 1), min_size=1, max_size=9)))
+    cell = np.array(data.draw(st.lists(st.integers(0, len(shown) - 1), min_size=1, max_size=9)))
+    chosen = np.array(data.draw(st.lists(st.integers(0, len(cell) - 1), max_size=9)), dtype=int)
+    pairs = found.covers(slice(None))[np.ix_(value, cell)]
+    spread = found.spread(value, cell)
+    assert np.array_equal(spread.covers(slice(None)), pairs)
+    assert np.array_equal(spread.covers(np.array([0])), pairs[[0]])
+    assert np.array_equal(spread.packed(slice(None)), np.packbits(pairs, axis=1))
+    assert np.array_equal(spread.only(chosen).covers(slice(None)), pairs[:, chosen])

@@ -506,12 +506,11 @@ class AttributeTarget:
 def beliefs_of(wanted: Wanted, sightings: Sightings) -> Iterator[Beliefs]:
     """What the adversary believes of the targets, some at a time."""
     _, shares = shares_of(wanted.published, sightings, wanted.column)
-    shown, values = shares.shape
     prior = (sightings.rows @ shares) / sightings.rows.sum()
-    pairs = PAIRS * shown // max(shown, values)
-    for chunk, weights in posteriors(sightings, len(wanted.targets), pairs=pairs):
-        posterior = (weights * sightings.rows) @ shares
-        fits = weights.max(axis=1) > 0
+    chunks = posteriors(sightings, len(wanted.targets), pairs=PAIRS, width=shares.shape[1])
+    for chunk, which, weights in chunks:
+        posterior = (weights * sightings.rows[which]) @ shares[which]
+        fits = weights.max(axis=1, initial=0.0) > 0
         posterior[~fits] = prior
         yield Beliefs(wanted, posterior, prior, wanted.right(chunk), fits)
 

@@ -216,14 +216,19 @@ def _beliefs(
     """
     own = np.full(targets, -1) if truth is None else truth
     chunks = posteriors(sightings, targets, population=population, pairs=_PAIRS)
-    judged = [_judged(weights, sightings.rows, own[chunk]) for chunk, weights in chunks]
+    judged = [
+        _judged(weights, sightings.rows[which], _among(own[chunk], which))
+        for chunk, which, weights in chunks
+    ]
     sums = (np.concatenate(numbers) for numbers in zip(*judged, strict=True))
     return _Beliefs(truth is not None, *sums)
 
 
 def _judged(weights: Floats, rows: Indices, own: Indices) -> tuple[Floats, Floats, Floats, Floats]:
     """The sums of ``_Beliefs`` for some of the targets; ``weights`` (targets, g)."""
-    top = weights.max(axis=1)
+    top = weights.max(axis=1, initial=0.0)
+    if not len(rows):
+        return top, np.zeros_like(top), np.zeros_like(top), np.zeros_like(top)
     best = weights == top[:, np.newaxis]
     one = np.arange(len(own))
     published = (top > 0) & (own >= 0)
@@ -233,6 +238,13 @@ def _judged(weights: Floats, rows: Indices, own: Indices) -> tuple[Floats, Float
         published * best[one, own] / (best @ rows),
         published * weights[one, own],
     )
+
+
+def _among(own: Indices, which: Indices) -> Indices:
+    """The place of each sighting among some, ascending; -1 for one that is not among them."""
+    place = np.searchsorted(which, own)
+    there = np.append(which, -1)[place] == own
+    return np.where(there & (own >= 0), place, -1)
 
 
 def _notes(beliefs: _Beliefs, truth: Indices | None) -> Iterator[str]:

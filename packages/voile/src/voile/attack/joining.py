@@ -146,19 +146,21 @@ def row_of_each_owner(aim: JoinTask) -> Joined:
     with_owner = np.flatnonzero(aim.owners.person >= 0)
     owners = aim.owners.person[with_owner]
     sightings = Sightings.of(aim.published, aim.people, aim.columns, owners)
-    own = sightings.place[aim.rows[with_owner]]
     right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
     several = 0
-    for chunk, weights in posteriors(sightings, len(owners)):
-        top = weights.max(axis=1)
-        best = weights == top[:, np.newaxis]
-        one = np.arange(len(weights)), own[chunk]
-        rows = best @ sightings.rows
-        found, among = best[one], rows
+    for chunk, which, weights in posteriors(sightings, len(owners)):
+        near = sightings.only(which)
+        top = weights.max(axis=1, initial=0.0)
+        best = (weights == top[:, np.newaxis]) & (top > 0)[:, np.newaxis]
+        own = near.place[aim.rows[with_owner[chunk]]]  # -1, where it does not fit, has no weight
+        one = np.arange(len(weights)), own
+        rows = best @ near.rows
+        found, among = np.pad(best, ((0, 0), (0, 1)))[one], np.maximum(rows, 1)
         if aim.by_person:
-            found, among = _persons_in(aim, sightings, best, owners[chunk])
-        right[with_owner[chunk]] = (top > 0) * found / among
-        given[with_owner[chunk]] = np.where(found, top * rows / among, weights[one])
+            found, among = _persons_in(aim, near, best, owners[chunk])
+        right[with_owner[chunk]] = found / among
+        own_weight = np.pad(weights, ((0, 0), (0, 1)))[one]
+        given[with_owner[chunk]] = np.where(found, top * rows / among, own_weight)
         several += int((np.count_nonzero(weights, axis=1) > 1).sum())
     notes = sightings.notes
     plain = aim.is_plain
@@ -304,15 +306,15 @@ def _drawn_rows(
     start = np.cumsum(sightings.rows) - sightings.rows
     draws = uniform(key.within("rows"), len(own))
     rows = np.full(len(own), -1)
-    for chunk, weights in posteriors(sightings, len(own)):
-        share = np.cumsum(weights * sightings.rows, axis=1)
-        for place in np.flatnonzero(share[:, -1] > 0):
+    for chunk, which, weights in posteriors(sightings, len(own)):
+        share = np.cumsum(weights * sightings.rows[which], axis=1)
+        for place in np.flatnonzero(weights.any(axis=1)):
             reached = draws[chunk.start + place] * share[place, -1]
             one = int(np.searchsorted(share[place], reached, side="right"))
             one = min(one, int(np.flatnonzero(weights[place])[-1]))
             back = int((share[place, one] - reached) / weights[place, one])
-            back = min(back, int(sightings.rows[one]) - 1)
-            rows[chunk.start + place] = order[start[one] + back]
+            back = min(back, int(sightings.rows[which[one]]) - 1)
+            rows[chunk.start + place] = order[start[which[one]] + back]
     return rows, tells_all(published, shared) and not sightings.notes
 
 

@@ -9,8 +9,9 @@ every person.  Each column weighs every pair of a person and a published row by 
 the row shows what it shows if it is that person's (for noise, "Privacy-Preserving Bin-Packing With
 Differential Privacy", IEEE OJ-CS 2022, eq. 30); weights of several columns are multiplied.
 
-Cost: O(t n m) for t people, n different published rows and m columns, some 3 ns a pair and
-column, 30 with noise; memory for a few million pairs.
+Cost: O(t n m) for t people, n different published rows and m columns: eight pairs a byte where
+rows fit or do not, 30 ns a pair and column with noise; memory for a few million pairs.  Only pairs
+of which both fit somebody are weighed by number.
 
 Whose the published rows are: the truth by which adversaries who look for rows are judged.
 
@@ -39,7 +40,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.evidence import Chosen, CoverEvidence
+from voile.disclosure.evidence import Chosen, CoverEvidence, Labels
 from voile.release.reading import People, PublishedRows, Sightings, texts_of
 from voile.release.release import Release
 from voile.table.arrays import Values
@@ -77,6 +78,8 @@ Indices = NDArray[np.int64]
 
 PAIRS = 1 << 21
 """Pairs of a person and a row that are weighed at a time: some 50 megabytes."""
+_PACKED = 32
+"""How many times as many are looked at before, as bits, for those that fit at all."""
 
 
 def draw_targets(
@@ -141,29 +144,34 @@ def draw_rows(published: PublishedRows, count: int | None, randomness: Randomnes
 
 
 def posteriors(
-    sightings: Sightings, targets: int, *, population: bool = False, pairs: int = PAIRS
-) -> Iterator[tuple[slice, Floats]]:
+    sightings: Sightings,
+    targets: int,
+    *,
+    population: bool = False,
+    pairs: int = PAIRS,
+    width: int = 1,
+) -> Iterator[tuple[slice, Indices, Floats]]:
     """For chunks of the t targets, the probability that a target's row is a given row.
 
-    Yields ``(chunk, weights)``, the weights of shape (targets in the chunk, g): all rows of a
-    sighting have the same, so ``weights @ sightings.rows`` is 1 for each target, or 0 where no row
+    Yields ``(chunk, which, weights)``: the weights, of shape (targets in the chunk, which), of the
+    sightings at the places ``which``; no other fits any of the targets.  All rows of a sighting
+    have the same, so ``weights @ sightings.rows[which]`` is 1 for each target, or 0 where no row
     fits.  With ``population`` weights are first divided by their mean over the targets, which is
-    Bayes' rule for others drawn like the targets.  ``pairs`` bounds the size of a chunk.
+    Bayes' rule for others drawn like the targets.  ``pairs`` bounds the size of a chunk, of as many
+    numbers a target as the sightings that fit, and ``width`` at least.
     """
-    chunks = _chunks(targets, len(sightings.rows), pairs)
-    usual = _log_mean_weights(sightings, chunks) if population else None
-    for chunk in chunks:
-        masks = [seen.fits_some_target(chunk) for seen in sightings.texts]
-        if masks:  # a table of many different rows becomes a short list, for a look-up a row
-            which = np.flatnonzero(np.logical_and.reduce(masks))
-            divisors = None if usual is None else usual[which]
-            weights = np.zeros((chunk.stop - chunk.start, len(sightings.rows)))
-            weights[:, which] = _weights(sightings.only(which), chunk, 1, divisors)
-        else:
-            weights = _weights(sightings, chunk, 1, usual)
-        total = weights @ sightings.rows
-        weights /= np.where(total > 0, total, 1.0)[:, np.newaxis]
-        yield chunk, weights
+    shown = len(sightings.rows)
+    usual = _log_mean_weights(sightings, _chunks(targets, shown, pairs)) if population else None
+    for part in _chunks(targets, shown, pairs * _PACKED):
+        which = _fitting(sightings, part)
+        near = sightings if len(which) == shown else sightings.only(which)
+        divisors = None if usual is None else usual[which]
+        for inner in _chunks(part.stop - part.start, max(len(which), width), pairs):
+            chunk = slice(part.start + inner.start, part.start + inner.stop)
+            weights = _weights(near, chunk, 1, divisors)
+            total = weights @ near.rows
+            weights /= np.where(total > 0, total, 1.0)[:, np.newaxis]
+            yield chunk, which, weights
 
 
 def owner_posteriors(
@@ -176,11 +184,16 @@ def owner_posteriors(
     the people at the places ``who``; all others have none.  ``people[who] @ weights`` is 1 for each
     sighting, or 0 where nobody fits.
     """
-    for chunk in _chunks(len(sightings.rows), len(people), pairs):
-        part = sightings.only(np.arange(len(sightings.rows))[chunk])
-        masks = [seen.fits_some_row() for seen in part.texts]
-        fit = np.logical_and.reduce(masks) if masks else np.ones(len(people), np.bool_)
-        who = np.flatnonzero(fit)
+    waiting = [(slice(0, len(sightings.rows)), np.arange(len(people)))]
+    while waiting:
+        chunk, who = waiting.pop()
+        size = chunk.stop - chunk.start
+        part = sightings.only(np.arange(chunk.start, chunk.stop))
+        who = _who_fit(part, who, pairs * _PACKED)
+        if size > 1 and size * len(who) > pairs:  # those who fit half of them are fewer
+            half = chunk.start + size // 2
+            waiting += [(slice(half, chunk.stop), who), (slice(chunk.start, half), who)]
+            continue
         weights = _weights(part, who, 0)
         total = people[who] @ weights
         yield chunk, who, weights / np.where(total > 0, total, 1.0)
@@ -277,6 +290,46 @@ def _covers(sightings: Sightings, targets: Chosen) -> NDArray[np.bool_] | None:
             fits = seen.covers(targets)
             covers = fits if covers is None else np.logical_and(covers, fits, out=covers)
     return covers
+
+
+def _fitting(sightings: Sightings, targets: slice) -> Indices:
+    """The sightings that fit any of some targets, of columns that say yes or no; ascending."""
+    masks = [seen.fits_some_target(targets) for seen in sightings.texts]
+    which = np.flatnonzero(np.logical_and.reduce(masks)) if masks else None
+    near = sightings if which is None else sightings.only(which)
+    which = np.arange(len(near.rows)) if which is None else which
+    bits = _packed(near, targets)
+    if bits is None:
+        return which
+    fits = np.unpackbits(np.bitwise_or.reduce(bits, axis=0), count=len(which))
+    return which[np.flatnonzero(fits)]
+
+
+def _who_fit(sightings: Sightings, who: Indices, pairs: int) -> Indices:
+    """Those of some targets that fit any sighting, of columns that say yes or no; ascending."""
+    masks = [seen.fits_some_row()[who] for seen in sightings.texts]
+    who = who[np.logical_and.reduce(masks)] if masks else who
+    fit = [np.empty(0, dtype=np.int64)]
+    for part in _chunks(len(who), len(sightings.rows), pairs):
+        bits = _packed(sightings, who[part])
+        if bits is None:
+            return who
+        fit.append(who[part][bits.any(axis=1)])
+    return np.concatenate(fit)
+
+
+def _packed(sightings: Sightings, targets: Chosen) -> NDArray[np.uint8] | None:
+    """Which sightings fit some targets in all columns that say yes or no, eight a byte.
+
+    None where these say no more than a look-up of texts.
+    """
+    covers = [seen for seen in sightings.evidence if isinstance(seen, CoverEvidence)]
+    if all(isinstance(seen, Labels) for seen in covers) and len(covers) < 2:
+        return None
+    bits = covers[0].packed(targets)
+    for seen in covers[1:]:
+        bits = bits & seen.packed(targets)
+    return bits
 
 
 def _log_mean_weights(sightings: Sightings, chunks: Sequence[slice]) -> Floats:

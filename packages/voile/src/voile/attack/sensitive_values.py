@@ -71,7 +71,8 @@ who has not seen the release, which is again the knowledge that serves him best:
 the most common values of the whole published column are ruled out, but the own one.  The notes
 tell how often he is right whose knowledge is that of the attack, chosen by the release.
 
-Algorithm and cost: ``attribute``, and a selection of the largest beliefs, O(t v).
+Algorithm and cost: ``attribute``, and a selection of the largest beliefs, O(t v) for each value
+that is ruled out.
 
 Departure: statements about single people; implications ("if Ann has flu, then Bob") are not known.
 """
@@ -348,9 +349,11 @@ def _worst(belief: Floats, right: Mask, count: int) -> Mask:
     Of equally probable values the first ones: which of them are ruled out changes no rate.
     """
     wrong = np.where(right, -1.0, belief)
-    places = np.argsort(-wrong, axis=1, kind="stable")[:, :count]
     out = np.zeros(right.shape, dtype=np.bool_)
-    np.put_along_axis(out, places, values=True, axis=1)
+    one = np.arange(len(wrong))
+    for _ in range(min(count, wrong.shape[1])):
+        most = wrong.argmax(axis=1)
+        out[one, most], wrong[one, most] = True, -2.0
     return out & ~right
 
 

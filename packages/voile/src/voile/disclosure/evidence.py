@@ -8,7 +8,9 @@ assumed.  Numbers are compared in double precision; rounding keeps the order of 
 interval never loses a value.  A missing value is covered by a missing one, and by anything where
 that is how groups show that they mix.
 
-Cost: O(t n) a column, and one level of the hierarchy more where the level is not stated.
+Cost: O(v c) a column for the v different values of t targets and the c different cells of n rows,
+and one level of the hierarchy more where the level is not stated; O(t n) to look up all pairs, or
+O(t n / 8) where eight rows are packed in a byte.
 
 The two sides that are compared: values that somebody knows, and cells that a release shows.
 
@@ -81,6 +83,57 @@ class CoverEvidence(ABC):
     def log_weights(self, targets: Chosen) -> Floats:
         """0 where the row fits, else -inf."""
         return np.where(self.covers(targets), 0.0, -np.inf)
+
+    def packed(self, targets: Chosen) -> NDArray[np.uint8]:
+        """``covers`` with eight rows a byte, as ``packbits`` orders them."""
+        return np.packbits(self.covers(targets), axis=1)
+
+    def spread(self, value: NDArray[np.int64], cell: NDArray[np.int64]) -> CoverEvidence:
+        """The same about t targets, each of a value that these have, and n rows of these cells."""
+        return _Spread(self, len(value) and int(value.max()) + 1, value, cell)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread(CoverEvidence):
+    """What is compared once for each of v values and c cells, and is asked of t and n of them."""
+
+    evidence: CoverEvidence
+    """Of values and cells."""
+    values: int
+    value: NDArray[np.int64]
+    """Shape (t,)."""
+    cell: NDArray[np.int64]
+    """Shape (n,)."""
+
+    def covers(self, targets: Chosen) -> Mask:
+        """Whether the cell of each row fits the value of each of some targets."""
+        held, place = _numbered(self.value[targets], self.values)
+        covers: Mask = self.evidence.covers(held)[:, self.cell][place]
+        return covers
+
+    def packed(self, targets: Chosen) -> NDArray[np.uint8]:
+        """The same with eight rows a byte: each value is packed once."""
+        held, place = _numbered(self.value[targets], self.values)
+        packed: NDArray[np.uint8] = np.packbits(self.evidence.covers(held)[:, self.cell], axis=1)[
+            place
+        ]
+        return packed
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the rows."""
+        cells = int(self.cell.max(initial=-1)) + 1
+        held, place = _numbered(self.cell[rows], cells)
+        return replace(self, evidence=self.evidence.only(held), cell=place)
+
+
+def _numbered(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different codes below a size, ascending, and the place of each among them."""
+    there = np.zeros(size, dtype=np.bool_)
+    there[codes] = True
+    held = np.flatnonzero(there)
+    place = np.empty(size, dtype=np.int64)
+    place[held] = np.arange(len(held))
+    return held, place[codes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +216,12 @@ class Labels(CoverEvidence):
     def only(self, rows: NDArray[np.int64]) -> Self:
         """The same about some of the rows."""
         return replace(self, shown=self.shown[rows], anything=self.anything[rows])
+
+    def spread(self, value: NDArray[np.int64], cell: NDArray[np.int64]) -> CoverEvidence:
+        """The same about targets of these values and rows of these cells."""
+        if not self.is_exact:
+            return super().spread(value, cell)
+        return Labels(self.known[:, value], self.shown[cell], self.anything[cell])
 
     @property
     def is_exact(self) -> bool:

@@ -41,7 +41,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.disclosure.evidence import Evidence, Labels
+from voile.disclosure.evidence import CoverEvidence, Evidence, Labels
 from voile.disclosure.replaced import PermutedEvidence, group_counts
 from voile.disclosure.shown import Disclosure, Shown
 from voile.release.release import Release
@@ -508,11 +508,13 @@ class Sightings:
         cells = distinct, rows
         evidence, notes = list[Evidence](), list[str]()
         for name in columns:  # each view goes with the texts that it has read
-            view = ColumnView.of(published, cells, people, name, targets)
-            evidence.append(
-                view.evidence() if name in staying else _permuted(published, view, place)
-            )
-            notes += view.notes()
+            found = _by_distinct(published, cells, people, name, targets)
+            if found is None:
+                view = ColumnView.of(published, cells, people, name, targets)
+                graded = view.evidence() if name in staying else _permuted(published, view, place)
+                found = graded, view.notes()
+            evidence.append(found[0])
+            notes += found[1]
         return cls(_folded(evidence), rows, place, tuple(notes))
 
     @property
@@ -549,6 +551,33 @@ def shares_of(
         shares = group_counts(seen, coded)
     normal = sparse.diags_array(1.0 / sightings.rows) @ shares
     return distinct_values(values.values), sparse.csr_array(normal)
+
+
+def _by_distinct(
+    published: PublishedRows,
+    cells: tuple[Frame, Codes],
+    people: People,
+    name: str,
+    targets: Codes,
+) -> tuple[CoverEvidence, list[str]] | None:
+    """The evidence in a column, and what could not be compared: by distinct values and cells.
+
+    None where a row does not simply fit or not.
+    """
+    shown = published.shown(name)
+    if shown is None or shown.graded or name in published.permuted or not len(targets):
+        return None
+    distinct, rows = cells
+    few, (cell,) = common_codes([distinct.select(published.columns_of(name))])
+    many = np.bincount(cell, rows, minlength=few.height).astype(np.int64)
+    values = encode(people.column(name).gather(targets))
+    value, first = values.codes.astype(np.int64), np.empty(len(values.values), dtype=np.int64)
+    first[value[::-1]] = targets[::-1]
+    view = ColumnView.of(published, (few, many), people, name, first)
+    found = view.evidence()
+    if not isinstance(found, CoverEvidence):
+        return None
+    return found.spread(value, cell), view.notes()
 
 
 def _permuted(published: PublishedRows, view: ColumnView, place: Codes) -> PermutedEvidence:
