@@ -153,7 +153,7 @@ def test_what_is_of_no_single_row_is_compared_with_none(shown):
 @settings(max_examples=examples(60))
 @given(st.data())
 def test_evidence_of_distinct_values_and_cells_is_that_of_all(data):
-    """Spread over targets and rows, and over some of the rows, each pair is its value's and cell's."""
+    """Spread over targets and rows, or some rows: each pair is its value's and cell's."""
     text = st.sampled_from(["a", "b", "c", None])
     known, shown = (data.draw(st.lists(text, min_size=1, max_size=4)) for _ in range(2))
     kind = data.draw(st.sampled_from(["labels", "wild", "sets", "intervals"]))
