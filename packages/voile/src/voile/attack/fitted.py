@@ -9,13 +9,16 @@ with it, or more.  So it is where the original is the one that was published.  W
 as those of missing values and of small children of a node may, a row fits several combinations.
 
 Algorithm: where each column has one text for a value, as in full-domain generalization, rows and
-combinations are joined by these texts.  Elsewhere each distinct value of a column has one bit for
-each combination that covers it; the bits of a row are those of its values together.
+combinations are joined by these texts.  Elsewhere the rows of each value of the column that fits
+fewest meet the combinations that fit it, and large blocks of both are parted again by the next
+column.  In a block each distinct value of a column has one bit for each combination that covers
+it; the bits of a row are those of its values together.
 
-Cost: O(N log N) for N rows, or for d different rows, m columns and v distinct values
-O((d + v) m g / 8) bytes passed over, of which v g / 8 are held, and 8 bytes for each of the p pairs
-of a row and a combination that it fits.  Beyond ``_MOST``, ``_MOST_KEPT`` and ``_MOST_PAIRS`` there
-is no answer, and risks are estimated from a sample.
+Cost: O(N log N) for N rows, or for d different rows, m columns and s the share of combinations that
+a row fits in the first column, s d m g / 8 bytes passed over, v c bytes held for v distinct values
+and c distinct cells of each column, and 16 for each of the p pairs of a row and a combination that
+it fits.  Beyond ``_MOST``, ``_MOST_KEPT`` and ``_MOST_PAIRS`` there is no answer, and risks are
+estimated from a sample.
 
 Where each row of the original stands in a release, as far as its custodian can tell.
 
@@ -47,7 +50,7 @@ flow, O(p r^0.5) for the r rows that remain, is mostly of few.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Literal
 from weakref import WeakKeyDictionary
@@ -76,7 +79,7 @@ Codes = NDArray[np.int64]
 
 _MOST = 20_000_000_000
 _MOST_KEPT = 1 << 29
-"""Bytes of bits that are held."""
+"""Bytes that say which values fit which cells."""
 _AT_A_TIME = 1 << 24
 """Bytes of bits that are looked at together."""
 _MOST_PAIRS = 1 << 25
@@ -227,21 +230,15 @@ class _MatchingColumn:
         return cls(evidence, value, sightings.place)
 
     @property
+    def compared(self) -> int:
+        """How many pairs of a value and a cell there are."""
+        return (int(self.value.max(initial=-1)) + 1) * (int(self.cell.max(initial=-1)) + 1)
+
+    @property
     def labels(self) -> Labels | None:
         """The texts, where a value has one and fits no other."""
         found = self.evidence
         return found if isinstance(found, Labels) and found.is_exact else None
-
-    def bits(self, first: Codes) -> NDArray[np.uint8]:
-        """For each value, one bit for each of g combinations, of which a row each is given."""
-        cells = self.cell[first]
-        parts = np.array_split(np.arange(int(self.value.max(initial=-1)) + 1), self._parts(first))
-        return np.concatenate(
-            [np.packbits(self.evidence.covers(part)[:, cells], axis=1) for part in parts]
-        )
-
-    def _parts(self, first: Codes) -> int:
-        return max(1, (int(self.value.max(initial=0)) + 1) * len(first) // _AT_A_TIME)
 
 
 def _joined(
@@ -256,25 +253,82 @@ def _joined(
         place = _joined_by_labels(exact, people, first)
         there = np.flatnonzero(place >= 0)
         return there, place[there]
-    width = (len(first) + 7) // 8
-    values = sum(int(column.value.max(initial=0)) + 1 for column in columns)
-    if len(people) * len(columns) * width > _MOST or values * width > _MOST_KEPT:
+    if sum(column.compared for column in columns) > _MOST_KEPT:
         return None
-    bits = [column.bits(first) for column in columns]
-    step = max(1, _AT_A_TIME // width)
+    each = sorted((_Compared.of(column, people, first) for column in columns), key=_Compared.share)
+    work = len(people) * len(columns) * len(first) / 8
+    if work * each[0].share() > _MOST:
+        return None
     rows, fits, pairs = [], [], 0
-    for begin in range(0, len(people), step):
-        part = slice(begin, begin + step)
-        found = bits[0][columns[0].value[people[part]]]
-        for column, held in zip(columns[1:], bits[1:], strict=True):
-            found &= held[column.value[people[part]]]
-        pairs += int(np.bitwise_count(found).sum(dtype=np.int64))
+    for row, fit in _in_blocks(each, np.arange(len(people)), np.arange(len(first))):
+        pairs += len(row)
         if pairs > _MOST_PAIRS:
             return None
-        row, fit = _places_of_bits(found)
-        rows.append(begin + row)
+        rows.append(row)
         fits.append(fit)
-    return np.concatenate(rows), np.concatenate(fits)
+    row, fit = np.concatenate([np.empty(0, np.int64), *rows]), np.concatenate([*fits, ()])
+    order = np.lexsort((fit, row))
+    return row[order], fit[order].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """A column of d people and g combinations: which of its values fit which of its cells."""
+
+    fits: NDArray[np.bool_]
+    """Shape (v, c)."""
+    value: Codes
+    """Shape (d,)."""
+    cell: Codes
+    """Shape (g,)."""
+
+    @classmethod
+    def of(cls, column: _MatchingColumn, people: Codes, first: Codes) -> _Compared:
+        return cls(column.evidence.covers(slice(None)), column.value[people], column.cell[first])
+
+    def share(self) -> float:
+        """The share of all pairs of a person and a combination that fit."""
+        values, cells = np.bincount(self.value), np.bincount(self.cell)
+        fitting = values @ (self.fits[: len(values), : len(cells)] @ cells.astype(np.float64))
+        return float(fitting) / max(len(self.value) * len(self.cell), 1)
+
+
+def _in_blocks(
+    columns: Sequence[_Compared], people: Codes, combinations: Codes
+) -> Iterator[tuple[Codes, Codes]]:
+    """Pairs of some people and some combinations that fit in these columns, in blocks.
+
+    Where a block is large it is parted by the first column, the one that fits fewest: the people of
+    each value meet the combinations that fit it.
+    """
+    if not len(people) or not len(combinations):
+        return
+    width = (len(combinations) + 7) // 8
+    if len(columns) == 1 or len(people) * len(columns) * width <= _AT_A_TIME:
+        step = max(1, _AT_A_TIME // width)
+        for begin in range(0, len(people), step):
+            part = people[begin : begin + step]
+            row, fit = _places_of_bits(_bits(columns, part, combinations))
+            yield part[row], combinations[fit]
+        return
+    first, others = columns[0], columns[1:]
+    ordered = people[np.argsort(first.value[people], kind="stable")]
+    values, begins = np.unique(first.value[ordered], return_index=True)
+    cells = first.cell[combinations]
+    for value, part in zip(values, np.split(ordered, begins[1:]), strict=True):
+        yield from _in_blocks(others, part, combinations[first.fits[value, cells]])
+
+
+def _bits(columns: Sequence[_Compared], people: Codes, combinations: Codes) -> NDArray[np.uint8]:
+    """One bit for each pair of a person and a combination that fit in all columns."""
+    found: NDArray[np.uint8] | None = None
+    for column in columns:
+        values, which = np.unique(column.value[people], return_inverse=True)
+        cells = column.cell[combinations]
+        bits = np.packbits(column.fits[values][:, cells], axis=1)[which]
+        found = bits if found is None else np.bitwise_and(found, bits, out=found)
+    assert found is not None
+    return found
 
 
 def _places_of_bits(bits: NDArray[np.uint8]) -> tuple[Codes, Codes]:

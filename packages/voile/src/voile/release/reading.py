@@ -508,13 +508,15 @@ class Sightings:
         cells = distinct, rows
         evidence, notes = list[Evidence](), list[str]()
         for name in columns:  # each view goes with the texts that it has read
-            found = _by_distinct(published, cells, people, name, targets)
-            if found is None:
-                view = ColumnView.of(published, cells, people, name, targets)
-                graded = view.evidence() if name in staying else _permuted(published, view, place)
-                found = graded, view.notes()
-            evidence.append(found[0])
-            notes += found[1]
+            if found := _by_distinct(published, cells, people, name, targets):
+                evidence.append(found[0])
+                notes += found[1]
+                continue
+            view = ColumnView.of(published, cells, people, name, targets)
+            evidence.append(
+                view.evidence() if name in staying else _permuted(published, view, place)
+            )
+            notes += view.notes()
         return cls(_folded(evidence), rows, place, tuple(notes))
 
     @property
