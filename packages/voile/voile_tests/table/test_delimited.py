@@ -389,3 +389,22 @@ def test_detection_never_fails(sample: str, whole: bool) -> None:
     """Any text gets a layout whose header lies within it, or none."""
     layout = _detect_dialect(sample, whole=whole)
     assert layout is None or 0 < layout.header_size <= len(sample.encode())
+
+
+def test_threads_of_arrow_hold_nothing_of_python(tmp_path, monkeypatch):
+    """They outlast the parsing; one that lets go of Python as the process leaves aborts it."""
+    seen = []
+
+    def watched(source, **options):
+        seen.append((type(source), options["parse_options"].invalid_row_handler))
+        return parse(source, **options)
+
+    parse = delimited.csv.read_csv
+    monkeypatch.setattr(delimited.csv, "read_csv", watched)
+    (tmp_path / "plain.csv").write_bytes(b"a,b\n1,2\n")
+    (tmp_path / "latin.csv").write_bytes("a,b\n\u00e9,2\n".encode("latin-1"))
+    for name in ("plain.csv", "latin.csv"):
+        assert read_csv(tmp_path / name)[0].height == 1
+    assert len(seen) == 2
+    assert all(issubclass(kind, pa.NativeFile) and kind is not pa.PythonFile for kind, _ in seen)
+    assert [handler for _, handler in seen] == [None, None]

@@ -449,6 +449,14 @@ class Plan:
     def bind(self, columns: Iterable[str]) -> None:
         """Check the plan's names against a table's columns; raises ``PlanError``."""
         known = list(columns)
+        for number, table in enumerate(self.tables, 1):
+            for name in (name for level in table.levels for name in level):
+                if name not in known:
+                    msg = (
+                        f"[[tables]] dimensions of {table.name or f'table {number}'} name the "
+                        f"column {name!r}, which the table does not have{nearest(name, known)}"
+                    )
+                    raise self.error(msg)
         try:
             self.roles.bind(known)
         except PlanError as error:

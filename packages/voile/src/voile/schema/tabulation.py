@@ -280,7 +280,7 @@ class CellPerturbation:
     Raises ``PlanError`` where the maximum cannot be.
     """
 
-    secret: Annotated[str, Field(min_length=1)]
+    secret: Annotated[str, Field(min_length=1), Says('the name of a file, such as "tables.secret"')]
     """A file that holds the secret of the record keys; made where there is none."""
     kind: Literal["cell-key"] = "cell-key"
     variance: Annotated[Exact, Field(gt=0)] = Decimal(2)

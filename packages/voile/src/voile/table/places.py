@@ -309,6 +309,19 @@ def readable(path: Path) -> Iterator[None]:
         raise unreadable(path, fault) from None
 
 
+def _unknown_suffix(path: Path) -> TableError:
+    if path.suffix.lower() == ".json":
+        return TableError(
+            f"{path}: files named .json are not read; JSON is read with one record a line, in a "
+            "file named .jsonl. Write an array as lines, for example with: "
+            f"jq -c '.[]' {path.name} > {path.stem}.jsonl"
+        )
+    return TableError(
+        f"{path}: files named {path.suffix.lower()} are not known; save the table as {_SUPPORTED} "
+        "(a CSV file needs a name that ends in .csv, .tsv or .txt)"
+    )
+
+
 def _sniff(path: Path, head: bytes) -> str:
     printable = head.isascii() and all(byte >= ord(" ") or byte in b"\t\r\n" for byte in head)
     passed_over = _COLUMN_LIKE if printable else set()
@@ -330,10 +343,7 @@ def _sniff(path: Path, head: bytes) -> str:
     if suffix in _COMPRESSED:
         raise corrupt(path, _COMPRESSED[suffix])
     if suffix not in _CSV_SUFFIXES:
-        raise TableError(
-            f"{path}: files named {suffix} are not known; save the table as {_SUPPORTED} (a CSV "
-            "file needs a name that ends in .csv, .tsv or .txt)"
-        )
+        raise _unknown_suffix(path)
     return "csv"
 
 

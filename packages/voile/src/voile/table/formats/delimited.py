@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import csv as python_csv
 import io
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -507,33 +508,30 @@ class _RaggedRow:
 
 def _parse(text: Utf8Text, layout: _FileLayout, wanted: Sequence[str]) -> pa.Table:
     """The wanted columns as text; an empty field without quotes is null."""
-    ragged = _RaggedRow()
     try:
-        return _parse_arrow(text, layout, wanted, ragged, use_threads=True)
+        return _parse_arrow(text, layout, wanted)
     except pa.ArrowException as fault:
         refuse_out_of_memory(fault)
-        if not ragged.expected:
-            raise TableError(
-                f"{text.name}: a row is longer than {_BLOCK >> 20} MiB, or the file changed while "
-                "it was read; check the file and read it again"
-            ) from None
-    raise _ragged_error(text, layout)
+    raise _unparsed(text, layout)
 
 
 def _parse_arrow(
     text: Utf8Text,
     layout: _FileLayout,
     wanted: Sequence[str],
-    ragged: _RaggedRow,
-    *,
-    use_threads: bool,
+    ragged: _RaggedRow | None = None,
 ) -> pa.Table:
+    """Parse in parallel, or to find a row that is ragged.
+
+    Arrow's threads outlast the parsing: where one of them calls Python, or lets go of an object of
+    Python, while the process leaves, the process is aborted.  So they get none but for a message.
+    """
     dialect = layout.dialect
-    with text.open(layout.header_size) as stream:
+    with _native(text, layout.header_size) as stream:
         table = csv.read_csv(
             stream,
             read_options=csv.ReadOptions(
-                use_threads=use_threads, block_size=_BLOCK, column_names=list(layout.names)
+                use_threads=ragged is None, block_size=_BLOCK, column_names=list(layout.names)
             ),
             parse_options=csv.ParseOptions(
                 delimiter=dialect.separator,
@@ -556,18 +554,33 @@ def _parse_arrow(
     return table.select(list(wanted))
 
 
-def _ragged_error(text: Utf8Text, layout: _FileLayout) -> TableError:
+def _native(text: Utf8Text, offset: int) -> pa.NativeFile:
+    """The text from a place on, as a stream of Arrow's own."""
+    if text.content is None and text.end is None:
+        file = pa.OSFile(os.fsencode(text.path))
+        file.seek(text.start + offset)
+        return file
+    with text.open(offset) as stream:
+        return pa.BufferReader(stream.read())
+
+
+def _unparsed(text: Utf8Text, layout: _FileLayout) -> TableError:
     """Which row is ragged; parses again, because rows are not counted by parallel parsers."""
     ragged = _RaggedRow()
     with suppress(pa.ArrowException):
-        _parse_arrow(text, layout, layout.names[:1], ragged, use_threads=False)
+        _parse_arrow(text, layout, layout.names[:1], ragged)
+    if not ragged.expected:
+        return TableError(
+            f"{text.name}: a row is longer than {_BLOCK >> 20} MiB, or the file changed while it "
+            "was read; check the file and read it again"
+        )
     line = _line_of_row(text, layout, ragged.row or 1)
     separator = {"\t": "tab", "|": "bar", ";": "semicolon"}.get(layout.dialect.separator, "comma")
     fields = "1 field" if ragged.found == 1 else f"{ragged.found} fields"
     return TableError(
         f"{text.name}: line {line} has {fields} where the header has "
-        f"{ragged.expected} (separator: {separator}); complete the line, or put the field that "
-        "holds a separator in quotation marks"
+        f"{ragged.expected} (separator: {separator}); complete the line, put the field that "
+        "holds a separator in quotation marks, or delete the line where it is a note"
     )
 
 

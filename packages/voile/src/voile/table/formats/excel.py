@@ -220,6 +220,7 @@ def _names(file: Path, book: Any, sheet: str, layout: InputLayout) -> tuple[str,
     heads = _texts(book, sheet, rows[0] - 1, len(rows)) if rows else []
     names = column_names(heads, width, numbered=layout.number_names)
     if "" in names:
+        _refuse_neighbours(file, book, sheet, names)
         said = "the first row" if layout.header == 1 else f"row {rows[-1]}"
         raise TableError(
             f"{file}: column {names.index('') + 1} of sheet {sheet!r} has no name in {said}. If "
@@ -228,6 +229,22 @@ def _names(file: Path, book: Any, sheet: str, layout: InputLayout) -> tuple[str,
             "stands beside this one, copy each to a sheet of its own. Else give the column a name"
         )
     return names
+
+
+def _refuse_neighbours(file: Path, book: Any, sheet: str, names: Sequence[str]) -> None:
+    """Raise ``TableError`` where empty columns part tables that stand side by side."""
+    whole = book.load_sheet(sheet, header_row=None, skip_rows=0, dtypes="string").to_polars()
+    filled = [column.null_count() < whole.height for column in whole.get_columns()]
+    first = filled.index(True)
+    parted = [place for place in range(first, len(filled)) if not filled[place]]
+    if not parted:
+        return
+    tables = 1 + sum(filled[place - 1] and any(filled[place:]) for place in parted)
+    raise TableError(
+        f"{file}: {tables} tables stand side by side on sheet {sheet!r}: column {parted[0] + 1} is "
+        "empty and more follow it. Copy each table to a sheet of its own, save, and name the sheet "
+        f"behind #: {file.name}#SHEET; where they are one table, delete the empty column"
+    )
 
 
 def _cells(
