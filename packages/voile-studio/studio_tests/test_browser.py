@@ -20,6 +20,7 @@ from studio_tests.browsing import POLICY, User, studio
 MOST_ACTIONS = 25
 MOST_TO_A_REASON = 10
 HOSPITALS = "census/diabetes-hospitals.parquet"
+SHARED = ("household-testdata.csv", "adult-arx.csv", "casc-reference.csv", "nist-acs-ma2019.csv")
 
 
 @pytest.fixture
@@ -85,27 +86,53 @@ def test_the_road_of_data_protection_has_an_end(folder: Path, user: User):
 def test_the_shipped_policies_are_met_or_say_why_not(folder: Path, user: User):
     """Ten actions to what ``gdpr`` misses here; at most 25 to a signature under the two others."""
     with studio(folder / "stays.csv") as address:
-        user.enter(address)
-        publish(user, {"l": ["2"]}, point="k = 11")
-        published = user.actions
-        check(user, "gdpr")
-        assert user.actions <= MOST_TO_A_REASON
-        missed = user.page.locator(".rulings li:has-text('not met')").all_inner_texts()
-        assert missed
-        assert all("What would change it: " in each and "[" not in each for each in missed)
-        to_evidence = published + 1
-        for number, policy in enumerate(("ema", "hipaa-expert"), start=1):
-            if number > 1:
-                user.click("button.deed")
-                user.page.wait_for_selector(f"text=/Release {number}\\b/")
-                user.click("text=Its evidence >> nth=0")
-            before = user.actions
-            check(user, policy)
-            tick(user)
-            to_sign(user)
-            assert to_evidence + user.actions - before <= MOST_ACTIONS
-            signed_and_verified(folder / "stays.voile" / "releases" / f"{number:03}")
+        assert walk_under_policies(user, address, folder / "stays.voile") == {"ema", "hipaa-expert"}
     assert user.complaints == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", SHARED)
+def test_the_shipped_policies_on_tables_of_others(
+    shared_data: Path, tmp_path: Path, user: User, table: str
+):
+    """Signed within 25 actions, or the reason within ten."""
+    shutil.copyfile(shared_data / "census" / table, tmp_path / table)
+    with studio(tmp_path / table) as address:
+        walk_under_policies(user, address, tmp_path / Path(table).with_suffix(".voile"))
+    assert user.complaints == []
+
+
+def walk_under_policies(user: User, address: str, project: Path) -> set[str]:
+    """The shipped policies under which a release of a table could be signed; others say why not.
+
+    The actions of each policy are counted as if it were the only one.
+    """
+    user.enter(address)
+    if not publish(user, {"l": ["2"]}, point="k = 11"):
+        assert user.actions <= MOST_TO_A_REASON
+        return set()
+    published, signed = user.actions, set[str]()
+    for policy in ("gdpr", "ema", "hipaa-expert"):
+        if signed:
+            user.click("button.deed")
+            user.page.wait_for_selector(f"text=/Release {len(signed) + 1}\\b/")
+            user.click("text=Its evidence >> nth=0")
+        elif not user.page.url.endswith("/evidence"):
+            published += 1
+            user.click("text=Its evidence")
+        before = user.actions
+        check(user, policy)
+        missed = user.page.locator(".rulings li:has-text('not met')").all_inner_texts()
+        if missed:
+            assert published + user.actions - before <= MOST_TO_A_REASON
+            assert all("What would change it: " in each and "[" not in each for each in missed)
+            continue
+        tick(user)
+        to_sign(user)
+        assert published + user.actions - before <= MOST_ACTIONS
+        signed.add(policy)
+        signed_and_verified(project / "releases" / f"{len(signed):03}")
+    return signed
 
 
 def signed_and_verified(release: Path) -> None:
@@ -134,8 +161,11 @@ def walk(
     assert all(url.startswith(home) for url in user.asked)
 
 
-def publish(user: User, clicked: Mapping[str, Sequence[str]], point: str = "k = ") -> None:
-    """Plan, try, with some values clicked, use one, the first unless one is named, publish."""
+def publish(user: User, clicked: Mapping[str, Sequence[str]], point: str = "k = ") -> bool:
+    """Plan, try, with some values clicked, use one, the first unless one is named, publish.
+
+    Where nothing that was tried can be published, the page says why, and this is false.
+    """
     user.click("text=Go on to the plan")
     answer(user)
     user.click("text=Go on to try it")
@@ -144,25 +174,27 @@ def publish(user: User, clicked: Mapping[str, Sequence[str]], point: str = "k = 
         for value in values:
             user.click(f"{card} input[name='generalization.{name}'][value='{value}']")
     user.click(f"{card} button")
-    user.page.wait_for_selector("svg.picture")
+    user.page.wait_for_selector("section.try table")
+    if not user.page.locator("svg.picture").count():
+        reasons = user.page.locator("section.try tbody td:last-child").all_inner_texts()
+        assert reasons
+        assert all(len(reason.split()) > 5 and "[" not in reason for reason in reasons)
+        return False
     user.click(f"svg.picture a[aria-label^='{point}'] >> nth=0")
     user.click("text=Use this one")
     user.click("button.deed")
     user.page.wait_for_selector("text=/Release 1\\b|This did not work/")
     assert not user.page.locator("text=This did not work").count()
+    return True
 
 
 def answer(user: User) -> None:
-    """Answer each question of the plan as proposed."""
+    """Answer the questions of the plan as proposed, all at once where there are several."""
     user.page.wait_for_selector("text=Go on to try it")
-    as_proposed = "#questions button:text-is('Answered as proposed')"
-    for left in reversed(range(user.page.locator(as_proposed).count())):
-        user.click(f"{as_proposed} >> nth=0")
-        user.page.wait_for_function(
-            "left => [...document.querySelectorAll('#questions button')]"
-            ".filter(each => each.innerText === 'Answered as proposed').length === left",
-            arg=left,
-        )
+    for words in ("Answer all as proposed", "Answered as proposed"):
+        if user.page.locator(f"button:text-is('{words}')").count():
+            user.click(f"button:text-is('{words}')")
+            user.page.wait_for_function("() => !document.querySelector('#questions')")
 
 
 def sign(user: User) -> None:

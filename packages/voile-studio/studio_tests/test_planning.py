@@ -162,6 +162,7 @@ def test_a_question_is_answered_as_it_stands_or_by_a_choice():
     """By its button, by a role or a kind for its column, by the word that rows are persons."""
     left = [one.column for one in open_questions(with_answer(ASKING, 0))]
     assert left == ["id", "age"]
+    assert open_questions(with_answer(ASKING, None)) == ()
     by_role = with_role(ASKING, ["sex"], "sensitive")
     assert [one.column for one in open_questions(by_role)] == ["id", "age"]
     by_kind = with_column_key(ASKING, "age", "kind", "ordinal")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,13 @@ def test_an_open_question_is_answered_by_its_button(visitor: Visitor, folder: Pa
     seen = visitor.digest("/p/stays/plan")
     visitor.post("/p/stays/plan/answer/0", digest=seen)
     assert plan.read_text("utf-8") == before
+    twice = before.replace("[roles]\n", '[roles]\n# ? "sex": a group?\n# ? "age": a year?\n', 1)
+    visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=twice)
+    assert "Answer all as proposed</button>" in visitor.get("/p/stays/plan").text
+    visitor.post("/p/stays/plan/answers", digest=visitor.digest("/p/stays/plan"))
+    kept = plan.read_text("utf-8")
+    assert "\n# ? " not in kept
+    assert tomllib.loads(kept) == tomllib.loads(before)
 
 
 def test_a_step_is_shown_and_taken_away(visitor: Visitor, folder: Path):

@@ -18,7 +18,12 @@ BAD_TABLES = {
     "header without rows": (HEADER, ["people.csv", "header and no row", "at least one row"]),
     "too few fields": (
         HEADER + GOOD + "Wilhelmina,52,Xanadu-7\n",
-        ["people.csv", "line 6 has 3 fields", "complete the line"],
+        [
+            "people.csv",
+            "line 6 has 3 fields",
+            "complete the line",
+            "delete the line where it is a note",
+        ],
     ),
     "too many fields": (
         HEADER + "Wilhelmina,52,Xanadu-7,987654321,1\n" + GOOD,
@@ -504,3 +509,42 @@ def test_infeasible_for_a_constant_column(desk):
     table = desk.csv([(name, age, "Xanadu-7", 987654321) for name, age in people])
     message = desk.publish_fails(3, table)
     assert "all rows hold the same value of 'salary'" in message
+
+
+PLANS_OF_TABLES = {
+    "a dimension that is not there": (
+        'kind = "suppression"\nminimum = 3\n',
+        ["[[tables]] dimensions of table 1", "'cities'", "did you mean 'city'?"],
+    ),
+    "no file of a secret": (
+        'kind = "cell-key"\nsecret = ""\n',
+        ["[protection] secret must be the name of a file"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLANS_OF_TABLES)
+def test_plans_of_tables(desk, case):
+    """What the plan itself says is blamed, by its own key, and no role that it does not name."""
+    protection, told = PLANS_OF_TABLES[case]
+    plan = desk.folder / "tables.toml"
+    plan.write_text(f'[[tables]]\ndimensions = ["cities"]\n\n[protection]\n{protection}')
+    table = desk.file(HEADER + GOOD)
+    message = desk.fails(2, "table", table, "--plan", plan, "--out", desk.folder / "never")
+    for words in told:
+        assert words in message
+    assert "quasi_identifiers" not in message
+    assert not (desk.folder / "never").exists()
+
+
+def test_many_columns_of_which_the_same_is_asked_make_one_question(desk, tmp_path):
+    """A table of many columns that nobody understands asks once, and publishes none of them."""
+    names = [f"c{number}" for number in range(30)]
+    rows = [[(7919 * (row + 3) * (at + 1)) % 99_991 for at in range(30)] for row in range(40)]
+    lines = [",".join(names), *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
+    out = tmp_path / "wide.toml"
+    desk.run("plan", tmp_path / "wide.csv", "--out", out)
+    asked = [line for line in out.read_text().splitlines() if line.startswith("# ?")]
+    assert len(asked) < 10
+    assert any("columns that are left out above ask the same" in line for line in asked)

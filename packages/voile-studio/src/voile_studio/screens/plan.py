@@ -92,6 +92,12 @@ def routes(pages: Pages) -> APIRouter:
         refusal = keep(project, digest, with_row_as_person(project.plan_text))
         return answer(request, project, refusal)
 
+    @router.post("/plan/answers")
+    def all_answered(name: str, request: Request, digest: _Short) -> Response:
+        project = pages.project(name)
+        refusal = keep(project, digest, with_answer(project.plan_text, None))
+        return answer(request, project, refusal)
+
     @router.post("/plan/answer/{index}")
     def answered(name: str, index: int, request: Request, digest: _Short) -> Response:
         project = pages.project(name)

@@ -124,9 +124,11 @@ def with_row_as_person(text: str) -> str:
     return _without(changed, asks_for_persons)
 
 
-def with_answer(text: str, index: int) -> str:
-    """The plan without its question of an index, which is answered as the plan stands."""
+def with_answer(text: str, index: int | None) -> str:
+    """The plan without its question of an index, or all (None), answered as the plan stands."""
     found = open_questions(text)
+    if index is None:
+        return _without(text, lambda _: True)
     if not 0 <= index < len(found):
         msg = "there is no such question; it may have been answered already"
         raise InputError(msg)

@@ -17,6 +17,7 @@ says already stands, and wins.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -119,6 +120,8 @@ k = 5  # everybody looks like 4 others at least; a convention for data that leav
 )
 _ALTERNATIVE = '# name = "{name}"  # instead: {why} (docs/methods/{name}.md)'
 _USUAL_LAYOUT = ProposedLayout()
+_MANY = 20
+"""Columns of which one question is asked of all instead of the same of each."""
 _NOTHING = f"""\
 {ASKS} table: no column is understood well enough to be published. Answer the questions above by
 #   roles in [roles]; docs/start/choose.md has the methods. Without one nothing is published."""
@@ -295,9 +298,20 @@ def _left_out(proposal: Proposal) -> Iterator[str]:
             f"#   weight = {_value(column.name)} tells risk in the population; keep = "
             f"[{_value(column.name)}] as well, and recipients can weigh rows"
         )
-    for column in left:
-        if column.question:
+    yield from _asked_of_left_out([column for column in left if column.question])
+
+
+def _asked_of_left_out(columns: Sequence[ColumnProposal]) -> Iterator[str]:
+    """A question for each column, or one for many of which the same is asked."""
+    often = Counter(column.question for column in columns)
+    for column in columns:
+        if often[column.question] <= _MANY:
             yield f"{ASKS} {_value(column.name)}: {column.question}"
+    for question, number in often.items():
+        if number > _MANY:
+            yield f"{ASKS} table: {number:,} columns that are left out above ask the same. Each:"
+            yield f"#   {question}. Name in [roles] those that recipients need, and remove this"
+            yield "#   question: the others stay unpublished"
 
 
 def _is_shared(column: ColumnProposal) -> bool:
