@@ -167,9 +167,12 @@ def test_evidence_of_distinct_values_and_cells_is_that_of_all(data):
     value = np.array(data.draw(st.lists(st.integers(0, len(known) - 1), min_size=1, max_size=9)))
     cell = np.array(data.draw(st.lists(st.integers(0, len(shown) - 1), min_size=1, max_size=9)))
     chosen = np.array(data.draw(st.lists(st.integers(0, len(cell) - 1), max_size=9)), dtype=int)
-    pairs = found.covers(slice(None))[np.ix_(value, cell)]
+    covers = found.covers(slice(None))
+    pairs = covers[np.ix_(value, cell)]
     spread = found.spread(value, cell)
     assert np.array_equal(spread.covers(slice(None)), pairs)
     assert np.array_equal(spread.covers(np.array([0])), pairs[[0]])
     assert np.array_equal(spread.packed(slice(None)), np.packbits(pairs, axis=1))
+    assert np.array_equal(spread.packed_targets(slice(None)), np.packbits(pairs, axis=0).T)
+    assert np.array_equal(found.packed_targets(slice(None)), np.packbits(covers, axis=0).T)
     assert np.array_equal(spread.only(chosen).covers(slice(None)), pairs[:, chosen])

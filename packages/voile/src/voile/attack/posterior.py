@@ -298,11 +298,12 @@ def _fitting(sightings: Sightings, targets: slice) -> Indices:
     which = np.flatnonzero(np.logical_and.reduce(masks)) if masks else None
     near = sightings if which is None else sightings.only(which)
     which = np.arange(len(near.rows)) if which is None else which
-    bits = _packed(near, targets)
-    if bits is None:
+    if not (asked := _asked_one_by_one(near)):
         return which
-    fits = np.unpackbits(np.bitwise_or.reduce(bits, axis=0), count=len(which))
-    return which[np.flatnonzero(fits)]
+    bits = asked[0].packed_targets(targets)
+    for seen in asked[1:]:
+        bits = bits & seen.packed_targets(targets)
+    return which[bits.any(axis=1)]
 
 
 def _who_fit(sightings: Sightings, who: Indices, pairs: int) -> Indices:
@@ -310,26 +311,20 @@ def _who_fit(sightings: Sightings, who: Indices, pairs: int) -> Indices:
     masks = [seen.fits_some_row()[who] for seen in sightings.texts]
     who = who[np.logical_and.reduce(masks)] if masks else who
     fit = [np.empty(0, dtype=np.int64)]
+    if not (asked := _asked_one_by_one(sightings)):
+        return who
     for part in _chunks(len(who), len(sightings.rows), pairs):
-        bits = _packed(sightings, who[part])
-        if bits is None:
-            return who
+        bits = asked[0].packed(who[part])
+        for seen in asked[1:]:
+            bits = bits & seen.packed(who[part])
         fit.append(who[part][bits.any(axis=1)])
     return np.concatenate(fit)
 
 
-def _packed(sightings: Sightings, targets: Chosen) -> NDArray[np.uint8] | None:
-    """Which sightings fit some targets in all columns that say yes or no, eight a byte.
-
-    None where these say no more than a look-up of texts.
-    """
+def _asked_one_by_one(sightings: Sightings) -> list[CoverEvidence]:
+    """The evidence that says yes or no of each pair; none where it is a look-up of texts."""
     covers = [seen for seen in sightings.evidence if isinstance(seen, CoverEvidence)]
-    if all(isinstance(seen, Labels) for seen in covers) and len(covers) < 2:
-        return None
-    bits = covers[0].packed(targets)
-    for seen in covers[1:]:
-        bits = bits & seen.packed(targets)
-    return bits
+    return [] if len(covers) == 1 and isinstance(covers[0], Labels) else covers
 
 
 def _log_mean_weights(sightings: Sightings, chunks: Sequence[slice]) -> Floats:

@@ -88,6 +88,10 @@ class CoverEvidence(ABC):
         """``covers`` with eight rows a byte, as ``packbits`` orders them."""
         return np.packbits(self.covers(targets), axis=1)
 
+    def packed_targets(self, targets: Chosen) -> NDArray[np.uint8]:
+        """``covers`` turned round, shape (n, targets / 8), with eight targets a byte."""
+        return np.packbits(self.covers(targets), axis=0).T
+
     def spread(self, value: NDArray[np.int64], cell: NDArray[np.int64]) -> CoverEvidence:
         """The same about t targets, each of a value that these have, and n rows of these cells."""
         return _Spread(self, len(value) and int(value.max()) + 1, value, cell)
@@ -117,6 +121,13 @@ class _Spread(CoverEvidence):
         packed: NDArray[np.uint8] = np.packbits(self.evidence.covers(held)[:, self.cell], axis=1)[
             place
         ]
+        return packed
+
+    def packed_targets(self, targets: Chosen) -> NDArray[np.uint8]:
+        """The same turned round, with eight targets a byte: each cell is packed once."""
+        held, place = _numbered(self.value[targets], self.values)
+        cells = np.packbits(self.evidence.covers(held)[place], axis=0).T
+        packed: NDArray[np.uint8] = np.ascontiguousarray(cells)[self.cell]
         return packed
 
     def only(self, rows: NDArray[np.int64]) -> Self:

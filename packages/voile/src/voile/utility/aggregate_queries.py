@@ -72,6 +72,7 @@ from voile_base.randomness import Key
 __all__ = ["RelativeQueryError"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 Errors = Mapping[str, Sequence[float]]
 """Relative errors by aggregate and number of quasi-identifiers."""
 
@@ -238,11 +239,11 @@ class _Table:
 
     def answers(self, query: _Query) -> dict[str, float | None]:
         """The answer to each aggregate; None for an AVG over nothing."""
-        answers: dict[str, float | None] = {
-            _COUNT: self.weight * float(self._matching(query.counted).sum())
-        }
+        _, matching = self._matching(query.counted)
+        answers: dict[str, float | None] = {_COUNT: self.weight * float(matching.sum())}
         if self.numbers is not None:
-            count, total = (self._matching(query.known) @ self.numbers).tolist()
+            rows, matching = self._matching(query.known)
+            count, total = (matching @ self.numbers[rows]).tolist()
             answers[_SUM] = self.weight * total
             answers[_AVERAGE] = total / count if count > _NOTHING else None
         return answers
@@ -266,14 +267,22 @@ class _Table:
         """Rows by their sampling weights, shape (n,)."""
         return rows if self.people is None else rows * self.people
 
-    def _matching(self, predicates: Predicates) -> Floats:
-        """The probability that each row matches, times its sampling weight, shape (n,)."""
+    def _matching(self, predicates: Predicates) -> tuple[slice | Indices, Floats]:
+        """Rows that may match, and the probability of each times its sampling weight.
+
+        The predicate of the fewest values comes first: others look only at rows that it leaves.
+        """
+        rows: slice | Indices = slice(None)
         matching = self._weighed(np.ones(self.rows))
-        for name, chosen in predicates.items():
-            matching *= _of_rows(chosen[:, np.newaxis].astype(np.float64), *self.columns[name])[
-                :, 0
-            ]
-        return matching
+        for name, chosen in sorted(predicates.items(), key=lambda one: float(one[1].mean())):
+            spread, entry = self.columns[name]
+            values = chosen[:, np.newaxis].astype(np.float64)
+            matching = matching * _of_rows(values, spread, entry[rows])[:, 0]
+            left = np.flatnonzero(matching)
+            if len(left) < len(matching) / 2:
+                rows = left if isinstance(rows, slice) else rows[left]
+                matching = matching[left]
+        return rows, matching
 
 
 def _of_rows(values: Floats, spread: Spread | None, entry: NDArray[np.generic]) -> Floats:
