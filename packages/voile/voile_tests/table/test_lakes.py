@@ -16,7 +16,7 @@ from voile.release.recounting import read_recounted
 from voile.table import lakes
 from voile.table.lakes import LakeTable, brought
 from voile.table.opening import rows_in_memory
-from voile.table.published import part
+from voile.table.published import PublishedTable, part
 from voile_base.errors import InputError, TableError, VoileError
 from voile_base.main import main
 from voile_tests.table import spark
@@ -438,8 +438,32 @@ def test_tables_that_cannot_be_are_told(tmp_path, plan, catalogue):
     shown = voile.read_release(tmp_path / "r")
     with pytest.raises(VoileError, match="no such namespace"):
         LakeTable.of("iceberg:office/nobody.x").put(
-            shown.table.to_arrow(), "id", "said", replacing=False
+            shown.table.to_arrow().to_reader(), "id", "said", replacing=False
         )
+
+
+@needs_delta
+@needs_iceberg
+def test_rows_are_put_some_at_a_time_and_a_full_disk_leaves_none(
+    tmp_path, plan, catalogue, monkeypatch
+):
+    """Neither table is handed all rows at once; where there is no room, a sentence and no table."""
+    del catalogue
+    voile.make_release(ROWS, plan, tmp_path / "r")
+    tables = f"delta:{tmp_path / 'lake'}", "iceberg:office/clinic.published"
+    with monkeypatch.context() as patch:
+        patch.setattr(PublishedTable, "to_arrow", lambda table: pytest.fail("all rows at once"))
+        for table in tables:
+            assert _run(["export", str(tmp_path / "r"), table]) == 0
+
+    def full(table, folder, file_format):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(PublishedTable, "write", full)
+    place = f"delta:{tmp_path / 'other'}"
+    assert _run(["export", str(tmp_path / "r"), place]) == 2
+    with pytest.raises(TableError, match="no such table"):
+        rows_in_memory(place)
 
 
 @needs_delta

@@ -313,8 +313,8 @@ def test_a_delta_table_in_a_store_is_read_and_put(own_store, tmp_path, capfd):
     release = voile.read_release(tmp_path / "r")
     table = LakeTable.of("delta:s3://bucket/published")
     rows, said = release.table.to_arrow(), release.guarantee.statement
-    assert table.put(rows, release.release_id, said, replacing=False)
-    assert not table.put(rows, release.release_id, said, replacing=False)
+    assert table.put(rows.to_reader(), release.release_id, said, replacing=False)
+    assert not table.put(rows.to_reader(), release.release_id, said, replacing=False)
     assert rows_in_memory("delta:s3://bucket/published")[0].height == 40
     with pytest.raises(TableError, match="no such bucket"):
         rows_in_memory("delta:s3://nobucket/people")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from voile.cli.options import engine_option, known_option, ledger_option
 from voile.table.formats.registry import WRITTEN
-from voile_base.errors import RefusedError
+from voile_base.errors import RefusedError, TableError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, progress, say, telling_what_is_done
 from voile_base.values import Json
@@ -170,6 +171,11 @@ def _export_command(folder: str, table: str, replacing: bool, engine: str) -> No
         raise RefusedError(f"{msg}; make one without")
     place = lakes.LakeTable.of(table)
     statement = release.guarantee.statement
-    put = place.put(release.table.to_arrow(), release.release_id, statement, replacing=replacing)
+    try:
+        with release.table.batches() as rows:
+            put = place.put(rows, release.release_id, statement, replacing=replacing)
+    except OSError as fault:
+        msg = f"{tempfile.gettempdir()}: the rows cannot be written there; free room or set TMPDIR"
+        raise TableError(msg) from fault
     done = f"{release.rows:,} rows of {folder} stand there" if put else "the release stands there"
     say(f"{place}: {done}{'' if put else ' already'}")

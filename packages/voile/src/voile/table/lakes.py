@@ -440,8 +440,12 @@ class LakeTable:
                     writer.write_batch(_cast(batch, writer.schema))
         return made
 
-    def put(self, rows: pa.Table, release_id: str, statement: str, *, replacing: bool) -> bool:
+    def put(
+        self, rows: pa.RecordBatchReader, release_id: str, statement: str, *, replacing: bool
+    ) -> bool:
         """Put published rows into the table in one commit, which readers see whole or not at all.
+
+        They are read some at a time; an Iceberg table in parts, which is there, takes all at once.
 
         False where the latest commit holds this release already, so that a call that was cut off
         may be made again.  Raises ``InputError`` where a table stands there and is not
@@ -450,7 +454,7 @@ class LakeTable:
         schema = pa.schema([pa.field(f.name, _lake_type(f.name, f.type)) for f in rows.schema])
         notes = {_RELEASE: release_id, "voile.guarantee": statement}
         with self._explained():
-            plain = pa.Table.from_batches([_cast(b, schema) for b in rows.to_batches()], schema)
+            plain = pa.RecordBatchReader.from_batches(schema, (_cast(b, schema) for b in rows))
             put = self._put_delta if self.kind == "delta" else self._put_iceberg
             return put(plain, notes, replacing)
 
@@ -470,7 +474,9 @@ class LakeTable:
         batches = (batch for one in parts for batch in one.to_batches(schema=data.schema))
         return pa.RecordBatchReader.from_batches(data.schema, batches)
 
-    def _put_delta(self, rows: pa.Table, notes: Mapping[str, str], replacing: bool) -> bool:
+    def _put_delta(
+        self, rows: pa.RecordBatchReader, notes: Mapping[str, str], replacing: bool
+    ) -> bool:
         if wrong := [name for name in rows.schema.names if _REFUSED_BY_DELTA & set(name)]:
             msg = f"{self}: Delta takes no column named {wrong[0]!r}; rename it, or take Iceberg"
             raise InputError(msg)
@@ -502,7 +508,9 @@ class LakeTable:
     def _iceberg_batches(self) -> Any:
         return self._iceberg().scan(snapshot_id=self.state).to_arrow_batch_reader()
 
-    def _put_iceberg(self, rows: pa.Table, notes: Mapping[str, str], replacing: bool) -> bool:
+    def _put_iceberg(
+        self, rows: pa.RecordBatchReader, notes: Mapping[str, str], replacing: bool
+    ) -> bool:
         named = _IN_CATALOGUE.fullmatch(self.place)
         if named is None:
             msg = f"{self}: name the table by its catalogue, such as iceberg:office/clinic.stays"
@@ -520,10 +528,13 @@ class LakeTable:
         self._require_free([field.name for field in table.schema().fields], rows, replacing)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # where the table had no row to be replaced
-            table.overwrite(rows, snapshot_properties=properties)
+            taken = rows if table.spec().is_unpartitioned() else rows.read_all()
+            table.overwrite(taken, snapshot_properties=properties)
         return True
 
-    def _require_free(self, names: Sequence[str], rows: pa.Table, replacing: bool) -> None:
+    def _require_free(
+        self, names: Sequence[str], rows: pa.RecordBatchReader, replacing: bool
+    ) -> None:
         if not replacing:
             msg = f"{self}: a table stands there already; name another, or say --replace"
             raise InputError(msg)

@@ -11,8 +11,10 @@ Hive are written as ``%2F``; a name always holds ``=``, so none leads out of its
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,10 @@ from voile.table.protocol import Counted, Fold, Format, Rows
 from voile.table.summaries import GroupedValues, PublishedCells
 from voile_base.durable import sync
 from voile_base.errors import InputError, TableError
+from voile_base.ondemand import on_demand
 from voile_base.values.expressions import Expression, columns_of
+
+pq = on_demand("pyarrow.parquet")
 
 __all__ = ["GROUP", "PublishedTable", "part"]
 
@@ -225,6 +230,23 @@ class PublishedTable:
     def to_arrow(self) -> pa.Table:
         """The rows, all of them."""
         return self._rows.to_arrow()
+
+    @contextmanager
+    def batches(self) -> Iterator[pa.RecordBatchReader]:
+        """The rows in their order, some at a time, from Parquet files of the system's own folder.
+
+        Raises ``OSError`` where that disk refuses, which ``TMPDIR`` names.
+        """
+        with TemporaryDirectory(prefix="voile-export-") as made:
+            files = [Path(made) / name for name in self.write(Path(made), "parquet")]
+            schema = pq.read_schema(files[0])
+
+            def read() -> Iterator[pa.RecordBatch]:
+                for name in files:
+                    with pq.ParquetFile(name) as file:
+                        yield from file.iter_batches()
+
+            yield pa.RecordBatchReader.from_batches(schema, read())
 
     @staticmethod
     def _distinct(values: pl.Series, present: NDArray[np.int64]) -> DistinctValues:
