@@ -371,6 +371,58 @@ def test_the_same_rows_in_on_engines(tmp_path, plan, catalogue):
     _same_on(["polars", "duckdb"], sources, tmp_path, plan)
 
 
+def _hive_of_csv(root, rows, by, separator=","):
+    for (value,), part in rows.partition_by(by, as_dict=True, include_key=False).items():
+        folder = root / f"{by}={HIVE_MISSING if value is None else value}"
+        folder.mkdir(parents=True)
+        part.write_csv(folder / "a.csv", separator=separator)
+    return root
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_a_hive_folder_of_csv_files_has_the_rows_of_one_file(tmp_path, engine, separator):
+    """Types come from all files together, a missing value of the folder is one, texts stay."""
+    rows = pl.DataFrame(
+        {
+            "zip": ["001", "001", None, "012", "012"],
+            "pay": [1.5, None, 3.0, 4.0, 5.0],
+            "said": ["a,b", 'c"d', "e;f", None, "g"],
+        }
+    )
+    place = _hive_of_csv(tmp_path / "hive", rows, "zip", separator)
+    (place / "zip=7").mkdir()
+    (place / "zip=7" / "none.csv").write_text(separator.join(["pay", "said"]) + "\n")
+    found, _ = rows_in_memory(place, engine=engine)
+    assert _sorted(found, rows.columns) == _sorted(rows, rows.columns)
+
+
+def test_hive_folders_of_csv_files_that_do_not_agree_are_refused(tmp_path):
+    """Other columns, other separators, Parquet among them, a value that its folder denies."""
+    rows = pl.DataFrame({"sex": ["f", "m"], "age": [1, 2], "pay": [3, 4]})
+    for number, (text, said) in enumerate(
+        (
+            ("age,wage\n1,2\n", "other columns"),
+            ("age;pay\n1;2\n", "other separators"),
+            ("age,pay,sex\n1,2,m\n", "other columns"),
+            ("age,pay\n1,2,3\n", "line 2"),
+        )
+    ):
+        place = _hive_of_csv(tmp_path / str(number), rows, "sex")
+        (place / "sex=m" / "b.csv").write_text(text)
+        with pytest.raises(TableError, match=said):
+            rows_in_memory(place)
+    (place / "sex=m" / "b.csv").unlink()
+    rows.write_parquet(place / "sex=m" / "c.parquet")
+    with pytest.raises(TableError, match="of one format"):
+        rows_in_memory(place)
+    denied = tmp_path / "denied" / "sex=f"
+    denied.mkdir(parents=True)
+    (denied / "a.csv").write_text("sex,pay\nf,1\nm,2\n")
+    with pytest.raises(TableError, match="another value than the name"):
+        rows_in_memory(denied.parent)
+
+
 @pytest.mark.slow
 @needs_delta
 @needs_iceberg
@@ -383,6 +435,7 @@ def test_the_same_rows_in_on_spark(tmp_path, plan, catalogue):
         "delta": _delta(tmp_path / "delta", ROWS),
         "iceberg": "iceberg:office/clinic.stays",
         "hive": _hive(tmp_path / "hive", ROWS, "sex"),
+        "csv": _hive_of_csv(tmp_path / "csv", ROWS, "sex"),
     }
     _same_on([spark.engine()], sources, tmp_path, plan)
 

@@ -1,13 +1,14 @@
 """Tables of many files: patterns, Hive folders, Delta and Iceberg tables, in and out.
 
     people/part-*.parquet                 all files that a pattern names
-    people/sex=f/zip=00120/a.parquet      a Hive folder: values of columns in the names of folders
+    people/sex=f/zip=00120/a.parquet      a Hive folder: values of columns in the names of folders;
+                                          of CSV files, too, which are read as one
     people/ with _delta_log               a Delta table; ``#version=3`` is an earlier state
     people/ with metadata                 an Iceberg table of this disk; ``#snapshot=...``
     delta:s3://bucket/people              a Delta table, by its address
     iceberg:office/clinic.stays           a table of the catalogue ``office``
 
-Such a table, and whatever stands in a store (``remote``), becomes plain Parquet files of a folder
+Such a table, and whatever stands in a store (``remote``), becomes plain files of a folder
 that its owner alone may read, and that goes with the command or the call: so every engine reads
 the same rows in one order, and none is told of a credential.  Catalogues are configured as
 pyiceberg has them (``~/.pyiceberg.yaml``, ``PYICEBERG_CATALOG__OFFICE__URI``), stores by their
@@ -34,11 +35,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 from voile.table.remote import RemotePlace, bring, has_objects, is_remote, refuse_full, told_of
-from voile_base.errors import InputError, TableError, VoileError, refuse_out_of_memory
+from voile_base.errors import (
+    EmptyTableError,
+    InputError,
+    TableError,
+    VoileError,
+    refuse_out_of_memory,
+)
 from voile_base.ondemand import dataclass, on_demand
 
 if TYPE_CHECKING:
@@ -46,7 +53,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from voile.table import arrays
+    from voile.table.formats import delimited
 else:
+    delimited = on_demand("voile.table.formats.delimited")
     pl = on_demand("polars")
     pa = on_demand("pyarrow")
     arrays = on_demand("voile.table.arrays")
@@ -219,11 +228,76 @@ def flattened(
     ``files`` are those that belong to it, in their order; None: all.  ``texts`` names columns that
     stay texts.  Raises ``TableError`` where names or columns do not agree, and where files change.
     """
-    parts = _parts(root, _parquet_below(root) if files is None else files)
+    listed = _below(root) if files is None else files
+    parts = _parts(root, listed)
     if not parts:
-        msg = f"{root}: the folder holds no Parquet file (named .parquet)"
+        msg = f"{root}: the folder holds no Parquet file (named .parquet) and no CSV file (.csv)"
         raise TableError(msg)
-    return _plain(root, parts, folder, texts, lambda: files or _parquet_below(root))
+    if other := [file for file in listed if _is_parquet(file) != _is_parquet(listed[0])]:
+        msg = (
+            f"{root}: it holds Parquet and CSV files, such as {listed[0].name} and {other[0].name};"
+            " give a table in files of one format"
+        )
+        raise TableError(msg)
+    if not _is_parquet(listed[0]):
+        return _joined_csv(root, parts, folder)
+    return _plain(root, parts, folder, texts, lambda: files or _below(root))
+
+
+def _joined_csv(root: Path, parts: Sequence[_Part], folder: Path) -> Path:
+    """CSV files of a Hive folder as one, whose columns get their types from all of them."""
+    before = _stamps(part.file for part in parts)
+    refuse_full(root, folder, 2 * sum(size for _, size, _ in before))
+    made, names = folder / "table.csv", tuple[str, ...]()
+    with made.open("wb") as stream:
+        for part in parts:
+            with _reading(part.file, "CSV"):
+                own, separator = delimited.csv_names(part.file), _separator_of(part.file)
+                if part is parts[0]:
+                    names, first = own, separator
+                if set(own) != set(names) or separator != first:
+                    what = "columns" if set(own) != set(names) else "separators of fields"
+                    msg = (
+                        f"{part.file}: it has other {what} than {parts[0].file}; all files of a "
+                        "table must have the same"
+                    )
+                    raise TableError(msg)
+                _append_csv(part, names, separator, stream, header=part is parts[0])
+    if _stamps(_below(root)) != before:
+        msg = f"{root}: its files changed while they were read; run this again when it is whole"
+        raise TableError(msg)
+    return made
+
+
+def _append_csv(
+    part: _Part, names: Sequence[str], separator: str, stream: IO[bytes], *, header: bool
+) -> None:
+    """Write the rows of a CSV file as they are written, with the values of its folders."""
+    try:
+        rows = delimited.read_csv(part.file, texts=names)[0].select(names)
+    except EmptyTableError:  # a file without rows is none of a table without rows
+        rows = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    for name in part.values.keys() & set(names):
+        _refuse_other(part, name, rows.select(pl.col(name).ne_missing(part.values[name]).any()))
+    new = [pl.lit(v, pl.String).alias(n) for n, v in part.values.items() if n not in names]
+    rows.with_columns(new).write_csv(stream, include_header=header, separator=separator)
+
+
+def _separator_of(file: Path) -> str:
+    """A comma where the names in the header have some between them, else a semicolon."""
+    names = delimited.csv_names(file)
+    with file.open("rb") as stream:
+        return "," if stream.readline().count(b",") >= len(names) - 1 else ";"
+
+
+def _refuse_other(part: _Part, name: str, found: pl.DataFrame) -> None:
+    """Raise ``TableError`` where some row holds another value than the name of its folder."""
+    if found.item():
+        msg = (
+            f"{part.file}: column {name!r} holds another value than the name of its "
+            "folder; mend the one that is wrong"
+        )
+        raise TableError(msg)
 
 
 def _matching(pattern: Path, folder: Path) -> Path:
@@ -255,14 +329,19 @@ def _is_parquet(file: Path) -> bool:
     return file.suffix.lower() in _PARQUET and not file.name.startswith((".", "_"))
 
 
-def _parquet_below(root: Path) -> list[Path]:
-    """The Parquet files below a folder, but for hidden ones, in natural order."""
+def _is_csv(file: Path) -> bool:
+    return file.suffix.lower() == ".csv" and not file.name.startswith((".", "_"))
+
+
+def _below(root: Path) -> list[Path]:
+    """The Parquet and CSV files below a folder, but for hidden ones, in natural order."""
 
     def hidden(file: Path) -> bool:
         folders = file.relative_to(root).parts[:-1]
         return any(name.startswith((".", "_")) and "=" not in name for name in folders)
 
-    files = [file for file in root.rglob("*") if _is_parquet(file) and not hidden(file)]
+    tables = (file for file in root.rglob("*") if _is_parquet(file) or _is_csv(file))
+    files = [file for file in tables if not hidden(file)]
     return sorted(files, key=lambda file: natural_order(str(file)))
 
 
@@ -320,12 +399,7 @@ def _with_values(
     rows = pl.scan_parquet(part.file, glob=False, hive_partitioning=False)
     for name in values.keys() & schema.keys():
         stated = pl.lit(part.values[name], pl.String).cast(schema[name], strict=False)
-        if rows.filter(pl.col(name).ne_missing(stated)).head(1).collect().height:
-            msg = (
-                f"{part.file}: column {name!r} holds another value than the name of its "
-                "folder; mend the one that is wrong"
-            )
-            raise TableError(msg)
+        _refuse_other(part, name, rows.select(pl.col(name).ne_missing(stated).any()).collect())
     new = [pl.lit(v).alias(name) for name, v in values.items() if name not in schema]
     rows.with_columns(new).sink_parquet(target, compression="lz4", maintain_order=True)
 
@@ -375,7 +449,7 @@ def _stamps(files: Iterable[Path]) -> list[tuple[Path, int, int]]:
 
 
 @contextmanager
-def _reading(file: Path) -> Iterator[None]:
+def _reading(file: Path, kind: str = "Parquet") -> Iterator[None]:
     """Turns what readers say of a file, which may quote values, into a message."""
     try:
         yield
@@ -389,7 +463,7 @@ def _reading(file: Path) -> Iterator[None]:
         if "No space left" in str(fault):
             msg = f"{file}: its copy does not fit into {tempfile.gettempdir()}; set TMPDIR"
         else:
-            msg = f"{file}: it cannot be read as Parquet; write it again from its source"
+            msg = f"{file}: it cannot be read as {kind}; write it again from its source"
         raise TableError(msg) from None
 
 
