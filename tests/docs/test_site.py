@@ -126,9 +126,38 @@ def test_every_module_class_and_function_is_explained() -> None:
     assert missing == []
 
 
+def test_every_method_is_explained() -> None:
+    """By a text of its own, or by that of the class from which it is inherited: 100 %."""
+    trees = [
+        ast.parse(path.read_text(encoding="utf-8")) for one in SOURCES for path in one.rglob("*.py")
+    ]
+    classes = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
+    told = {c.name: {n.name for n in c.body if _is_method(n) and _told(n)} for c in classes}
+    bases = {c.name: {_name(base) for base in c.bases} for c in classes}
+
+    def explains(name: str, method: str) -> bool:
+        above = bases.get(name, set()) - {name}
+        return method in told.get(name, ()) or any(explains(base, method) for base in above)
+
+    public = [c for c in classes if not c.name.startswith("_")]
+    methods = [(c.name, n.name) for c in public for n in c.body if _is_method(n)]
+    assert len(methods) > 1000
+    assert [one for one in methods if not one[1].startswith("_") and not explains(*one)] == []
+
+
 def _is_public(node: ast.stmt) -> TypeGuard[ast.ClassDef | ast.FunctionDef]:
     return isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
 
 
-def _told(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> bool:
+def _is_method(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def _name(base: ast.expr) -> str:
+    return ast.unparse(base).partition("[")[0].rpartition(".")[2]
+
+
+def _told(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
+) -> bool:
     return ast.get_docstring(node) is not None
