@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import shlex
 import shutil
 import subprocess
@@ -156,6 +155,7 @@ def test_a_limit_on_the_size_of_files(desk, plan_text):
     program = "from voile_base.main import main; main()"
     command = [sys.executable, "-c", program, "publish", table, "--plan", pay.plan]
     place = ["--out", desk / "one", "--ledger", pay.ledger]
+    resource = pytest.importorskip("resource")
     limit = 3_000_000  # below the rows
     failed = subprocess.run(
         [*command, *place],
