@@ -15,7 +15,7 @@ ROOMS := $(foreach room,$(ROOM),$(or $(wildcard packages/$(room) packages/*/*_te
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test slow alone decisions check lint types walls mutants coverage
-.PHONY: bench docs site pdf lock release clean
+.PHONY: bench docs site pdf lock changelog release clean
 
 help:                          ## this list
 	@grep -hE "^[a-z]+:.*##" $(MAKEFILE_LIST) | sed -E "s/:[^#]*## /\t/" | expand -t 12
@@ -101,6 +101,9 @@ lock:                          ## the versions that CI installs, newest: require
 	uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
 	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 	    -o requirements.lock
+
+changelog:                     ## gather changes/ into CHANGELOG.md: VERSION=0.2.0; needs towncrier
+	$(PYTHON) -m towncrier build --yes --version $(or $(VERSION),$(error say which version: make changelog VERSION=0.2.0))
 
 release: .venv/developer       ## build all distributions, and try them: needs build, twine, cyclonedx-bom
 	$(PYTHON) tools/release.py --out dist

@@ -14,8 +14,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from voile_base.main import command
 from voile_share.commands.share import _share
 from voile_share.service.folder import Configuration
+
 from voile_testing.plugin import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -51,6 +53,21 @@ def test_the_image_installs_extras_that_are_there():
         for name in line.split():
             assert (ROOT / name).exists(), name
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.MULTILINE) == ["10001"]
+
+
+def test_the_image_of_studio_starts_it():
+    """Its distributions, extras and options are there; nobody is root."""
+    text = (DEPLOY / "studio.Dockerfile").read_text()
+    for name, extras in re.findall(r"\./packages/([\w-]+)(?:\[([\w,]+)\])?", text):
+        project = tomllib.loads((ROOT / "packages" / name / "pyproject.toml").read_text())
+        known = project["project"].get("optional-dependencies", {})
+        assert set(filter(None, extras.split(","))) <= known.keys(), name
+    started = json.loads(re.search(r"^ENTRYPOINT (.+)$", text, re.MULTILINE)[1])
+    assert started == ["voile", "studio"]
+    shown = CliRunner().invoke(command, ["studio", "--help"]).output
+    passed = options_of(json.loads(re.search(r"^CMD (.+)$", text, re.MULTILINE)[1]))
+    assert passed == {one for one in passed if one in shown} != set()
+    assert re.findall(r"^USER (.+)$", text, re.MULTILINE) == ["10001"]
 
 
 def test_the_compose_file_names_what_it_has():
