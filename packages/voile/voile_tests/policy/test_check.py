@@ -352,6 +352,8 @@ def test_an_id_is_found_by_its_name_or_by_nearly_unique_codes(
         pl.Series("age", [30, 90] * 20),
         pl.Series("age", ["30-39", "90+"] * 20),
         pl.Series("born", ["1970", "1980"] * 20),
+        pl.Series("born", ["1899 or before", "1980"] * 20),
+        pl.Series("born", [f"19{i}0s" for i in range(5, 9)] * 10),
         pl.Series("income", [1.5 + i for i in range(40)]),
         pl.Series("city", ["*"] * 40),
     ],
@@ -369,6 +371,20 @@ def test_ages_above_89_and_few_people_are_told_apart(tmp_path: Path) -> None:
     _release_of(tmp_path, frame)
     _, verdict = _told(tmp_path / "r", policy(tmp_path, 'kind = "identifiers"'))
     assert [one["asks"][1] for one in verdict["rulings"] if not one["passed"]] == ["B", "C"]
+
+
+@pytest.mark.parametrize(
+    "born",
+    [["1921", "1922", "1980", "1990"], ["1900-1910", "1911-1920", "1980", "1990"], [1921, 1922]],
+)
+def test_years_of_birth_that_tell_ages_above_89_are_found(
+    tmp_path: Path, born: list[str] | list[int]
+) -> None:
+    """One class of them may be shown, and not two, however they are written."""
+    frame = pl.DataFrame({"year_of_birth": born * (40 // len(born)), "sex": ["f", "m"] * 20})
+    _release_of(tmp_path, frame)
+    _, verdict = _told(tmp_path / "r", policy(tmp_path, 'kind = "identifiers"'))
+    assert [one["asks"][1] for one in verdict["rulings"] if not one["passed"]] == ["C"]
 
 
 def _release_of(folder: Path, frame: pl.DataFrame) -> None:

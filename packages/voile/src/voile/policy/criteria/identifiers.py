@@ -7,7 +7,8 @@ cells, is what the recognisers know of its letter (``voile.recognisers``), the s
 publishers ask; ``identifiers.toml`` says what a machine cannot look for.  Besides:
 
     zip      codes of more than three digits under the name of a zip code, or restricted prefixes
-    dates    cells that are days, months or times; more than one value of an age above 89
+    dates    cells that are days, months or times; more than one value of an age above 89, or of a
+             year of birth that makes somebody older than that in the year of the look
     unique   names of ids (``schema.names.named``); whole numbers or texts of which each row shows
              another; texts, and numbers that are counted up, of which nearly each row does
 
@@ -22,6 +23,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Literal, get_args
@@ -49,7 +51,11 @@ _RESTRICTED = frozenset(
 )
 _ZIP = ("zip*", "postal", "postcode", "plz")
 _AGE = ("age", "agep", "ages", "alter")
+_BIRTH = ("birth", "birth*", "yob", "dob", "born", "geburt*", "geb", "gebjahr", "naissance")
+_BIRTH += ("nacim*", "nasc*", "geboren", "geboorte*", "fodsel*", "fodel*", "urodz*", "syntyma*")
 _OLDEST = 89
+_CALENDAR_BEGINS = 1800
+"""The year after which a number is taken for one of a birth."""
 _CALENDAR = frozenset({"date", "datetime", "time"})
 _FEWEST = 20
 """Rows from which on it tells something that each shows another value."""
@@ -137,7 +143,7 @@ def _looked_for(category: _Category) -> str:
 
 _SPECIAL = {
     "zip": "zip codes of more than three digits, or of areas of few people",
-    "dates": "columns of dates and times, ages above 89",
+    "dates": "columns of dates and times, ages above 89, years of birth that tell them",
     "unique": "columns named as ids, and codes of which nearly each row shows another",
 }
 
@@ -220,11 +226,15 @@ def _zips(column: _Cells) -> str | None:
 def _dates(column: _Cells) -> str | None:
     if column.kind in _CALENDAR:
         return "holds dates or times, of which the year alone may be shown"
-    if not fits(_AGE, column.words):
-        return None
     read = (ends_of(text, whole=True) for text in column.texts)
-    old = {ends for ends in read if ends is not None and ends.high > _OLDEST}
-    return "tells ages above 89 apart" if len(old) > 1 else None
+    spans = {ends for ends in read if ends is not None}
+    if fits(_AGE, column.words) and sum(ends.high > _OLDEST for ends in spans) > 1:
+        return "tells ages above 89 apart"
+    if fits(_BIRTH, column.words):
+        youngest = datetime.now(UTC).year - _OLDEST - 1
+        if sum(_CALENDAR_BEGINS < ends.high <= youngest for ends in spans) > 1:
+            return f"tells years of birth before {youngest + 1} apart, which are of ages above 89"
+    return None
 
 
 def _unique(column: _Cells) -> str | None:
