@@ -17,7 +17,6 @@ from click.testing import CliRunner
 from voile_base.main import command
 from voile_share.commands.share import _share
 from voile_share.service.folder import Configuration
-
 from voile_testing.plugin import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -38,9 +37,9 @@ def test_every_option_that_is_passed_is_one_of_the_command():
     cmd = json.loads(re.search(r"^CMD (.+)$", DOCKERFILE, re.MULTILINE)[1])
     unit = (DEPLOY / "voile-share.service").read_text()
     started = re.search(r"^ExecStart=(.+)$", unit, re.MULTILINE)[1].split()
-    for command in (cmd, COMPOSE["services"]["service"]["command"], started[2:]):
-        assert command[0] == "serve"
-        for option in options_of(command):
+    for words in (cmd, COMPOSE["services"]["service"]["command"], started[2:]):
+        assert words[0] == "serve"
+        for option in options_of(words):
             assert option in shown_options("serve"), option
 
 
