@@ -81,7 +81,6 @@ __all__ = [
     "RoadMap",
     "Streets",
     "compact_map",
-    "joined",
     "rank_of",
     "read_map",
 ]
@@ -108,7 +107,7 @@ def rank_of(road_class: str | None) -> int:
 Integers = NDArray[np.int64]
 
 
-def joined(plane: Floats, ends: Integers) -> tuple[Integers, Integers]:
+def _joined(plane: Floats, ends: Integers) -> tuple[Integers, Integers]:
     """Lines that together pass each edge once.
 
     ``plane`` has shape (v, 2); ``ends`` has shape (e, 2) and no edge from a node to itself.
@@ -216,7 +215,7 @@ def _labels_of(
     best = np.full(len(names), np.iinfo(np.int64).max)
     np.minimum.at(best, name, rank)
     places = plane[nodes % len(plane)]
-    walked, first = joined(places, at)
+    walked, first = _joined(places, at)
     found = []
     for line in np.split(walked, first[1:-1]):
         called = int(nodes[line[0]] // len(plane))
@@ -435,7 +434,7 @@ def _edges(ends: Integers, rank: Integers) -> Integers:
 
 def _lines(plane: Floats, ends: Integers, tolerance: float) -> tuple[Integers, Integers]:
     """Nodes of simplified lines, and where each begins; as ``trails.joined`` has them."""
-    nodes, first = joined(plane, ends)
+    nodes, first = _joined(plane, ends)
     if not len(nodes):
         return nodes, first
     # Mercator's scale grows to the north: metres there are longer on the map.

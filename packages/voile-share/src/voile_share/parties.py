@@ -37,7 +37,6 @@ from voile_share.protocol.truck import MOST_DAYS
 
 __all__ = [
     "Consignment",
-    "Offer",
     "Parties",
     "Party",
     "PlatformClient",
@@ -296,7 +295,7 @@ _SECRETS = ("k_a", "k_b", "sender", "receiver")
 
 
 @dataclass(frozen=True)
-class Offer:
+class _Offer:
     """The public halves of one party's own keys of a parcel."""
 
     role: protocol.Role
@@ -375,14 +374,14 @@ class Party:
         """
         return protocol.ParcelRoot(hkdf(self.seed, 32, "voile 1 parcel root", parcel))
 
-    def offer(self, parcel: bytes, first_day: int, days: int) -> Offer:
+    def offer(self, parcel: bytes, first_day: int, days: int) -> _Offer:
         """The public halves of this party's own keys: for the other party to sign, too."""
         root, suite = self.root(parcel), protocol.suite_named()
         those = (root.day(day) for day in range(first_day, first_day + days))
-        return Offer(self.role, root.box, first_day, tuple(map(suite.tracking_public, those)))
+        return _Offer(self.role, root.box, first_day, tuple(map(suite.tracking_public, those)))
 
     def signed_offers(
-        self, carrier: bytes, parcel: bytes, offers: Iterable[Offer]
+        self, carrier: bytes, parcel: bytes, offers: Iterable[_Offer]
     ) -> list[protocol.Submission]:
         """Signatures of this party under what it and the other one offer, for a carrier's trucks.
 

@@ -18,15 +18,7 @@ from voile.study.verdict import THRESHOLDS, exact_limit
 from voile_base.errors import InputError
 from voile_base.values import Document
 
-__all__ = [
-    "MOST_SETS",
-    "Bars",
-    "bars_of",
-    "few",
-    "intervals_of",
-    "risk_and_loss",
-    "sets_of",
-]
+__all__ = ["MOST_SETS", "bars_of", "few", "intervals_of", "risk_and_loss", "sets_of"]
 
 _FEW, _MOST = 12, 20
 _WIDTH, _HEIGHT = 640.0, 360.0
@@ -45,7 +37,7 @@ class _PictureBar:
 
 
 @dataclass(frozen=True)
-class Bars:
+class _Bars:
     """How a column is spread."""
 
     bars: tuple[_PictureBar, ...]
@@ -97,7 +89,7 @@ class _FrontierPicture:
     loss: str
 
 
-def bars_of(document: Document | None) -> Bars | None:
+def bars_of(document: Document | None) -> _Bars | None:
     """The bars of a column, as ``voile inspect --values`` tells them."""
     if not document or not document.get("bars"):
         return None
@@ -110,7 +102,7 @@ def bars_of(document: Document | None) -> Bars | None:
         )
         for i, bar in enumerate(said)
     )
-    return Bars(bars, bool(document.get("binned")), int(document.get("others", 0)))
+    return _Bars(bars, bool(document.get("binned")), int(document.get("others", 0)))
 
 
 def few(document: Document | None, *, ordered: bool) -> Document | None:

@@ -93,7 +93,6 @@ __all__ = [
     "Verification",
     "attested",
     "auditor_of",
-    "holds",
     "message_of",
     "new_key",
     "public_key",
@@ -277,7 +276,7 @@ def public_key(said: str) -> str:
     raise InputError(msg)
 
 
-def holds(public: str, signature: str, message: bytes) -> bool:
+def _holds(public: str, signature: str, message: bytes) -> bool:
     """Whether a signature, in hexadecimal, is that of a message by a public key."""
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public.removeprefix("ed25519:")))
@@ -311,7 +310,7 @@ def auditor_of(folder: Path) -> str | None:
     if not (folder / AUDITOR).is_file():
         return None
     found: AuditSignature = _as_written(folder / AUDITOR, AuditSignature)
-    if not holds(found.key, found.signature, _of_audit(folder, found.key)):
+    if not _holds(found.key, found.signature, _of_audit(folder, found.key)):
         msg = f"{folder / AUDIT}: this is not the record that its auditor has signed"
         raise RefusedError(f"{msg}; run voile audit again")
     return found.key
@@ -498,7 +497,7 @@ def _signatures(
             broken.append(f"somebody has signed as {one.role!r} twice")
         elif roles and one.role not in roles:
             broken.append(f"the policy asks nobody to sign as {one.role!r}")
-        elif not holds(one.key, one.signature, message_of(signed.statement, one.role, one.key)):
+        elif not _holds(one.key, one.signature, message_of(signed.statement, one.role, one.key)):
             broken.append(f"the signature as {one.role!r} is not that of what stands here")
         elif named.get(one.role, one.key) != one.key:
             broken.append(f"the policy names another key for {one.role!r} than has signed")

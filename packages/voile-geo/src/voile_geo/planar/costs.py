@@ -103,7 +103,6 @@ Cost: some milliseconds for 1,000 reports; N rises with the root of their number
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -121,12 +120,10 @@ __all__ = [
     "Noise",
     "angle_selection_cost",
     "composed_epsilon",
-    "counted",
     "gaussian_deltas",
     "gaussian_epsilon",
     "independent_cost",
     "log_moment",
-    "most_shifted_squared_mu",
     "next_squared_mu",
     "squared_mu",
 ]
@@ -168,25 +165,6 @@ def squared_mu(
     with np.errstate(divide="ignore", invalid="ignore"):
         added = np.where(apart > 0, apart**2 / fresh, 0.0)
     return np.cumsum(np.concatenate(([scaled[0] ** 2], added)))
-
-
-def most_shifted_squared_mu(
-    least: float, most: float, time: Floats, distance: float, tau: float
-) -> float:
-    """The most that ``squared_mu`` of n reports is, each with an epsilon between two.
-
-    For trajectories that are moved as a whole, whose reports cost most where epsilons change:
-    |s_i - a s_(i-1)| is at most s(most) - a s(least), s rising with epsilon.
-    """
-    if not len(time):
-        return 0.0
-    low, high = (distance / gaussian_scale(epsilon) for epsilon in (least, most))
-    kept = np.exp(-np.diff(time) / tau)
-    apart = high - kept * low
-    fresh = -np.expm1(-2 * np.diff(time) / tau)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        added = np.where(apart > 0, apart**2 / fresh, 0.0)
-    return float(high**2 + added.sum())
 
 
 def next_squared_mu(
@@ -525,14 +503,3 @@ def _multiplied(
     power = found**count
     own = count * size ** (count - 1) * off + (count + 4) * _ROUNDING * size**count
     return product * power, slack * size**count + np.minimum(np.abs(product) + slack, 1.0) * own
-
-
-def counted(distributions: Sequence[LossDistribution], counts: Iterable[float]) -> Counted:
-    """Distributions with their numbers of reports, as ``composed_epsilon`` takes them."""
-    return tuple(
-        sorted(
-            (distribution, int(n))
-            for distribution, n in zip(distributions, counts, strict=True)
-            if n
-        )
-    )

@@ -27,7 +27,7 @@ fails.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,18 +36,17 @@ from numpy.typing import NDArray
 from voile_base.ondemand import dataclass, on_demand
 from voile_geo.geodesy import Floats
 from voile_geo.planar.costs import (
+    Counted,
     Differences,
     LossDistribution,
     angle_selection_cost,
     composed_epsilon,
-    counted,
     gaussian_deltas,
     gaussian_epsilon,
     independent_cost,
-    most_shifted_squared_mu,
     squared_mu,
 )
-from voile_geo.planar.steps import turn_constant
+from voile_geo.planar.steps import gaussian_scale, turn_constant
 
 __all__ = [
     "PROTECTS_NOTHING_ABOVE",
@@ -126,11 +125,41 @@ class TripPrice:
         """
         least, most = between
         if self.tau is not None and self.differences == "shifted" and least < most:
-            shifted = most_shifted_squared_mu(least, most, time, self.distance, self.tau)
+            shifted = _most_shifted_squared_mu(least, most, time, self.distance, self.tau)
             return _TripCost(0.0, shifted)
         epsilons = np.full(len(time), most)
         epsilons[:1] = first
         return self.cost(epsilons, time)
+
+
+def _most_shifted_squared_mu(
+    least: float, most: float, time: Floats, distance: float, tau: float
+) -> float:
+    """The most that ``squared_mu`` of n reports is, each with an epsilon between two.
+
+    For trajectories that are moved as a whole, whose reports cost most where epsilons change:
+    |s_i - a s_(i-1)| is at most s(most) - a s(least), s rising with epsilon.
+    """
+    if not len(time):
+        return 0.0
+    low, high = (distance / gaussian_scale(epsilon) for epsilon in (least, most))
+    kept = np.exp(-np.diff(time) / tau)
+    apart = high - kept * low
+    fresh = -np.expm1(-2 * np.diff(time) / tau)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        added = np.where(apart > 0, apart**2 / fresh, 0.0)
+    return float(high**2 + added.sum())
+
+
+def _counted(distributions: Sequence[LossDistribution], counts: Iterable[float]) -> Counted:
+    """Distributions with their numbers of reports, as ``composed_epsilon`` takes them."""
+    return tuple(
+        sorted(
+            (distribution, int(n))
+            for distribution, n in zip(distributions, counts, strict=True)
+            if n
+        )
+    )
 
 
 def total_epsilons(
@@ -187,7 +216,7 @@ def _composed(
     """What trips cost beside their epsilons; each different one is composed once."""
     different, place = np.unique(np.column_stack((mu_squared, counts)), axis=0, return_inverse=True)
     found = [
-        composed_epsilon(counted(distributions, row[1:].tolist()), float(row[0]), delta)
+        composed_epsilon(_counted(distributions, row[1:].tolist()), float(row[0]), delta)
         for row in different
     ]
     return np.array(found, dtype=np.float64)[place.reshape(-1)]

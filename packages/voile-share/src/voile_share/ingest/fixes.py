@@ -39,7 +39,6 @@ from __future__ import annotations
 
 import binascii
 import hmac
-import json
 import math
 import re
 from base64 import b32encode, b64decode
@@ -50,7 +49,6 @@ from enum import StrEnum
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import TypeVar
-from urllib.parse import parse_qsl
 
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
@@ -67,7 +65,6 @@ __all__ = [
     "Fix",
     "Format",
     "IngestError",
-    "MessageFields",
     "Refusal",
     "Region",
     "Rules",
@@ -80,8 +77,6 @@ __all__ = [
     "device_name",
     "issue",
     "quietly",
-    "read_form",
-    "read_json",
     "revoked",
     "seconds",
     "text_of",
@@ -308,49 +303,6 @@ _LONGEST_NAME = 128
 _LONGEST_TIME = 40
 
 
-class MessageFields:
-    """The named values of one message, or of one part of it.
-
-    What is null, or an empty text, is absent.  Names in refusals are those that we ask for.
-    """
-
-    def __init__(self, values: object) -> None:
-        """``values`` that are no object of JSON, and no form, have no fields."""
-        self._values: Mapping[str, object] = values if isinstance(values, dict) else {}
-
-    def value(self, name: str) -> object:
-        """Any value, or None."""
-        found = self._values.get(name)
-        return None if found == "" else found
-
-    def first(self, *names: str) -> object:
-        """The value that is there under one of several names; two that differ are refused."""
-        found = [value for value in map(self.value, names) if value is not None]
-        if any(value != found[0] for value in found[1:]):
-            raise IngestError("duplicate-field", " and ".join(names))
-        return found[0] if found else None
-
-    def inner(self, name: str) -> MessageFields:
-        """The fields of a part; none where it is absent."""
-        return MessageFields(self.value(name))
-
-    def number(self, name: str) -> float:
-        """A number that must be there."""
-        found = self.optional(name)
-        if found is None:
-            raise IngestError("field-missing", name)
-        return found
-
-    def optional(self, *names: str) -> float | None:
-        """A number under one of several names."""
-        return decimal(self.first(*names), names[0])
-
-    def scaled(self, name: str, unit: float) -> float | None:
-        """A number times its unit; what is unknown stays below zero."""
-        found = self.optional(name)
-        return None if found is None else found * unit
-
-
 def decimal(value: object, name: str) -> float | None:
     """A number given as one or as its text; None stays None.
 
@@ -415,23 +367,6 @@ def text_of(body: bytes) -> str:
     if text is None:
         raise IngestError("not-utf-8")
     return text
-
-
-def read_form(text: str, rules: Rules) -> list[tuple[str, str]]:
-    """The names and values of a query or a form, in their order.
-
-    Raises ``IngestError`` where there are too many, or one of them is not UTF-8.
-    """
-    if not text:
-        return []
-    if text.count("&") >= rules.fields:
-        raise IngestError("too-many-fields", f"at most {rules.fields} are taken")
-    pairs = quietly(
-        lambda: parse_qsl(text, keep_blank_values=True, errors="strict"), UnicodeDecodeError
-    )
-    if pairs is None:
-        raise IngestError("not-utf-8", "a field of the query or form")
-    return pairs
 
 
 class Format(StrEnum):
@@ -515,63 +450,6 @@ def decoded(
         first.positions = len(refused)
         raise first
     return Decoded(form, tuple(fixes), tuple(refused))
-
-
-# The quantifier gives nothing back and the closing quote may be missing, so one pass suffices.
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-_NO_BRACKETS = re.compile(r"[^\[\]{}]+")
-
-
-class _TwiceError(Exception):
-    """A name stands twice in one object."""
-
-
-class _NoNumberError(Exception):
-    """NaN or infinity."""
-
-
-def read_json(body: bytes, rules: Rules) -> object:
-    """The value of a body.
-
-    Raises ``IngestError`` where it is too large, not UTF-8, nested too deeply, not JSON, or where
-    an object has a name twice.  Cost: linear in the body, whatever it holds.
-    """
-    check_size(body, rules)
-    text = text_of(body)
-    _check_depth(text, rules.depth)
-    refusal = None
-    value: object = None
-    try:
-        value = json.loads(text, object_pairs_hook=_one_each, parse_constant=_no_number)
-    except _TwiceError:
-        refusal = "duplicate-field"
-    except _NoNumberError:
-        refusal = "not-a-number"
-    except ValueError:  # not JSON, or a number of more digits than Python reads
-        refusal = "not-json"
-    if refusal is not None:
-        raise IngestError(refusal)
-    return value
-
-
-def _check_depth(text: str, most: int) -> None:
-    """Refuse deep nesting before the reader, which calls itself once a level, meets it."""
-    depth = 0
-    for bracket in _NO_BRACKETS.sub("", _STRINGS.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        if depth > most:
-            raise IngestError("nested-too-deeply", f"at most {most} levels are taken")
-
-
-def _one_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _TwiceError
-    return found
-
-
-def _no_number(_: str) -> object:
-    raise _NoNumberError
 
 
 _BYTES = 20

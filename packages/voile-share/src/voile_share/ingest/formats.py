@@ -101,12 +101,14 @@ The lines name no device; it is that of the token they came with.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import reduce
 from operator import xor
+from urllib.parse import parse_qsl
 
 from voile_share.ingest.fixes import (
     BACKFILL,
@@ -116,15 +118,12 @@ from voile_share.ingest.fixes import (
     Fix,
     Format,
     IngestError,
-    MessageFields,
     Rules,
     check_size,
     decimal,
     decoded,
     device_name,
     quietly,
-    read_form,
-    read_json,
     seconds,
     text_of,
 )
@@ -152,6 +151,11 @@ _READ |= frozenset({"altitude", "accuracy", "batt", "valid"})
 _VALID = frozenset({"true", "1"})
 
 
+# The quantifier gives nothing back and the closing quote may be missing, so one pass suffices.
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_NO_BRACKETS = re.compile(r"[^\[\]{}]+")
+
+
 def decode_osmand(query: str, body: bytes, arrival: Arrival) -> Decoded:
     """The one position of a query and a form, read as if they were one.
 
@@ -161,26 +165,138 @@ def decode_osmand(query: str, body: bytes, arrival: Arrival) -> Decoded:
     return decoded(Format.OSMAND, [fields], lambda one: _osmand_fix(one, arrival), arrival)
 
 
+class _MessageFields:
+    """The named values of one message, or of one part of it.
+
+    What is null, or an empty text, is absent.  Names in refusals are those that we ask for.
+    """
+
+    def __init__(self, values: object) -> None:
+        """``values`` that are no object of JSON, and no form, have no fields."""
+        self._values: Mapping[str, object] = values if isinstance(values, dict) else {}
+
+    def value(self, name: str) -> object:
+        """Any value, or None."""
+        found = self._values.get(name)
+        return None if found == "" else found
+
+    def first(self, *names: str) -> object:
+        """The value that is there under one of several names; two that differ are refused."""
+        found = [value for value in map(self.value, names) if value is not None]
+        if any(value != found[0] for value in found[1:]):
+            raise IngestError("duplicate-field", " and ".join(names))
+        return found[0] if found else None
+
+    def inner(self, name: str) -> _MessageFields:
+        """The fields of a part; none where it is absent."""
+        return _MessageFields(self.value(name))
+
+    def number(self, name: str) -> float:
+        """A number that must be there."""
+        found = self.optional(name)
+        if found is None:
+            raise IngestError("field-missing", name)
+        return found
+
+    def optional(self, *names: str) -> float | None:
+        """A number under one of several names."""
+        return decimal(self.first(*names), names[0])
+
+    def scaled(self, name: str, unit: float) -> float | None:
+        """A number times its unit; what is unknown stays below zero."""
+        found = self.optional(name)
+        return None if found is None else found * unit
+
+
+def _read_form(text: str, rules: Rules) -> list[tuple[str, str]]:
+    """The names and values of a query or a form, in their order.
+
+    Raises ``IngestError`` where there are too many, or one of them is not UTF-8.
+    """
+    if not text:
+        return []
+    if text.count("&") >= rules.fields:
+        raise IngestError("too-many-fields", f"at most {rules.fields} are taken")
+    pairs = quietly(
+        lambda: parse_qsl(text, keep_blank_values=True, errors="strict"), UnicodeDecodeError
+    )
+    if pairs is None:
+        raise IngestError("not-utf-8", "a field of the query or form")
+    return pairs
+
+
+class _TwiceError(Exception):
+    """A name stands twice in one object."""
+
+
+class _NoNumberError(Exception):
+    """NaN or infinity."""
+
+
+def _read_json(body: bytes, rules: Rules) -> object:
+    """The value of a body.
+
+    Raises ``IngestError`` where it is too large, not UTF-8, nested too deeply, not JSON, or where
+    an object has a name twice.  Cost: linear in the body, whatever it holds.
+    """
+    check_size(body, rules)
+    text = text_of(body)
+    _check_depth(text, rules.depth)
+    refusal = None
+    value: object = None
+    try:
+        value = json.loads(text, object_pairs_hook=_one_each, parse_constant=_no_number)
+    except _TwiceError:
+        refusal = "duplicate-field"
+    except _NoNumberError:
+        refusal = "not-a-number"
+    except ValueError:  # not JSON, or a number of more digits than Python reads
+        refusal = "not-json"
+    if refusal is not None:
+        raise IngestError(refusal)
+    return value
+
+
+def _check_depth(text: str, most: int) -> None:
+    """Refuse deep nesting before the reader, which calls itself once a level, meets it."""
+    depth = 0
+    for bracket in _NO_BRACKETS.sub("", _STRINGS.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > most:
+            raise IngestError("nested-too-deeply", f"at most {most} levels are taken")
+
+
+def _one_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _TwiceError
+    return found
+
+
+def _no_number(_: str) -> object:
+    raise _NoNumberError
+
+
 def _is_osmand(query: str, rules: Rules) -> bool:
     """Whether a query tells a position or a device, as one of this protocol does."""
     check_size(query, rules)
-    return any(name in _TELLING for name, _ in read_form(query, rules))
+    return any(name in _TELLING for name, _ in _read_form(query, rules))
 
 
-def _read_fields(query: str, body: bytes, rules: Rules) -> MessageFields:
+def _read_fields(query: str, body: bytes, rules: Rules) -> _MessageFields:
     """The fields of this protocol in a query and a form; each stands there once."""
     check_size(query, rules)
     check_size(body, rules)
     found: dict[str, str] = {}
-    for name, value in (*read_form(query, rules), *read_form(text_of(body).strip(), rules)):
+    for name, value in (*_read_form(query, rules), *_read_form(text_of(body).strip(), rules)):
         if name in _READ:
             if name in found:
                 raise IngestError("duplicate-field", name)
             found[name] = value
-    return MessageFields(found)
+    return _MessageFields(found)
 
 
-def _osmand_fix(fields: MessageFields, arrival: Arrival) -> Fix:
+def _osmand_fix(fields: _MessageFields, arrival: Arrival) -> Fix:
     valid = fields.value("valid")
     if valid is not None and str(valid).lower() not in _VALID:
         raise IngestError("no-fix", "valid is not true")
@@ -199,7 +315,7 @@ def _osmand_fix(fields: MessageFields, arrival: Arrival) -> Fix:
     )
 
 
-def _position(fields: MessageFields) -> tuple[float, float]:
+def _position(fields: _MessageFields) -> tuple[float, float]:
     both = fields.value("location")
     if both is None:
         return fields.number("lat"), fields.number("lon")
@@ -226,7 +342,7 @@ def decode_owntracks(
     check_size(body, arrival.rules)
     if not body.strip():
         return Decoded(Format.OWNTRACKS)
-    asked = dict(read_form(query, arrival.rules))
+    asked = dict(_read_form(query, arrival.rules))
     payload = _payload(body, arrival)
     device = (
         _joined(headers.get("x-limit-u"), headers.get("x-limit-d"))
@@ -263,8 +379,8 @@ def _levels(topic: str) -> list[str]:
     return levels
 
 
-def _payload(body: bytes, arrival: Arrival) -> MessageFields:
-    payload = MessageFields(read_json(body, arrival.rules))
+def _payload(body: bytes, arrival: Arrival) -> _MessageFields:
+    payload = _MessageFields(_read_json(body, arrival.rules))
     if payload.value("_type") is None:
         raise IngestError("unknown-format", "a payload of OwnTracks has a _type")
     return payload
@@ -275,14 +391,14 @@ def _joined(user: str | None, device: str | None) -> str | None:
     return f"{user}/{device}" if user and device else None
 
 
-def _of_payload(payload: MessageFields) -> object:
+def _of_payload(payload: _MessageFields) -> object:
     topic = payload.value("topic")
     if isinstance(topic, str):
         return "/".join(_levels(topic)[1:3])
     return payload.value("tid")
 
 
-def _decoded(device: object, payload: MessageFields, arrival: Arrival) -> Decoded:
+def _decoded(device: object, payload: _MessageFields, arrival: Arrival) -> Decoded:
     kind = payload.value("_type")
     if kind == "encrypted":
         raise IngestError("encrypted", "remove the encryption key in the app; use https")
@@ -291,7 +407,7 @@ def _decoded(device: object, payload: MessageFields, arrival: Arrival) -> Decode
     return decoded(Format.OWNTRACKS, [payload], lambda one: _owntracks_fix(device, one), arrival)
 
 
-def _owntracks_fix(device: object, payload: MessageFields) -> Fix:
+def _owntracks_fix(device: object, payload: _MessageFields) -> Fix:
     time = seconds(payload.value("tst"), "tst")
     if time is None:
         raise IngestError("field-missing", "tst")
@@ -313,25 +429,25 @@ def decode_traccar(body: bytes, arrival: Arrival) -> Decoded:
 
     Raises ``IngestError``.
     """
-    message = read_json(body, arrival.rules)
+    message = _read_json(body, arrival.rules)
     if not isinstance(message, dict | list) or not message:
         raise IngestError("unknown-format", "a message is an object with device_id and location")
     messages = message if isinstance(message, list) else [message]
     if isinstance(message, dict) and "position" in message and "device" in message:
-        return decoded(Format.TRACCAR, [MessageFields(message)], _forwarded, arrival)
+        return decoded(Format.TRACCAR, [_MessageFields(message)], _forwarded, arrival)
     return decoded(Format.TRACCAR, _locations(messages), _traccar_fix, arrival)
 
 
-def _locations(messages: list[object]) -> Iterator[tuple[object, MessageFields]]:
+def _locations(messages: list[object]) -> Iterator[tuple[object, _MessageFields]]:
     """The device and the fields of each location, batches opened."""
     for message in messages:
-        fields = MessageFields(message)
+        fields = _MessageFields(message)
         inside = fields.value("location")
         for location in inside if isinstance(inside, list) else [inside]:
-            yield fields.value("device_id"), MessageFields(location)
+            yield fields.value("device_id"), _MessageFields(location)
 
 
-def _traccar_fix(item: tuple[object, MessageFields]) -> Fix:
+def _traccar_fix(item: tuple[object, _MessageFields]) -> Fix:
     device, location = item
     coordinates = location.inner("coords")
     time = seconds(location.value("timestamp"), "timestamp")
@@ -350,7 +466,7 @@ def _traccar_fix(item: tuple[object, MessageFields]) -> Fix:
     )
 
 
-def _forwarded(message: MessageFields) -> Fix:
+def _forwarded(message: _MessageFields) -> Fix:
     position = message.inner("position")
     if position.value("valid") is False:
         raise IngestError("no-fix", "the tracker had none")

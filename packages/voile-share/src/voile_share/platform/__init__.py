@@ -32,7 +32,6 @@ from voile_share.platform.administration import (
     Administration,
     LabelledLink,
     Linking,
-    NoRegistrar,
     Operating,
     Registrar,
 )
@@ -157,6 +156,26 @@ class _Reading:
             listener(None)
 
 
+class _NoRegistrar(Registrar):
+    """Where the log takes the reports of all trucks of the directory."""
+
+    def check(self, *, own_keys: bool) -> None:
+        """All trucks can publish."""
+
+    def changed(self) -> None:
+        """Nobody needs to know."""
+
+    def settle(self) -> None:
+        """Nothing is left."""
+
+    def when_behind(self, wake: Callable[[], None]) -> None:
+        """Never."""
+
+    def proof(self, truck: bytes, slot: int) -> bytes | None:
+        """There is none."""
+        return None
+
+
 class Platform(Operating, Administration, Linking, Learning, Publishing, _Reading):
     """One face of six parts, which share their core.  Threads may share it."""
 
@@ -192,7 +211,7 @@ class Platform(Operating, Administration, Linking, Learning, Publishing, _Readin
         Publishing.__init__(
             self, core, self.tell, writing_lines, gather, nearing=self._telling.nearing
         )
-        registrar = registrar or NoRegistrar()
+        registrar = registrar or _NoRegistrar()
         Operating.__init__(self, core, self.changed, registrar)
         Administration.__init__(
             self, core, self.changed, registrar, self._learn_from, self._telling.delivered

@@ -59,7 +59,6 @@ __all__ = [
     "Administration",
     "LabelledLink",
     "Linking",
-    "NoRegistrar",
     "Operating",
     "Registrar",
     "destination_context",
@@ -87,26 +86,6 @@ class Registrar(Protocol):
 
     def proof(self, truck: bytes, slot: int) -> bytes | None:
         """What proves to strangers that a report was taken, where that is not the log itself."""
-
-
-class NoRegistrar(Registrar):
-    """Where the log takes the reports of all trucks of the directory."""
-
-    def check(self, *, own_keys: bool) -> None:
-        """All trucks can publish."""
-
-    def changed(self) -> None:
-        """Nobody needs to know."""
-
-    def settle(self) -> None:
-        """Nothing is left."""
-
-    def when_behind(self, wake: Callable[[], None]) -> None:
-        """Never."""
-
-    def proof(self, truck: bytes, slot: int) -> bytes | None:
-        """There is none."""
-        return None
 
 
 _DAY = 86_400.0

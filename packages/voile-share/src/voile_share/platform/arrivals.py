@@ -61,7 +61,6 @@ __all__ = [
     "past_context",
     "past_of",
     "shown_at",
-    "since",
 ]
 
 
@@ -120,7 +119,7 @@ def _has_ended(drives: Drives, after: float, until: float) -> bool:
 
 def _with_drive(drives: Drives, drive: Json) -> Drives:
     """With one more, within what is kept; the same where it is not."""
-    arrived, tours = drive["arrived"], _tours(since(drives, drive["arrived"] - _OLDEST_SECONDS))
+    arrived, tours = drive["arrived"], _tours(_since(drives, drive["arrived"] - _OLDEST_SECONDS))
     mine = [tour for tour in tours if _is_of(tour, drive)]
     if mine:
         mine[-1].append(drive)
@@ -133,7 +132,7 @@ def _with_drive(drives: Drives, drive: Json) -> Drives:
     return sorted((one for tour in tours for one in tour), key=_arrived)
 
 
-def since(drives: Drives, time: float) -> Drives:
+def _since(drives: Drives, time: float) -> Drives:
     """Without the tours that began before a time."""
     return [one for tour in _tours(drives) if tour[0]["arrived"] >= time for one in tour]
 
@@ -330,12 +329,12 @@ class Learning:
         if row is None:
             return 0
         drives = self._held(row)["drives"]
-        gone = len(drives) - len(since(drives, before))
+        gone = len(drives) - len(_since(drives, before))
         if gone:
             now = self._core.clock()
 
             def change(held: Json) -> Json:
-                return _anew({**held, "drives": since(held["drives"], before)}, now)
+                return _anew({**held, "drives": _since(held["drives"], before)}, now)
 
             self._change(company, change)
         return gone

@@ -39,7 +39,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import Field
 
-from voile_base.durable import replace_private_file, write_text
+from voile_base.durable import write_text
 from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.randomness import Key, Randomness
 from voile_base.values.value import Real, Says, Several, checked
@@ -79,7 +79,6 @@ __all__ = [
     "printable",
     "read_key",
     "read_keys",
-    "replace_keys",
     "secret_text",
 ]
 
@@ -112,14 +111,6 @@ def read_keys(path: Path, most: int = 2) -> list[bytes]:
         msg = f"{path} is no key: it must hold 64 hexadecimal digits"
         raise InputError(msg)
     return [bytes.fromhex(line) for line in lines]
-
-
-def replace_keys(path: Path, keys: Sequence[bytes]) -> None:
-    """Put keys, the first one first, in the place of what a file holds; the old or the new, whole.
-
-    Raises ``InputError``.
-    """
-    replace_private_file(path, "".join(f"{key.hex()}\n" for key in keys))
 
 
 def secret_text(path: Path, what: str) -> str:

@@ -18,11 +18,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from voile_base.durable import replace_private_file
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_share.platform.administration import destination_context, label_context, secrets_context
 from voile_share.platform.arrivals import past_context
-from voile_share.platform.core import Vault, read_keys, replace_keys
+from voile_share.platform.core import Vault, read_keys
 from voile_share.platform.trucks import fleet_context
 from voile_share.platform.writers import stream_context
 from voile_share.store import SealedColumn
@@ -88,8 +89,16 @@ def begin(path: Path) -> bool:
     keys = read_keys(path)
     if len(keys) > 1:
         return False
-    replace_keys(path, [Randomness.secure().key("vault").secret, *keys])
+    _replace_keys(path, [Randomness.secure().key("vault").secret, *keys])
     return True
+
+
+def _replace_keys(path: Path, keys: Sequence[bytes]) -> None:
+    """Put keys, the first one first, in the place of what a file holds; the old or the new, whole.
+
+    Raises ``InputError``.
+    """
+    replace_private_file(path, "".join(f"{key.hex()}\n" for key in keys))
 
 
 def reseal(store: _Upkeep, vault: Vault) -> int:
@@ -124,7 +133,7 @@ def finish(store: _Upkeep, vault: Vault, path: Path) -> int:
         found = reseal(store, vault)
         total += found
         if not found:
-            replace_keys(path, keys[:1])
+            _replace_keys(path, keys[:1])
             return total
     msg = "a service goes on sealing by the old key: give each machine the new file first"
     raise InputError(msg)

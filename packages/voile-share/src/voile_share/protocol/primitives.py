@@ -74,7 +74,6 @@ __all__ = [
     "opened",
     "reduced",
     "sign",
-    "signature",
     "tampered",
     "to_base64url",
     "verifying_key",
@@ -314,7 +313,7 @@ def x25519_public(scalar: bytes) -> bytes:
     return bytes(_sodium().crypto_scalarmult_base(scalar))
 
 
-def signature(pair: bytes, message: bytes) -> bytes:
+def _signature(pair: bytes, message: bytes) -> bytes:
     """That of Ed25519 by a seed with its public key after it: in less time than by OpenSSL."""
     return bytes(_sodium().crypto_sign(message, pair)[:_SIGNATURE_BYTES])
 
@@ -403,7 +402,7 @@ def verifying_key(seed: bytes) -> bytes:
 
 def sign(seed: bytes, label: str, message: bytes) -> bytes:
     """The signature of a message that is meant as ``label`` says."""
-    return signature(_pair(seed), framed(label.encode(), message))
+    return _signature(_pair(seed), framed(label.encode(), message))
 
 
 @lru_cache(4096)

@@ -25,6 +25,8 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from prometheus_client import (
     CollectorRegistry,
@@ -36,13 +38,16 @@ from prometheus_client import (
     multiprocess,
 )
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from voile_base.errors import VoileError
 from voile_base.ondemand import on_demand
-from voile_base.values import Json
+from voile_base.values import Document, Json
 from voile_base.version import VERSION
-from voile_share.platform import Platform
+from voile_share.ingest import IngestError
+from voile_share.platform import AccessError, BusyError, Platform
+from voile_share.protocol import RejectedError
 from voile_share.service import company, devices, exchange, models, public
 from voile_share.service import hooks as hooks_of
 from voile_share.service import operator as operator_pages
@@ -59,9 +64,10 @@ from voile_share.service.problems import (
     ProblemDetails,
     ProblemError,
     documented,
-    handlers,
+    problem_of,
     response_of,
 )
+from voile_share.store import ConflictError, StoreError
 
 if TYPE_CHECKING:
     from opentelemetry import context as opentelemetry_context
@@ -303,6 +309,55 @@ _HEADERS = {
 _STRICT_TRANSPORT = "max-age=31536000"
 
 
+class _Handlers:
+    """Exceptions as answers; which names may be said stands in ``fields``."""
+
+    def __init__(self, fields: frozenset[str], notices: Notices) -> None:
+        self._fields = fields
+        self._notices = notices
+
+    async def problem(self, request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, ProblemError)
+        return response_of(error)
+
+    async def of_voile(self, request: Request, error: Exception) -> JSONResponse:
+        if isinstance(error, StoreError):
+            self._notices.say(str(error))
+        return response_of(problem_of(error))
+
+    async def invalid(self, request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        mistakes = [self._mistake(one) for one in error.errors()]
+        return response_of(ProblemError("invalid-request", errors=mistakes))
+
+    def _mistake(self, error: Document) -> Mistake:
+        """Names of fields that the caller made up are not repeated."""
+        steps = [
+            str(step) if isinstance(step, int) or step in self._fields else "?"
+            for step in error["loc"]
+        ]
+        return Mistake(where=".".join(steps), what=str(error["msg"]))
+
+    async def http(self, request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        reason = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(
+            error.status_code, "invalid-request" if error.status_code < 500 else "fault"
+        )
+        return response_of(ProblemError(reason, headers=error.headers))
+
+
+def _handlers(fields: frozenset[str], notices: Notices) -> dict[Any, Any]:
+    """For FastAPI; ``fields`` are the names of fields that mistakes may be reported of."""
+    those = _Handlers(fields, notices)
+    of_voile = (IngestError, AccessError, RejectedError, StoreError, ConflictError, BusyError)
+    return {
+        ProblemError: those.problem,
+        RequestValidationError: those.invalid,
+        HTTPException: those.http,
+        **dict.fromkeys(of_voile, those.of_voile),
+    }
+
+
 def application(
     platform: Platform,
     options: Options | None = None,
@@ -346,7 +401,7 @@ def application(
     app.around = lambda inner: _Observed(
         _OutermostMiddleware(
             Bodies(
-                Trackers(inner, handlers(_fields(), notices)),
+                Trackers(inner, _handlers(_fields(), notices)),
                 most_waiting=chosen.body_bytes_waiting,
             ),
             notices=notices,
@@ -404,7 +459,7 @@ def _described(notices: Notices, lifespan: Any) -> _Application:
         redoc_url=None,
         redirect_slashes=False,  # an address with a token is not repeated in a header
         generate_unique_id_function=_name,
-        exception_handlers={**handlers(_fields(), notices), Exception: _fault},
+        exception_handlers={**_handlers(_fields(), notices), Exception: _fault},
         lifespan=lifespan,
         responses=documented(*COMMON),
         **_NO_TELEMETRY,
@@ -507,7 +562,7 @@ async def _running(
     )
     beside = [
         asyncio.create_task(_tidy(context, notices)),
-        asyncio.create_task(settle(context, notices)),
+        asyncio.create_task(_settle(context, notices)),
     ]
     beside += [asyncio.create_task(one()) for one in more]
     try:
@@ -537,7 +592,7 @@ async def _tidy(context: ServiceContext, notices: Notices) -> None:
         await asyncio.sleep(_TIDY_SECONDS)
 
 
-async def settle(context: ServiceContext, notices: Notices) -> None:
+async def _settle(context: ServiceContext, notices: Notices) -> None:
     """At start, now and then, and as soon as the platform says so; troubles are told."""
     behind, loop = asyncio.Event(), asyncio.get_running_loop()
 

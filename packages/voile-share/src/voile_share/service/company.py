@@ -18,7 +18,14 @@ from voile_share.service.context import Token, context_of
 from voile_share.service.problems import documented
 from voile_share.store import Company
 
-__all__ = ["COMPANY", "COMPANY_TOKEN_REASONS", "CompanyToken", "TruckPath", "as_company", "router"]
+__all__ = [
+    "COMPANY",
+    "COMPANY_TOKEN_REASONS",
+    "CompanyToken",
+    "TruckPath",
+    "as_company",
+    "router",
+]
 
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ from voile_share.service.company import (
 )
 from voile_share.service.context import Token, context_of, outcome_of
 from voile_share.service.feed import FeedResponse, Feeds
-from voile_share.service.problems import ProblemError, documented, outcome_problem
+from voile_share.service.problems import ProblemError, documented
 from voile_share.store import Appended, Company, TrackingLink, Truck
 
 __all__ = ["LINK", "LinkToken", "links_router", "readers_router", "router"]
@@ -125,12 +125,23 @@ async def _publish(request: Request, response: Response, token: TruckToken) -> m
     platform = context.platform
     truck: Truck = await context.ask(request, "truck", token, lambda: platform.truck_of(token))
     outcome = await outcome_of(platform.publish(truck, message))
-    problem = outcome_problem(outcome)
+    problem = _outcome_problem(outcome)
     if problem is not None:
         raise problem
     if outcome is Appended.KNOWN:
         response.status_code = 200
     return models.Published(outcome=outcome.value)
+
+
+def _outcome_problem(outcome: Appended) -> ProblemError | None:
+    """Why a report that was not taken was not."""
+    match outcome:
+        case Appended.LATE:
+            return ProblemError("slot-taken", "publish in the next slot")
+        case Appended.UNCHAINED:
+            return ProblemError("not-in-the-chain", "go on after the last record that was taken")
+        case _:
+            return None
 
 
 @router.get(

@@ -37,14 +37,14 @@ from voile_share.service.context import ServiceContext
 from voile_share.service.problems import ProblemError
 from voile_share.store import Entry, StoreError, TrackingLink
 
-__all__ = ["MOST_RESUMED", "FeedResponse", "Feeds", "event"]
+__all__ = ["MOST_RESUMED", "FeedResponse", "Feeds"]
 
 MOST_RESUMED = 100
 """Slots that a reader is given who comes again; earlier ones are left out."""
 _AT_ONCE = 100
 
 
-def event(name: str, data: str, number: int | None = None) -> bytes:
+def _event(name: str, data: str, number: int | None = None) -> bytes:
     """One event, as it goes over the wire."""
     identity = "" if number is None else f"id: {number}\n"
     return f"event: {name}\n{identity}data: {data}\n\n".encode()
@@ -212,7 +212,7 @@ class FeedResponse(Response):
                 try:
                     news = await context.do(self._news)
                 except AccessError as error:
-                    yield event("ended", json.dumps({"reason": error.reason}))
+                    yield _event("ended", json.dumps({"reason": error.reason}))
                     return
                 except StoreError:
                     return  # the reader comes again
@@ -231,7 +231,7 @@ class FeedResponse(Response):
             "expires": int(self._reader.link.expires),
             "arrival": table,
         }
-        return event("terms", json.dumps(terms))
+        return _event("terms", json.dumps(terms))
 
     def _news(self) -> Sequence[bytes]:
         """Events that were not sent yet, of a link that is still open; in a thread."""
@@ -243,7 +243,7 @@ class FeedResponse(Response):
             reader.begun, reader.last = False, -1  # each truck has slots of its own
         if link.notice is not None and link.notice != reader.notice:
             reader.notice = link.notice
-            news.append(event("notice", to_base64url(link.notice)))
+            news.append(_event("notice", to_base64url(link.notice)))
         reader.link = link
         entries: list[Entry] = []
         if reader.begun or reader.last >= 0:
@@ -254,7 +254,7 @@ class FeedResponse(Response):
         reader.begun = True
         if entries:
             reader.last = entries[-1].slot
-        return news + [event("report", to_base64url(one.message), one.slot) for one in entries]
+        return news + [_event("report", to_base64url(one.message), one.slot) for one in entries]
 
     def _is_taken_back(self, link: TrackingLink) -> bool:
         last = self._context.platform.last_report(link)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from voile_share.service.problems import Notices
     from voile_share.store import Company, WaitingMessage
 
-__all__ = ["LetterMeters", "deliver", "mail", "post", "router", "signature"]
+__all__ = ["LetterMeters", "deliver", "post", "router"]
 
 
 _GLOBAL_6 = IPv6Network("2000::/3")
@@ -108,7 +108,7 @@ class _UnreachedError(Exception):
     """It was not taken; holds nothing of the address."""
 
 
-def signature(secret: str, at: int, body: bytes) -> str:
+def _signature(secret: str, at: int, body: bytes) -> str:
     """What the header says."""
     signed = hmac.new(secret.encode(), f"{at}.".encode() + body, sha256).hexdigest()
     return f"t={at},v1={signed}"
@@ -159,7 +159,7 @@ async def post(
         "Content-Type": "application/json",
         "User-Agent": "voile-share",
         "Voile-Event-Id": identity,
-        "Voile-Signature": signature(secret, at, body),
+        "Voile-Signature": _signature(secret, at, body),
     }
     try:
         async with (
@@ -199,7 +199,7 @@ def _is_literal(host: str) -> bool:
     return True
 
 
-def mail(target: str, subject: str, text: str, options: HookOptions) -> None:
+def _mail(target: str, subject: str, text: str, options: HookOptions) -> None:
     """Hand a mail to the server; raises ``_UnreachedError``."""
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = options.mail_sender, target, subject
@@ -282,7 +282,7 @@ async def _add_hook(request: Request, token: CompanyToken, wanted: models.NewHoo
             raise AccessError("hook-unfit", str(error)) from None
         if wanted.kind == "mail":
             try:
-                mail(wanted.address, _CONFIRM, _CONFIRM_TEXT.format(code=hook[1]), options)
+                _mail(wanted.address, _CONFIRM, _CONFIRM_TEXT.format(code=hook[1]), options)
             except _UnreachedError:
                 platform.telling.end_hook(company, hook[0])
                 raise AccessError("hook-unfit", "the mail server did not take the code") from None
@@ -428,7 +428,7 @@ async def _reach(context: ServiceContext, options: HookOptions, waiting: Waiting
         short, long = _WORDS[said["event"]]
         # A company chooses the number: what is none of a usual form is not the operator's to send.
         name = f"Parcel {said['parcel']}" if _USUAL.fullmatch(said["parcel"]) else "A parcel"
-        await context.do(lambda: mail(target, f"{name} {short}", f"{long}\n", options))
+        await context.do(lambda: _mail(target, f"{name} {short}", f"{long}\n", options))
         return
     secret = telling.opened(hook, hook.secret or b"")
     at = int(context.platform.clock())

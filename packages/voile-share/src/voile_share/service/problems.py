@@ -17,20 +17,16 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from types import MappingProxyType
-from typing import Any
 
-from fastapi import Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
-from starlette.exceptions import HTTPException
 
 from voile_base.errors import place_of_fault
-from voile_base.values import Document, Json
+from voile_base.values import Json
 from voile_share.ingest import REASONS, IngestError
 from voile_share.platform import REFUSALS, AccessError, BusyError
 from voile_share.protocol import Reason, RejectedError
-from voile_share.store import Appended, ConflictError, StoreError
+from voile_share.store import ConflictError, StoreError
 
 __all__ = [
     "COMMON",
@@ -40,8 +36,6 @@ __all__ = [
     "ProblemError",
     "document_of",
     "documented",
-    "handlers",
-    "outcome_problem",
     "problem_of",
     "response_of",
     "status_of",
@@ -269,17 +263,6 @@ def response_of(problem: ProblemError) -> JSONResponse:
     return JSONResponse(content, status, headers, MEDIA_TYPE)
 
 
-def outcome_problem(outcome: Appended) -> ProblemError | None:
-    """Why a report that was not taken was not."""
-    match outcome:
-        case Appended.LATE:
-            return ProblemError("slot-taken", "publish in the next slot")
-        case Appended.UNCHAINED:
-            return ProblemError("not-in-the-chain", "go on after the last record that was taken")
-        case _:
-            return None
-
-
 def documented(*reasons: str) -> dict[int | str, Json]:
     """What the OpenAPI description says of these problems, by status."""
     grouped: dict[int, list[str]] = defaultdict(list)
@@ -302,52 +285,3 @@ def _description(status: int, reasons: Sequence[str]) -> Json:
             "Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}
         }
     return said
-
-
-class _Handlers:
-    """Exceptions as answers; which names may be said stands in ``fields``."""
-
-    def __init__(self, fields: frozenset[str], notices: Notices) -> None:
-        self._fields = fields
-        self._notices = notices
-
-    async def problem(self, request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, ProblemError)
-        return response_of(error)
-
-    async def of_voile(self, request: Request, error: Exception) -> JSONResponse:
-        if isinstance(error, StoreError):
-            self._notices.say(str(error))
-        return response_of(problem_of(error))
-
-    async def invalid(self, request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)
-        mistakes = [self._mistake(one) for one in error.errors()]
-        return response_of(ProblemError("invalid-request", errors=mistakes))
-
-    def _mistake(self, error: Document) -> Mistake:
-        """Names of fields that the caller made up are not repeated."""
-        steps = [
-            str(step) if isinstance(step, int) or step in self._fields else "?"
-            for step in error["loc"]
-        ]
-        return Mistake(where=".".join(steps), what=str(error["msg"]))
-
-    async def http(self, request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)
-        reason = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(
-            error.status_code, "invalid-request" if error.status_code < 500 else "fault"
-        )
-        return response_of(ProblemError(reason, headers=error.headers))
-
-
-def handlers(fields: frozenset[str], notices: Notices) -> dict[Any, Any]:
-    """For FastAPI; ``fields`` are the names of fields that mistakes may be reported of."""
-    those = _Handlers(fields, notices)
-    of_voile = (IngestError, AccessError, RejectedError, StoreError, ConflictError, BusyError)
-    return {
-        ProblemError: those.problem,
-        RequestValidationError: those.invalid,
-        HTTPException: those.http,
-        **dict.fromkeys(of_voile, those.of_voile),
-    }

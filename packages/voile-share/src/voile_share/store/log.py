@@ -13,7 +13,7 @@ whoever appends, as long as a log reads and replaces heads in one step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -21,7 +21,7 @@ from voile_base.errors import InputError
 from voile_share.protocol import Report
 from voile_share.protocol.truck import GENESIS, Record
 from voile_share.store.protocols import Appended, Entry, ReportLog
-from voile_share.store.schema import Connection, Database, batches, marks
+from voile_share.store.schema import MOST_VALUES, Connection, Database, T, marks
 
 __all__ = ["ChainedEntry", "Head", "SQLReportLog", "decide", "save_states"]
 
@@ -227,7 +227,7 @@ def _locked_heads(
     """
     heads: dict[bytes, Head] = {}
     new = Head()
-    for some in batches(trucks):
+    for some in _batches(trucks):
         statement = (
             "SELECT truck, slot, number, digest FROM heads "
             f"WHERE truck IN ({marks(len(some))}) ORDER BY truck{locking}"
@@ -245,12 +245,17 @@ def _locked_heads(
     return heads
 
 
+def _batches(things: Sequence[T]) -> Iterator[Sequence[T]]:
+    """At most ``MOST_VALUES`` at a time, in order."""
+    return (things[at : at + MOST_VALUES] for at in range(0, len(things), MOST_VALUES))
+
+
 def _records(
     connection: Connection, arrivals: Sequence[ChainedEntry]
 ) -> dict[tuple[bytes, int], bytes]:
     """The stored records of the trucks and numbers of arrivals."""
     records: dict[tuple[bytes, int], bytes] = {}
-    for some in batches(arrivals):
+    for some in _batches(arrivals):
         keys = marks(len(some), "(?, ?)")
         found = connection.rows(
             f"WITH wanted (truck, number) AS (VALUES {keys}) "

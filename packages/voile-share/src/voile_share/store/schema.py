@@ -42,7 +42,6 @@ __all__ = [
     "Row",
     "SQLUpkeep",
     "SealedColumn",
-    "batches",
     "checked_text",
     "marks",
     "migrate_once",
@@ -94,11 +93,6 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close all connections."""
-
-
-def batches(things: Sequence[T]) -> Iterator[Sequence[T]]:
-    """At most ``MOST_VALUES`` at a time, in order."""
-    return (things[at : at + MOST_VALUES] for at in range(0, len(things), MOST_VALUES))
 
 
 def marks(count: int, mark: str = "?") -> str:

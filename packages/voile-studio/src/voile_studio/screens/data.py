@@ -19,7 +19,7 @@ from voile_studio.project import Project, project_of, projects
 from voile_studio.screens.pages import Pages
 from voile_studio.spreads import size_classes
 
-__all__ = ["columns_of", "found_in", "look", "looks_of", "ordered", "routes", "values_of"]
+__all__ = ["columns_of", "found_in", "looks_of", "routes", "values_of"]
 
 _FEW = 3
 _LONG = 18
@@ -49,7 +49,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.post("/p/{name}/look")
     def look_again(name: str) -> Response:
         project = pages.project(name)
-        look(project)
+        _look(project)
         return pages.to(project, "data")
 
     return router
@@ -62,11 +62,11 @@ def _begun(project: Project) -> Job | None:
         return project.run("propose", commands.propose(project))
     at_work = proposing is not None and proposing.state == "running"
     if not at_work and project.jobs.latest("inspect") is None:
-        look(project)
+        _look(project)
     return proposing
 
 
-def look(project: Project) -> Job:
+def _look(project: Project) -> Job:
     """Look at the table, by the plan as it is now."""
     return project.run("inspect", commands.inspect(project), project.digest)
 
@@ -99,7 +99,7 @@ def values_of(project: Project, column: str) -> dict[str, int]:
     return {str(bar["value"]): int(bar["rows"]) for bar in spread["bars"]}
 
 
-def ordered(lines: Mapping[str, ColumnLine], column: Document) -> bool:
+def _ordered(lines: Mapping[str, ColumnLine], column: Document) -> bool:
     """Whether a column holds numbers or times that are no names of groups."""
     line = lines.get(column["name"])
     named = line is not None and line.kind in UNORDERED
@@ -115,7 +115,7 @@ def looks_of(project: Project) -> dict[str, Json]:
     return {
         name: {
             "masked": name in masked,
-            "spread": bars_of(few(spread.get(name), ordered=ordered(lines, column))),
+            "spread": bars_of(few(spread.get(name), ordered=_ordered(lines, column))),
             "examples": _examples(first, place),
         }
         for place, column in enumerate(found.get("columns", []))

@@ -40,7 +40,7 @@ from voile_studio.screens.data import columns_of, found_in, looks_of
 from voile_studio.screens.pages import Pages
 from voile_studio.words import numbers_of
 
-__all__ = ["changing_routes", "column_of", "keep", "routes"]
+__all__ = ["changing_routes", "column_of", "routes"]
 
 _LONGEST = 1_000_000
 _MOST_COLUMNS = 20_000
@@ -68,7 +68,7 @@ def routes(pages: Pages) -> APIRouter:
         digest: _Short,
     ) -> Response:
         project = pages.project(name)
-        refusal = keep(project, digest, text.replace("\r\n", "\n"))
+        refusal = _keep(project, digest, text.replace("\r\n", "\n"))
         return answer(request, project, refusal)
 
     @router.post("/plan/column/{index}")
@@ -84,24 +84,24 @@ def routes(pages: Pages) -> APIRouter:
         project = pages.project(name)
         line = column_of(project, index)
         text = _changed(project.plan_text, line, role, kind, bounds)
-        return answer(request, project, keep(project, digest, text))
+        return answer(request, project, _keep(project, digest, text))
 
     @router.post("/plan/rows")
     def rows_as_persons(name: str, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
-        refusal = keep(project, digest, with_row_as_person(project.plan_text))
+        refusal = _keep(project, digest, with_row_as_person(project.plan_text))
         return answer(request, project, refusal)
 
     @router.post("/plan/answers")
     def all_answered(name: str, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
-        refusal = keep(project, digest, with_answer(project.plan_text, None))
+        refusal = _keep(project, digest, with_answer(project.plan_text, None))
         return answer(request, project, refusal)
 
     @router.post("/plan/answer/{index}")
     def answered(name: str, index: int, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
-        refusal = keep(project, digest, with_answer(project.plan_text, index))
+        refusal = _keep(project, digest, with_answer(project.plan_text, index))
         return answer(request, project, refusal)
 
     _command_routes(router, pages)
@@ -156,13 +156,13 @@ def changing_routes(pages: Pages) -> APIRouter:
             msg = "tick the columns that are to get the role first"
             raise InputError(msg)
         text = with_role(project.plan_text, chosen, _role_of(role))
-        return answer(request, project, keep(project, digest, text))
+        return answer(request, project, _keep(project, digest, text))
 
     @router.post("/plan/step/{index}")
     def step_away(name: str, index: int, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
         text = without_step(project.plan_text, index)
-        return answer(request, project, keep(project, digest, text))
+        return answer(request, project, _keep(project, digest, text))
 
     @router.post("/plan/marks")
     def marks(name: str, request: Request, digest: _Short, key: _Short) -> Response:
@@ -171,7 +171,7 @@ def changing_routes(pages: Pages) -> APIRouter:
             msg = "a comma parts decimals or thousands"
             raise InputError(msg)
         text = with_input(project.plan_text, key, ",")
-        return answer(request, project, keep(project, digest, text))
+        return answer(request, project, _keep(project, digest, text))
 
     @router.post("/undo")
     def undo(name: str, request: Request) -> Response:
@@ -188,7 +188,7 @@ def changing_routes(pages: Pages) -> APIRouter:
     return router
 
 
-def keep(project: Project, digest: str, text: str) -> str | None:
+def _keep(project: Project, digest: str, text: str) -> str | None:
     """Keep a changed plan; what to say where it changed meanwhile in another tab."""
     if digest != project.digest:
         return "the plan was changed elsewhere meanwhile: look at it, and make your change again"

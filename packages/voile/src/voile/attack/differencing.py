@@ -53,14 +53,7 @@ from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 
-__all__ = [
-    "AttackResult",
-    "DifferencingAttack",
-    "Narrowing",
-    "Victim",
-    "exposure",
-    "permutes_sensitive",
-]
+__all__ = ["AttackResult", "DifferencingAttack", "Narrowing", "Victim", "permutes_sensitive"]
 
 
 @dataclass(frozen=True)
@@ -289,7 +282,7 @@ class _Exposure:
         return self.inference.evidence.levels[codes]
 
 
-def exposure(inference: Inference, k: int, e: int) -> _Exposure:
+def _exposure(inference: Inference, k: int, e: int) -> _Exposure:
     """Find everybody left with fewer than k distinct values or a range below e, in units."""
     evidence, cells = inference.evidence, inference.cells
     persons = len(evidence.persons)
@@ -458,8 +451,8 @@ class DifferencingAttack:
         evidence = gather([new, *previous], names)
         units = _least_units(e, evidence.levels)
         inference = infer(evidence)
-        found = exposure(inference, k, units)
-        alone = exposure(infer(evidence.only(evidence.releases[:1])), k, units)
+        found = _exposure(inference, k, units)
+        alone = _exposure(infer(evidence.only(evidence.releases[:1])), k, units)
         return AttackResult(
             releases=tuple(release.name for release in inference.evidence.releases),
             sensitive=evidence.sensitive,

@@ -36,15 +36,16 @@ of d distinct values were shown, with b groups in the same release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from math import gcd
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.asking import asks
-from voile.attack.chosen_groups import RefusedRows, left_for, outcome_of_groups
+from voile.attack.chosen_groups import RefusedRows, left_for
 from voile.attack.differencing import permutes_sensitive
 from voile.attack.inference import SeriesEvidence, gather
 from voile.attack.protocol import (
@@ -56,8 +57,10 @@ from voile.attack.protocol import (
     check_names,
     require_sense,
 )
-from voile.attack.worlds import GroupChoice
+from voile.attack.worlds import GroupChoice, Worlds, enumerated, walked
+from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.ke_anonymity import is_valid
+from voile.models.l_diversity import DistinctDiversity
 from voile.release.claims import KAnonymityClaim, KEAnonymityClaim
 from voile.release.release import Release
 from voile.schema.numbers import decimals_of, units_of
@@ -69,6 +72,14 @@ from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
 __all__ = ["MinimalityAttack"]
+
+
+_MOST_PEOPLE = 1_000
+"""Beyond, no walk that anybody waits for comes by enough."""
+_EFFORT = 1_000_000
+"""People times steps of a walk."""
+_EXACT = 1 << 40
+"""Numbers of ways up to this are compared as they are, and larger ones in proportion."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +170,7 @@ class MinimalityAttack(Attack):
             assert self.choice_of is not None
             choice = self.choice_of(original)
             draws = randomness or Randomness.secure()
-            return outcome_of_groups(release, choice, self.tables, draws)
+            return _outcome_of_groups(release, choice, self.tables, draws)
         claim = _claim(release)
         assert claim is not None
         releases = sorted(self._all(release), key=lambda one: -_version(one))
@@ -276,6 +287,199 @@ class MinimalityAttack(Attack):
         person, values = worst
         row = evidence.person[sightings.told_by[person]]
         return Target(evidence.persons.row(int(row), named=True), 1 / max(values, 1))
+
+
+def _outcome_of_groups(
+    release: Release, choice: GroupChoice, tables: int, randomness: Randomness
+) -> AttackOutcome:
+    """What follows for everybody in a release; ``tables`` are looked at, at most.
+
+    Raises ``InputError`` where the choice is that of another release, or of too many people.
+    """
+    _refuse_other(release, choice)
+    people = choice.table.sum(axis=1)
+    worlds = enumerated(choice, tables)
+    if worlds is None:
+        if (total := int(people.sum())) > _MOST_PEOPLE:
+            msg = (
+                f"the groups of {total:,} people are chosen anew for every table in question, and "
+                f"more than {_MOST_PEOPLE:,} are too many; attack a release of fewer rows"
+            )
+            raise InputError(msg)
+        steps = max(1, min(tables, _EFFORT // total))
+        worlds = walked(choice, steps, randomness.key("worlds"))
+    exposed = ~_satisfied(choice, worlds.ways)
+    share = _shares(worlds.ways)
+    own = np.where(choice.table > 0, share, 0.0)
+    published = choice.group >= 0
+    targets = int(people[published].sum())
+    found = int(people[published & exposed].sum())
+    given = float((choice.table * share)[published].sum())
+    return AttackOutcome(
+        attack="minimality",
+        goal=_goal(choice.criteria),
+        targets=targets,
+        checked=False,
+        success=_estimate(found, targets, worlds),
+        probability=_estimate(given, targets, worlds),
+        baseline=0.0,
+        worst=_worst(choice, own, published),
+        typical=None,
+        assumptions=(
+            "the adversary knows Voile and the plan, the quasi-identifiers of everybody in the "
+            "table, and in which group they stand",
+            "every way to give the values of a group to its people is as likely as another before",
+            *_of_left_out(people, published),
+        ),
+        notes=tuple(_notes(choice, worlds, found, share)),
+        drawn_from=targets,
+        exact=worlds.complete,
+    )
+
+
+def _estimate(total: float, targets: int, worlds: Worlds) -> Estimate:
+    if worlds.complete and targets:
+        return Estimate.exactly(total / targets)
+    return Estimate.of_total(total, targets)
+
+
+def _refuse_other(release: Release, choice: GroupChoice) -> None:
+    """Raise ``InputError`` unless the groups have the values that the release shows in groups."""
+    groups, columns = release.disclosure.groups, list(choice.values)
+    lacks = groups is None or any(name not in release.table.columns for name in columns)
+    if not lacks:
+        assert groups is not None
+        counted = release.table.count([groups.column, *columns])
+        mine = _profile(choice.group[choice.group >= 0], choice.table[choice.group >= 0])
+        number = counted.codes[:, 0].astype(np.int64)
+        _, value = np.unique(counted.codes[:, 1:], axis=0, return_inverse=True)
+        table = np.zeros((len(number), int(value.max(initial=-1)) + 1), dtype=np.int64)
+        table[np.arange(len(number)), value.reshape(-1)] = counted.rows
+        lacks = mine != _profile(number, table)
+    if lacks:
+        msg = (
+            "the plan makes other groups of the original than the release shows; give the plan and "
+            "the table of which it was made"
+        )
+        raise InputError(msg)
+
+
+def _profile(group: NDArray[np.int64], table: NDArray[np.int64]) -> list[list[int]]:
+    """How often values stand in each group, whatever the groups and values are called."""
+    numbers = np.unique(group).tolist()
+    rows = (table[group == number].sum(axis=0) for number in numbers)
+    return sorted(sorted(each[each > 0].tolist()) for each in rows)
+
+
+def _satisfied(choice: GroupChoice, ways: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """For which kinds what is possible, as likely as it is, satisfies all criteria, shape (a,)."""
+    weights = np.stack([_in_proportion(row) for row in ways])
+    truth = choice.table.sum(axis=0)
+    sensitive = {name: _cells(weights, codes, truth) for name, codes in choice.values.items()}
+    groups = Groups(weights.sum(axis=1), sensitive)
+    held = [criterion.holds(groups) for criterion in choice.criteria]
+    return np.asarray(np.logical_and.reduce(held), dtype=np.bool_)
+
+
+def _cells(
+    weights: NDArray[np.int64], codes: NDArray[np.int64], truth: NDArray[np.int64]
+) -> SensitiveCells:
+    """How often each kind has each value of one column, and how often all rows have it."""
+    of_column = weights @ (codes[:, np.newaxis] == np.arange(int(codes.max()) + 1)).astype(np.int64)
+    kind, value = np.nonzero(of_column)
+    total = np.bincount(codes, truth).astype(np.int64)
+    return SensitiveCells(kind, value, of_column[kind, value], total)
+
+
+def _in_proportion(ways: NDArray[np.generic]) -> NDArray[np.int64]:
+    """Numbers of ways, divided by what they have in common; what is possible stays above 0."""
+    numbers = [int(number) for number in ways]
+    common = gcd(*numbers)
+    numbers = [number // common for number in numbers]
+    largest = max(numbers)
+    if largest > _EXACT:
+        numbers = [-(-number * _EXACT // largest) for number in numbers]
+    return np.array(numbers, dtype=np.int64)
+
+
+def _shares(ways: NDArray[np.generic]) -> NDArray[np.float64]:
+    """How probable each value is for a person of each kind, shape (a, v)."""
+    return np.array([[int(one) / int(sum(row)) for one in row] for row in ways], dtype=np.float64)
+
+
+def _worst(
+    choice: GroupChoice, own: NDArray[np.float64], published: NDArray[np.bool_]
+) -> Target | None:
+    """The person to whose own value the largest probability is given."""
+    if not published.any():
+        return None
+    best = np.where(published, own.max(axis=1), -1.0)
+    kind = int(np.argmax(best))
+    return Target(choice.kinds.row(kind, named=True), float(best[kind]))
+
+
+def _goal(criteria: Sequence[Criterion]) -> str:
+    match criteria:
+        case [DistinctDiversity(l=least, column=column)]:
+            return f"fewer than {least:,} values of {column!r} are possible for a person"
+    columns = " and ".join(dict.fromkeys(repr(one.column) for one in criteria))
+    return (
+        f"the values of {columns} that are possible for a person, as likely as they are, fall "
+        "short of what groups promise"
+    )
+
+
+def _of_left_out(people: NDArray[np.int64], published: NDArray[np.bool_]) -> Iterator[str]:
+    if left_out := int(people[~published].sum()):
+        yield (
+            f"he knows which values the {left_out:,} rows that were left out have together, and "
+            "nobody is aimed at whose row was"
+        )
+
+
+def _notes(
+    choice: GroupChoice, worlds: Worlds, found: int, share: NDArray[np.float64]
+) -> Iterator[str]:
+    people = choice.table.sum(axis=1)
+    published = choice.group >= 0
+    if worlds.complete:
+        yield (
+            f"of {worlds.tables:,} tables with these groups and values, Voile would have published "
+            f"exactly this release of {worlds.same:,}; all were looked at"
+        )
+    else:
+        known = ("at most" if all(isinstance(c, DistinctDiversity) for c in choice.criteria)
+                 else "by estimate")  # fmt: skip
+        yield (
+            f"there are too many tables to look at all of them: a walk of {worlds.tables:,} steps "
+            f"came by some, and {known} {found:,} people are exposed. More tables (--tables) find "
+            "more that is possible"
+        )
+        yield (
+            "the walk begins with the true table, so that the probabilities of own values are too "
+            "high where it is short"
+        )
+        return
+    certain = int(people[published & (share.max(axis=1) == 1)].sum())
+    knowing = _mean(choice.table, share, published)
+    alone = _mean(choice.table, _shares(_by_group(choice)), published)
+    yield (
+        f"one value is left for {certain:,} people; the mean probability given to the own value "
+        f"is {knowing:.1%}, and {alone:.1%} for those who do not know how groups were chosen"
+    )
+
+
+def _by_group(choice: GroupChoice) -> NDArray[Any]:
+    """How often each value stands in the group of each kind."""
+    rows = [choice.table[choice.group == number].sum(axis=0) for number in choice.group.tolist()]
+    return np.stack(rows)
+
+
+def _mean(
+    table: NDArray[np.int64], share: NDArray[np.float64], published: NDArray[np.bool_]
+) -> float:
+    total = table[published].sum()
+    return float((table * share)[published].sum() / total) if total else 0.0
 
 
 @dataclass(frozen=True)

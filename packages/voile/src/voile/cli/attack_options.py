@@ -27,13 +27,7 @@ from voile.table.places import Place
 from voile_base.errors import InputError
 from voile_base.values import Document, Json
 
-__all__ = [
-    "TakesSeveral",
-    "destination",
-    "knowledge_said",
-    "options_of_attacks",
-    "used_by",
-]
+__all__ = ["TakesSeveral", "knowledge_said", "options_of_attacks", "used_by"]
 
 
 _TYPES: Document = {
@@ -54,7 +48,7 @@ def options_of_attacks() -> Mapping[str, click.Option]:
             if asked.setdefault(one.option, one) != one:
                 msg = f"the attack {name!r} and another mean different things by {one.option}"
                 raise InputError(msg)
-    return {destination(one): _option(one) for one in asked.values()}
+    return {_destination(one): _option(one) for one in asked.values()}
 
 
 def knowledge_said(name: str, said: Document, people: Callable[[Place], Any]) -> Json:
@@ -65,7 +59,7 @@ def knowledge_said(name: str, said: Document, people: Callable[[Place], Any]) ->
     """
     known = {}
     for field, one in _asked_by(name).items():
-        value = said.get(destination(one))
+        value = said.get(_destination(one))
         if value is not None and value is not False:
             known[field] = people(value) if one.reading == "people" else value
     return known
@@ -73,10 +67,10 @@ def knowledge_said(name: str, said: Document, people: Callable[[Place], Any]) ->
 
 def used_by(name: str) -> frozenset[str]:
     """The names of the options for which an attack has a use."""
-    return frozenset(map(destination, _asked_by(name).values()))
+    return frozenset(map(_destination, _asked_by(name).values()))
 
 
-def destination(asked: AttackOption) -> str:
+def _destination(asked: AttackOption) -> str:
     """The name under which Click puts the value of an option."""
     return asked.option.lstrip("-").replace("-", "_")
 

@@ -58,14 +58,7 @@ if TYPE_CHECKING:
 else:
     report_html = on_demand("voile.report.html")
 
-__all__ = [
-    "DOCUMENT",
-    "DRAWN",
-    "FollowedTrips",
-    "Gallery",
-    "asked",
-    "follow",
-]
+__all__ = ["DOCUMENT", "DRAWN", "FollowedTrips", "Gallery", "follow"]
 
 
 def follow(call: AttackCall, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
@@ -92,7 +85,7 @@ def follow(call: AttackCall, new: Release, stage: Callable[[str], None]) -> Call
     stage("following")
 
     def followed(watch: Watch | None) -> tuple[TripsOutcome, ...]:
-        found = asked(run, roads, limits, knowledge, watch)
+        found = _asked(run, roads, limits, knowledge, watch)
         assert not isinstance(found, Skipped), "what somebody asks for is done, or an error"
         return found
 
@@ -113,7 +106,7 @@ def follow(call: AttackCall, new: Release, stage: Callable[[str], None]) -> Call
     return show
 
 
-def asked(
+def _asked(
     run: EvidenceRun,
     roads: RoadNetwork,
     limits: Limits,
@@ -258,7 +251,7 @@ class FollowedTrips:
             pictures[seen.trip] = _picture_of(seen, made, "")
 
         subject = ReleaseUnderTest(staged.release, staged.original, staged.plan, randomness)
-        outcomes = asked(EvidenceRun(subject), self.roads, Limits(trips=self.most), watch=watch)
+        outcomes = _asked(EvidenceRun(subject), self.roads, Limits(trips=self.most), watch=watch)
         if isinstance(outcomes, Skipped):
             self.found = FollowedFleet((), (), left_out=outcomes.reason)
             return

@@ -47,10 +47,7 @@ Cost: a count of the column with its interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, Protocol, Self
 
@@ -59,7 +56,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.disclosure.evidence import Chosen, Floats
-from voile.dp.discrete_noise import radius
 from voile_base.compiled import njit
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
@@ -72,8 +68,6 @@ __all__ = [
     "NoisyEvidence",
     "Readings",
     "StatedNoise",
-    "cell_breaches",
-    "width_breaches",
 ]
 
 
@@ -363,9 +357,6 @@ def _shares(chance: Floats, published: Floats) -> Floats:
 
 Chance = Annotated[float, Field(ge=0, le=1)]
 
-_ROUNDING = 1e-5
-"""Relative: releases state some numbers with six digits."""
-
 
 class Cluster(Value):
     """The noise of one cluster, and where its values lie; numbers in units of the column."""
@@ -400,40 +391,3 @@ class StatedNoise(Protocol):
     @property
     def clamp(self) -> tuple[float, float] | None:
         """The least and the largest value that may be published; None where there are none."""
-
-
-def cell_breaches(
-    name: str, shown: StatedNoise, value: Floats, low: Floats, high: Floats
-) -> Iterator[str]:
-    """Values off the grid or beyond the bounds, and intervals of no cluster; shape (g,) each."""
-    absent = np.isnan(value)
-    if (absent != np.isnan(low)).any() or (absent != np.isnan(high)).any():
-        yield f"column {name!r} shows values without intervals, or intervals without values"
-    value, low, high = value[~absent], low[~absent], high[~absent]
-    slack = shown.step * 1e-3 + np.abs(value) * 1e-7
-    off = np.abs(value - np.round(value / shown.step) * shown.step) > slack
-    if off.any():
-        yield f"column {name!r} has {off.sum():,} values that do not lie on the grid of its noise"
-    least, most = shown.clamp or (-np.inf, np.inf)
-    if ((value < least - slack) | (value > most + slack)).any():
-        yield f"column {name!r} has values beyond its public bounds"
-    fits = np.zeros(len(value), dtype=np.bool_)
-    for cluster in shown.clusters:
-        around = np.maximum(value - cluster.half_width, least), value + cluster.half_width
-        near = np.abs(low - around[0]) <= slack
-        fits |= near & (np.abs(high - np.minimum(around[1], most)) <= slack)
-    if not fits.all():
-        yield f"column {name!r} has {(~fits).sum():,} intervals other than those of its noise"
-
-
-def width_breaches(
-    name: str, scales: list[Fraction], widths: list[Fraction], confidence: Decimal
-) -> Iterator[str]:
-    """Intervals that are not as wide as their confidence asks, all in steps of the grid."""
-    for scale, width in zip(scales, widths, strict=True):
-        asked = radius(scale.limit_denominator(10**12), confidence)
-        if abs(width - asked) > 1 + asked * _ROUNDING:
-            yield (
-                f"column {name!r} has intervals that are not of confidence {confidence}, which "
-                "it states"
-            )

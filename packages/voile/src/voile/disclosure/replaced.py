@@ -76,8 +76,9 @@ from voile.disclosure.evidence import (
 )
 from voile.disclosure.exact import AsItReads
 from voile.disclosure.foreign import NearEvidence
-from voile.disclosure.noise import Cluster, cell_breaches, width_breaches
+from voile.disclosure.noise import Cluster, StatedNoise
 from voile.disclosure.shown import ShownColumn
+from voile.dp.discrete_noise import radius
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.values.value import Value
 
@@ -112,6 +113,10 @@ __all__ = [
     "TurningLaplace",
     "group_counts",
 ]
+
+
+_ROUNDING = 1e-5
+"""Relative: releases state some numbers with six digits."""
 
 
 class Averaged(AsItReads):
@@ -190,11 +195,11 @@ class Noisy(ShownColumn):
     def breaches(self, cells: CheckedCells, confidence: Decimal | None = None) -> Iterator[str]:
         """Values off the grid, and intervals other than those of the noise."""
         value, ends = cells.numbers(cells.name), self._around(cells)
-        yield from cell_breaches(cells.name, self, value, *ends)
+        yield from _cell_breaches(cells.name, self, value, *ends)
         if confidence is not None:
             scales = [Fraction(c.scale) / Fraction(self.step) for c in self.clusters]
             widths = [Fraction(c.half_width) / Fraction(self.step) for c in self.clusters]
-            yield from width_breaches(cells.name, scales, widths, confidence)
+            yield from _width_breaches(cells.name, scales, widths, confidence)
 
     @property
     def set_refusal(self) -> str:
@@ -252,6 +257,43 @@ class Noisy(ShownColumn):
             return disclosure_interval.ends_of_texts(shown[0], cells.texts(shown[0]))
         low, high = map(cells.numbers, shown)
         return low, high
+
+
+def _cell_breaches(
+    name: str, shown: StatedNoise, value: Floats, low: Floats, high: Floats
+) -> Iterator[str]:
+    """Values off the grid or beyond the bounds, and intervals of no cluster; shape (g,) each."""
+    absent = np.isnan(value)
+    if (absent != np.isnan(low)).any() or (absent != np.isnan(high)).any():
+        yield f"column {name!r} shows values without intervals, or intervals without values"
+    value, low, high = value[~absent], low[~absent], high[~absent]
+    slack = shown.step * 1e-3 + np.abs(value) * 1e-7
+    off = np.abs(value - np.round(value / shown.step) * shown.step) > slack
+    if off.any():
+        yield f"column {name!r} has {off.sum():,} values that do not lie on the grid of its noise"
+    least, most = shown.clamp or (-np.inf, np.inf)
+    if ((value < least - slack) | (value > most + slack)).any():
+        yield f"column {name!r} has values beyond its public bounds"
+    fits = np.zeros(len(value), dtype=np.bool_)
+    for cluster in shown.clusters:
+        around = np.maximum(value - cluster.half_width, least), value + cluster.half_width
+        near = np.abs(low - around[0]) <= slack
+        fits |= near & (np.abs(high - np.minimum(around[1], most)) <= slack)
+    if not fits.all():
+        yield f"column {name!r} has {(~fits).sum():,} intervals other than those of its noise"
+
+
+def _width_breaches(
+    name: str, scales: list[Fraction], widths: list[Fraction], confidence: Decimal
+) -> Iterator[str]:
+    """Intervals that are not as wide as their confidence asks, all in steps of the grid."""
+    for scale, width in zip(scales, widths, strict=True):
+        asked = radius(scale.limit_denominator(10**12), confidence)
+        if abs(width - asked) > 1 + asked * _ROUNDING:
+            yield (
+                f"column {name!r} has intervals that are not of confidence {confidence}, which "
+                "it states"
+            )
 
 
 Positive = Annotated[float, Field(gt=0)]

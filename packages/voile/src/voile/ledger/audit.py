@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.ledger import budget, records, trips
-from voile.ledger.budget import BudgetState, End, faults_of_outputs, shown
+from voile.ledger.budget import BudgetState, End, output_data_sets, read_outputs, shown
 from voile.ledger.records import find_lost
 from voile.ledger.row_sets import RowFolder
 from voile.release.check import departure_breaches
@@ -252,12 +252,21 @@ def audit_ledger(connection: sqlite3.Connection, folder: RowFolder) -> list[Ledg
         for name in trips.fleet_names(connection):
             where = f"fleet {name!r}"
             findings += [LedgerFault(where, what) for what in _audit_fleet(connection, name)]
-        findings += [LedgerFault(where, what) for where, what in faults_of_outputs(connection)]
+        findings += [LedgerFault(where, what) for where, what in _faults_of_outputs(connection)]
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_IOERR")):
             raise  # says nothing about what the file holds
         findings.append(LedgerFault("the file", f"it is damaged: {error}"))
     return findings
+
+
+def _faults_of_outputs(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Where seals fail, and what that says."""
+    known = {name for (name,) in connection.execute("SELECT DISTINCT data_set FROM output")}
+    for data_set in sorted(known.union(output_data_sets(connection))):
+        broken: list[str] = []
+        read_outputs(connection, data_set, broken.append)
+        yield from ((f"data set {data_set!r}", what) for what in broken)
 
 
 def audit_release(

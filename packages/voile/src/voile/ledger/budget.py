@@ -44,7 +44,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from shlex import quote
@@ -74,7 +74,6 @@ __all__ = [
     "charge",
     "data_set_names",
     "end",
-    "faults_of_outputs",
     "find_entries",
     "leave_out",
     "newest_seal",
@@ -144,15 +143,6 @@ def append_outputs(
         "ON CONFLICT (data_set) DO UPDATE SET seal = excluded.seal",
         (data_set, seal),
     )
-
-
-def faults_of_outputs(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Where seals fail, and what that says."""
-    known = {name for (name,) in connection.execute("SELECT DISTINCT data_set FROM output")}
-    for data_set in sorted(known.union(output_data_sets(connection))):
-        broken: list[str] = []
-        read_outputs(connection, data_set, broken.append)
-        yield from ((f"data set {data_set!r}", what) for what in broken)
 
 
 def _head(connection: sqlite3.Connection, data_set: str) -> bytes:

@@ -47,7 +47,7 @@ from voile.models.criteria import Groups, SensitiveCells
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.table.published import PublishedTable
 from voile_base.durable import replace_private_file
-from voile_base.errors import InputError, TableError, nearest, place_in_toml
+from voile_base.errors import InputError, TableError, place_in_toml
 from voile_base.ondemand import dataclass
 from voile_base.values.toml import toml_text
 from voile_base.values.value import Several, Value, checked, read
@@ -61,7 +61,6 @@ __all__ = [
     "Waiver",
     "at_least",
     "at_most",
-    "missing",
     "read_ticks",
     "read_waivers",
     "ticked",
@@ -138,13 +137,6 @@ def at_most(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> 
 def at_least(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
     """A figure that must not lie below a limit, or why there is none."""
     return _held(kind, asks, found, limit, "least")
-
-
-def missing(what: str, name: str, known: Sequence[str]) -> str:
-    """Why there is no figure, where what was looked for was not measured."""
-    if not known:
-        return f"{what} {name} was not measured: there is no evidence beside the release"
-    return f"{what} {name} was not measured{nearest(name, known)}"
 
 
 def _held(

@@ -47,14 +47,7 @@ from voile_base.ondemand import dataclass
 from voile_base.values import Document
 from voile_base.values.value import Says, Value, json_schema, read
 
-__all__ = [
-    "Policy",
-    "Signer",
-    "StatedPolicy",
-    "policy_of_text",
-    "policy_schema",
-    "read_policy",
-]
+__all__ = ["Policy", "Signer", "StatedPolicy", "policy_of_text", "policy_schema", "read_policy"]
 
 AnyCriterion = Annotated[
     GroupSize

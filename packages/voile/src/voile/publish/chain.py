@@ -19,17 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from voile.disclosure.exact import Exact
 from voile.disclosure.shown import Disclosure, Shown
 from voile.publish.assembled import named, shown_roles
-from voile.publish.coding import CODINGS, CodingStep
+from voile.publish.coding import CODINGS
 from voile.publish.publisher import Capabilities, Publisher, SingleRelease
 from voile.release.claims import Claim, GroupClaim, PrivacyClaim
 from voile.release.history import History
 from voile.release.microdata_claims import MicroaggregatedRows, RedrawnValues
 from voile.release.release import Guarantee, Pay, Publication, Release, unaccounted
+from voile.schema.coding import Coding
 from voile.schema.plan import ColumnPlan, PlanStep
 from voile.schema.roles import Roles
 from voile.table.decisions import Treatment
@@ -49,6 +50,24 @@ _BUDGETS = ("epsilon", "epsilon_choice", "rho")
 """Parameters of methods that are differentially private."""
 
 
+class _CodingStep(Protocol):
+    """What a plan says of a coding, validated."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are coded."""
+
+    @property
+    def from_rows(self) -> bool:
+        """Whether what it does depends on the rows."""
+
+    def coding(self, table: PrivateTable, column: str, least: int) -> Coding:
+        """The coding of one column; what comes from rows is of at least so many persons.
+
+        Raises ``InfeasibleError`` where there are fewer, ``PlanError`` where values are no numbers.
+        """
+
+
 @dataclass(frozen=True)
 class ChainStep:
     """A step of a chain, validated."""
@@ -56,7 +75,7 @@ class ChainStep:
     kind: str
     where: str
     """The place in the plan, as messages begin."""
-    coding: CodingStep | None = None
+    coding: _CodingStep | None = None
     """None for a method."""
     method: Publisher | None = None
 
@@ -247,7 +266,7 @@ class _MethodChain(SingleRelease):
                     )
                     raise PlanError(msg)
 
-    def _code(self, made: _Progress, step: ChainStep, coding: CodingStep) -> None:
+    def _code(self, made: _Progress, step: ChainStep, coding: _CodingStep) -> None:
         if made.last is not None:
             made.table = _rows_after(made)
         document: Json = {}

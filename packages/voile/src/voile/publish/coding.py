@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from voile_base.errors import InfeasibleError, PlanError
 from voile_base.ondemand import dataclass
 from voile_base.values.value import Exact, Says, Several, checked
 
-__all__ = ["CODINGS", "BottomCoding", "CodingStep", "Recoding", "Rounding", "TopCoding"]
+__all__ = ["CODINGS", "BottomCoding", "Recoding", "Rounding", "TopCoding"]
 
 _DIGITS = 4
 """Decimals of a mean beyond those of its column."""
@@ -35,24 +35,6 @@ Columns = Annotated[
 ]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Shows = Literal["bound", "mean", "median"]
-
-
-class CodingStep(Protocol):
-    """What a plan says of a coding, validated."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are coded."""
-
-    @property
-    def from_rows(self) -> bool:
-        """Whether what it does depends on the rows."""
-
-    def coding(self, table: PrivateTable, column: str, least: int) -> Coding:
-        """The coding of one column; what comes from rows is of at least so many persons.
-
-        Raises ``InfeasibleError`` where there are fewer, ``PlanError`` where values are no numbers.
-        """
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,6 @@ __all__ = [
     "NoiseBudget",
     "TableShare",
     "measured",
-    "shared_by_weights",
     "shares_of",
     "tables_of",
     "weights_for_cells",
@@ -270,25 +269,6 @@ def shares_of(
     return tuple(
         TableShare(columns, count, budget * parts[one] * Fraction(weight, whole[one]), pure)
         for columns, count, weight, one in zip(tables, cells, weights, single, strict=True)
-    )
-
-
-def shared_by_weights(
-    tables: Sequence[ColumnSet],
-    cells: Sequence[int],
-    budget: NoiseBudget,
-    weights: Sequence[Fraction],
-    parts: Sequence[int],
-    rest: Fraction = Fraction(1),
-) -> tuple[TableShare, ...]:
-    """What each table gets by its weight, above 0; the sum is the budget, or ``rest`` of it.
-
-    ``parts`` has what one row changes a cell of each by at most: 1 of counts.
-    """
-    whole = budget.total * rest / sum(weights)
-    return tuple(
-        TableShare(columns, count, whole * weight, budget.pure, changed)
-        for columns, count, weight, changed in zip(tables, cells, weights, parts, strict=True)
     )
 
 

@@ -44,19 +44,7 @@ from voile_base.values.expressions import Call, Expression, Literal, negated
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node
 
-__all__ = [
-    "CALLED",
-    "NUMBERS",
-    "TIMES",
-    "Term",
-    "alike",
-    "as_number",
-    "call",
-    "joined",
-    "source",
-    "translate",
-    "why_not",
-]
+__all__ = ["CALLED", "NUMBERS", "TIMES", "Term", "alike", "call", "translate"]
 
 _QUOTED_LENGTH = 60
 
@@ -72,30 +60,30 @@ _UNSTEADY = (
 _UNSTEADY_NAMES = ("NOW", "RANDOM", "UUID", "GETDATE", "SYSDATE", "TODAY", "LOCALTIME")
 
 
-def source(node: Node) -> str:
+def _source(node: Node) -> str:
     """A part of a predicate as SQL, to be quoted in a message."""
     text = node.sql()
     return text if len(text) <= _QUOTED_LENGTH else f"{text[: _QUOTED_LENGTH - 3]}..."
 
 
-def why_not(node: Node) -> str:
+def _why_not(node: Node) -> str:
     """Why a kind of node has no place in a predicate."""
     if isinstance(node, (exp.Query, exp.Subquery, exp.Exists)):
         return "a predicate cannot hold a query of its own; it speaks of one row at a time"
     if isinstance(node, (exp.AggFunc, exp.Window)):
         return (
-            f"{source(node)} looks at many rows, and a predicate speaks of one row at a time; "
+            f"{_source(node)} looks at many rows, and a predicate speaks of one row at a time; "
             "ask for aggregates in separate queries"
         )
     if isinstance(node, _UNSTEADY) or node.name.upper() in _UNSTEADY_NAMES:
         return (
-            f"{source(node)} differs from one evaluation to the next; a predicate must depend on "
+            f"{_source(node)} differs from one evaluation to the next; a predicate must depend on "
             "the row alone"
         )
     if isinstance(node, exp.Escape):
-        return f"{source(node)}: ESCAPE is not understood; STARTS_WITH and REPLACE take any text"
+        return f"{_source(node)}: ESCAPE is not understood; STARTS_WITH and REPLACE take any text"
     return (
-        f"{source(node)} is not understood in a predicate; it may hold comparisons, BETWEEN, IN, "
+        f"{_source(node)} is not understood in a predicate; it may hold comparisons, BETWEEN, IN, "
         "LIKE, IS NULL, AND, OR, NOT, CASE, arithmetic, and the functions ABS, SIGN, FLOOR, CEIL, "
         "MOD, COALESCE, NULLIF, CAST, EXTRACT, UPPER, LOWER, LENGTH, TRIM, LEFT, RIGHT, SUBSTR, "
         "REPLACE, CONCAT, STARTS_WITH, ENDS_WITH; a column of such a name is written in double "
@@ -152,7 +140,7 @@ def _kind_called(term: Term) -> str:
     return CALLED.get(term.kind, f"a value of type {term.kind}")
 
 
-def joined(expression: Expression, terms: Sequence[Term]) -> Term:
+def _joined(expression: Expression, terms: Sequence[Term]) -> Term:
     """A term that is one of several alike ones."""
     kind = next((term.kind for term in terms if term.kind != "null"), "null")
     return Term(expression, kind, max(term.bits for term in terms))
@@ -163,7 +151,7 @@ def _common_number(terms: Iterable[Term]) -> str:
     return "decimal" if any(term.kind == "decimal" for term in terms) else "integer"
 
 
-def as_number(term: Term, kind: str) -> Term:
+def _as_number(term: Term, kind: str) -> Term:
     """A number as one of the given kind."""
     if kind == "decimal" and term.kind == "integer":
         number = call("decimal", term.expression)
@@ -190,7 +178,7 @@ def _as_time(term: Term, kind: str, source: str) -> Term:
 def alike(terms: Sequence[Term], source: str) -> list[Term]:
     """Terms that are compared with each other, made to be of one kind; NULL goes with any.
 
-    ``source`` is what to quote where they cannot be: raises ``QueryError``.
+    ``_source`` is what to quote where they cannot be: raises ``QueryError``.
     """
     moment = next((term.kind for term in terms if term.kind in TIMES), None)
     if moment:
@@ -199,7 +187,7 @@ def alike(terms: Sequence[Term], source: str) -> list[Term]:
     kinds = {term.kind for term in present}
     if kinds <= set(NUMBERS):
         common = _common_number(present)
-        return [as_number(term, common) for term in terms]
+        return [_as_number(term, common) for term in terms]
     if len(kinds) == 1 and kinds <= set(CALLED):
         return list(terms)
     if kinds == {"date", "datetime"}:
@@ -261,10 +249,10 @@ class _Translation:
         """The translation of any node."""
         translator, allowed = _NODES.get(type(node), (None, ()))
         if translator is None:
-            raise QueryError(why_not(node))
+            raise QueryError(_why_not(node))
         for name, value in node.args.items():
             if value and name not in allowed:
-                msg = f"{source(node)}: {name.upper()} is not understood here"
+                msg = f"{_source(node)}: {name.upper()} is not understood here"
                 raise QueryError(msg)
         return translator(self, node)
 
@@ -297,13 +285,13 @@ class _Translation:
         try:
             number = Decimal(node.this)
         except InvalidOperation:
-            msg = f"{source(node)} is not understood as a number"
+            msg = f"{_source(node)} is not understood as a number"
             raise QueryError(msg) from None
         if node.this.isdigit() and number < _LARGEST_LITERAL:
             whole = int(number)
             return Term(Literal(whole), "integer", whole.bit_length(), literal=True)
         if not math.isfinite(float(number)):
-            msg = f"{source(node)} is too large a number"
+            msg = f"{_source(node)} is too large a number"
             raise QueryError(msg)
         return Term(Literal(float(number)), "decimal", literal=True)
 
@@ -333,9 +321,9 @@ class _Translation:
 
     def membership(self, node: exp.In) -> Term:
         if node.args.get("query"):
-            raise QueryError(why_not(node.args["query"]))
+            raise QueryError(_why_not(node.args["query"]))
         if not node.expressions:
-            msg = f"{source(node)}: IN needs a list of values in parentheses"
+            msg = f"{_source(node)}: IN needs a list of values in parentheses"
             raise QueryError(msg)
         tested, *members = self._alike(node, [node.this, *node.expressions])
         if all(member.literal for member in members):
@@ -349,13 +337,13 @@ class _Translation:
         if isinstance(other, exp.Boolean):
             tested = self.boolean(node.this).expression
             return Term(call("holds", tested if other.this else negated(tested)), "boolean")
-        msg = f"{source(node)}: IS is followed by NULL, NOT NULL, TRUE or FALSE"
+        msg = f"{_source(node)}: IS is followed by NULL, NOT NULL, TRUE or FALSE"
         raise QueryError(msg)
 
     def pattern(self, node: exp.Like | exp.ILike) -> Term:
         tested, pattern = self.text(node.this), self.term(node.expression)
         if pattern.text is None:
-            msg = f"{source(node)}: the pattern of LIKE must be a text in single quotes"
+            msg = f"{_source(node)}: the pattern of LIKE must be a text in single quotes"
             raise QueryError(msg)
         found = _called("boolean", _PATTERNS[type(node)], tested, pattern)
         return Term(negated(found.expression), "boolean") if node.args.get("negate") else found
@@ -372,12 +360,12 @@ class _Translation:
             exp.Mod: left.bits,
         }[type(node)]
         kind = _common_number((left, right)) if bits <= _WIDEST else "decimal"
-        left, right = as_number(left, kind), as_number(right, kind)
+        left, right = _as_number(left, kind), _as_number(right, kind)
         return Term(call(_ARITHMETIC[type(node)], left.expression, right.expression), kind, bits)
 
     def division(self, node: exp.Div) -> Term:
         dividend, divisor = (
-            as_number(self.number(part), "decimal") for part in (node.this, node.expression)
+            _as_number(self.number(part), "decimal") for part in (node.this, node.expression)
         )
         return _called("decimal", "/", dividend, divisor)
 
@@ -394,11 +382,11 @@ class _Translation:
         results = self._alike(node, [*(branch.args["true"] for branch in branches), default])
         pairs = zip(conditions, results[:-1], strict=True)
         terms = [*(term for pair in pairs for term in pair), results[-1]]
-        return joined(call("case", *(term.expression for term in terms)), results)
+        return _joined(call("case", *(term.expression for term in terms)), results)
 
     def coalesce(self, node: exp.Coalesce) -> Term:
         terms = self._alike(node, [node.this, *node.expressions])
-        return joined(call("coalesce", *(term.expression for term in terms)), terms)
+        return _joined(call("coalesce", *(term.expression for term in terms)), terms)
 
     def null_if(self, node: exp.Nullif) -> Term:
         terms = self._alike(node, [node.this, node.expression])
@@ -462,13 +450,13 @@ class _Translation:
             if wanted in accepted.split():
                 term = self.term(node.this)
                 if term.text is not None and kind in TIMES:
-                    return _as_time(term, kind, source(node))
+                    return _as_time(term, kind, _source(node))
                 if term.kind not in (*_CASTABLE[kind], "null"):
-                    msg = f"{source(node)}: {_kind_called(term)} cannot become {CALLED[kind]}"
+                    msg = f"{_source(node)}: {_kind_called(term)} cannot become {CALLED[kind]}"
                     raise QueryError(msg)
                 bits = term.bits if term.kind == "integer" else _WIDEST + 1
                 return Term(call(kind, term.expression), kind, bits)
-        msg = f"{source(node)}: use INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or TIME"
+        msg = f"{_source(node)}: use INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or TIME"
         raise QueryError(msg)
 
     def date_part(self, node: Node) -> Term:
@@ -477,7 +465,7 @@ class _Translation:
         else:
             part, moment = type(node).__name__.upper(), node.this
         if part not in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"):
-            msg = f"{source(node)}: use YEAR, QUARTER, MONTH, DAY, HOUR, MINUTE or SECOND"
+            msg = f"{_source(node)}: use YEAR, QUARTER, MONTH, DAY, HOUR, MINUTE or SECOND"
             raise QueryError(msg)
         clock = part in ("HOUR", "MINUTE", "SECOND")
         kinds = ("datetime", "time") if clock else ("date", "datetime")
@@ -487,7 +475,7 @@ class _Translation:
 
     def _require(self, term: Term, node: Node, kinds: Iterable[str], called: str) -> Term:
         if term.kind not in kinds:
-            msg = f"{source(node)} is {_kind_called(term)} where {called} is needed"
+            msg = f"{_source(node)} is {_kind_called(term)} where {called} is needed"
             raise QueryError(msg)
         return term
 
@@ -496,18 +484,18 @@ class _Translation:
 
     def _alike(self, node: Node, parts: Sequence[Node]) -> list[Term]:
         """Parts that are compared with each other, made to be of one kind."""
-        return alike([self.term(part) for part in parts], source(node))
+        return alike([self.term(part) for part in parts], _source(node))
 
     def _literal_text(self, node: Node | None, whole: Node) -> Expression:
         if not (isinstance(node, exp.Literal) and node.is_string and node.this):
-            msg = f"{source(whole)}: the text to look for and to put must stand in single quotes"
+            msg = f"{_source(whole)}: the text to look for and to put must stand in single quotes"
             raise QueryError(msg)
         return Literal(node.this)
 
     def _whole_number(self, node: Node, whole: Node, least: int) -> Expression:
         digits = node.this if isinstance(node, exp.Literal) else ""
         if not (digits.isdigit() and least <= int(digits) < 2**31):
-            msg = f"{source(whole)}: positions and lengths must be whole numbers from {least} up"
+            msg = f"{_source(whole)}: positions and lengths must be whole numbers from {least} up"
             raise QueryError(msg)
         return Literal(int(digits))
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,17 @@ from voile.models.units import GroupedUnits
 from voile.release.claim_checks import PublicRelease, common_unit, criteria_against_counts
 from voile.release.claims import GroupClaim, KEAnonymityClaim
 from voile.release.history import Blocks, History
-from voile.release.reading import CountedCells
+from voile.release.reading import Floats, Texts, floats_of, texts_of
 from voile.release.release import Release
+from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
+from voile.table.arrays import series_of
 from voile.table.decisions import BlockAssignment
+from voile.table.protocol import Counted
+from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts, PublishedUnits, UnitCounts, ValueCounts
 from voile_base.errors import PlanError
+from voile_base.ondemand import dataclass
 
 __all__ = [
     "GuaranteeBrokenError",
@@ -74,6 +80,45 @@ def check_release(release: Release) -> None:
         raise GuaranteeBrokenError(msg) from error
 
 
+@dataclass(frozen=True, eq=False)
+class _CountedCells:
+    """The cells of a release that show a column, counted when a check asks for them."""
+
+    table: PublishedTable
+    name: str
+    columns: tuple[str, ...]
+    """Published columns that show it."""
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Shape (g,): how many rows show each."""
+        return self._counted.rows
+
+    def texts(self, column: str) -> Texts:
+        """What a published column shows, as texts."""
+        distinct = texts_of(series_of(self._counted.values[self._place(column)]))
+        return [distinct[code] for code in self._codes(column).tolist()]
+
+    def numbers(self, column: str) -> Floats:
+        """What a published column shows, as numbers."""
+        return floats_of(series_of(self._counted.values[self._place(column)]))[self._codes(column)]
+
+    def values(self, column: str) -> DistinctValues:
+        """The distinct values of a published column."""
+        return self.table.cells([column], column).values
+
+    @cached_property
+    def _counted(self) -> Counted:
+        return self.table.count(self.columns)
+
+    def _place(self, column: str) -> int:
+        return self.columns.index(column)
+
+    def _codes(self, column: str) -> NDArray[np.int64]:
+        codes: NDArray[np.int64] = self._counted.codes[:, self._place(column)].astype(np.int64)
+        return codes
+
+
 def column_breaches(
     release: PublicRelease, confidence: Decimal | None = None, *, published: bool = True
 ) -> Iterator[str]:
@@ -84,7 +129,7 @@ def column_breaches(
     """
     for name, shown in release.disclosure.columns.items():
         if (published or shown.promises) and (columns := shown.published(name)):
-            cells = CountedCells(release.table, name, columns)
+            cells = _CountedCells(release.table, name, columns)
             yield from shown.breaches(cells, confidence)
 
 

@@ -51,17 +51,14 @@ from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.alignment import common_codes
-from voile.table.arrays import Frame, as_dates, from_native, series_of, text_values, with_missing
+from voile.table.arrays import Frame, as_dates, from_native, text_values, with_missing
 from voile.table.binding import coded_series, distinct_values
 from voile.table.codes import DictionaryColumn, code_type, combine, encode
-from voile.table.protocol import Counted
-from voile.table.published import PublishedTable
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import dataclass, on_demand
 
 __all__ = [
     "ColumnView",
-    "CountedCells",
     "KnownValues",
     "People",
     "PublishedRows",
@@ -356,45 +353,6 @@ class ShownCells:
     def numbers(self, column: str) -> Floats:
         """What a published column shows, as numbers."""
         return floats_of(self.shown[column])
-
-
-@dataclass(frozen=True, eq=False)
-class CountedCells:
-    """The cells of a release that show a column, counted when a check asks for them."""
-
-    table: PublishedTable
-    name: str
-    columns: tuple[str, ...]
-    """Published columns that show it."""
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """Shape (g,): how many rows show each."""
-        return self._counted.rows
-
-    def texts(self, column: str) -> Texts:
-        """What a published column shows, as texts."""
-        distinct = texts_of(series_of(self._counted.values[self._place(column)]))
-        return [distinct[code] for code in self._codes(column).tolist()]
-
-    def numbers(self, column: str) -> Floats:
-        """What a published column shows, as numbers."""
-        return floats_of(series_of(self._counted.values[self._place(column)]))[self._codes(column)]
-
-    def values(self, column: str) -> DistinctValues:
-        """The distinct values of a published column."""
-        return self.table.cells([column], column).values
-
-    @cached_property
-    def _counted(self) -> Counted:
-        return self.table.count(self.columns)
-
-    def _place(self, column: str) -> int:
-        return self.columns.index(column)
-
-    def _codes(self, column: str) -> NDArray[np.int64]:
-        codes: NDArray[np.int64] = self._counted.codes[:, self._place(column)].astype(np.int64)
-        return codes
 
 
 @dataclass(frozen=True, eq=False)

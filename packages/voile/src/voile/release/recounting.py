@@ -67,15 +67,7 @@ from voile_base.randomness import Randomness
 from voile_base.registry import Registry
 from voile_base.values import Document, exact_decimal
 
-__all__ = [
-    "FORMS",
-    "Recount",
-    "RecountedClaim",
-    "compared",
-    "read_recounted",
-    "recount",
-    "told_breaches",
-]
+__all__ = ["FORMS", "Recount", "RecountedClaim", "read_recounted", "recount", "told_breaches"]
 
 
 _TRIES, _FAR = 40, 8.0
@@ -101,7 +93,7 @@ class _Compared:
     """What could not be looked at, a clause each."""
 
 
-def compared(release: Release, original: Frame) -> _Compared:
+def _compared(release: Release, original: Frame) -> _Compared:
     """Hold a release against the private table that it was made of."""
     sides = _Sides(PublishedRows.of(release), original, Randomness.secure())
     breaches, held, unseen = list[str](), list[str](), list[str]()
@@ -343,7 +335,7 @@ def recount(folder: str | Path, original: Any = None, *, engine: Engine | str = 
         return _of_no_row(place, document)
     release = read_release(place, engine=engine)
     found = _recounted(place, document, release)
-    return found if original is None else replace(found, compared=compared(release, original))
+    return found if original is None else replace(found, compared=_compared(release, original))
 
 
 def read_recounted(folder: str | Path, *, engine: Engine | str = AUTO) -> Release:

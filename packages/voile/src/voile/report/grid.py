@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from voile.report.figures.grids import CurveParameter, Line, Panel, Placed
+from voile.report.figures.grids import CurveParameter, Placed
 from voile.report.words import (
     NOTHING,
     AttackReading,
@@ -40,8 +40,6 @@ __all__ = [
     "Sweep",
     "comparison_summary",
     "findings_of",
-    "loss_title",
-    "panels_of",
     "parameter_name",
     "placed_points",
     "risk_title",
@@ -145,12 +143,6 @@ def findings_of(comparison: StudyComparison) -> tuple[GridSeries, ...]:
 def risk_title(comparison: StudyComparison) -> str:
     """The measure of risk as a reader sees it."""
     return _RISKS.get(comparison.risk) or f"success of {spoken(comparison.risk).lower()}"
-
-
-def loss_title(comparison: StudyComparison, findings: Sequence[GridSeries]) -> str:
-    """The measure of loss as a reader sees it."""
-    titles = (f.title for f in findings if not f.attack and f.name == comparison.loss)
-    return next(titles, spoken(comparison.loss) or "none")
 
 
 def placed_points(comparison: StudyComparison) -> dict[int, Placed]:
@@ -269,26 +261,6 @@ def sweep_of(comparison: StudyComparison) -> Sweep | None:
     if not place_of:
         return None
     return Sweep(parameter, place_of, line_of, tuple(_told_apart([dict(key) for key in lines])))
-
-
-def panels_of(findings: Sequence[GridSeries], sweep: Sweep) -> Iterator[tuple[GridSeries, Panel]]:
-    """What each attack and each measure came to along the sweep."""
-    for index, finding in enumerate(findings):
-        held: dict[int, list[int]] = {}
-        for place in sorted(finding.values, key=lambda place: sweep.place_of.get(place, -1)):
-            if place in sweep.place_of:
-                held.setdefault(sweep.line_of[place], []).append(place)
-        lines = tuple(
-            Line(
-                sweep.lines[line],
-                line,
-                tuple((sweep.place_of[place], finding.values[place]) for place in places),
-                tuple(finding.baselines[place] for place in places if finding.attack),
-            )
-            for line, places in sorted(held.items())
-        )
-        if lines:
-            yield finding, Panel(f"curve-{index}", finding.title, lines, finding.attack)
 
 
 def parameter_name(name: str) -> str:

@@ -29,6 +29,7 @@ from voile.report.figures.evidence import (
 from voile.report.figures.grids import (
     FrontierAxes,
     Line,
+    Panel,
     Placed,
     draw_curves,
     draw_frontier,
@@ -39,8 +40,6 @@ from voile.report.grid import (
     Sweep,
     comparison_summary,
     findings_of,
-    loss_title,
-    panels_of,
     parameter_name,
     placed_points,
     risk_title,
@@ -530,7 +529,7 @@ class _Winner:
 def comparison_page(comparison: StudyComparison) -> Document:
     """The values of the template ``comparison.html.j2``."""
     findings = findings_of(comparison)
-    loss = loss_title(comparison, findings)
+    loss = _loss_title(comparison, findings)
     placed = placed_points(comparison)
     sweep = sweep_of(comparison)
     swept = tuple(comparison.swept)
@@ -557,6 +556,32 @@ def comparison_page(comparison: StudyComparison) -> Document:
         "command": _command(comparison),
         "versions": tuple(comparison.versions.items()),
     }
+
+
+def _loss_title(comparison: StudyComparison, findings: Sequence[GridSeries]) -> str:
+    """The measure of loss as a reader sees it."""
+    titles = (f.title for f in findings if not f.attack and f.name == comparison.loss)
+    return next(titles, spoken(comparison.loss) or "none")
+
+
+def _panels_of(findings: Sequence[GridSeries], sweep: Sweep) -> Iterator[tuple[GridSeries, Panel]]:
+    """What each attack and each measure came to along the sweep."""
+    for index, finding in enumerate(findings):
+        held: dict[int, list[int]] = {}
+        for place in sorted(finding.values, key=lambda place: sweep.place_of.get(place, -1)):
+            if place in sweep.place_of:
+                held.setdefault(sweep.line_of[place], []).append(place)
+        lines = tuple(
+            Line(
+                sweep.lines[line],
+                line,
+                tuple((sweep.place_of[place], finding.values[place]) for place in places),
+                tuple(finding.baselines[place] for place in places if finding.attack),
+            )
+            for line, places in sorted(held.items())
+        )
+        if lines:
+            yield finding, Panel(f"curve-{index}", finding.title, lines, finding.attack)
 
 
 def _failed(comparison: StudyComparison) -> Iterator[tuple[str, str, str]]:
@@ -601,7 +626,7 @@ def _curve_charts(
 ) -> Iterator[tuple[GridSeries, Chart]]:
     if sweep is None:
         return
-    for finding, panel in panels_of(findings, sweep):
+    for finding, panel in _panels_of(findings, sweep):
         yield finding, draw_curves(panel, sweep.parameter, _MOST_LINES)
 
 

@@ -73,7 +73,6 @@ __all__ = [
     "ReleaseUnderTest",
     "StageClock",
     "StudyEvidence",
-    "clause",
     "gather",
     "parted",
 ]
@@ -188,7 +187,7 @@ class EvidenceRun:
         except VoileError as error:
             if self.strict:
                 raise
-            return Skipped(name, clause(error))
+            return Skipped(name, _clause(error))
 
     def _measure(self, measure: Measure, telling: Progress) -> Sequence[Measurement] | Skipped:
         telling(f"measure {measure.name}")
@@ -202,7 +201,7 @@ def parted(answers: Iterable[T | Skipped]) -> tuple[tuple[T, ...], tuple[Skipped
     return found, tuple(one for one in every if isinstance(one, Skipped))
 
 
-def clause(error: VoileError) -> str:
+def _clause(error: VoileError) -> str:
     """The message of an error as a clause."""
     return str(error).rstrip(".")
 
@@ -443,7 +442,7 @@ class _RehearsedRelease(ReleaseUnderTest):
     def rehearsal(self) -> Staged:
         """The release made of the rows that were not held out; raises ``VoileError``."""
         if isinstance(self._rehearsal, VoileError):
-            msg = f"{_NO_REHEARSAL}: {clause(self._rehearsal)}"
+            msg = f"{_NO_REHEARSAL}: {_clause(self._rehearsal)}"
             raise InputError(msg)
         return self._rehearsal
 

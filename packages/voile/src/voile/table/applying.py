@@ -44,6 +44,7 @@ from voile.table.arrays import array_of, numbers_of, series_of
 from voile.table.binding import require_finite_numbers
 from voile.table.codes import Codes, DictionaryColumn, combine, encode, look_up
 from voile.table.decisions import (
+    TREATMENTS,
     Drawn,
     ExchangedColumns,
     GroupColumn,
@@ -54,14 +55,14 @@ from voile.table.decisions import (
     RankedColumns,
     RedrawnColumn,
     RowColumn,
+    Treated,
     Treatment,
-    require_announced,
 )
 from voile.table.keeping import WORDS, Words, with_row_words, words_of
 from voile.table.protocol import Rows
 from voile.table.published import GROUP
 from voile_base.compiled import njit, pays, uncompiled
-from voile_base.errors import TableError
+from voile_base.errors import InputError, TableError
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key, Randomness
 from voile_base.values.expressions import Call, Column, Literal
@@ -494,7 +495,7 @@ def _require_fitting(published: Sequence[str], treatment: Treatment) -> None:
         msg = "columns are drawn that are not published, or one is drawn twice"
         raise ValueError(msg)
     for index, treated in enumerate(treatment.columns, start=len(drawn)):
-        require_announced(treated)
+        _require_announced(treated)
         name, what = treated.column, treated.what
         if name not in published:  # its values would show in the numbers of the groups
             msg = f"column {name!r} is {what} and not published"
@@ -505,6 +506,22 @@ def _require_fitting(published: Sequence[str], treatment: Treatment) -> None:
         else:
             continue
         raise ValueError(msg)
+
+
+def _require_announced(treated: Treated) -> None:
+    """Raise ``InputError`` for a treatment that is neither Voile's nor announced by a package."""
+    kind = type(treated)
+    place = f"{kind.__module__}:{kind.__qualname__}"
+    if place in TREATMENTS.own.values():
+        return
+    names = [name for name, point in TREATMENTS.installed.items() if point.value == place]
+    if not names:
+        msg = (
+            f"column {treated.column!r}: no installed package announces its treatment {place}; the "
+            f"package of the method must name it among the entry points {TREATMENTS.group}"
+        )
+        raise InputError(msg)
+    TREATMENTS.class_of(names[0])
 
 
 def _changed(rows: Rows, treated: RowColumn) -> Rows:

@@ -94,7 +94,6 @@ __all__ = [
     "kind_of_type",
     "kind_of_values",
     "logical_type",
-    "matching",
     "may_hold_dates",
     "numbers_of",
     "of_type",
@@ -315,7 +314,7 @@ def _parsed(values: pl.Series, form: _Form) -> pl.Series | None:
     return parsed
 
 
-def matching(values: pl.Series, pattern: str) -> pl.Series:
+def _matching(values: pl.Series, pattern: str) -> pl.Series:
     """The values that match the pattern, null for the others."""
     matches = values.str.contains(pattern)
     if matches.all():
@@ -324,11 +323,11 @@ def matching(values: pl.Series, pattern: str) -> pl.Series:
 
 
 def _parse_integer(values: pl.Series) -> pl.Series:
-    return matching(values, _INTEGER).cast(pl.Int64, strict=False)
+    return _matching(values, _INTEGER).cast(pl.Int64, strict=False)
 
 
 def _parse_decimal(values: pl.Series) -> pl.Series:
-    texts = matching(values, _NUMBER)
+    texts = _matching(values, _NUMBER)
     numbers = texts.cast(pl.Float64, strict=False)
     if numbers.is_finite().all() and not texts.str.contains(_LONG_INTEGER).any():
         return numbers
@@ -339,24 +338,24 @@ def _parse_decimal(values: pl.Series) -> pl.Series:
 
 
 def _parse_decimal_comma(values: pl.Series) -> pl.Series:
-    points = matching(values, _DECIMAL_COMMA).str.replace(",", ".", literal=True)
+    points = _matching(values, _DECIMAL_COMMA).str.replace(",", ".", literal=True)
     return _parse_decimal(points)
 
 
 def _parse_boolean(values: pl.Series) -> pl.Series:
-    return matching(values, _BOOLEAN).str.to_lowercase() == "true"
+    return _matching(values, _BOOLEAN).str.to_lowercase() == "true"
 
 
 def _parse_date(values: pl.Series) -> pl.Series:
-    return matching(values, _DATE).str.to_date("%Y-%m-%d", strict=False)
+    return _matching(values, _DATE).str.to_date("%Y-%m-%d", strict=False)
 
 
 def _parse_local_time(values: pl.Series) -> pl.Series:
-    return _parse_clock(matching(values, _LOCAL_TIME), offset="")
+    return _parse_clock(_matching(values, _LOCAL_TIME), offset="")
 
 
 def _parse_offset_time(values: pl.Series) -> pl.Series:
-    times = matching(values, _OFFSET_TIME)
+    times = _matching(values, _OFFSET_TIME)
     times = times.str.replace(r"Z$", "+0000").str.replace(r"([+-][0-9]{2})$", "${1}00")
     return _parse_clock(times, offset="%z")
 
@@ -480,7 +479,7 @@ def _either(formats: list[str]) -> str:
 
 def _dates_parsed(texts: pl.Series, date_format: str) -> pl.Series:
     """The dates; null for texts of another form."""
-    texts = matching(texts, pattern_of(date_format))
+    texts = _matching(texts, pattern_of(date_format))
     if not has_time(date_format):
         return texts.str.to_date(date_format, strict=False)
     zone = "UTC" if "%z" in date_format else None

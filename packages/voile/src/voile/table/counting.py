@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from voile.schema.hierarchy.ranges import ranks_in_order
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.arrays import array_of, may_hold_dates, polars_type, series_of, with_missing
+from voile.table.arrays import array_of, series_of, with_missing
 from voile.table.best_rows import (
     Batch,
     BestRowsQuery,
@@ -43,7 +43,6 @@ from voile.table.best_rows import (
     in_one_unit,
 )
 from voile.table.binding import (
-    UNPUBLISHABLE,
     BoundTable,
     bind,
     distinct_values,
@@ -73,7 +72,6 @@ from voile_base.values.expressions import Column
 __all__ = [
     "CountedTable",
     "TableSource",
-    "can_be_scanned",
     "find_in_bound",
     "find_in_source",
     "require_ranked",
@@ -299,34 +297,6 @@ _RANKED, _INSIDE = "\1rank of ", "\1inside"
 """No file has a column whose name begins so."""
 
 Reader = Callable[[pa.RecordBatch, int], Batch]
-
-
-def can_be_scanned(schema: pa.Schema, plan: Plan) -> bool:
-    """Whether the best rows of a table can be found before it is bound.
-
-    That is so where columns to rank by hold numbers, or texts that the plan gives an order, and
-    each row is another person.
-    """
-    if plan.roles.unit is not None:
-        return False
-    types = {field.name: polars_type(field.type) for field in schema}
-    published, ranking = plan.roles.published, plan.roles.ranking
-    if not set(published) <= set(types):
-        return False
-    if any(types[name].is_nested() or types[name] in UNPUBLISHABLE for name in published):
-        return False
-    declared = {name: plan.columns.get(name, ColumnPlan()) for name in published}
-    if any(it.dated and may_hold_dates(types[name]) for name, it in declared.items()):
-        return False
-    return bool(ranking) and all(
-        _can_rank(types[name], plan.columns.get(name, ColumnPlan())) for name in ranking
-    )
-
-
-def _can_rank(dtype: pl.DataType, declared: ColumnPlan) -> bool:
-    if declared.order is None:
-        return dtype.is_numeric() and declared.reads_as != "text"
-    return dtype == pl.String and declared.reads_as != "number" and declared.bounds is None
 
 
 class _Fold:

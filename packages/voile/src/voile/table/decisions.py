@@ -22,7 +22,6 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.trajectory import Zoning
 from voile.table.binding import number_series
 from voile.table.summaries import CombinationCounts, CountedRows, ValueCounts
-from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
 
@@ -55,7 +54,6 @@ __all__ = [
     "Treated",
     "Treatment",
     "TripAccounts",
-    "require_announced",
 ]
 
 
@@ -219,22 +217,6 @@ TREATMENTS: Registry[Treated] = Registry(
     },
     offers=("what", "cells"),
 )
-
-
-def require_announced(treated: Treated) -> None:
-    """Raise ``InputError`` for a treatment that is neither Voile's nor announced by a package."""
-    kind = type(treated)
-    place = f"{kind.__module__}:{kind.__qualname__}"
-    if place in TREATMENTS.own.values():
-        return
-    names = [name for name, point in TREATMENTS.installed.items() if point.value == place]
-    if not names:
-        msg = (
-            f"column {treated.column!r}: no installed package announces its treatment {place}; the "
-            f"package of the method must name it among the entry points {TREATMENTS.group}"
-        )
-        raise InputError(msg)
-    TREATMENTS.class_of(names[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -36,12 +37,18 @@ from voile.schema.persons import uncounted
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.table.applying import applied
-from voile.table.arrays import array_of, kind_of_arrow, polars_type, series_of
+from voile.table.arrays import array_of, kind_of_arrow, may_hold_dates, polars_type, series_of
 from voile.table.best_rows import BestRowsQuery, Found, RowScore, UnusualError
-from voile.table.binding import BoundTable, bind, coded_series, distinct_values, require_finite
+from voile.table.binding import (
+    UNPUBLISHABLE,
+    BoundTable,
+    bind,
+    coded_series,
+    distinct_values,
+    require_finite,
+)
 from voile.table.counting import (
     CountedTable,
-    can_be_scanned,
     find_in_bound,
     find_in_source,
     require_ranked,
@@ -138,7 +145,7 @@ class PrivateTable(CountedTable):
 
         Of a table that can be scanned no more is read for that than the columns to keep.
         """
-        if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
+        if self._bound_rows is None and _can_be_scanned(self._source.rows.schema, self.plan):
             rows = rows_that_may_be_published(self._source.rows, self.plan)
             refuse_kept_that_single_out(rows, self.plan)
             refuse_published_ids(rows, self.plan, self._source.names)
@@ -157,7 +164,7 @@ class PrivateTable(CountedTable):
 
     def kinds(self, columns: Sequence[str]) -> Mapping[str, str]:
         """Kind of the values of each column: number, text, boolean, date, datetime, ..."""
-        if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
+        if self._bound_rows is None and _can_be_scanned(self._source.rows.schema, self.plan):
             schema = self._source.rows.schema
             declared = {
                 name: self.plan.columns.get(name, ColumnPlan()).reads_as for name in columns
@@ -276,7 +283,7 @@ class PrivateTable(CountedTable):
         by, or holds one that is not finite, that its order does not name, or that has no score.
         """
         asked = BestRowsQuery(score, top, ties)
-        if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
+        if self._bound_rows is None and _can_be_scanned(self._source.rows.schema, self.plan):
             try:
                 return self._scanned(*find_in_source(self._source.rows, self.plan, asked))
             except UnusualError as unusual:
@@ -459,6 +466,34 @@ class PrivateTable(CountedTable):
         if column in score.columns:
             require_ranked(table._rows, alone, column)
             require_scores(table._rows, alone, column, score)
+
+
+def _can_be_scanned(schema: pa.Schema, plan: Plan) -> bool:
+    """Whether the best rows of a table can be found before it is bound.
+
+    That is so where columns to rank by hold numbers, or texts that the plan gives an order, and
+    each row is another person.
+    """
+    if plan.roles.unit is not None:
+        return False
+    types = {field.name: polars_type(field.type) for field in schema}
+    published, ranking = plan.roles.published, plan.roles.ranking
+    if not set(published) <= set(types):
+        return False
+    if any(types[name].is_nested() or types[name] in UNPUBLISHABLE for name in published):
+        return False
+    declared = {name: plan.columns.get(name, ColumnPlan()) for name in published}
+    if any(it.dated and may_hold_dates(types[name]) for name, it in declared.items()):
+        return False
+    return bool(ranking) and all(
+        _can_rank(types[name], plan.columns.get(name, ColumnPlan())) for name in ranking
+    )
+
+
+def _can_rank(dtype: pl.DataType, declared: ColumnPlan) -> bool:
+    if declared.order is None:
+        return dtype.is_numeric() and declared.reads_as != "text"
+    return dtype == pl.String and declared.reads_as != "number" and declared.bounds is None
 
 
 def _at_most_rows(rows: Rows, unit: str, shown: Sequence[str], most: int, key: Key) -> Rows:

@@ -85,7 +85,7 @@ from voile_base.errors import PlanError, TableError, nearest
 from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Column, is_missing
 
-__all__ = ["Inspected", "PlanDoubt", "findings", "inspect_file"]
+__all__ = ["Inspected", "PlanDoubt", "inspect_file"]
 
 
 _BARS = 20
@@ -335,7 +335,7 @@ class PlanDoubt:
     """The first row of the file that it is about, from 1."""
 
 
-def findings(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
+def _findings(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
     """What fits badly between a column and what the plan says of it."""
     declared = plan.columns.get(column, ColumnPlan())
     loose = replace(declared, nulls="category", bounds=None, outside="refuse")
@@ -458,7 +458,7 @@ class Inspected:
     def findings(self, plan: Plan) -> list[PlanDoubt]:
         """Where the columns that a plan publishes and what it says of them fit badly."""
         rows = self._rows
-        return [found for name in plan.roles.published for found in findings(rows, plan, name)]
+        return [found for name in plan.roles.published for found in _findings(rows, plan, name)]
 
     def identifiers_that_repeat(self, plan: Plan) -> dict[str, Occurrences]:
         """Columns under ``identifiers`` with a value in more than one row; see ``persons``."""

@@ -27,12 +27,13 @@ from voile.schema.layout import USUAL, InputLayout
 from voile.table.arrays import infer_type, kind_of_type, with_marks, with_missing
 from voile.table.formats.delimited import csv_head, csv_names, read_csv
 from voile.table.formats.registry import (
+    ENDINGS,
+    FORMATS,
+    WRITTEN,
     Format,
     Whole,
     calendar_of_instants,
     format_named,
-    format_of,
-    is_written,
 )
 from voile.table.formats.statistics import GPX_COLUMNS, read_gpx
 from voile.table.places import (
@@ -84,6 +85,13 @@ _READER_ERRORS = (
 )
 
 
+_OF_ENGINES = {
+    *("", ".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data", ".gz", ".zst", ".bz2", ".gpx"),
+    *(".parquet", ".parq", ".pq", ".arrow", ".arrows", ".ipc", ".feather"),
+}
+"""Endings that no package can have: the engine reads such files."""
+
+
 @dataclass(frozen=True, eq=False)
 class _SourceFrame:
     """A table as it stands in its file: private rows, in the file's order.
@@ -102,7 +110,32 @@ class _SourceFrame:
     @property
     def written(self) -> Format:
         """The format of a release of it, unless another is asked for."""
-        return self.format if is_written(self.format) else "parquet"
+        return self.format if _is_written(self.format) else "parquet"
+
+
+def _format_of(file: Path) -> str | None:
+    """The name of the format of files that are named so; None for those that are told otherwise."""
+    ending = file.suffix.lower()
+    if ending in ENDINGS or ending in _OF_ENGINES:
+        return ENDINGS.get(ending)
+    return next((n for n in FORMATS.installed if ending in _endings(n)), None)
+
+
+def _is_written(name: str) -> bool:
+    """Whether a release can be written in a format."""
+    return name in WRITTEN or name in FORMATS.installed
+
+
+def _endings(name: str) -> tuple[str, ...]:
+    """Of the files of another package's format; raises ``InputError`` where it lacks its own."""
+    endings = tuple(getattr(FORMATS.class_of(name), "endings", ()))
+    if f".{name}" not in endings or set(endings) & (ENDINGS.keys() | _OF_ENGINES):
+        msg = (
+            f"the package {FORMATS.package_of(name)} adds a file format {name!r}, whose endings "
+            f"must hold '.{name}' and none of Voile's"
+        )
+        raise InputError(msg)
+    return endings
 
 
 def read_frame(
@@ -213,7 +246,7 @@ def is_whole(path: Place) -> bool:
     """Whether a table is read as a whole, whatever is asked of it."""
     if isinstance(path, Address | LaidOut):
         return True
-    return format_of(file_and_part(path)[0]) is not None
+    return _format_of(file_and_part(path)[0]) is not None
 
 
 def _read_whole(
@@ -228,7 +261,7 @@ def _read_whole(
     if isinstance(path, LaidOut):
         return _read_laid_out(path, columns, missing, texts)
     file, part = file_and_part(path)
-    name = format_of(file)
+    name = _format_of(file)
     assert name is not None
     with readable(file):
         whole = format_named(name).read(file, part, columns)
@@ -243,7 +276,7 @@ def _read_laid_out(
 ) -> tuple[Whole, SourceFormat]:
     """The table of a file whose plan, or address, says how it is laid out."""
     file, layout = place.file, place.layout
-    name = format_of(file)
+    name = _format_of(file)
     if name == "xlsx":
         with readable(file):
             return formats_excel.Excel().read(file, None, columns, layout), name
@@ -276,7 +309,7 @@ def first_rows(place: Path, rows: int) -> tuple[str | None, list[tuple[int, list
     ``read_frame`` does.
     """
     file, part = file_and_part(place)
-    if (name := format_of(file)) == "xlsx":
+    if (name := _format_of(file)) == "xlsx":
         with readable(file):
             sheet, found = formats_excel.Excel().head(file, part, rows)
         return sheet, list(enumerate(found, 1))

@@ -25,13 +25,7 @@ from voile.schema.tabulation import CellNoise, Condition, TablePlan
 from voile.table.looking import ids_in_one_form
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
-from voile.tabular.system import (
-    Indices,
-    LinkedSystem,
-    TableLayout,
-    Tabulation,
-    distinct_labels,
-)
+from voile.tabular.system import TOTAL, Indices, LinkedSystem, TableLayout, Tabulation, qualified
 from voile_base.errors import PlanError, TableError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
@@ -248,7 +242,7 @@ def count_cells(
         raise TableError(msg)
     levels = _Levels(table.plan, counted, dimensions)
     layouts = tuple(levels.layout(place, each) for place, each in enumerate(tables))
-    tabulation = Tabulation(layouts, distinct_labels(layouts, levels.labels), levels.nestings())
+    tabulation = Tabulation(layouts, _distinct_labels(layouts, levels.labels), levels.nestings())
     system = LinkedSystem(tabulation)
     shows = {layout.name: _measures_of(each) for layout, each in zip(layouts, tables, strict=True)}
     entries = _Entries(system, counted, levels.codes, unit, (numbers, tables[0].weight))
@@ -263,6 +257,19 @@ def count_cells(
     means = {it.name: dict.fromkeys(each.mean, each.count or COUNT) for it, each in named}
     weighted = entries.weighted()
     return PrivateCells(system, entries.combinations, measures, units, shows, means, weighted, keys)
+
+
+def _distinct_labels(
+    tables: Sequence[TableLayout], labels: Mapping[str, Sequence[str]]
+) -> Mapping[str, tuple[str, ...]]:
+    """The values of all levels; with their levels, where a dimension shows the same of several."""
+    found = {level: tuple(texts) for level, texts in labels.items()}
+    for levels in {chain for table in tables for chain in table.dimensions}:
+        for level in levels:
+            others = {text for other in levels if other != level for text in labels[other]}
+            if others.union([TOTAL]).intersection(labels[level]):
+                found[level] = tuple(qualified(level, text) for text in labels[level])
+    return found
 
 
 def _meeting(counted: CombinationCounts, conditions: Sequence[Condition]) -> CombinationCounts:

@@ -49,15 +49,7 @@ from voile.tabular.attacker import (
     SystemPart,
     recomputed,
 )
-from voile.tabular.remembered import (
-    Box,
-    ColumnPieces,
-    RememberedTable,
-    TableBoxes,
-    boxes_of,
-    dividing_sets,
-    without,
-)
+from voile.tabular.remembered import Box, ColumnPieces, RememberedTable, TableBoxes
 from voile_base.errors import InfeasibleError, TableError
 from voile_base.ondemand import dataclass
 
@@ -142,7 +134,7 @@ class _BoxIndex:
             self.boxes[box] = number
             self.listed.append(box)
             for place, mask in box:
-                rest = without(box, place)
+                rest = _without(box, place)
                 group = self.of_rest[place, rest]
                 if not group:
                     self.places_of[rest].append(place)
@@ -159,6 +151,68 @@ class _BoxIndex:
         if mask == self.columns.full[place]:
             return rest
         return tuple(sorted((*rest, (place, mask))))
+
+
+def _boxes_of(columns: ColumnPieces, table: RememberedTable) -> TableBoxes:
+    """The boxes of a table's cells, and those that its dimensions show to be empty."""
+    restricted: dict[int, int] = {}
+    for one in table.conditions:
+        place, met = columns.condition(one)
+        restricted[place] = restricted.get(place, columns.full[place]) & met
+    families: dict[int, tuple[int, ...]] = {p: (mask,) for p, mask in restricted.items()}
+    masks: list[tuple[int, tuple[int, ...]]] = []
+    absent: list[tuple[int, int]] = []
+    for dimension in table.dimensions:
+        place, own = columns.dimension(dimension)
+        within = restricted.get(place, columns.full[place])
+        held = 0
+        for mask in own:
+            held |= mask
+        if dimension.complete:
+            totals = [mask == held for mask in own]
+            own = tuple(within if total else mask for mask, total in zip(own, totals, strict=True))
+            if within & ~held:
+                absent.append((place, within & ~held))
+        masks.append((place, tuple(mask & within for mask in own)))
+        families[place] = tuple(dict.fromkeys(mask & within for mask in own))
+    base = {p: m for p, m in restricted.items() if p not in {place for place, _ in masks}}
+    boxes = []
+    for codes in table.codes.tolist():
+        chosen = dict(base)
+        for (place, own), code in zip(masks, codes, strict=True):
+            chosen[place] = chosen.get(place, own[code]) & own[code]
+        boxes.append(_box(columns, chosen))
+    return TableBoxes(table, families, tuple(boxes), tuple(_absent(columns, boxes, absent)))
+
+
+def _box(columns: ColumnPieces, chosen: Mapping[int, int]) -> Box | None:
+    if not all(chosen.values()):
+        return None
+    return tuple(
+        (place, mask) for place, mask in sorted(chosen.items()) if mask != columns.full[place]
+    )
+
+
+def _dividing_sets(columns: ColumnPieces, tables: Iterable[TableBoxes]) -> list[set[int]]:
+    """For each column, all of its pieces, and the sets in which tables divide it."""
+    found = [{full} for full in columns.full]
+    for table in tables:
+        for place, masks in table.families.items():
+            found[place].update(mask for mask in masks if mask)
+    return found
+
+
+def _absent(
+    columns: ColumnPieces, boxes: Iterable[Box | None], absent: Sequence[tuple[int, int]]
+) -> Iterator[Box]:
+    for place, mask in absent:
+        for rest in dict.fromkeys(_without(box, place) for box in boxes if box is not None):
+            yield tuple(sorted((*rest, (place, mask))))
+
+
+def _without(box: Box, place: int) -> Box:
+    """A box that allows all of a column."""
+    return tuple(one for one in box if one[0] != place)
 
 
 def _parts(masks: Sequence[int]) -> list[int]:
@@ -203,7 +257,7 @@ class _Judge:
         self._columns, self._measure, self._minimum = columns, measure, minimum
         self._index = _BoxIndex(columns)
         self._old = _Known({}, {}, {})
-        self._tables = [boxes_of(columns, table) for table in earlier]
+        self._tables = [_boxes_of(columns, table) for table in earlier]
         self._scale = max((t.measures[measure].decimals for t in earlier), default=0)
         for number, table in enumerate(self._tables, 1):
             self._take(table, f"output {number}", self._old)
@@ -230,7 +284,7 @@ class _Judge:
     def of(self, new: Sequence[RememberedTable]) -> OutputVerdict:
         """What new tables disclose together with the earlier ones."""
         self._scale = max([self._scale, *(t.measures[self._measure].decimals for t in new)])
-        tables = [boxes_of(self._columns, table) for table in new]
+        tables = [_boxes_of(self._columns, table) for table in new]
         known = _Known(dict(self._old.value), dict(self._old.units), dict(self._old.source))
         touched: list[int] = []
         for table in tables:
@@ -254,9 +308,9 @@ class _Judge:
         boxes, and all values of a column in each.
         """
         index = self._index
-        of_new = dividing_sets(self._columns, new)
-        of_all = dividing_sets(self._columns, (*self._tables, *new))
-        own = {(p, without(index.listed[n], p)) for n in touched for p, _ in index.listed[n]}
+        of_new = _dividing_sets(self._columns, new)
+        of_all = _dividing_sets(self._columns, (*self._tables, *new))
+        own = {(p, _without(index.listed[n], p)) for n in touched for p, _ in index.listed[n]}
         waiting, found = deque(index.of_rest), []
         while waiting:
             place, rest = waiting.popleft()
@@ -270,7 +324,7 @@ class _Judge:
                     continue
                 box = index.with_mask(place, rest, mask)
                 found.append(index.add(box))
-                waiting.extend((p, without(box, p)) for p, _ in box if p != place)
+                waiting.extend((p, _without(box, p)) for p, _ in box if p != place)
                 if len(index.listed) > _MOST_BOXES:
                     raise _too_many()
         return found
@@ -282,7 +336,7 @@ class _Judge:
         done: set[tuple[int, Box]] = set()
         while waiting:
             box = index.listed[waiting.popleft()]
-            groups = [(place, without(box, place)) for place, _ in box]
+            groups = [(place, _without(box, place)) for place, _ in box]
             groups += [(place, box) for place in index.places_of.get(box, ())]
             for place, rest in groups:
                 if (place, rest) in done:

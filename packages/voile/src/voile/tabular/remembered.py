@@ -41,9 +41,6 @@ __all__ = [
     "RememberedMeasure",
     "RememberedTable",
     "TableBoxes",
-    "boxes_of",
-    "dividing_sets",
-    "without",
 ]
 
 Mask = NDArray[np.bool_]
@@ -492,65 +489,3 @@ class TableBoxes:
     """Of each cell; None for one that no row can be in."""
     absent: tuple[Box, ...]
     """Boxes that hold none of its rows, as its dimensions list all values."""
-
-
-def boxes_of(columns: ColumnPieces, table: RememberedTable) -> TableBoxes:
-    """The boxes of a table's cells, and those that its dimensions show to be empty."""
-    restricted: dict[int, int] = {}
-    for one in table.conditions:
-        place, met = columns.condition(one)
-        restricted[place] = restricted.get(place, columns.full[place]) & met
-    families: dict[int, tuple[int, ...]] = {p: (mask,) for p, mask in restricted.items()}
-    masks: list[tuple[int, tuple[int, ...]]] = []
-    absent: list[tuple[int, int]] = []
-    for dimension in table.dimensions:
-        place, own = columns.dimension(dimension)
-        within = restricted.get(place, columns.full[place])
-        held = 0
-        for mask in own:
-            held |= mask
-        if dimension.complete:
-            totals = [mask == held for mask in own]
-            own = tuple(within if total else mask for mask, total in zip(own, totals, strict=True))
-            if within & ~held:
-                absent.append((place, within & ~held))
-        masks.append((place, tuple(mask & within for mask in own)))
-        families[place] = tuple(dict.fromkeys(mask & within for mask in own))
-    base = {p: m for p, m in restricted.items() if p not in {place for place, _ in masks}}
-    boxes = []
-    for codes in table.codes.tolist():
-        chosen = dict(base)
-        for (place, own), code in zip(masks, codes, strict=True):
-            chosen[place] = chosen.get(place, own[code]) & own[code]
-        boxes.append(_box(columns, chosen))
-    return TableBoxes(table, families, tuple(boxes), tuple(_absent(columns, boxes, absent)))
-
-
-def _box(columns: ColumnPieces, chosen: Mapping[int, int]) -> Box | None:
-    if not all(chosen.values()):
-        return None
-    return tuple(
-        (place, mask) for place, mask in sorted(chosen.items()) if mask != columns.full[place]
-    )
-
-
-def dividing_sets(columns: ColumnPieces, tables: Iterable[TableBoxes]) -> list[set[int]]:
-    """For each column, all of its pieces, and the sets in which tables divide it."""
-    found = [{full} for full in columns.full]
-    for table in tables:
-        for place, masks in table.families.items():
-            found[place].update(mask for mask in masks if mask)
-    return found
-
-
-def _absent(
-    columns: ColumnPieces, boxes: Iterable[Box | None], absent: Sequence[tuple[int, int]]
-) -> Iterator[Box]:
-    for place, mask in absent:
-        for rest in dict.fromkeys(without(box, place) for box in boxes if box is not None):
-            yield tuple(sorted((*rest, (place, mask))))
-
-
-def without(box: Box, place: int) -> Box:
-    """A box that allows all of a column."""
-    return tuple(one for one in box if one[0] != place)

@@ -15,7 +15,7 @@ Cost: memory and time in the number of cells times the number of dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import product
 
@@ -33,7 +33,6 @@ __all__ = [
     "LinkedSystem",
     "TableLayout",
     "Tabulation",
-    "distinct_labels",
     "qualified",
 ]
 
@@ -197,19 +196,6 @@ class LinkedSystem:
 def qualified(level: str, label: str) -> str:
     """A value with the level that it belongs to, where it could be that of another one."""
     return f"{level}: {label}"
-
-
-def distinct_labels(
-    tables: Sequence[TableLayout], labels: Mapping[str, Sequence[str]]
-) -> Mapping[str, tuple[str, ...]]:
-    """The values of all levels; with their levels, where a dimension shows the same of several."""
-    found = {level: tuple(texts) for level, texts in labels.items()}
-    for levels in {chain for table in tables for chain in table.dimensions}:
-        for level in levels:
-            others = {text for other in levels if other != level for text in labels[other]}
-            if others.union([TOTAL]).intersection(labels[level]):
-                found[level] = tuple(qualified(level, text) for text in labels[level])
-    return found
 
 
 def _sorted(choice: tuple[str | None, ...]) -> Chosen:

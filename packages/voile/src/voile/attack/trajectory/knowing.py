@@ -54,19 +54,16 @@ import polars as pl
 from pydantic import Field
 
 from voile.attack.protocol import Estimate
-from voile.attack.trajectory.adversaries import Known, RoadAdversary, RoadEstimate, share_right
-from voile.attack.trajectory.fleets import Day, follow_convoys, follow_days
+from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
 from voile.attack.trajectory.inference import TRAFFIC, Movement
 from voile.attack.trajectory.reports import STEP, FollowedReports, Sighted
-from voile.table.arrays import from_native
 from voile.table.reading import read_frame
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
 from voile_base.values.value import Real, Value, read
 from voile_geo.geodesy import Floats
-from voile_geo.planar.field import STILL
 from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise
-from voile_geo.roads.network import Indices, RoadNetwork
+from voile_geo.roads.network import Indices
 
 __all__ = [
     "APART",
@@ -79,17 +76,13 @@ __all__ = [
     "TripKnowledge",
     "attempts",
     "doubts",
-    "findings",
     "read_movement",
     "read_places",
     "strongest_of",
-    "vehicles_of",
 ]
 
 
 ENDS = ("start", "destination", "stops")
-_AT = 100.0
-"""Metres from a known place, within which a truck is there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,92 +146,6 @@ def read_places(path: Path) -> Floats:
         msg = f"{path}: no places, or latitudes beyond 90 or longitudes beyond 180 degrees"
         raise InputError(msg)
     return places
-
-
-def vehicles_of(original: object, trip: str, vehicle: str) -> Mapping[str, str]:
-    """The vehicle of each trip of the private original; raises ``InputError``."""
-    private, _ = from_native(original)
-    if vehicle not in private.columns:
-        msg = f"the private original has no column {vehicle!r}, by which vehicles are told apart"
-        raise InputError(msg)
-    pairs = private.select(
-        trip=pl.col(trip).cast(pl.String), vehicle=pl.col(vehicle).cast(pl.String)
-    ).unique()
-    if pairs["trip"].n_unique() < pairs.height:
-        msg = (
-            f"some trips have several vehicles by column {vehicle!r}: vehicles share ids of trips; "
-            "give each trip an id of its own"
-        )
-        raise InputError(msg)
-    return dict(pairs.iter_rows())
-
-
-def findings(
-    adversary: RoadAdversary,
-    seen: Sequence[TrackedTrip],
-    noise: LocationNoise,
-    knowledge: TripKnowledge,
-    vehicle_of: Mapping[str, str],
-) -> Iterator[tuple[str, list[RoadEstimate]]]:
-    """For each case its name, and what he finds of each trip."""
-    for name, ends, places, days in knowledge.cases:
-        known = [_known(adversary.roads, one, knowledge, ends, places) for one in seen]
-        if days:
-            yield name, _together(adversary, seen, known, noise, vehicle_of)
-        else:
-            yield (
-                name,
-                [
-                    adversary.informed(one.sighted, noise, what)
-                    for one, what in zip(seen, known, strict=True)
-                ],
-            )
-    if knowledge.vehicle is not None:
-        trips, of = [one.sighted for one in seen], [vehicle_of[one.trip] for one in seen]
-        yield "all vehicles", follow_convoys(adversary, trips, of, noise)
-
-
-def _together(
-    adversary: RoadAdversary,
-    seen: Sequence[TrackedTrip],
-    known: Sequence[Known],
-    noise: LocationNoise,
-    vehicle_of: Mapping[str, str],
-) -> list[RoadEstimate]:
-    """All trips of each vehicle at once."""
-    groups: dict[str, list[int]] = {}
-    for i, one in enumerate(seen):
-        groups.setdefault(vehicle_of[one.trip], []).append(i)
-    found: dict[int, RoadEstimate] = {}
-    for trips in groups.values():
-        days = [Day(seen[i].sighted, seen[i].began, known[i]) for i in trips]
-        found |= zip(trips, follow_days(adversary, days, noise), strict=True)
-    return [found[i] for i in range(len(seen))]
-
-
-def _known(
-    roads: RoadNetwork, seen: TrackedTrip, knowledge: TripKnowledge, ends: bool, places: bool
-) -> Known:
-    """What he knows of one trip."""
-    known: dict[int, tuple[Floats, int | None]] = {}
-    if places and knowledge.places is not None:
-        at = roads.to_plane(*(side.copy() for side in knowledge.places.T))
-        far = np.hypot(*(seen.track[:, np.newaxis] - at).transpose(2, 0, 1))
-        for report in np.flatnonzero(far.min(axis=1) < _AT).tolist():
-            known[report] = (at[far[report].argmin()], None)
-    if ends:
-        last = len(seen.track) - 1
-        reports = {0} if "start" in knowledge.ends else set()
-        reports |= {last} if "destination" in knowledge.ends else set()
-        reports |= set(_stops(seen.track)) if "stops" in knowledge.ends else set()
-        known |= {i: (seen.track[i], int(seen.road[i])) for i in reports}
-    return known
-
-
-def _stops(track: Floats) -> list[int]:
-    """At which reports a truck stands: where it was at the report before or will be at the next."""
-    still = np.hypot(*np.diff(track, axis=0).T) < STILL
-    return np.flatnonzero(np.append(still, False) | np.insert(still, 0, False)).tolist()
 
 
 APART = (STEP, 30.0)
@@ -378,7 +285,7 @@ def doubts(
 Speed = Annotated[Real, Field(gt=0)]
 
 
-class StatedMovement(Value):
+class _StatedMovement(Value):
     """What the file may hold: the fields of ``Movement``."""
 
     usual: Speed = Movement.usual
@@ -401,5 +308,5 @@ def read_movement(path: str | Path) -> Movement:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         msg = f"{file}: the file is not valid TOML: {error}"
         raise InputError(msg) from None
-    stated: StatedMovement = read(StatedMovement, document, str(file), public=True, tables=True)
+    stated: _StatedMovement = read(_StatedMovement, document, str(file), public=True, tables=True)
     return Movement(**dict(stated))

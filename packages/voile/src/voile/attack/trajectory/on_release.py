@@ -58,7 +58,8 @@ import numpy as np
 import polars as pl
 
 from voile.attack.protocol import Estimate
-from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
+from voile.attack.trajectory.adversaries import Known, RoadAdversary, RoadEstimate, share_right
+from voile.attack.trajectory.fleets import Day, follow_convoys, follow_days
 from voile.attack.trajectory.inference import Movement
 from voile.attack.trajectory.knowing import (
     Strongest,
@@ -66,9 +67,7 @@ from voile.attack.trajectory.knowing import (
     TripKnowledge,
     attempts,
     doubts,
-    findings,
     strongest_of,
-    vehicles_of,
 )
 from voile.attack.trajectory.reports import Sighted
 from voile.disclosure import replaced as stating
@@ -76,12 +75,13 @@ from voile.disclosure.replaced import Moved
 from voile.release.reading import columns_of, paired_reports
 from voile.release.release import Release
 from voile.schema.trajectory import TrajectoryColumns
-from voile.table.arrays import Frame
+from voile.table.arrays import Frame, from_native
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 from voile_geo.geodesy import Floats
+from voile_geo.planar.field import STILL
 from voile_geo.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
@@ -104,6 +104,10 @@ __all__ = [
     "fastest_of",
     "follow_trips",
 ]
+
+
+_AT = 100.0
+"""Metres from a known place, within which a truck is there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,7 +366,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     noise = _noise_of(moved, roads)
     zones = _zones(noise, moved.destination)
     vehicle = knowledge.vehicle
-    vehicle_of = {} if vehicle is None else vehicles_of(original, named.trip, vehicle)
+    vehicle_of = {} if vehicle is None else _vehicles_of(original, named.trip, vehicle)
     sighted = [_sighted(trip, roads, zones) for trip in chosen.trips]
     judge, adversary = _judge_and_adversary(roads, sighted, limits)
     seen, unsure = _true_ways(judge, chosen.trips, sighted)
@@ -376,7 +380,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
             watch(one, {name: some[i] for name, some in made.items()})
     made |= {
         f"informed, {name}": some
-        for name, some in findings(adversary, seen, noise, knowledge, vehicle_of)
+        for name, some in _findings(adversary, seen, noise, knowledge, vehicle_of)
     }
     judged = _Judged(seen, beyond, chosen.cut, best)
     outcomes = [judged.outcome(name, some, made["none"]) for name, some in made.items()]
@@ -389,6 +393,92 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
         *_knew(knowledge, seen, vehicle_of),
     )
     return tuple(replace(outcome, notes=notes) for outcome in outcomes)
+
+
+def _vehicles_of(original: object, trip: str, vehicle: str) -> Mapping[str, str]:
+    """The vehicle of each trip of the private original; raises ``InputError``."""
+    private, _ = from_native(original)
+    if vehicle not in private.columns:
+        msg = f"the private original has no column {vehicle!r}, by which vehicles are told apart"
+        raise InputError(msg)
+    pairs = private.select(
+        trip=pl.col(trip).cast(pl.String), vehicle=pl.col(vehicle).cast(pl.String)
+    ).unique()
+    if pairs["trip"].n_unique() < pairs.height:
+        msg = (
+            f"some trips have several vehicles by column {vehicle!r}: vehicles share ids of trips; "
+            "give each trip an id of its own"
+        )
+        raise InputError(msg)
+    return dict(pairs.iter_rows())
+
+
+def _findings(
+    adversary: RoadAdversary,
+    seen: Sequence[TrackedTrip],
+    noise: LocationNoise,
+    knowledge: TripKnowledge,
+    vehicle_of: Mapping[str, str],
+) -> Iterator[tuple[str, list[RoadEstimate]]]:
+    """For each case its name, and what he finds of each trip."""
+    for name, ends, places, days in knowledge.cases:
+        known = [_known(adversary.roads, one, knowledge, ends, places) for one in seen]
+        if days:
+            yield name, _together(adversary, seen, known, noise, vehicle_of)
+        else:
+            yield (
+                name,
+                [
+                    adversary.informed(one.sighted, noise, what)
+                    for one, what in zip(seen, known, strict=True)
+                ],
+            )
+    if knowledge.vehicle is not None:
+        trips, of = [one.sighted for one in seen], [vehicle_of[one.trip] for one in seen]
+        yield "all vehicles", follow_convoys(adversary, trips, of, noise)
+
+
+def _together(
+    adversary: RoadAdversary,
+    seen: Sequence[TrackedTrip],
+    known: Sequence[Known],
+    noise: LocationNoise,
+    vehicle_of: Mapping[str, str],
+) -> list[RoadEstimate]:
+    """All trips of each vehicle at once."""
+    groups: dict[str, list[int]] = {}
+    for i, one in enumerate(seen):
+        groups.setdefault(vehicle_of[one.trip], []).append(i)
+    found: dict[int, RoadEstimate] = {}
+    for trips in groups.values():
+        days = [Day(seen[i].sighted, seen[i].began, known[i]) for i in trips]
+        found |= zip(trips, follow_days(adversary, days, noise), strict=True)
+    return [found[i] for i in range(len(seen))]
+
+
+def _known(
+    roads: RoadNetwork, seen: TrackedTrip, knowledge: TripKnowledge, ends: bool, places: bool
+) -> Known:
+    """What he knows of one trip."""
+    known: dict[int, tuple[Floats, int | None]] = {}
+    if places and knowledge.places is not None:
+        at = roads.to_plane(*(side.copy() for side in knowledge.places.T))
+        far = np.hypot(*(seen.track[:, np.newaxis] - at).transpose(2, 0, 1))
+        for report in np.flatnonzero(far.min(axis=1) < _AT).tolist():
+            known[report] = (at[far[report].argmin()], None)
+    if ends:
+        last = len(seen.track) - 1
+        reports = {0} if "start" in knowledge.ends else set()
+        reports |= {last} if "destination" in knowledge.ends else set()
+        reports |= set(_stops(seen.track)) if "stops" in knowledge.ends else set()
+        known |= {i: (seen.track[i], int(seen.road[i])) for i in reports}
+    return known
+
+
+def _stops(track: Floats) -> list[int]:
+    """At which reports a truck stands: where it was at the report before or will be at the next."""
+    still = np.hypot(*np.diff(track, axis=0).T) < STILL
+    return np.flatnonzero(np.append(still, False) | np.insert(still, 0, False)).tolist()
 
 
 def _noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:

@@ -17,7 +17,7 @@ What no machine can see: assumptions of the promise, and what a policy asks of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -25,10 +25,11 @@ from pydantic import Field, model_validator
 from voile.audit.record import AuditRecord
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
-from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_least, at_most, missing, ticked
+from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_least, at_most, ticked
 from voile.release.claims import PrivacyClaim
 from voile.study.record import AttackDocument, Rates, rates_of
 from voile.study.verdict import IDENTIFICATION, exact_limit
+from voile_base.errors import nearest
 from voile_base.values.value import Exact
 
 __all__ = [
@@ -74,7 +75,7 @@ class AttackRate(PolicyCriterion):
         if document is None:
             if reason := case.skipped.get(self.name):
                 return f"the attack {self.name} was left out: {reason}"
-            return missing("the attack", self.name, [one["attack"] for one in case.attacks])
+            return _missing("the attack", self.name, [one["attack"] for one in case.attacks])
         rates = rates_of(document)
         if rates is None:
             return f"the attack {self.name} was not measured: a figure of it is null"
@@ -91,6 +92,13 @@ class AttackRate(PolicyCriterion):
                 found = rates.worst, rates.worst, top
         why = f"of {rates.told_targets or f'{rates.targets:,} targets'}"
         return MeasuredFigure(*found, why, notes=(*notes, *document.get("untried", ())))
+
+
+def _missing(what: str, name: str, known: Sequence[str]) -> str:
+    """Why there is no figure, where what was looked for was not measured."""
+    if not known:
+        return f"{what} {name} was not measured: there is no evidence beside the release"
+    return f"{what} {name} was not measured{nearest(name, known)}"
 
 
 def _all_of_them(document: AttackDocument, rates: Rates) -> bool:
@@ -140,7 +148,7 @@ class Utility(PolicyCriterion):
             if reason := case.skipped.get(self.measure):
                 return f"the measure {self.measure} was left out: {reason}"
             names = [each["measure"] for each in case.measures]
-            return missing("the measure", self.measure, names)
+            return _missing("the measure", self.measure, names)
         if one["value"] is None:
             return f"the measure {self.measure} has no value: it is null"
         note = "the record has no interval of a measure"

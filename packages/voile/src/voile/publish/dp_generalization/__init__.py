@@ -88,10 +88,9 @@ from voile.publish.dp_generalization.decision import (
     NodeChoice,
     Sampling,
     SplitBudget,
-    groups_at,
-    hierarchies_of,
     split_budget,
 )
+from voile.publish.generalization.evaluation import Evaluator
 from voile.publish.generalization.lattice import Lattice
 from voile.publish.generalization.problem import Problem, Solution
 from voile.publish.publisher import (
@@ -113,7 +112,9 @@ from voile.release.release import (
     Release,
     unaccounted,
 )
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.numbers import json_number, plain_text
+from voile.schema.plan import ColumnPlan, Plan
 from voile.table.decisions import Grouping, Treatment
 from voile.table.keeping import KeptRows
 from voile.table.private import PrivateTable
@@ -339,7 +340,7 @@ class DPGeneralization(SingleRelease):
         contribution = Contribution.of(table, self.rows_per_person, _NAME)
         columns = table.plan.roles.published
         counts = table.count_combinations(columns)
-        nodes = Lattice.enumerable(hierarchies_of(table.plan, counts), f'method "{_NAME}"').size
+        nodes = Lattice.enumerable(_hierarchies_of(table.plan, counts), f'method "{_NAME}"').size
         terms = _Terms(self._sampling, self._split(nodes), self.choice, nodes, contribution)
         price = Price(randomness.token("release"), terms.events)
         pay(price)
@@ -352,9 +353,9 @@ class DPGeneralization(SingleRelease):
         sampled = taking_part.count_combinations(columns, sample)
         if self.choice == "sampled":
             counts = sampled  # of the same values, which hierarchies are bound to
-        problem = Problem(counts, hierarchies_of(table.plan, counts), (), suppressible=0)
+        problem = Problem(counts, _hierarchies_of(table.plan, counts), (), suppressible=0)
         node = NodeChoice.of(problem, self._choice_terms(terms)).draw(randomness.key("node"))
-        solution = groups_at(replace(problem, counts=sampled, criteria=(SharedByK(self.k),)), node)
+        solution = _groups_at(replace(problem, counts=sampled, criteria=(SharedByK(self.k),)), node)
         found = _SampledRelease(terms, node, solution, sampled, sample)
         publication = self._publication(taking_part, price, randomness, found)
         return contribution.told(publication, table.rows)
@@ -474,6 +475,32 @@ class DPGeneralization(SingleRelease):
                 f"delta = {terms.delta:.2g} is more than one in {rows:,}: it may give a row away "
                 f"entirely. With the same budgets, k = {k} brings it below {wanted:.1g}"
             )
+
+
+def _hierarchies_of(plan: Plan, counts: CombinationCounts) -> tuple[BoundHierarchy, ...]:
+    """The hierarchy of each counted column; all but quasi-identifiers need one declared.
+
+    A published column without one stands in the lattice with the single level of its own values:
+    what is published as it is must be shared by k rows too, or it would give a row away.
+    """
+    return tuple(
+        _hierarchy(plan, name, values)
+        for name, values in zip(counts.columns, counts.values, strict=True)
+    )
+
+
+def _hierarchy(plan: Plan, column: str, values: DistinctValues) -> BoundHierarchy:
+    declared = plan.columns.get(column, ColumnPlan())
+    bound = declared.bind_hierarchy(column, values)
+    if declared.hierarchy or column in plan.roles.quasi_identifiers:
+        return bound
+    return BoundHierarchy(column, bound.codes[:1], bound.values[:1])
+
+
+def _groups_at(problem: Problem, node: DrawnNode) -> Solution:
+    """The groups of the sampled rows at a node, those of fewer than k rows left out."""
+    evaluator = Evaluator(problem)
+    return evaluator.solution(evaluator.evaluate(node.levels), node.nodes)
 
 
 @dataclass(frozen=True, eq=False)

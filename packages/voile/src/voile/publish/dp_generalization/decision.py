@@ -60,14 +60,11 @@ from numpy.typing import NDArray
 
 from voile.dp.exact import ExponentialMechanism, uniform_words
 from voile.dp.sampling import delta_of
-from voile.publish.generalization.evaluation import Evaluator, Tables
+from voile.publish.generalization.evaluation import Tables
 from voile.publish.generalization.grouping import GroupTable
 from voile.publish.generalization.lattice import Lattice, Levels
-from voile.publish.generalization.problem import Problem, Solution
-from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.publish.generalization.problem import Problem
 from voile.schema.numbers import plain_text
-from voile.schema.plan import ColumnPlan, Plan
-from voile.table.summaries import CombinationCounts
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
@@ -80,8 +77,6 @@ __all__ = [
     "NodeChoice",
     "Sampling",
     "SplitBudget",
-    "groups_at",
-    "hierarchies_of",
     "split_budget",
 ]
 
@@ -234,26 +229,6 @@ class DrawnNode:
         return Decimal(round(self.utility * 1000)) / 1000
 
 
-def hierarchies_of(plan: Plan, counts: CombinationCounts) -> tuple[BoundHierarchy, ...]:
-    """The hierarchy of each counted column; all but quasi-identifiers need one declared.
-
-    A published column without one stands in the lattice with the single level of its own values:
-    what is published as it is must be shared by k rows too, or it would give a row away.
-    """
-    return tuple(
-        _hierarchy(plan, name, values)
-        for name, values in zip(counts.columns, counts.values, strict=True)
-    )
-
-
-def _hierarchy(plan: Plan, column: str, values: DistinctValues) -> BoundHierarchy:
-    declared = plan.columns.get(column, ColumnPlan())
-    bound = declared.bind_hierarchy(column, values)
-    if declared.hierarchy or column in plan.roles.quasi_identifiers:
-        return bound
-    return BoundHierarchy(column, bound.codes[:1], bound.values[:1])
-
-
 @dataclass(frozen=True, eq=False)
 class NodeChoice:
     """All nodes with their utilities, ready to be drawn from; private."""
@@ -283,12 +258,6 @@ class NodeChoice:
         index = self.mechanism.draw(utilities, uniform_words(key))
         utility = Fraction(int(utilities[index]), self.nodes.unit)
         return DrawnNode(lattice.levels(index), utility, lattice.size)
-
-
-def groups_at(problem: Problem, node: DrawnNode) -> Solution:
-    """The groups of the sampled rows at a node, those of fewer than k rows left out."""
-    evaluator = Evaluator(problem)
-    return evaluator.solution(evaluator.evaluate(node.levels), node.nodes)
 
 
 _STEP = Decimal("1e-9")

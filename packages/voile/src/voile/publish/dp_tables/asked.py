@@ -35,10 +35,10 @@ from voile.publish.contribution import Contribution
 from voile.publish.measuring import (
     NO_SEARCH,
     BoundsSearch,
+    ColumnSet,
     NoiseBudget,
     TableShare,
     measured,
-    shared_by_weights,
     weights_for_cells,
 )
 from voile.release.claims import ClampedSums, CountedPrivately, MeasuredTable
@@ -170,7 +170,7 @@ class NoisyTables:
         _require_few(sizes)
         budget, weights = _shared_out(terms, each, domain)
         parts = [1 if of is None else of.parts for _, _, of in each]
-        shares = shared_by_weights(
+        shares = _shared_by_weights(
             [columns for columns, _, _ in each], sizes, budget, weights, parts, terms.search.rest
         )
         contribution = Contribution.by_plan(plan, terms.rows_per_person)
@@ -293,6 +293,25 @@ class NoisyTables:
         }
         labels = {column.name: _label(column) for column in self.domain}
         return Disclosure(columns={TABLE: Label(), **labels, COUNT: count, **more})
+
+
+def _shared_by_weights(
+    tables: Sequence[ColumnSet],
+    cells: Sequence[int],
+    budget: NoiseBudget,
+    weights: Sequence[Fraction],
+    parts: Sequence[int],
+    rest: Fraction = Fraction(1),
+) -> tuple[TableShare, ...]:
+    """What each table gets by its weight, above 0; the sum is the budget, or ``rest`` of it.
+
+    ``parts`` has what one row changes a cell of each by at most: 1 of counts.
+    """
+    whole = budget.total * rest / sum(weights)
+    return tuple(
+        TableShare(columns, count, whole * weight, budget.pure, changed)
+        for columns, count, weight, changed in zip(tables, cells, weights, parts, strict=True)
+    )
 
 
 def _columns(plan: Plan, tables: Sequence[Sequence[str]]) -> list[str]:

@@ -16,7 +16,7 @@ Full domain: one level for all values of a column, a node of a lattice.
 Partitions: every group shows what its own rows need.
 
 - ``mondrian``, ``k_optimize``   the algorithms
-- ``cut_search``, ``regions``    cuts, and what groups show
+- ``regions``                  what groups show
 """
 
 from voile.publish.generalization.publisher import Generalization

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,14 +42,7 @@ from numpy.typing import NDArray
 from voile.models.criteria import Groups, SensitiveCells
 from voile.models.units import GroupedUnits
 from voile.publish.generalization.grouping import Fields, Grouper, GroupTable, Words
-from voile.publish.generalization.lattice import (
-    ColumnLevels,
-    Lattice,
-    Levels,
-    NodeGroups,
-    ObjectiveName,
-    objective_of,
-)
+from voile.publish.generalization.lattice import Lattice, Levels, NodeGroups, ObjectiveName
 from voile.publish.generalization.problem import Problem, Solution
 from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.table.decisions import RecodedColumn
@@ -63,6 +57,157 @@ _LEAST_BUDGET = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
+class _ColumnLevels:
+    """The q distinct generalized values of a column that stand in counted rows, per level."""
+
+    shares: tuple[NDArray[np.float64], ...]
+    """For each level, shape (q,): the share of the column's domain that each value covers."""
+    rows: tuple[NDArray[np.int64], ...]
+    """For each level, shape (q,): counted rows of each value."""
+
+    @property
+    def height(self) -> int:
+        """The highest level."""
+        return len(self.shares) - 1
+
+    def covered(self) -> NDArray[np.float64]:
+        """Shape (height + 1,): the sum over all rows of the share of their value."""
+        pairs = zip(self.shares, self.rows, strict=True)
+        return np.array([float(share @ rows) for share, rows in pairs])
+
+
+class _Objective(Protocol):
+    """A loss to be made small."""
+
+    def loss(self, groups: NodeGroups) -> float:
+        """What a node loses if its invalid groups are suppressed."""
+
+    def bound(self, groups: NodeGroups) -> float:
+        """At most the loss of this node and of every node above it."""
+
+    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
+        """For each node at most its loss, before any is looked at; never falls upwards."""
+
+
+class _ProductOfLosses:
+    """The geometric mean of the columns' losses; see above."""
+
+    def __init__(self, columns: Sequence[_ColumnLevels]) -> None:
+        self._shares = [column.shares for column in columns]
+        self._covered = [column.covered() for column in columns]
+        self._rows = int(columns[0].rows[0].sum())
+
+    def loss(self, groups: NodeGroups) -> float:
+        """The loss with suppressed rows as wide as the whole domain."""
+        published = [covered[level] for covered, level in self._at(groups.levels)]
+        suppressed = groups.suppressed
+        if suppressed:
+            published = [
+                whole - float(shares[level] @ rows)
+                for whole, shares, level, rows in zip(
+                    published, self._shares, groups.levels, groups.left_out(), strict=True
+                )
+            ]
+        product = 1.0
+        for whole, covered in zip(published, self._covered, strict=True):
+            product *= 1 + self._normalised(whole + suppressed, covered[0])
+        return float(product ** (1 / len(published)) - 1)
+
+    def bound(self, groups: NodeGroups) -> float:
+        """The loss as if nothing were suppressed."""
+        product = 1.0
+        for covered, level in self._at(groups.levels):
+            product *= 1 + self._normalised(covered[level], covered[0])
+        return float(product ** (1 / len(self._covered)) - 1)
+
+    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
+        """The loss of every node as if nothing were suppressed."""
+        factors = [
+            np.array([1 + self._normalised(whole, covered[0]) for whole in covered])
+            for covered in self._covered
+        ]
+        products: NDArray[np.float64] = lattice.outer(np.multiply, factors)
+        return products ** (1 / len(factors)) - 1
+
+    def _at(self, levels: Levels) -> list[tuple[NDArray[np.float64], int]]:
+        return list(zip(self._covered, levels, strict=True))
+
+    def _normalised(self, lost: float, least: float) -> float:
+        # A column whose only value is its whole domain has nothing to lose.
+        return max(0.0, (lost - least) / (self._rows - least)) if least < self._rows else 0.0
+
+
+class _PrecisionObjective:
+    """The mean share of the hierarchies that was climbed; see above."""
+
+    def __init__(self, columns: Sequence[_ColumnLevels]) -> None:
+        self._heights = [column.height for column in columns]
+
+    def loss(self, groups: NodeGroups) -> float:
+        """Climbed levels of published cells, and 1 for each suppressed cell."""
+        suppressed = groups.suppressed / int(groups.rows.sum())
+        return suppressed + (1 - suppressed) * self.bound(groups)
+
+    def bound(self, groups: NodeGroups) -> float:
+        """The climbed levels as if nothing were suppressed."""
+        pairs = zip(groups.levels, self._heights, strict=True)
+        return sum(level / height for level, height in pairs if height) / len(self._heights)
+
+    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
+        """The climbed levels of every node."""
+        climbed = [np.arange(height + 1) / max(height, 1) for height in self._heights]
+        summed: NDArray[np.float64] = lattice.outer(np.add, climbed)
+        return summed / len(climbed)
+
+
+class _DiscernibilityObjective:
+    """How many rows each row looks like, summed; see above."""
+
+    def loss(self, groups: NodeGroups) -> float:
+        """Squares of the published groups, and n for each suppressed row."""
+        published = groups.rows[groups.valid]
+        return float(published @ published) + float(groups.suppressed) * float(groups.rows.sum())
+
+    def bound(self, groups: NodeGroups) -> float:
+        """Squares of all groups."""
+        return float(groups.rows @ groups.rows)
+
+    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
+        """Nothing is known before groups are counted."""
+        return np.zeros(lattice.size)
+
+
+class _AverageClassSizeObjective:
+    """Rows over groups; see above."""
+
+    def loss(self, groups: NodeGroups) -> float:
+        """All rows over the published groups and one of the suppressed rows."""
+        published = int(groups.valid.sum())
+        return float(groups.rows.sum()) / (published + (published < len(groups.rows)))
+
+    def bound(self, groups: NodeGroups) -> float:
+        """All rows over all groups."""
+        return float(groups.rows.sum()) / len(groups.rows)
+
+    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
+        """Nothing is known before groups are counted."""
+        return np.zeros(lattice.size)
+
+
+def _objective_of(name: ObjectiveName, columns: Sequence[_ColumnLevels]) -> _Objective:
+    """The objective with a name, for some columns."""
+    match name:
+        case "loss":
+            return _ProductOfLosses(columns)
+        case "precision":
+            return _PrecisionObjective(columns)
+        case "discernibility":
+            return _DiscernibilityObjective()
+        case "average-class-size":
+            return _AverageClassSizeObjective()
+
+
+@dataclass(frozen=True, eq=False)
 class _CodedColumn:
     """One quasi-identifier of counted rows, with d distinct values."""
 
@@ -73,7 +218,7 @@ class _CodedColumn:
     """For each level, shape (q0,): the code there of each code at level 0."""
     originals: tuple[NDArray[np.int64], ...]
     """For each level, shape (q,): the hierarchy's own code of each code."""
-    levels: ColumnLevels
+    levels: _ColumnLevels
     _tables: dict[tuple[int, int], NDArray[np.uint64]] = field(default_factory=dict)
 
     @classmethod
@@ -89,7 +234,7 @@ class _CodedColumn:
         originals = tuple(own.astype(np.int64) for own, _ in used)
         codes = tuple(inverse[sample].astype(np.int64) for _, inverse in used)
         totals = _summed(codes_of_present, rows[present], len(sample))
-        levels = ColumnLevels(
+        levels = _ColumnLevels(
             shares=tuple(
                 generalized.share[own]
                 for generalized, own in zip(hierarchy.values, originals, strict=True)
@@ -331,7 +476,7 @@ class Evaluator:
         self._tables = Tables(problem, list(self._sensitive.values()))
         self._counted = 0
         self.lattice = self._tables.lattice
-        self.objective = objective_of(objective, [c.levels for c in self._tables.columns])
+        self.objective = _objective_of(objective, [c.levels for c in self._tables.columns])
 
     @property
     def monotone(self) -> bool:

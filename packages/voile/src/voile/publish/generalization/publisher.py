@@ -102,7 +102,6 @@ from voile.publish.generalization.regions import (
     domain_scale,
     is_ordered,
     least_rows,
-    pair_share,
     positions,
     shape_of,
 )
@@ -132,6 +131,7 @@ from voile.publish.publisher import (
 from voile.release.check import check_against_counts, check_departures
 from voile.release.history import History, SeriesTerms, Version, now
 from voile.release.release import Pay, Publication, Release, SeriesPlace, unaccounted
+from voile.schema.hierarchy.generalized import SMALLEST_SHARE, BoundHierarchy
 from voile.schema.numbers import json_number
 from voile.table.decisions import Grouping, Treatment
 from voile.table.private import PrivateTable
@@ -274,8 +274,14 @@ def _smallest_cells(problem: Problem, column: int) -> NDArray[np.float64]:
         ends = own[first:] + (1 - own[first:]) * nearest
         least[first:] = np.minimum(least[first:], ends)
     elif shape_of(hierarchy, values, sets=True) == "set" and d > 1:
-        least = np.minimum(least, own + pair_share(hierarchy, d))
+        least = np.minimum(least, own + _pair_share(hierarchy, d))
     return least
+
+
+def _pair_share(hierarchy: BoundHierarchy, values: int) -> float:
+    """What a set of several values covers more than one alone, at least, for each further one."""
+    own = hierarchy.values[0].share[hierarchy.codes[0]]
+    return float(own.min()) + (1 / max(values - 1, 1) if own.max() <= SMALLEST_SHARE else 0.0)
 
 
 _NAME = "generalization"

@@ -69,7 +69,6 @@ __all__ = [
     "is_ordered",
     "least_rows",
     "loss_of_regions",
-    "pair_share",
     "positions",
     "regions",
     "shape_of",
@@ -296,12 +295,6 @@ def _set_share(
     if own.max() <= SMALLEST_SHARE:
         share += (size - 1) / max(len(own) - 1, 1)
     return np.where(size > MOST_NAMED, 1.0, np.minimum(share, 1.0))
-
-
-def pair_share(hierarchy: BoundHierarchy, values: int) -> float:
-    """What a set of several values covers more than one alone, at least, for each further one."""
-    own = hierarchy.values[0].share[hierarchy.codes[0]]
-    return float(own.min()) + (1 / max(values - 1, 1) if own.max() <= SMALLEST_SHARE else 0.0)
 
 
 def _of_texts(

@@ -64,7 +64,6 @@ else:
 
 __all__ = [
     "TIMES_K",
-    "assumptions",
     "groups_shown",
     "guarantee",
     "infeasible",
@@ -118,13 +117,13 @@ def guarantee(k: int, demands: Demands, limit: Decimal, protected: Protected) ->
     claim = claims.KAnonymityClaim(
         k=k, suppression_limit=limit or None, unit=stated_unit(protected), **demands.claims()
     )
-    assumes = assumptions(demands, protected)
+    assumes = _assumptions(demands, protected)
     if protected != "row":
         assumes = (*assumes, known_rows(protected))
     return Guarantee((claim,), statement, assumes)
 
 
-def assumptions(demands: Demands, protected: Protected = "row") -> tuple[str, ...]:
+def _assumptions(demands: Demands, protected: Protected = "row") -> tuple[str, ...]:
     """What a promise of k-anonymous groups takes for granted, whoever is protected.
 
     With k alone, and a row for each person, groups follow from the quasi-identifiers: whoever knows
@@ -313,7 +312,7 @@ def lasting_guarantee(k: int, demands: Demands, series: str) -> Guarantee:
     )
     claim = KAnonymityClaim(k=k, suppression_limit=Decimal(1), **demands.claims())
     implied = ("no other published data", "nobody reasons backwards")
-    unasked = [one for one in assumptions(demands) if not one.startswith(implied)]
+    unasked = [one for one in _assumptions(demands) if not one.startswith(implied)]
     return Guarantee(
         (claim,),
         statement,

@@ -17,6 +17,8 @@ from pydantic import Field
 
 from voile.disclosure.replaced import StatedRoadMap
 from voile.publish.geo_indistinguishability.parameters import (
+    DECIMALS,
+    GRID,
     WAY_HIDDEN,
     Bounds,
     DrawnMechanism,
@@ -28,17 +30,15 @@ from voile.publish.geo_indistinguishability.parameters import (
     Seconds,
     Share,
     ZonesBy,
-    lowered,
-    read_radii,
 )
 from voile.publish.geo_indistinguishability.promise import (
     WAY_SHOWN,
     CostliestPublishedTrip,
     Promise,
 )
-from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability, road_map
+from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
 from voile.release.trips import Busiest
-from voile_base.errors import PlanError
+from voile_base.errors import InfeasibleError, PlanError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
@@ -46,16 +46,25 @@ from voile_base.values.value import File, Real, Says, checked
 from voile_geo.planar import noise as planar
 from voile_geo.planar.costs import Differences, Noise
 from voile_geo.planar.pricing import TripPrice
-from voile_geo.planar.steps import Zones, turn_deviation
+from voile_geo.planar.steps import Zones, corrected_epsilon, turn_deviation
+from voile_geo.roads.nearest import radii_of_roads
+from voile_geo.roads.reading import read_roads
 
 __all__ = [
     "AngleSelectionMechanism",
     "CorrelatedGaussianMechanism",
+    "GaussianFieldMechanism",
     "PlanarLaplaceMechanism",
     "RemainingDistance",
 ]
 
 M = TypeVar("M", bound=type[GeoIndistinguishability])
+
+
+_LARGEST_RADIUS = 52.0
+"""Times 1 / epsilon: no radius that is drawn exceeds it."""
+_ROOM = 1.2
+"""How much larger than 1 / epsilon the reach may become by drawing with a smaller epsilon."""
 
 
 def _mechanism(made: M) -> M:
@@ -140,14 +149,14 @@ class _ByZones(GeoIndistinguishability):
         """Radii by the roads of the map; None where none is named."""
         if self.roads is None:
             return None
-        return read_radii(self.roads, self.roads_nodes, self._within, self._radius_bounds)
+        return _read_radii(self.roads, self.roads_nodes, self._within, self._radius_bounds)
 
     @property
     def _map(self) -> StatedRoadMap | None:
         found = self._mapped
         if found is None:
             return None
-        return road_map(str(self.roads), found, self._within, self._radius_bounds)
+        return _road_map(str(self.roads), found, self._within, self._radius_bounds)
 
     def _given(self) -> Iterator[tuple[str, Any]]:
         # Where a map lies on the custodian's machine is nobody's business.
@@ -159,6 +168,61 @@ class _ByZones(GeoIndistinguishability):
     def _decision(self) -> Json:
         made = super()._decision
         return {**made, "map": self._mapped.document()} if self._mapped else made
+
+
+def _road_map(
+    name: str, mapped: MappedRadii, within: int, bounds: tuple[float, float]
+) -> StatedRoadMap:
+    """The map that says the radii, without the folder of the custodian that it lies in."""
+    rows, columns = mapped.found.grid.cells.shape
+    return StatedRoadMap(
+        name=Path(name).name,
+        digest=mapped.digest,
+        within=within,
+        bounds=(float(bounds[0]), float(bounds[1])),
+        cell_metres=float(mapped.found.cell),
+        cells=(rows, columns),
+    )
+
+
+def _read_radii(
+    roads: str, nodes: str | None, within: int, bounds: tuple[float, float]
+) -> MappedRadii:
+    """The radii within which so many roads of a map lie, between the bounds (metres).
+
+    Raises ``PlanError`` where nowhere on the map so many roads lie within the largest radius, and
+    as ``read_roads`` does.
+    """
+    network = read_roads(roads, nodes)
+    found = radii_of_roads(network, within, bounds)
+    if found.grid.cells.min() == len(found.radii) - 1:
+        msg = (
+            f"[method] roads: nowhere on the map {Path(roads).name} do {within} roads lie within "
+            f"{bounds[1]:g} m, so that every radius is the largest; ask for fewer with "
+            "roads_within, or allow for more with radius_bounds"
+        )
+        raise PlanError(msg)
+    return MappedRadii(found, network.digest)
+
+
+def _lowered(zones: Zones) -> tuple[Zones, float]:
+    """Zones with the epsilons that do for the grid, and their ratio to those that are promised.
+
+    Raises ``InfeasibleError`` where the grid is too fine for them.
+    """
+    factor = min(_factor(epsilon) for epsilon in zones.epsilons().ravel().tolist())
+    return replace(zones, levels=tuple(level * factor for level in zones.levels)), factor
+
+
+def _factor(epsilon: float) -> float:
+    drawn = corrected_epsilon(epsilon, GRID, _ROOM * _LARGEST_RADIUS / epsilon)
+    if drawn * _ROOM < epsilon:
+        msg = (
+            f"epsilon = {epsilon:g} per metre is too small for positions on a grid of "
+            f"10^-{DECIMALS} degrees; use a larger epsilon"
+        )
+        raise InfeasibleError(msg)
+    return drawn / epsilon
 
 
 @_mechanism
@@ -188,7 +252,7 @@ class CorrelatedGaussianMechanism(_ByZones):
 
 @_mechanism
 @dataclass(frozen=True, kw_only=True)
-class _GaussianFieldMechanism(GeoIndistinguishability):
+class GaussianFieldMechanism(GeoIndistinguishability):
     """Gaussian noise of which a share stays with the place, for a vehicle and a period.
 
     See ``fields`` for the secret behind it.
@@ -292,7 +356,7 @@ class PlanarLaplaceMechanism(_ByZones):
     _composes: ClassVar[Noise | None] = "planar-laplace"
 
     def _draw(self, zones: Zones) -> DrawnMechanism:
-        smaller, factor = lowered(zones)
+        smaller, factor = _lowered(zones)
         return DrawnMechanism(planar.PlanarLaplace(smaller), factor)
 
 
@@ -317,7 +381,7 @@ class AngleSelectionMechanism(_ByZones):
         return turn_deviation(self.epsilon_angle, self.delta_angle, spread)
 
     def _draw(self, zones: Zones) -> DrawnMechanism:
-        smaller, factor = lowered(zones)
+        smaller, factor = _lowered(zones)
         return DrawnMechanism(planar.AngleSelection(smaller, self._deviation, self.start), factor)
 
     @property

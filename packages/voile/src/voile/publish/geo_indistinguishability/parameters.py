@@ -26,21 +26,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from voile_base.errors import InfeasibleError, PlanError
 from voile_base.ondemand import dataclass
-from voile_base.values import Document, Json, usable_number
+from voile_base.values import Json, usable_number
 from voile_base.values.value import KeptAs, Real, Says, Several
 from voile_geo.planar.noise import GaussianField, LocationNoise
-from voile_geo.planar.steps import Zones, corrected_epsilon
-from voile_geo.roads.nearest import RoadRadii, radii_of_roads
-from voile_geo.roads.reading import read_roads
+from voile_geo.planar.steps import Zones
+from voile_geo.roads.nearest import RoadRadii
 
 __all__ = [
     "DECIMALS",
@@ -60,9 +56,6 @@ __all__ = [
     "Share",
     "TripIds",
     "ZonesBy",
-    "check_together",
-    "lowered",
-    "read_radii",
 ]
 
 
@@ -165,81 +158,6 @@ Place = Annotated[
     Says("a latitude and a longitude in degrees, for example [48.86, 2.29]"),
 ]
 
-_ONLY_WITH: Mapping[str, str] = {
-    "radii": "levels",
-    "level_limits": "levels",
-    "radius_limits": "levels",
-    "zones_by": "levels",
-    "centre": "levels",
-    "roads": "levels",
-    "roads_nodes": "roads",
-    "roads_within": "roads",
-    "radius_bounds": "roads",
-    "budget": "fleet",
-    "budget_days": "budget",
-    "reports": "budget",
-}
-"""Parameters that mean nothing without another one."""
-
-
-def check_together(given: Document) -> None:
-    """Refuse parameters that contradict each other; ``given`` are those that are not None."""
-    if ("epsilon" in given) == ("levels" in given):
-        msg = (
-            "either epsilon (per metre) is needed, or levels and radii (metres), whose quotient it "
-            "is, or levels and roads, a map that says the radii; not both"
-        )
-        raise PlanError(msg)
-    for name, other in _ONLY_WITH.items():
-        if name in given and other not in given:
-            msg = f"{name} is of use with {other} only; give {other} too, or leave {name} out"
-            raise PlanError(msg)
-    _check_radii(given)
-    _check_at_least(given)
-    if "fleet" in given and "budget" not in given:
-        msg = "fleet needs a budget: the epsilon that a trip may spend over all releases"
-        raise PlanError(msg)
-    zones = max(len(given.get(name, ())) for name in ("levels", "radii"))
-    differ = zones > 1 or "roads" in given
-    if given.get("zones_by") == "true" and "budget" in given and differ:
-        msg = (
-            'zones_by = "true" chooses the noise by the true position, and what that costs at the '
-            "border of two zones has no bound; leave out budget and fleet, or zones_by"
-        )
-        raise PlanError(msg)
-
-
-def _check_at_least(given: Document) -> None:
-    """Positions are thinned by what is published, where that is all that others follow from."""
-    if "at_least" not in given:
-        return
-    if given["mechanism"] == "remaining-distance":
-        msg = "at_least is about positions, and remaining-distance publishes none; take every"
-        raise PlanError(msg)
-    if "roads" in given or max(len(given.get(name, ())) for name in ("levels", "radii")) > 1:
-        msg = (
-            "at_least does not go with levels or radii that differ, which follow from the position "
-            "published before; take every"
-        )
-        raise PlanError(msg)
-
-
-def _check_radii(given: Mapping[str, object]) -> None:
-    """Radii are numbers, by distance to a centre, or those that a map says."""
-    by_distance = [name for name in ("radii", "radius_limits", "centre") if name in given]
-    if "roads" in given and by_distance:
-        msg = (
-            f"roads says the radii by the roads of a map, and {by_distance[0]} by the distance to "
-            "a centre; leave one of them out"
-        )
-        raise PlanError(msg)
-    if "levels" in given and not {"radii", "roads"} & given.keys():
-        msg = (
-            "levels need radii: epsilon is level / radius, with the radius in metres; or roads, a "
-            "map that says the radii"
-        )
-        raise PlanError(msg)
-
 
 WAY_HIDDEN = 30.0
 """Seconds between reports, below which they show how far a truck has driven."""
@@ -305,26 +223,6 @@ class MappedRadii:
         }
 
 
-def read_radii(
-    roads: str, nodes: str | None, within: int, bounds: tuple[float, float]
-) -> MappedRadii:
-    """The radii within which so many roads of a map lie, between the bounds (metres).
-
-    Raises ``PlanError`` where nowhere on the map so many roads lie within the largest radius, and
-    as ``read_roads`` does.
-    """
-    network = read_roads(roads, nodes)
-    found = radii_of_roads(network, within, bounds)
-    if found.grid.cells.min() == len(found.radii) - 1:
-        msg = (
-            f"[method] roads: nowhere on the map {Path(roads).name} do {within} roads lie within "
-            f"{bounds[1]:g} m, so that every radius is the largest; ask for fewer with "
-            "roads_within, or allow for more with radius_bounds"
-        )
-        raise PlanError(msg)
-    return MappedRadii(found, network.digest)
-
-
 DECIMALS = 6
 """Of published degrees: 0.11 m.  A finer grid would cost 13 % of an epsilon of 0.0001 (eq. 3)."""
 FARTHEST_LATITUDE = 80
@@ -332,10 +230,6 @@ FARTHEST_LATITUDE = 80
 _METRES_PER_DEGREE = 111_132
 GRID = 10.0**-DECIMALS * _METRES_PER_DEGREE * math.cos(math.radians(FARTHEST_LATITUDE))
 """The least step of the grid in metres."""
-_LARGEST_RADIUS = 52.0
-"""Times 1 / epsilon: no radius that is drawn exceeds it."""
-_ROOM = 1.2
-"""How much larger than 1 / epsilon the reach may become by drawing with a smaller epsilon."""
 
 
 @dataclass(frozen=True)
@@ -345,23 +239,3 @@ class DrawnMechanism:
     noise: LocationNoise
     factor: float
     """Epsilons that are drawn with, over those that are promised; at most 1."""
-
-
-def lowered(zones: Zones) -> tuple[Zones, float]:
-    """Zones with the epsilons that do for the grid, and their ratio to those that are promised.
-
-    Raises ``InfeasibleError`` where the grid is too fine for them.
-    """
-    factor = min(_factor(epsilon) for epsilon in zones.epsilons().ravel().tolist())
-    return replace(zones, levels=tuple(level * factor for level in zones.levels)), factor
-
-
-def _factor(epsilon: float) -> float:
-    drawn = corrected_epsilon(epsilon, GRID, _ROOM * _LARGEST_RADIUS / epsilon)
-    if drawn * _ROOM < epsilon:
-        msg = (
-            f"epsilon = {epsilon:g} per metre is too small for positions on a grid of "
-            f"10^-{DECIMALS} degrees; use a larger epsilon"
-        )
-        raise InfeasibleError(msg)
-    return drawn / epsilon

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -29,7 +28,6 @@ from voile.publish.assembled import exactly, shown_roles
 from voile.publish.geo_indistinguishability.parameters import (
     DECIMALS,
     DrawnMechanism,
-    MappedRadii,
     Mechanism,
     Metres,
     Place,
@@ -37,7 +35,6 @@ from voile.publish.geo_indistinguishability.parameters import (
     Seconds,
     Share,
     TripIds,
-    check_together,
 )
 from voile.publish.geo_indistinguishability.promise import (
     CostliestPublishedTrip,
@@ -61,7 +58,7 @@ from voile.table.trips.relocating import REMAINING
 from voile_base.errors import PlanError, nearest
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
-from voile_base.values import Json
+from voile_base.values import Document, Json
 from voile_base.values.value import Says
 from voile_geo.planar import noise as planar
 from voile_geo.planar.costs import LossDistribution, Noise
@@ -76,10 +73,27 @@ else:
     planar_field = on_demand("voile_geo.planar.field")
     planar_noise = on_demand("voile_geo.planar.noise")
 
-__all__ = ["GeoIndistinguishability", "road_map"]
+__all__ = ["GeoIndistinguishability"]
 
 Coordinate = Literal["latitude", "longitude"]
 _COORDINATES: tuple[Coordinate, ...] = ("latitude", "longitude")
+
+
+_ONLY_WITH: Mapping[str, str] = {
+    "radii": "levels",
+    "level_limits": "levels",
+    "radius_limits": "levels",
+    "zones_by": "levels",
+    "centre": "levels",
+    "roads": "levels",
+    "roads_nodes": "roads",
+    "roads_within": "roads",
+    "radius_bounds": "roads",
+    "budget": "fleet",
+    "budget_days": "budget",
+    "reports": "budget",
+}
+"""Parameters that mean nothing without another one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,21 +158,6 @@ class _Showing:
         )
 
 
-def road_map(
-    name: str, mapped: MappedRadii, within: int, bounds: tuple[float, float]
-) -> StatedRoadMap:
-    """The map that says the radii, without the folder of the custodian that it lies in."""
-    rows, columns = mapped.found.grid.cells.shape
-    return StatedRoadMap(
-        name=Path(name).name,
-        digest=mapped.digest,
-        within=within,
-        bounds=(float(bounds[0]), float(bounds[1])),
-        cell_metres=float(mapped.found.cell),
-        cells=(rows, columns),
-    )
-
-
 def _distribution(noise: planar.LocationNoise) -> Distribution:
     match noise:
         case planar.CorrelatedGaussian():
@@ -177,7 +176,7 @@ def _distribution(noise: planar.LocationNoise) -> Distribution:
     return StatedPlanarLaplace()
 
 
-def roles_of(table: PrivateTable, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _roles_of(table: PrivateTable, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Columns of the release by role, those of trajectories included."""
     roles = dict(shown_roles(table.plan.roles, columns))
     named = table.plan.trajectory
@@ -285,7 +284,7 @@ class GeoIndistinguishability(SingleRelease):
         return {"mechanism": "gaussian-field"}
 
     def __post_init__(self) -> None:
-        check_together({name: value for name, value in self._given() if value is not None})
+        _check_together({name: value for name, value in self._given() if value is not None})
 
     @property
     def trip_budget(self) -> FleetTerms | None:
@@ -346,7 +345,7 @@ class GeoIndistinguishability(SingleRelease):
             method=self._method(thinned),
             disclosure=self._showing.disclosure(table.plan),
             guarantee=guarantee(self._promise, costliest, busiest),
-            roles=roles_of(table, shown.columns),
+            roles=_roles_of(table, shown.columns),
             release_id=release_id,
             publishable=randomness.publishable,
         )
@@ -544,6 +543,65 @@ class GeoIndistinguishability(SingleRelease):
                 "what trips spend was not accounted, because [method] names no fleet with a "
                 "budget: it adds to what all other releases of the same trips spend"
             )
+
+
+def _check_together(given: Document) -> None:
+    """Refuse parameters that contradict each other; ``given`` are those that are not None."""
+    if ("epsilon" in given) == ("levels" in given):
+        msg = (
+            "either epsilon (per metre) is needed, or levels and radii (metres), whose quotient it "
+            "is, or levels and roads, a map that says the radii; not both"
+        )
+        raise PlanError(msg)
+    for name, other in _ONLY_WITH.items():
+        if name in given and other not in given:
+            msg = f"{name} is of use with {other} only; give {other} too, or leave {name} out"
+            raise PlanError(msg)
+    _check_radii(given)
+    _check_at_least(given)
+    if "fleet" in given and "budget" not in given:
+        msg = "fleet needs a budget: the epsilon that a trip may spend over all releases"
+        raise PlanError(msg)
+    zones = max(len(given.get(name, ())) for name in ("levels", "radii"))
+    differ = zones > 1 or "roads" in given
+    if given.get("zones_by") == "true" and "budget" in given and differ:
+        msg = (
+            'zones_by = "true" chooses the noise by the true position, and what that costs at the '
+            "border of two zones has no bound; leave out budget and fleet, or zones_by"
+        )
+        raise PlanError(msg)
+
+
+def _check_at_least(given: Document) -> None:
+    """Positions are thinned by what is published, where that is all that others follow from."""
+    if "at_least" not in given:
+        return
+    if given["mechanism"] == "remaining-distance":
+        msg = "at_least is about positions, and remaining-distance publishes none; take every"
+        raise PlanError(msg)
+    if "roads" in given or max(len(given.get(name, ())) for name in ("levels", "radii")) > 1:
+        msg = (
+            "at_least does not go with levels or radii that differ, which follow from the position "
+            "published before; take every"
+        )
+        raise PlanError(msg)
+
+
+def _check_radii(given: Mapping[str, object]) -> None:
+    """Radii are numbers, by distance to a centre, or those that a map says."""
+    by_distance = [name for name in ("radii", "radius_limits", "centre") if name in given]
+    if "roads" in given and by_distance:
+        msg = (
+            f"roads says the radii by the roads of a map, and {by_distance[0]} by the distance to "
+            "a centre; leave one of them out"
+        )
+        raise PlanError(msg)
+    if "levels" in given and not {"radii", "roads"} & given.keys():
+        msg = (
+            "levels need radii: epsilon is level / radius, with the radius in metres; or roads, a "
+            "map that says the radii"
+        )
+        raise PlanError(msg)
 
 
 _SPACINGS = (2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1_800, 3_600)

@@ -60,10 +60,10 @@ from numpy.typing import NDArray
 from voile.models.ke_anonymity import NONE_REFUSED, Fate, Pool, Refused, WaitingRule
 from voile.publish.ke_anonymity.searches import (
     Adversary,
+    enclosing,
     exact_blocks,
     full_cover_blocks,
     narrow_blocks,
-    one_block_of_fresh,
     optimal_blocks,
 )
 from voile.release.history import Blocks, Version
@@ -302,8 +302,23 @@ def _in_one_block(
     if search in _SEALED:
         place = np.flatnonzero(fresh)
         return _sealed_beside(values, np.array([[place[0], place[-1] + 1]]), versions)
-    ranges = one_block_of_fresh(fresh, _latest(values, versions)[0])
+    ranges = _one_block_of_fresh(fresh, _latest(values, versions)[0])
     return Decision(values, ranges, np.zeros(len(ranges), dtype=np.int64))
+
+
+def _one_block_of_fresh(
+    fresh: NDArray[np.bool_], old_blocks: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Blocks, as above, of which one holds all fresh rows and every old block that it meets.
+
+    ``fresh`` (d,) has a true value, and the fresh rows are valid together.
+    """
+    old = np.asarray(old_blocks, np.int64).reshape(-1, 2)
+    place = np.flatnonzero(fresh)
+    start, stop = enclosing(old, len(fresh))
+    block = np.array([[start[place[0]], stop[place[-1] + 1]]], np.int64)
+    before, after = old[old[:, 1] <= block[0, 0]], old[old[:, 0] >= block[0, 1]]
+    return np.concatenate((before, block, after))
 
 
 def _unchanged(values: ExactNumbers, versions: tuple[Version, ...], fate: Fate) -> Decision:

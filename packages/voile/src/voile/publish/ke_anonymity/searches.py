@@ -202,7 +202,6 @@ __all__ = [
     "largest_feasible",
     "latest_valid_start",
     "narrow_blocks",
-    "one_block_of_fresh",
     "optimal_blocks",
 ]
 
@@ -642,21 +641,6 @@ def full_cover_blocks(
     cut_allowed = enclosing(old_blocks, d)[0] == np.arange(d + 1)
     blocks = blocks_of(best_cuts(values, cut_allowed, low, high))
     return None if blocks is None else _FullCover(blocks, held=False)
-
-
-def one_block_of_fresh(
-    fresh: NDArray[np.bool_], old_blocks: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Blocks, as above, of which one holds all fresh rows and every old block that it meets.
-
-    ``fresh`` (d,) has a true value, and the fresh rows are valid together.
-    """
-    old = np.asarray(old_blocks, np.int64).reshape(-1, 2)
-    place = np.flatnonzero(fresh)
-    start, stop = enclosing(old, len(fresh))
-    block = np.array([[start[place[0]], stop[place[-1] + 1]]], np.int64)
-    before, after = old[old[:, 1] <= block[0, 0]], old[old[:, 0] >= block[0, 1]]
-    return np.concatenate((before, block, after))
 
 
 def _windows(

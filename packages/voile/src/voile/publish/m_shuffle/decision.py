@@ -80,7 +80,7 @@ from voile.models.permutation import (
 from voile.publish.m_shuffle.clustering import Labels
 from voile.table.summaries import CombinationCounts, GroupCounts
 from voile_base.compiled import njit
-from voile_base.errors import InfeasibleError, PlanError
+from voile_base.errors import InfeasibleError
 from voile_base.ondemand import dataclass
 
 __all__ = [
@@ -95,7 +95,6 @@ __all__ = [
     "choose",
     "log_probability",
     "measured_columns",
-    "weakest",
 ]
 
 
@@ -223,30 +222,6 @@ class Rule:
     def parameter(self) -> str:
         """The name of the threshold in a plan."""
         return "entropy_threshold" if self.name == "entropy" else "tie_threshold"
-
-
-def weakest(
-    columns: Sequence[ClusteredColumn], rule: Rule, wanted: int | None
-) -> list[ClusteredColumn]:
-    """The first ``wanted`` QIC columns by rank, or all of them.
-
-    Raises ``PlanError`` where there are none, or fewer than are wanted.
-    """
-    ranked = rule.ranked(columns)
-    if ranked and (wanted is None or wanted <= len(ranked)):
-        return ranked[:wanted]
-    kinds = [rule.kind(column) for column in columns]
-    binary, strong = kinds.count("QIB"), kinds.count("QIA")
-    measure = "an entropy of at most" if rule.name == "entropy" else "a tie to the clusters above"
-    mend = "lower" if rule.name == "entropy" else "raise"
-    few = f"only {len(ranked)} quasi-identifiers are" if ranked else "no quasi-identifier is"
-    asked = f"columns = {wanted}, but {few}" if ranked else few
-    msg = (
-        f"{asked} weakly tied to the sensitive columns (QIC): of {len(columns)}, {binary} hold at "
-        f"most two values (QIB), and {strong} have {measure} {rule.parameter} = "
-        f"{rule.threshold:g} (QIA); {mend} {rule.parameter}, or name in columns what to permute"
-    )
-    raise PlanError(msg)
 
 
 @dataclass(frozen=True, slots=True)

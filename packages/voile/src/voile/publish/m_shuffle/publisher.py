@@ -39,7 +39,6 @@ from voile.publish.m_shuffle.decision import (
     ShuffleLimits,
     choose,
     log_probability,
-    weakest,
 )
 from voile.publish.publisher import (
     Capabilities,
@@ -72,13 +71,7 @@ else:
     m_shuffle_clustering = on_demand("voile.publish.m_shuffle.clustering")
     m_shuffle_decision = on_demand("voile.publish.m_shuffle.decision")
 
-__all__ = [
-    "MShuffle",
-    "Scale",
-    "guarantee",
-    "named",
-    "notices",
-]
+__all__ = ["MShuffle", "Scale"]
 
 _ASSUMES = (
     "{whose}",
@@ -93,7 +86,7 @@ _CHOSEN = (
 )
 
 
-def guarantee(
+def _guarantee(
     roles: Roles,
     choice: ShuffleChoice,
     permuted: Sequence[ClusteredColumn],
@@ -129,7 +122,7 @@ def _one_alone(roles: Roles, alone: int, labels: Labels) -> InfeasibleError:
     """Clusters of the rows of one person hide nothing of that person."""
     clusters, protected = int(labels.max()) + 1, roles.protected
     return InfeasibleError(
-        f"of {clusters:,} clusters of like values of {named(roles.sensitive)}, {alone:,} "
+        f"of {clusters:,} clusters of like values of {_named(roles.sensitive)}, {alone:,} "
         f"{'has' if alone == 1 else 'have'} the rows of one {protected} alone, within which "
         "permuting hides nothing; ask for fewer clusters, make categories coarser, or leave these "
         "rows out"
@@ -161,12 +154,12 @@ def _permuted(roles: Roles, choice: ShuffleChoice, arrangements: float) -> str:
     were = "were each permuted" if len(choice.permuted) > 1 else "were permuted"
     independently = " and independently of each other" if len(choice.permuted) > 1 else ""
     within = (
-        f"within {clusters} clusters of rows with like values of {named(roles.sensitive)}"
+        f"within {clusters} clusters of rows with like values of {_named(roles.sensitive)}"
         if clusters > 1
         else "over all rows"
     )
     return (
-        f"the values of {named(choice.permuted)} {were} uniformly{independently} {within}: each "
+        f"the values of {_named(choice.permuted)} {were} uniformly{independently} {within}: each "
         f"of their e^{arrangements:.6g} distinct arrangements is equally likely"
     )
 
@@ -175,19 +168,19 @@ def _what_remains(roles: Roles, choice: ShuffleChoice) -> str:
     """What an adversary who knows all columns that stay still learns."""
     stays = [name for name in roles.quasi_identifiers if name not in choice.permuted]
     found = (
-        f"who knows a person's {named(stays)} finds the rows that share them exactly as in the "
-        f"private table, with the true {named([*roles.sensitive, *roles.keep])} beside them,"
+        f"who knows a person's {_named(stays)} finds the rows that share them exactly as in the "
+        f"private table, with the true {_named([*roles.sensitive, *roles.keep])} beside them,"
         if stays
-        else f"who knows a person's {named(roles.sensitive)} finds the cluster"
+        else f"who knows a person's {_named(roles.sensitive)} finds the cluster"
     )
     return (
         f"This is NOT k-anonymity and NOT differential privacy: {found} and learns which values of "
-        f"{named(choice.permuted)} stand in that cluster and how often; where all rows of a "
+        f"{_named(choice.permuted)} stand in that cluster and how often; where all rows of a "
         "cluster hold the same one, it is everybody's"
     )
 
 
-def named(columns: Sequence[str]) -> str:
+def _named(columns: Sequence[str]) -> str:
     """Names of columns as a sentence holds them."""
     *first, last = map(repr, columns)
     return f"{', '.join(first)} and {last}" if first else last
@@ -207,7 +200,7 @@ def _published_decision(values: SensitiveValues, choice: ShuffleChoice, rows: in
     }
 
 
-def notices(choice: ShuffleChoice) -> Iterator[str]:
+def _notices(choice: ShuffleChoice) -> Iterator[str]:
     """What a custodian should know about the choice."""
     clusters = choice.division.clusters
     for column in choice.division.columns:
@@ -485,7 +478,7 @@ class MShuffle(SingleRelease):
                 columns=exactly(roles.published) | dict.fromkeys(choice.permuted, Permuted()),
                 groups=GroupNumbering(column=GROUP, made="clusters", by=roles.sensitive),
             ),
-            guarantee=guarantee(
+            guarantee=_guarantee(
                 roles,
                 choice,
                 permuted,
@@ -553,19 +546,19 @@ class MShuffle(SingleRelease):
             return
         elif self.clusters is None and len(values.numeric) == len(columns) and not self._chosen:
             msg = (
-                f"[method] clusters is needed: numbers, such as those of {named(columns)}, do not "
+                f"[method] clusters is needed: numbers, such as those of {_named(columns)}, do not "
                 "say how many clusters there are; give it, or max_divergence and "
                 "max_log_probability"
             )
         elif self.clusters is not None and self.clusters > distinct:
             msg = (
                 f"[method] clusters = {self.clusters}, but there are only {distinct:,} distinct "
-                f"values of {named(columns)}; give at most {distinct:,}"
+                f"values of {_named(columns)}; give at most {distinct:,}"
             )
         elif self.clusters is not None and self.clusters < categories:
             msg = (
                 f"[method] clusters = {self.clusters}, but there are {categories:,} categories "
-                f"of {named(columns)}, and each is a cluster of its own; give at least "
+                f"of {_named(columns)}, and each is a cluster of its own; give at least "
                 f"{categories:,}, or leave clusters out"
             )
         else:
@@ -609,7 +602,7 @@ class MShuffle(SingleRelease):
         """Names of the columns to permute."""
         if not isinstance(self.columns, tuple):
             wanted = self.columns if isinstance(self.columns, int) else None
-            return [column.name for column in weakest(columns, self._rule, wanted)]
+            return [column.name for column in _weakest(columns, self._rule, wanted)]
         for column in columns:
             if column.name in self.columns and column.distinct == 1:
                 msg = (
@@ -647,10 +640,34 @@ class MShuffle(SingleRelease):
             held=0,
             objective=f"{choice.log_probability:.12g}",
             decision=decision,
-            notices=(*table.notes, *notices(choice)),
+            notices=(*table.notes, *_notices(choice)),
             summary=f"in {clusters} cluster{'s' * (clusters != 1)}, within which "
-            f"{named(choice.permuted)} {are} permuted",
+            f"{_named(choice.permuted)} {are} permuted",
         )
+
+
+def _weakest(
+    columns: Sequence[ClusteredColumn], rule: Rule, wanted: int | None
+) -> list[ClusteredColumn]:
+    """The first ``wanted`` QIC columns by rank, or all of them.
+
+    Raises ``PlanError`` where there are none, or fewer than are wanted.
+    """
+    ranked = rule.ranked(columns)
+    if ranked and (wanted is None or wanted <= len(ranked)):
+        return ranked[:wanted]
+    kinds = [rule.kind(column) for column in columns]
+    binary, strong = kinds.count("QIB"), kinds.count("QIA")
+    measure = "an entropy of at most" if rule.name == "entropy" else "a tie to the clusters above"
+    mend = "lower" if rule.name == "entropy" else "raise"
+    few = f"only {len(ranked)} quasi-identifiers are" if ranked else "no quasi-identifier is"
+    asked = f"columns = {wanted}, but {few}" if ranked else few
+    msg = (
+        f"{asked} weakly tied to the sensitive columns (QIC): of {len(columns)}, {binary} hold at "
+        f"most two values (QIB), and {strong} have {measure} {rule.parameter} = "
+        f"{rule.threshold:g} (QIA); {mend} {rule.parameter}, or name in columns what to permute"
+    )
+    raise PlanError(msg)
 
 
 def _plain(value: object) -> Any:

@@ -38,11 +38,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, Strict
 
+from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.assembled import shown_roles
 from voile.publish.contribution import assumed_of_units, known_rows, stated_unit
+from voile.publish.generalization.lasting import settled
 from voile.publish.generalization.problem import AskedCriteria, AskedDiversity, Demands, Diversity
 from voile.publish.generalization.statement import (
     number_of_rows,
@@ -56,7 +59,6 @@ from voile.publish.ranking.decision import (
     CountedTop,
     LastingQuery,
     Ranked,
-    follow,
     lasting_boxes,
     rank,
     shown_columns,
@@ -89,10 +91,11 @@ from voile.schema.persons import others_told, units_told
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile.table.decisions import Grouping, Treatment
+from voile.table.matching import Members
 from voile.table.private import PrivateTable, TopRows
 from voile_base.errors import InfeasibleError, PlanError, TableError
 from voile_base.ondemand import dataclass
-from voile_base.randomness import Randomness
+from voile_base.randomness import Key, Randomness
 from voile_base.values import Document
 from voile_base.values.value import Exact, KeptAs, Number, Says, checked
 
@@ -305,6 +308,35 @@ _ALPHA = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """All rows of a table, and what earlier releases made of them; private."""
+
+    members: Members
+    top: CountedTop
+    number: NDArray[np.int64]
+    """Shape (g,): the class of each counted combination; see ``table.matching``."""
+    criteria: Sequence[Criterion]
+
+
+def _follow(
+    table: PrivateTable, tops: int, history: History, scoring: Scoring, demands: Demands, draw: Key
+) -> _Followed:
+    """Match and count the rows, without those who left and those that go with them.
+
+    ``tops`` rows are among the best; ``draw`` is of this release alone.  Raises ``TableError``.
+    """
+    plan, record_key = table.plan, history.terms.record_key
+    assert record_key is not None
+    members = table.match_members(history.known, history.key, record_key, demands.columns)
+    columns = [*scoring.columns, *plan.roles.quasi_identifiers, *demands.columns]
+    values = table.count_combinations(columns)
+    criteria = demands.criteria(dict(zip(values.columns, values.values, strict=True)), plan)
+    members = settled(members, criteria, int(history.terms.method["k"]), draw)
+    counts, number = table.count_members(members, columns)
+    return _Followed(members, CountedTop.of(counts, tops, scoring, plan), number, criteria)
+
+
 @checked(PlanError)
 @dataclass(frozen=True)
 class Ranking(SingleRelease):
@@ -491,7 +523,7 @@ class Ranking(SingleRelease):
         number = history.next_number
         draw = randomness.key("departures", self.series, str(number))
         tops = self._best(table.read(), scoring).tops
-        found = follow(table, tops, history, scoring, demands, draw)
+        found = _follow(table, tops, history, scoring, demands, draw)
         asked = LastingQuery(terms, self._search(), found.criteria, randomness.key(_NAME))
         made = lasting_boxes(found.members, found.top, found.number, asked, plan)
         latest, counts = history.latest, found.top.counts

@@ -83,13 +83,12 @@ from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.units import GroupedUnits
-from voile.publish.generalization.lasting import NOTHING, blocks_of, regions_of, settled, texts_of
-from voile.publish.generalization.problem import Demands
+from voile.publish.generalization.lasting import NOTHING, blocks_of, regions_of, texts_of
 from voile.publish.generalization.regions import is_ordered, regions
 from voile.publish.ranking.groups import Group, Remnant, Search, SearchTerms, publish_groups
 from voile.publish.ranking.groups import RankedBoxes as Found
 from voile.publish.ranking.scoring import Scoring
-from voile.release.history import Blocks, History
+from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.hierarchy.ranges import ranks_in_order
 from voile.schema.numbers import ExactNumbers
@@ -98,7 +97,6 @@ from voile.table.best_rows import ValueScores, in_one_unit
 from voile.table.decisions import RecodedColumn
 from voile.table.keeping import KeptRows
 from voile.table.matching import FRESH, RETIRED, Members, ShownText
-from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 from voile_base.errors import InfeasibleError, PlanError, TableError
 from voile_base.ondemand import dataclass
@@ -109,7 +107,6 @@ __all__ = [
     "LastingBoxes",
     "LastingQuery",
     "Ranked",
-    "follow",
     "lasting_boxes",
     "range_names",
     "rank",
@@ -378,35 +375,6 @@ def _cells(
     pairs, cell = np.unique(group[inside] * len(total) + codes[inside], return_inverse=True)
     summed = np.bincount(cell, rows[inside]).astype(np.int64)
     return SensitiveCells(pairs // len(total), pairs % len(total), summed, total)
-
-
-@dataclass(frozen=True, eq=False)
-class _Followed:
-    """All rows of a table, and what earlier releases made of them; private."""
-
-    members: Members
-    top: CountedTop
-    number: NDArray[np.int64]
-    """Shape (g,): the class of each counted combination; see ``table.matching``."""
-    criteria: Sequence[Criterion]
-
-
-def follow(
-    table: PrivateTable, tops: int, history: History, scoring: Scoring, demands: Demands, draw: Key
-) -> _Followed:
-    """Match and count the rows, without those who left and those that go with them.
-
-    ``tops`` rows are among the best; ``draw`` is of this release alone.  Raises ``TableError``.
-    """
-    plan, record_key = table.plan, history.terms.record_key
-    assert record_key is not None
-    members = table.match_members(history.known, history.key, record_key, demands.columns)
-    columns = [*scoring.columns, *plan.roles.quasi_identifiers, *demands.columns]
-    values = table.count_combinations(columns)
-    criteria = demands.criteria(dict(zip(values.columns, values.values, strict=True)), plan)
-    members = settled(members, criteria, int(history.terms.method["k"]), draw)
-    counts, number = table.count_members(members, columns)
-    return _Followed(members, CountedTop.of(counts, tops, scoring, plan), number, criteria)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ that these top rows span.  Rows outside the remnant's box are never taken in.
 
 Algorithm: depth first over boxes around top rows, branch and bound.
 
-- A box is *settled* if it is feasible (or ``widen`` makes it so): no box inside publishes more.
+- A box is *settled* if it is feasible (or ``_widen`` makes it so): no box inside publishes more.
 - Else, where too many other rows are in it, let q be the outermost of them at each side.  A
   feasible box inside must lie past q at some side, for a box past none of them holds them all.
   One branch for each side: the first at which the box lies past q.  So the box reaches q at the
@@ -35,7 +35,7 @@ within a limit is what the benchmarks measure.
 Boxes that other rows span too: widen a precise box until it holds k rows.
 
 What it does: a box around top rows may be precise and hold fewer than k rows; taking in rows
-beside it, top or not, can make it a group.  ``widen`` answers for one set of top rows: a feasible
+beside it, top or not, can make it a group.  ``_widen`` answers for one set of top rows: a feasible
 box around them, or the proof that no feasible box holds exactly these of the top rows searched
 from.
 
@@ -87,11 +87,11 @@ from voile.publish.ranking.groups import (
 from voile_base.compiled import njit
 from voile_base.randomness import Key
 
-__all__ = ["exact", "exact_from", "widen"]
+__all__ = ["exact", "exact_from"]
 
 
 @njit(cache=True, nogil=True)
-def widen(question: BoxQuestion, edge: Edge, work: NDArray[np.int64], rows: Bits) -> bool:
+def _widen(question: BoxQuestion, edge: Edge, work: NDArray[np.int64], rows: Bits) -> bool:
     """Widen the box at ``edge`` (s,); the rows of the feasible box are left in ``rows``.
 
     ``work`` (1,) counts down; at zero the search gives up, and its False is no proof.
@@ -388,7 +388,7 @@ def _look(question: BoxQuestion, tree: _Tree, level: int, beyond_top: bool, rows
     )
     feasible = is_feasible(question, here)
     if beyond_top and not (feasible or crowded):
-        feasible = widen(question, tree.edge[level], tree.work, rows)
+        feasible = _widen(question, tree.edge[level], tree.work, rows)
     if feasible:
         tree.most[0] = count(question.targets, rows)
         put(rows, tree.found)

@@ -36,7 +36,6 @@ __all__ = [
     "everything",
     "labelled",
     "present",
-    "used_texts",
 ]
 
 
@@ -146,14 +145,6 @@ def everything(count: int, bounds: tuple[Decimal, Decimal] | None = None) -> Lev
         return Level(np.zeros(count, np.int32), GeneralizedValues(whole, (EVERYTHING,)))
     low, high = (ExactNumbers.of([bound]) for bound in bounds)
     return Level(np.zeros(count, np.int32), GeneralizedValues(whole, low=low, high=high))
-
-
-def used_texts(
-    codes: NDArray[np.generic], texts: Sequence[str], share: NDArray[np.float64]
-) -> Level:
-    """A level with those of the declared ``texts`` that some value becomes."""
-    used, codes = np.unique(codes, return_inverse=True)
-    return Level(codes, GeneralizedValues(share[used], tuple(texts[index] for index in used)))
 
 
 def labelled(labels: Sequence[str], share: NDArray[np.float64]) -> Level:

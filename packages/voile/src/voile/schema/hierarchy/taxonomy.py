@@ -89,6 +89,7 @@ from voile.schema.hierarchy.generalized import (
     EVERYTHING,
     BoundHierarchy,
     DistinctValues,
+    GeneralizedValues,
     Level,
     and_others,
     as_they_are,
@@ -96,7 +97,6 @@ from voile.schema.hierarchy.generalized import (
     everything,
     labelled,
     present,
-    used_texts,
 )
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
@@ -159,7 +159,7 @@ class Taxonomy:
         leaf_share = 1 / len(self.paths)
         levels = [as_they_are(len(indices), leaf_share)]
         levels += [
-            used_texts(group.codes[indices], group.texts, group.share) for group in self._groups
+            _used_texts(group.codes[indices], group.texts, group.share) for group in self._groups
         ]
         return bind_levels(column, values, levels, leaf_share)
 
@@ -222,6 +222,14 @@ class Taxonomy:
                 )
                 raise PlanError(msg)
         return [indices.get(reading(text), -1) for text in texts]
+
+
+def _used_texts(
+    codes: NDArray[np.generic], texts: Sequence[str], share: NDArray[np.float64]
+) -> Level:
+    """A level with those of the declared ``texts`` that some value becomes."""
+    used, codes = np.unique(codes, return_inverse=True)
+    return Level(codes, GeneralizedValues(share[used], tuple(texts[index] for index in used)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,11 +37,7 @@ __all__ = [
     "Format",
     "Whole",
     "calendar_of_instants",
-    "calendar_of_texts",
-    "empty_texts_missing",
     "format_named",
-    "format_of",
-    "is_written",
     "library",
     "refusal",
     "refuse_nothing",
@@ -50,18 +46,6 @@ __all__ = [
 
 _EXACT = 2.0**53
 _DAYS_OF_TIMES = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))
-
-
-@cache
-def _written_calendar() -> dict[str, tuple[pl.Date | pl.Datetime | pl.Time, str]]:
-    """Forms of ISO 8601, with the type and the format of what is written so."""
-    instant = pl.Datetime("us")
-    return {
-        r"^\d{4}-\d\d-\d\d$": (pl.Date(), "%Y-%m-%d"),
-        r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$": (instant, "%Y-%m-%d %H:%M:%S%.f"),
-        r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?$": (instant, "%Y-%m-%dT%H:%M:%S%.f"),
-        r"^\d\d:\d\d:\d\d(\.\d+)?$": (pl.Time(), "%H:%M:%S%.f"),
-    }
 
 
 def whole_numbers(series: pl.Series) -> pl.Series:
@@ -83,24 +67,6 @@ def calendar_of_instants(series: pl.Series) -> pl.Series:
     if (days.cast(series.dtype) == series).all():
         return days
     return series.cast(pl.Time) if days.is_in(_DAYS_OF_TIMES).all() else series
-
-
-def calendar_of_texts(series: pl.Series) -> pl.Series:
-    """A column of texts that are all ISO 8601 of one kind, as dates, instants or times."""
-    if series.dtype != pl.String or not series.count():
-        return series
-    for pattern, (kind, date_format) in _written_calendar().items():
-        if series.str.contains(pattern).all():
-            read = series.str.strptime(kind, date_format, strict=False)
-            return read if read.count() == series.count() else series
-    return series
-
-
-def empty_texts_missing(series: pl.Series) -> pl.Series:
-    """A column whose empty texts are missing values."""
-    if series.dtype != pl.String:
-        return series
-    return series.replace("", None)
 
 
 def refuse_nothing(where: object, names: tuple[str, ...], rows: int) -> None:
@@ -182,39 +148,9 @@ ENDINGS = {
     ".sas7bdat": "sas",
     ".xpt": "xpt",
 }
-_OF_ENGINES = {
-    *("", ".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data", ".gz", ".zst", ".bz2", ".gpx"),
-    *(".parquet", ".parq", ".pq", ".arrow", ".arrows", ".ipc", ".feather"),
-}
-"""Endings that no package can have: the engine reads such files."""
 _ELSEWHERE = ("csv", "parquet")
 """Written a batch at a time by the engine itself."""
 WRITTEN: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx", "sav", "dta", "xpt")
-
-
-def format_of(file: Path) -> str | None:
-    """The name of the format of files that are named so; None for those that are told otherwise."""
-    ending = file.suffix.lower()
-    if ending in ENDINGS or ending in _OF_ENGINES:
-        return ENDINGS.get(ending)
-    return next((n for n in FORMATS.installed if ending in _endings(n)), None)
-
-
-def is_written(name: str) -> bool:
-    """Whether a release can be written in a format."""
-    return name in WRITTEN or name in FORMATS.installed
-
-
-def _endings(name: str) -> tuple[str, ...]:
-    """Of the files of another package's format; raises ``InputError`` where it lacks its own."""
-    endings = tuple(getattr(FORMATS.class_of(name), "endings", ()))
-    if f".{name}" not in endings or set(endings) & (ENDINGS.keys() | _OF_ENGINES):
-        msg = (
-            f"the package {FORMATS.package_of(name)} adds a file format {name!r}, whose endings "
-            f"must hold '.{name}' and none of Voile's"
-        )
-        raise InputError(msg)
-    return endings
 
 
 @cache

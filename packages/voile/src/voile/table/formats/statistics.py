@@ -41,20 +41,14 @@ import datetime
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from voile.table.formats.registry import (
-    Whole,
-    calendar_of_texts,
-    empty_texts_missing,
-    library,
-    refuse_nothing,
-    whole_numbers,
-)
+from voile.table.formats.registry import Whole, library, refuse_nothing, whole_numbers
 from voile.table.places import corrupt
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
 from voile_base.values import Document, Json
@@ -94,7 +88,7 @@ class _Statistics:
         as_labels: list[str] = []
         as_codes: list[str] = []
         for name in wanted:
-            series = empty_texts_missing(whole_numbers(frame[name]))
+            series = _empty_texts_missing(whole_numbers(frame[name]))
             of_column = labels.get(name)
             if not of_column or reading == "codes":
                 read.append(series)
@@ -164,6 +158,36 @@ class _Statistics:
             refuse_out_of_memory(fault)
             raise corrupt(file, self.what) from None
         return found
+
+
+@cache
+def _written_calendar() -> dict[str, tuple[pl.Date | pl.Datetime | pl.Time, str]]:
+    """Forms of ISO 8601, with the type and the format of what is written so."""
+    instant = pl.Datetime("us")
+    return {
+        r"^\d{4}-\d\d-\d\d$": (pl.Date(), "%Y-%m-%d"),
+        r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$": (instant, "%Y-%m-%d %H:%M:%S%.f"),
+        r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?$": (instant, "%Y-%m-%dT%H:%M:%S%.f"),
+        r"^\d\d:\d\d:\d\d(\.\d+)?$": (pl.Time(), "%H:%M:%S%.f"),
+    }
+
+
+def _calendar_of_texts(series: pl.Series) -> pl.Series:
+    """A column of texts that are all ISO 8601 of one kind, as dates, instants or times."""
+    if series.dtype != pl.String or not series.count():
+        return series
+    for pattern, (kind, date_format) in _written_calendar().items():
+        if series.str.contains(pattern).all():
+            read = series.str.strptime(kind, date_format, strict=False)
+            return read if read.count() == series.count() else series
+    return series
+
+
+def _empty_texts_missing(series: pl.Series) -> pl.Series:
+    """A column whose empty texts are missing values."""
+    if series.dtype != pl.String:
+        return series
+    return series.replace("", None)
 
 
 class Spss(_Statistics):
@@ -271,7 +295,7 @@ class JsonLines:
         names = tuple(frame.columns)
         refuse_nothing(file, names, frame.height)
         wanted = [name for name in names if columns is None or name in columns]
-        return Whole(pl.DataFrame([calendar_of_texts(frame[name]) for name in wanted]), names)
+        return Whole(pl.DataFrame([_calendar_of_texts(frame[name]) for name in wanted]), names)
 
     def refusal(self, names: Sequence[str], rows: int) -> str | None:
         """Everything can be written."""

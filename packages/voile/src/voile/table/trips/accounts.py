@@ -26,25 +26,14 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.table.arrays import array_of
 from voile.table.keeping import Words, with_words
 from voile.table.protocol import Rows
 from voile_base.compiled import njit
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
-from voile_geo.geodesy import Floats, metres_between
+from voile_geo.geodesy import Floats
 
-__all__ = [
-    "BEGINS",
-    "COSTS",
-    "COUNT",
-    "WORD_OF_TRIP",
-    "Accounts",
-    "columns_of",
-    "far_apart",
-    "of_trips",
-    "spaced",
-]
+__all__ = ["BEGINS", "COSTS", "COUNT", "WORD_OF_TRIP", "Accounts", "of_trips", "spaced"]
 
 
 Integers = NDArray[np.int64]
@@ -90,14 +79,6 @@ def _slots_of(time: Floats, spacing: float) -> Floats:
     return np.asarray(day * np.ceil(_DAY / spacing) + np.floor((time - day * _DAY) / spacing))
 
 
-def far_apart(latitude: Floats, longitude: Floats, start: Starts, metres: float) -> Flags:
-    """The same by the distance of published positions, in degrees."""
-    kept = np.ones(len(latitude), dtype=np.bool_)
-    if metres > 0:
-        _keep_far(latitude, longitude, start, metres, kept)
-    return kept
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
 def _keep_spaced(time: Floats, start: Starts, spacing: float, kept: Flags) -> None:
     for trip in range(len(start) - 1):
@@ -106,19 +87,6 @@ def _keep_spaced(time: Floats, start: Starts, spacing: float, kept: Flags) -> No
             kept[i] = time[i] - last >= spacing
             if kept[i]:
                 last = time[i]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _keep_far(
-    latitude: Floats, longitude: Floats, start: Starts, metres: float, kept: Flags
-) -> None:
-    for trip in range(len(start) - 1):
-        last = start[trip]
-        for i in range(start[trip] + 1, start[trip + 1]):
-            apart = metres_between(latitude[last], longitude[last], latitude[i], longitude[i])
-            kept[i] = apart >= metres
-            if kept[i]:
-                last = i
 
 
 def of_trips(offers: int) -> pa.Schema:
@@ -140,22 +108,6 @@ def of_trips(offers: int) -> pa.Schema:
         pa.field(_VEHICLE, pa.string()),
     ]
     return pa.schema([*costs, *known])
-
-
-def columns_of(
-    costs: Sequence[tuple[Floats, Integers]],
-    known: Sequence[NDArray[np.generic]],
-    vehicles: pl.Series,
-) -> list[pa.Array]:
-    """The arrays of ``of_trips``: for each way costs (t, 3) and numbers of reports, then the rest.
-
-    ``known`` are the first row, the time at which a trip begins, and its word.
-    """
-    arrays: list[NDArray[Any]] = []
-    for cost, reports in costs:
-        arrays += [cost[:, 0], cost[:, 1], cost[:, 2].astype(np.int64), reports]
-    texts = vehicles.cast(pl.String).to_arrow().cast(pa.string())
-    return [*(array_of(array) for array in (*arrays, *known)), texts]
 
 
 @dataclass(frozen=True, eq=False)

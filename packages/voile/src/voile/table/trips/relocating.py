@@ -44,8 +44,9 @@ from voile.table.trips.accounts import (
     COUNT,
     WORD_OF_TRIP,
     Accounts,
-    columns_of,
-    far_apart,
+    Flags,
+    Integers,
+    Starts,
     of_trips,
     spaced,
 )
@@ -62,11 +63,12 @@ from voile.table.trips.reports import (
     read_reports,
     require_one_vehicle,
 )
+from voile_base.compiled import njit
 from voile_base.errors import PlanError, TableError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values.expressions import Column
-from voile_geo.geodesy import Floats, separation
+from voile_geo.geodesy import Floats, metres_between, separation
 from voile_geo.planar.field import Trips
 from voile_geo.planar.noise import noisy_distances, perturb
 from voile_geo.planar.steps import FIELD, Zones
@@ -372,7 +374,7 @@ class _Examiner:
         flags = [again, _back_in_time(new, row, time), self._stray(batch, new)]
         flags.append((vehicles.ne_missing(vehicles[first[np.cumsum(new) - 1]])).to_numpy())
         flags.append(self._of_another_fleet(batch, new))
-        return [*map(array_of, flags), array_of(bits)], columns_of(costs, known, vehicles[first])
+        return [*map(array_of, flags), array_of(bits)], _columns_of(costs, known, vehicles[first])
 
     def _vehicles(self, batch: pa.RecordBatch) -> pl.Series:
         """The id of each report's vehicle, as a text; missing without vehicles."""
@@ -407,6 +409,43 @@ class _Examiner:
         found = np.column_stack([numbers_of(batch[name]) for name in (TO_LATITUDE, TO_LONGITUDE)])
         first = found[np.flatnonzero(new)][np.cumsum(new) - 1]
         return np.asarray((found != first).any(axis=1))
+
+
+def _far_apart(latitude: Floats, longitude: Floats, start: Starts, metres: float) -> Flags:
+    """The same by the distance of published positions, in degrees."""
+    kept = np.ones(len(latitude), dtype=np.bool_)
+    if metres > 0:
+        _keep_far(latitude, longitude, start, metres, kept)
+    return kept
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _keep_far(
+    latitude: Floats, longitude: Floats, start: Starts, metres: float, kept: Flags
+) -> None:
+    for trip in range(len(start) - 1):
+        last = start[trip]
+        for i in range(start[trip] + 1, start[trip + 1]):
+            apart = metres_between(latitude[last], longitude[last], latitude[i], longitude[i])
+            kept[i] = apart >= metres
+            if kept[i]:
+                last = i
+
+
+def _columns_of(
+    costs: Sequence[tuple[Floats, Integers]],
+    known: Sequence[NDArray[np.generic]],
+    vehicles: pl.Series,
+) -> list[pa.Array]:
+    """The arrays of ``of_trips``: for each way costs (t, 3) and numbers of reports, then the rest.
+
+    ``known`` are the first row, the time at which a trip begins, and its word.
+    """
+    arrays: list[NDArray[Any]] = []
+    for cost, reports in costs:
+        arrays += [cost[:, 0], cost[:, 1], cost[:, 2].astype(np.int64), reports]
+    texts = vehicles.cast(pl.String).to_arrow().cast(pa.string())
+    return [*(array_of(array) for array in (*arrays, *known)), texts]
 
 
 class _Mover:
@@ -447,7 +486,7 @@ class _Mover:
         far = np.ones(len(trips), dtype=np.bool_)
         if self._relocation.at_least:
             latitude, longitude = shown
-            far = far_apart(latitude, longitude, start, self._relocation.at_least)
+            far = _far_apart(latitude, longitude, start, self._relocation.at_least)
         costs = np.zeros((len(start) - 1, 2))
         if self._relocation.noise.zones.epsilons().size > 1:
             cost = self._relocation.price.cost

@@ -35,7 +35,6 @@ from voile.table.engines.duckdb.relation import (
     Texts,
     as_stored,
     few_texts,
-    piped,
     stored_array,
     stored_type,
     table_of,
@@ -174,7 +173,7 @@ class PendingRows:
             own = [name for name in (relation.number, place) if name]
             given = {stored.ident: stored for step in steps for stored in step.gives}
             names = list(dict.fromkeys([*wanted, *own]))
-            schema, batches = piped(relation, steps, given | wanted, names)
+            schema, batches = _piped(relation, steps, given | wanted, names)
             table = relation.session.filled(schema, batches)
             made = (
                 replace(relation, source=table.name, holds=(table,))
@@ -209,7 +208,7 @@ class PendingRows:
         rest[-1].asked = True
         given = {stored.ident: stored for step in rest for stored in step.gives}
         wanted = {column.ident: column for column in columns.values()}
-        schema, batches = piped(
+        schema, batches = _piped(
             relation, rest, given | wanted, list(dict.fromkeys([*wanted, *own]))
         )
         return columns, relation.session.asked(schema, batches, partial(statement, columns))
@@ -261,6 +260,52 @@ class PendingRows:
     def _table(self) -> Table:
         """The rows in a table of their own, in their order."""
         return self._relation.session.created(self._statement())
+
+
+def _piped(
+    relation: DuckDBRelation,
+    steps: Sequence[Step],
+    columns: Mapping[str, Stored],
+    wanted: Sequence[str],
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Rows with what steps give as they are stored, streaming.
+
+    ``wanted`` are the columns that come out; ``columns`` are what they hold, where they are not the
+    session's own.
+    """
+    made = {stored.ident for step in steps for stored in step.gives}
+    schema = pa.schema([_field(name, columns.get(name), made=name in made) for name in wanted])
+    read = [stored for step in steps for stored in step.reads.values()]
+    loaded = {stored.ident: stored for stored in read if stored.ident not in made}
+    base = list(dict.fromkeys([*(name for name in wanted if name not in made), *loaded]))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for step in steps:
+            if step.begin:
+                step.begin()
+        for batch in relation.session.stream(relation.only(base)):
+            arrays = {name: stored.loaded(batch[name]) for name, stored in loaded.items()}
+            for step in steps:
+                given = step.ask(arrays)
+                arrays |= {stored.ident: a for stored, a in zip(step.gives, given, strict=True)}
+            stored = [
+                stored_array(arrays[name], columns[name].type) if name in made else batch[name]
+                for name in wanted
+            ]
+            yield pa.RecordBatch.from_arrays(stored, schema=schema)
+
+    return schema, batches()
+
+
+def _field(name: str, column: Stored | None, *, made: bool) -> pa.Field:
+    """In what type a column is stored; columns of the session's own are whole numbers."""
+    if column is None:
+        return pa.field(name, pa.int64())
+    if column.texts is not None:
+        return pa.field(name, column.texts.code_type)
+    if pa.types.is_large_string(column.type) and not made:
+        return pa.field(name, pa.string())
+    return pa.field(name, stored_type(column.type))
 
 
 def ascending(column: Stored, *, down: bool = False) -> str:

@@ -29,7 +29,7 @@ compared with numbered texts are numbers.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
@@ -39,10 +39,9 @@ import polars as pl
 import pyarrow as pa
 
 from voile.table.arrays import array_of, polars_type, series_of
-from voile.table.codes import code_type, encode
+from voile.table.codes import code_type
 from voile.table.engines.duckdb.session import DuckDBHandle, Table
 from voile.table.engines.expressions import moment_literal
-from voile.table.engines.shared import MOST_CATEGORIES
 from voile.table.protocol import Function
 from voile_base.ondemand import dataclass
 
@@ -54,15 +53,9 @@ __all__ = [
     "Stored",
     "Texts",
     "as_stored",
-    "categories_in",
-    "encoded",
     "few_texts",
     "few_texts_of",
     "identifier",
-    "listed",
-    "native",
-    "numbered",
-    "piped",
     "quoted",
     "stored_array",
     "stored_column",
@@ -88,9 +81,6 @@ _NUMBERS = {
 }
 
 _OF_TEXT = 32
-
-_IN_MICROSECONDS = {"ms": "* 1000", "us": "* 1", "ns": "// 1000"}
-_MADE = {"ms": "_ms", "us": "", "ns": "_ns"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,22 +167,6 @@ class Stored:
         if isinstance(loaded, pa.DictionaryArray):
             return series_of(loaded).to_arrow()
         return loaded if loaded.type == self.type else loaded.cast(self.type)
-
-
-def native(column: Stored) -> str:
-    """An expression that gives the values of a column in DuckDB's own types; texts are plain."""
-    name, dtype = column.ident, column.type
-    if pa.types.is_date32(dtype):
-        return f"(DATE '1970-01-01' + {name})"
-    if pa.types.is_time64(dtype):
-        return f"(TIME '00:00:00' + to_microseconds({name} // 1000))"
-    if pa.types.is_duration(dtype):
-        return f"to_microseconds(CAST({name} {_IN_MICROSECONDS[dtype.unit]} AS BIGINT))"
-    if pa.types.is_timestamp(dtype) and dtype.tz is not None:
-        return f"make_timestamptz(CAST({name} {_IN_MICROSECONDS[dtype.unit]} AS BIGINT))"
-    if pa.types.is_timestamp(dtype):
-        return f"make_timestamp{_MADE[dtype.unit]}({name})"
-    return f"CAST({name} AS INTEGER)" if pa.types.is_null(dtype) else name
 
 
 def identifier(name: str) -> str:
@@ -479,68 +453,6 @@ def table_of(session: DuckDBHandle, columns: Mapping[Stored, pa.Array]) -> Table
     return session.filled(schema, [batch], small=True)
 
 
-def piped(
-    relation: DuckDBRelation,
-    steps: Sequence[Step],
-    columns: Mapping[str, Stored],
-    wanted: Sequence[str],
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Rows with what steps give as they are stored, streaming.
-
-    ``wanted`` are the columns that come out; ``columns`` are what they hold, where they are not the
-    session's own.
-    """
-    made = {stored.ident for step in steps for stored in step.gives}
-    schema = pa.schema([_field(name, columns.get(name), made=name in made) for name in wanted])
-    read = [stored for step in steps for stored in step.reads.values()]
-    loaded = {stored.ident: stored for stored in read if stored.ident not in made}
-    base = list(dict.fromkeys([*(name for name in wanted if name not in made), *loaded]))
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for step in steps:
-            if step.begin:
-                step.begin()
-        for batch in relation.session.stream(relation.only(base)):
-            arrays = {name: stored.loaded(batch[name]) for name, stored in loaded.items()}
-            for step in steps:
-                given = step.ask(arrays)
-                arrays |= {stored.ident: a for stored, a in zip(step.gives, given, strict=True)}
-            stored = [
-                stored_array(arrays[name], columns[name].type) if name in made else batch[name]
-                for name in wanted
-            ]
-            yield pa.RecordBatch.from_arrays(stored, schema=schema)
-
-    return schema, batches()
-
-
-def _field(name: str, column: Stored | None, *, made: bool) -> pa.Field:
-    """In what type a column is stored; columns of the session's own are whole numbers."""
-    if column is None:
-        return pa.field(name, pa.int64())
-    if column.texts is not None:
-        return pa.field(name, column.texts.code_type)
-    if pa.types.is_large_string(column.type) and not made:
-        return pa.field(name, pa.string())
-    return pa.field(name, stored_type(column.type))
-
-
-def encoded(column: Stored, array: pa.ChunkedArray) -> tuple[pa.Array, Any]:
-    """The different values of a column of counts, ascending, and which each row has."""
-    joined = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-    if isinstance(joined, pa.ChunkedArray):
-        joined = joined.chunk(0) if joined.num_chunks else pa.array([], array.type)
-    if column.texts is None:
-        found = encode(pl.Series("", column.full(joined)))
-        return found.values.to_arrow(), found.codes
-    numbers = pl.Series(joined).cast(pl.Int64).fill_null(-1).to_numpy()
-    there, codes = np.unique(numbers, return_inverse=True)  # others are none of these rows'
-    found_texts = column.texts.values.gather(there[there >= 0])
-    if (there < 0).any():
-        found_texts = pl.concat([pl.Series([None], dtype=pl.String), found_texts])
-    return found_texts.to_arrow(), codes
-
-
 def as_stored(values: pl.Series, column: Stored) -> tuple[pa.Array, Any]:
     """Values as a column stores them, and which of them it can store."""
     if column.texts is None:
@@ -551,53 +463,9 @@ def as_stored(values: pl.Series, column: Stored) -> tuple[pa.Array, Any]:
     return numbers.to_arrow().cast(column.texts.code_type), known
 
 
-def categories_in(relation: DuckDBRelation, columns: Mapping[str, Stored]) -> dict[str, pl.Series]:
-    """For columns of few numbered texts a category for each number, and for a missing text.
-
-    Texts that no row has are missing, since a file shows all categories.
-    """
-    few = {
-        name: (column.ident, column.texts)
-        for name, column in columns.items()
-        if column.texts is not None and len(column.texts.values) <= MOST_CATEGORIES
-    }
-    if not few:
-        return {}
-    asked = ", ".join(f"list(DISTINCT {ident})" for ident, _ in few.values())
-    (listed,) = relation.session.rows(f"SELECT {asked} FROM {relation.source}")
-    made = {}
-    for (name, (_, texts)), numbers in zip(few.items(), listed, strict=True):
-        there = np.zeros(len(texts.values), dtype=np.bool_)
-        there[[number for number in numbers or () if number is not None]] = True
-        present = pl.Enum(texts.values.filter(pl.Series(there)))
-        made[name] = pl.Series(texts.arrow).cast(present, strict=False)
-    return made
-
-
 def few_texts_of(relation: DuckDBRelation, column: Stored) -> Texts | None:
     """The different texts of a column of files, if they are few."""
     if not pa.types.is_large_string(column.type) or column.texts is not None:
         return column.texts
     found = _few_distinct(relation, column)
     return None if found is None else few_texts(pl.Series(found.column(0)))
-
-
-def numbered(session: DuckDBHandle, column: Stored, texts: Texts | None, kinds: list[str]) -> str:
-    """An expression that gives the numbers of texts, where these are to be numbered."""
-    if texts is None or column.texts is not None or not len(texts.values):
-        none = texts is not None and column.texts is None
-        return "CAST(NULL AS UTINYINT)" if none else column.ident
-    there = table_of(session, {Stored("t", pa.large_string()): texts.values.to_arrow()})
-    kind = session.name()
-    session.run(f"CREATE TYPE {kind} AS ENUM (SELECT t FROM {there.name} ORDER BY t)")
-    kinds.append(kind)
-    sql_type = Stored("", column.type, texts).sql_type
-    return f"CAST(enum_code(CAST({column.ident} AS {kind})) AS {sql_type})"
-
-
-def listed(column: Stored, texts: pl.Series) -> str:
-    """Some texts as a column has them stored, as literals."""
-    if column.texts is None:
-        return ", ".join(quoted(text) for text in texts)
-    numbers = column.texts.numbers(texts).drop_nulls().unique()
-    return ", ".join(map(str, numbers))

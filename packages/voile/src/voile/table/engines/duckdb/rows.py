@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from voile.schema.persons import Occurrences
 from voile.table.arrays import array_of, kind_of_values, of_type, series_of
+from voile.table.codes import encode
 from voile.table.engines.duckdb.pending import (
     PendingRows,
     ascending,
@@ -51,20 +52,17 @@ from voile.table.engines.duckdb.relation import (
     DUCKDB,
     DuckDBRelation,
     Stored,
+    Texts,
     as_stored,
-    categories_in,
-    encoded,
     few_texts_of,
     identifier,
-    listed,
-    native,
-    numbered,
+    quoted,
     stored_column,
     table_of,
 )
 from voile.table.engines.duckdb.session import BATCH_ROWS, DuckDBHandle
 from voile.table.engines.expressions import CHOSEN, condition
-from voile.table.engines.shared import expect, permute_within_runs, write_arrow
+from voile.table.engines.shared import MOST_CATEGORIES, expect, permute_within_runs, write_arrow
 from voile.table.protocol import (
     Counted,
     Fold,
@@ -78,7 +76,7 @@ from voile_base.errors import TableError
 from voile_base.randomness import Key
 from voile_base.values.expressions import Expression, columns_of
 
-__all__ = ["DuckDBRows", "beside"]
+__all__ = ["DuckDBRows"]
 
 
 _AT_ONCE = 1 << 20
@@ -86,6 +84,10 @@ _AT_ONCE = 1 << 20
 _LARGEST = 1 << 22
 """Rows of a group up to which it is permuted in memory."""
 _GROUP, _VALUE, _ROWS, _WORD, _PLACE = "g", "v", "n", "w", "i"
+
+
+_IN_MICROSECONDS = {"ms": "* 1000", "us": "* 1", "ns": "// 1000"}
+_MADE = {"ms": "_ms", "us": "", "ns": "_ns"}
 
 
 def _drawn_values(
@@ -104,7 +106,7 @@ def _drawn_values(
     return [draw(relation, within, column, key) for column, key in columns]
 
 
-def beside(
+def _beside(
     batches: Iterable[pa.RecordBatch], columns: Iterable[Iterator[pa.Array]]
 ) -> Iterator[list[pa.Array]]:
     """The columns of batches, and as many values of each further column beside them."""
@@ -298,7 +300,7 @@ class DuckDBRows(PendingRows):
         rows = pl.Series(found.column(len(by))).to_numpy().astype(np.int64)
         values, codes = [], np.empty((len(rows), len(by)), dtype=np.int32)
         for place, name in enumerate(by):
-            of_column, codes[:, place] = encoded(columns[name], found.column(place))
+            of_column, codes[:, place] = _encoded(columns[name], found.column(place))
             values.append(of_column)
         order = np.lexsort(codes.T[::-1])
         return Counted(tuple(by), tuple(values), codes[order], rows[order])
@@ -329,7 +331,7 @@ class DuckDBRows(PendingRows):
             chosen = [f"{held.ident} IS NOT NULL"]
             if pa.types.is_large_string(held.type):
                 texts = pl.Series(["", *ignored], dtype=pl.String)
-                left_out = listed(held, texts)
+                left_out = _listed(held, texts)
                 chosen += [f"{held.ident} NOT IN ({left_out})"] if left_out else []
             source = f"(SELECT * FROM {source} WHERE {' AND '.join(chosen)})"
         found = rows._relation.session.rows(
@@ -373,7 +375,7 @@ class DuckDBRows(PendingRows):
         for name, column in self._columns.items():
             texts = few_texts_of(relation, column)
             own = replace(column, texts=texts)
-            made.append(f"{numbered(session, column, texts, kept)} AS {own.ident}")
+            made.append(f"{_numbered(session, column, texts, kept)} AS {own.ident}")
             columns[name] = own
         session.to_disk(self.height * sum(column.width for column in columns.values()))
         table = session.created(f"SELECT {', '.join(made) or '1'} FROM {relation.source}")
@@ -531,7 +533,7 @@ class DuckDBRows(PendingRows):
         def batches() -> Iterator[pa.RecordBatch]:
             permuted = [(rows._columns[name], key) for name, key in keys.items()]
             drawn = _drawn_values(relation, group, permuted)
-            for arrays in beside(stay._stored_batches(), drawn):
+            for arrays in _beside(stay._stored_batches(), drawn):
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
         schema = rows.select(list(arranged))._stored_schema(arranged, {})
@@ -561,7 +563,7 @@ class DuckDBRows(PendingRows):
     def write(self, folder: Path, file_format: Format) -> tuple[str, ...]:
         """Write the rows to one file, durably, a batch at a time."""
         parquet = file_format == "parquet"
-        coded = categories_in(self._relation, self._columns) if parquet else {}
+        coded = _categories_in(self._relation, self._columns) if parquet else {}
         return (write_arrow(self._batches(), self.schema, folder, file_format, coded),)
 
     def to_native(self) -> Any:
@@ -570,5 +572,81 @@ class DuckDBRows(PendingRows):
         for name, column in rows._columns.items():
             if column.texts is not None:
                 rows = with_texts(rows, name, None)
-        shown = [f"{native(c)} AS {identifier(name)}" for name, c in rows._columns.items()]
+        shown = [f"{_native(c)} AS {identifier(name)}" for name, c in rows._columns.items()]
         return rows._session.relation(rows._statement(shown=shown), rows._relation)
+
+
+def _native(column: Stored) -> str:
+    """An expression that gives the values of a column in DuckDB's own types; texts are plain."""
+    name, dtype = column.ident, column.type
+    if pa.types.is_date32(dtype):
+        return f"(DATE '1970-01-01' + {name})"
+    if pa.types.is_time64(dtype):
+        return f"(TIME '00:00:00' + to_microseconds({name} // 1000))"
+    if pa.types.is_duration(dtype):
+        return f"to_microseconds(CAST({name} {_IN_MICROSECONDS[dtype.unit]} AS BIGINT))"
+    if pa.types.is_timestamp(dtype) and dtype.tz is not None:
+        return f"make_timestamptz(CAST({name} {_IN_MICROSECONDS[dtype.unit]} AS BIGINT))"
+    if pa.types.is_timestamp(dtype):
+        return f"make_timestamp{_MADE[dtype.unit]}({name})"
+    return f"CAST({name} AS INTEGER)" if pa.types.is_null(dtype) else name
+
+
+def _encoded(column: Stored, array: pa.ChunkedArray) -> tuple[pa.Array, Any]:
+    """The different values of a column of counts, ascending, and which each row has."""
+    joined = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+    if isinstance(joined, pa.ChunkedArray):
+        joined = joined.chunk(0) if joined.num_chunks else pa.array([], array.type)
+    if column.texts is None:
+        found = encode(pl.Series("", column.full(joined)))
+        return found.values.to_arrow(), found.codes
+    numbers = pl.Series(joined).cast(pl.Int64).fill_null(-1).to_numpy()
+    there, codes = np.unique(numbers, return_inverse=True)  # others are none of these rows'
+    found_texts = column.texts.values.gather(there[there >= 0])
+    if (there < 0).any():
+        found_texts = pl.concat([pl.Series([None], dtype=pl.String), found_texts])
+    return found_texts.to_arrow(), codes
+
+
+def _categories_in(relation: DuckDBRelation, columns: Mapping[str, Stored]) -> dict[str, pl.Series]:
+    """For columns of few numbered texts a category for each number, and for a missing text.
+
+    Texts that no row has are missing, since a file shows all categories.
+    """
+    few = {
+        name: (column.ident, column.texts)
+        for name, column in columns.items()
+        if column.texts is not None and len(column.texts.values) <= MOST_CATEGORIES
+    }
+    if not few:
+        return {}
+    asked = ", ".join(f"list(DISTINCT {ident})" for ident, _ in few.values())
+    (listed,) = relation.session.rows(f"SELECT {asked} FROM {relation.source}")
+    made = {}
+    for (name, (_, texts)), numbers in zip(few.items(), listed, strict=True):
+        there = np.zeros(len(texts.values), dtype=np.bool_)
+        there[[number for number in numbers or () if number is not None]] = True
+        present = pl.Enum(texts.values.filter(pl.Series(there)))
+        made[name] = pl.Series(texts.arrow).cast(present, strict=False)
+    return made
+
+
+def _numbered(session: DuckDBHandle, column: Stored, texts: Texts | None, kinds: list[str]) -> str:
+    """An expression that gives the numbers of texts, where these are to be numbered."""
+    if texts is None or column.texts is not None or not len(texts.values):
+        none = texts is not None and column.texts is None
+        return "CAST(NULL AS UTINYINT)" if none else column.ident
+    there = table_of(session, {Stored("t", pa.large_string()): texts.values.to_arrow()})
+    kind = session.name()
+    session.run(f"CREATE TYPE {kind} AS ENUM (SELECT t FROM {there.name} ORDER BY t)")
+    kinds.append(kind)
+    sql_type = Stored("", column.type, texts).sql_type
+    return f"CAST(enum_code(CAST({column.ident} AS {kind})) AS {sql_type})"
+
+
+def _listed(column: Stored, texts: pl.Series) -> str:
+    """Some texts as a column has them stored, as literals."""
+    if column.texts is None:
+        return ", ".join(quoted(text) for text in texts)
+    numbers = column.texts.numbers(texts).drop_nulls().unique()
+    return ", ".join(map(str, numbers))

@@ -12,7 +12,7 @@ Every statement has a connection of its own, so that one can be read while anoth
 made of it.  A table lives as long as somebody holds it (``Table``); it is dropped before the next
 statement, since it may be let go of in the midst of one.
 
-DuckDB's own messages may quote values, so they are neither shown nor chained (``told``).
+DuckDB's own messages may quote values, so they are neither shown nor chained (``_told``).
 
 Batches that go in come from a generator that may ask Python functions; what these raise is kept and
 raised again as it was, since DuckDB would make a message of it.
@@ -123,27 +123,27 @@ class DuckDBHandle:
 
     def run(self, statement: str) -> None:
         """Run a statement."""
-        with self._cursor() as cursor, told():
+        with self._cursor() as cursor, _told():
             cursor.execute(statement)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """The few rows that a statement gives."""
-        with self._cursor() as cursor, told():
+        with self._cursor() as cursor, _told():
             found: list[tuple[Any, ...]] = cursor.execute(statement).fetchall()
         return found
 
     def arrow(self, statement: str) -> pa.Table:
         """All that a statement gives."""
-        with self._cursor() as cursor, told():
+        with self._cursor() as cursor, _told():
             return cursor.sql(statement).to_arrow_table()
 
     def stream(self, statement: str, batch: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """What a statement gives, some rows at a time."""
         with self._cursor() as cursor:
-            with told():
+            with _told():
                 reader = cursor.sql(statement).to_arrow_reader(batch)
             while True:
-                with told(OSError):  # which is what Arrow makes of a fault of DuckDB
+                with _told(OSError):  # which is what Arrow makes of a fault of DuckDB
                     rows = next(reader, None)
                 if rows is None:
                     return
@@ -155,7 +155,7 @@ class DuckDBHandle:
         It holds this database, and whatever else it is made of.
         """
         cursor = self._connection.cursor()
-        with told():
+        with _told():
             made = cursor.sql(statement)
         weakref.finalize(made, _let_go, self, cursor, *held)
         return made
@@ -218,14 +218,14 @@ class DuckDBHandle:
 
     @contextmanager
     def _cursor(self) -> Iterator[Any]:
-        with told(), closing(self._connection.cursor()) as cursor:
+        with _told(), closing(self._connection.cursor()) as cursor:
             while self.abandoned:
                 cursor.execute(f"DROP TABLE IF EXISTS {self.abandoned.pop()}")
             yield cursor
 
 
 @contextmanager
-def told(*more: type[Exception]) -> Iterator[None]:
+def _told(*more: type[Exception]) -> Iterator[None]:
     """Turns what DuckDB says, by its own errors, those of Arrow and more, into what may be said."""
     try:
         yield

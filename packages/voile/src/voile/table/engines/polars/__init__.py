@@ -44,16 +44,7 @@ from voile.table.codes import (
     without_minus_zero,
 )
 from voile.table.engines.expressions import matches
-from voile.table.engines.polars.columns import (
-    BATCH_ROWS,
-    PolarsColumn,
-    computed,
-    computed_parts,
-    of_values,
-    slices,
-    starts_of_runs,
-    whole_groups,
-)
+from voile.table.engines.polars.columns import BATCH_ROWS, PolarsColumn, computed_parts
 from voile.table.engines.shared import OfEagerFrames, permute_within_runs, write_batches
 from voile.table.keeping import WORDS, Words, with_row_words, words_of
 from voile.table.looking import count_occurrences, count_repeats, occurrences_of
@@ -186,7 +177,7 @@ class _EncodedRows:
         if self._scan is not None and not all(column.is_read for column in columns.values()):
             yield from self._scan(names)
             return
-        for rows in slices(self.height):
+        for rows in _slices(self.height):
             yield pl.DataFrame([column.part(name, rows) for name, column in columns.items()])
 
     def _mask(self, holds: Expression) -> NDArray[np.bool_] | None:
@@ -198,7 +189,7 @@ class _EncodedRows:
             return look_up(chosen, codes) if chosen.any() else None
         parts = [
             matches(holds, pl.DataFrame([self._columns[name].part(name, rows) for name in names]))
-            for rows in slices(self.height)
+            for rows in _slices(self.height)
         ]
         if not names:
             return np.repeat(parts[0], self.height) if parts else None
@@ -233,6 +224,54 @@ class _EncodedRows:
                 return counted.codes[order, index], counted.rows[order]
         _, values, rows = count_pairs(group.sortable(), (column.codes, len(column.values)))
         return values, rows
+
+
+def _slices(rows: int) -> Iterator[slice]:
+    """Batches of rows; none where there are none."""
+    return (slice(start, min(start + BATCH_ROWS, rows)) for start in range(0, rows, BATCH_ROWS))
+
+
+def _starts_of_runs(codes: Codes) -> NDArray[np.int64]:
+    """Where each run of equal codes begins."""
+    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    return np.concatenate((np.zeros(min(len(codes), 1), dtype=np.int64), changes))
+
+
+def _whole_groups(starts: NDArray[np.int64], rows: int) -> Iterator[slice]:
+    """Batches of rows that stand by group, none of which is cut in two."""
+    ends = np.append(starts[1:], rows)
+    first = 0
+    while first < rows:
+        last = int(ends[min(int(np.searchsorted(ends, first + BATCH_ROWS)), len(ends) - 1)])
+        yield slice(first, last)
+        first = last
+
+
+def _computed(
+    function: Function,
+    columns: Mapping[str, PolarsColumn],
+    slices: Iterable[slice],
+    gives: pa.Schema,
+) -> list[pl.Series]:
+    """What a function gives for all rows, which the slices cut into batches."""
+    return computed_parts(lambda batch, _: function(batch), columns, slices, gives)
+
+
+def _of_values(function: Function, name: str, column: PolarsColumn) -> list[PolarsColumn]:
+    """What a function of one column gives, asked once for each of its values."""
+    codes = column.codes
+    assert codes is not None
+    batch = pa.record_batch([column.arrow_values], [name])
+    return [_with_codes(array, codes) for array in function(batch)]
+
+
+def _with_codes(array: object, codes: Codes) -> PolarsColumn:
+    """A column of values for codes; codes of codes become one."""
+    if isinstance(array, pa.DictionaryArray) and not array.indices.null_count:
+        indices = series_of(array.indices).to_numpy()
+        narrow = indices.astype(np.min_scalar_type(max(len(array.dictionary) - 1, 0)))
+        return PolarsColumn(series_of(array.dictionary), look_up(narrow, codes))
+    return PolarsColumn(series_of(array), codes)
 
 
 def _combined(columns: Sequence[DictionaryColumn]) -> Combinations:
@@ -333,16 +372,16 @@ class PolarsRows(_EncodedRows):
         columns = {name: self._columns[name] for name in reads}
         found = self._order.combined.get(tuple(reads))
         if len(columns) == 1 and columns[reads[0]].codes is not None:
-            made = of_values(function, reads[0], columns[reads[0]])
+            made = _of_values(function, reads[0], columns[reads[0]])
         elif found is not None:
             distinct = {
                 name: PolarsColumn(column.dictionary.values, codes)
                 for (name, column), codes in zip(columns.items(), found.codes, strict=True)
             }
-            values = computed(function, distinct, slices(len(found.rows)), gives)
+            values = _computed(function, distinct, _slices(len(found.rows)), gives)
             made = [PolarsColumn(each, found.index) for each in values]
         else:
-            values = computed(function, columns, slices(self.height), gives)
+            values = _computed(function, columns, _slices(self.height), gives)
             made = [PolarsColumn(each) for each in values]
         return self._like(self._columns | dict(zip(gives.names, made, strict=True)))
 
@@ -357,14 +396,14 @@ class PolarsRows(_EncodedRows):
         """More columns, a function of whole groups of rows."""
         rows = self._stably_ordered([within, *by])
         group = rows._columns[within]
-        starts = starts_of_runs(group.sortable()[0])
+        starts = _starts_of_runs(group.sortable()[0])
         groups: dict[int, list[pa.Array]] = {}
 
         def of_rows(batch: pa.RecordBatch, first: int) -> Sequence[pa.Array]:
             made, groups[first] = map(list, function(batch))
             return made
 
-        batches = list(whole_groups(starts, rows.height))
+        batches = list(_whole_groups(starts, rows.height))
         values = computed_parts(of_rows, rows._columns, batches, gives)
         made = {name: PolarsColumn(each) for name, each in zip(gives.names, values, strict=True)}
         columns = {within: group.gathered(starts)}

@@ -15,7 +15,7 @@ lock.  Numbers are put into one array at once; all else is kept as it comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -34,18 +34,9 @@ from voile.table.codes import (
     look_up,
 )
 from voile.table.engines.shared import MOST_CATEGORIES
-from voile.table.protocol import Counted, Function
+from voile.table.protocol import Counted
 
-__all__ = [
-    "BATCH_ROWS",
-    "PolarsColumn",
-    "computed",
-    "computed_parts",
-    "of_values",
-    "slices",
-    "starts_of_runs",
-    "whole_groups",
-]
+__all__ = ["BATCH_ROWS", "PolarsColumn", "computed_parts"]
 
 
 _WIDEST = 1 << 62
@@ -255,37 +246,6 @@ BATCH_ROWS = 1 << 17
 _WORKERS = 2
 
 
-def slices(rows: int) -> Iterator[slice]:
-    """Batches of rows; none where there are none."""
-    return (slice(start, min(start + BATCH_ROWS, rows)) for start in range(0, rows, BATCH_ROWS))
-
-
-def starts_of_runs(codes: Codes) -> NDArray[np.int64]:
-    """Where each run of equal codes begins."""
-    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    return np.concatenate((np.zeros(min(len(codes), 1), dtype=np.int64), changes))
-
-
-def whole_groups(starts: NDArray[np.int64], rows: int) -> Iterator[slice]:
-    """Batches of rows that stand by group, none of which is cut in two."""
-    ends = np.append(starts[1:], rows)
-    first = 0
-    while first < rows:
-        last = int(ends[min(int(np.searchsorted(ends, first + BATCH_ROWS)), len(ends) - 1)])
-        yield slice(first, last)
-        first = last
-
-
-def computed(
-    function: Function,
-    columns: Mapping[str, PolarsColumn],
-    slices: Iterable[slice],
-    gives: pa.Schema,
-) -> list[pl.Series]:
-    """What a function gives for all rows, which the slices cut into batches."""
-    return computed_parts(lambda batch, _: function(batch), columns, slices, gives)
-
-
 def computed_parts(
     function: Callable[[pa.RecordBatch, int], Sequence[pa.Array]],
     columns: Mapping[str, PolarsColumn],
@@ -310,23 +270,6 @@ def computed_parts(
         for part in parts:
             ask(part)
     return [put.series() for put in made]
-
-
-def of_values(function: Function, name: str, column: PolarsColumn) -> list[PolarsColumn]:
-    """What a function of one column gives, asked once for each of its values."""
-    codes = column.codes
-    assert codes is not None
-    batch = pa.record_batch([column.arrow_values], [name])
-    return [_with_codes(array, codes) for array in function(batch)]
-
-
-def _with_codes(array: object, codes: Codes) -> PolarsColumn:
-    """A column of values for codes; codes of codes become one."""
-    if isinstance(array, pa.DictionaryArray) and not array.indices.null_count:
-        indices = series_of(array.indices).to_numpy()
-        narrow = indices.astype(np.min_scalar_type(max(len(array.dictionary) - 1, 0)))
-        return PolarsColumn(series_of(array.dictionary), look_up(narrow, codes))
-    return PolarsColumn(series_of(array), codes)
 
 
 class _Made:

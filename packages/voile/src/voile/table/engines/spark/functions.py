@@ -46,10 +46,7 @@ __all__ = [
     "SparkColumn",
     "guarded",
     "loaded_array",
-    "native",
-    "packed",
     "stored_array",
-    "unpacked",
 ]
 
 _TYPES = {
@@ -65,7 +62,6 @@ _TYPES = {
 }
 _WIDER = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 _HIGHEST = pa.scalar(1 << 63, pa.uint64())
-_IN_MICROSECONDS = {"ms": "* 1000", "us": "", "ns": "DIV 1000"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,28 +137,6 @@ def loaded_array(array: pa.Array, dtype: pa.DataType) -> pa.Array:
     return array.cast(dtype) if dtype in _WIDER else array
 
 
-def native(column: SparkColumn) -> str:
-    """An expression that gives the values of a column in Spark's own types.
-
-    Times of a day stay nanoseconds: Spark has had a type for them since 4.1, and few files.
-    """
-    name, dtype = column.ident, column.type
-    if pa.types.is_null(dtype):
-        return "CAST(NULL AS VOID)"
-    if pa.types.is_uint64(dtype):
-        return f"(CAST({name} AS DECIMAL(20, 0)) + 9223372036854775808)"
-    if pa.types.is_date32(dtype):
-        return f"date_from_unix_date({name})"
-    if pa.types.is_timestamp(dtype) and dtype.tz is not None:
-        return f"timestamp_micros({name} {_IN_MICROSECONDS[dtype.unit]})"
-    if pa.types.is_timestamp(dtype) or pa.types.is_duration(dtype):
-        micros = f"CAST({name} {_IN_MICROSECONDS[dtype.unit]} AS DECIMAL(20, 0))"
-        span = f"make_dt_interval(0, 0, 0, CAST({micros} * 0.000001 AS DECIMAL(18, 6)))"
-        epoch = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
-        return span if pa.types.is_duration(dtype) else f"({epoch} + {span})"
-    return name
-
-
 _HALF = 2**63
 _EXACT = 2**53
 
@@ -207,7 +181,6 @@ def _literal(dtype: pa.DataType, value: Any) -> str | None:
 
 MARK = ("\u27eavoile ", "\u27eb")
 """What stands around what a worker says of an error."""
-_PACKED = pa.schema([("b", pa.binary())])
 
 
 def guarded(run: Callable[[], Any]) -> Any:
@@ -318,19 +291,3 @@ class AskedOfGroups(_Sent):
         ]
         made = [name for name, _ in (*self.gives, *self.of_groups)]
         return pa.RecordBatch.from_arrays(arrays, names=[*self.names, *made, self.first])
-
-
-def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches as rows of one column of bytes, which may stream to the driver."""
-    for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
-        held = pa.array([sink.getvalue().to_pybytes()], pa.binary())
-        yield pa.RecordBatch.from_arrays([held], schema=_PACKED)
-
-
-def unpacked(row: bytes) -> Iterator[pa.RecordBatch]:
-    """The batches of such a row."""
-    with pa.ipc.open_stream(row) as stream:
-        yield from stream

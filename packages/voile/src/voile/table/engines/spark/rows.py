@@ -50,7 +50,6 @@ from voile.table.engines.spark.functions import (
     SparkColumn,
     guarded,
     loaded_array,
-    native,
     stored_array,
 )
 from voile.table.engines.spark.session import (
@@ -64,9 +63,7 @@ from voile.table.engines.spark.session import (
     drawn_values,
     mapped_by_groups,
     starts_of_groups,
-    table_of,
     told,
-    unbroadcast,
 )
 from voile.table.protocol import (
     Counted,
@@ -89,6 +86,9 @@ __all__ = ["SparkRows"]
 
 
 _WRITTEN = pa.schema([("file", pa.string()), ("rows", pa.int64())])
+
+
+_IN_MICROSECONDS = {"ms": "* 1000", "us": "", "ns": "DIV 1000"}
 
 
 def _write_rows(
@@ -213,7 +213,7 @@ class SparkRows:
         numbers = np.arange(frame.height) if numbers is None else numbers
         stored[place] = array_of(np.asarray(numbers, np.int64) + 1)
         size = Size(frame.height)
-        made = session.frame(table_of(stored))
+        made = session.frame(_table_of(stored))
         return cls(SparkRelation(session, made, (place.ident,), place.ident, size), columns)
 
     @property
@@ -367,7 +367,7 @@ class SparkRows:
             given = series_of(array)
             made[name] = SparkColumn(session.name(), kind_of_values(given))
             stored[made[name]] = stored_array(given.to_arrow(), made[name].type)
-        relation = self._relation.with_small(table_of(stored), keys)
+        relation = self._relation.with_small(_table_of(stored), keys)
         return self._like(self._columns | made, relation=relation)
 
     def join_rows(self, other: Rows, on: Sequence[str], how: How) -> SparkRows:
@@ -381,7 +381,7 @@ class SparkRows:
         keys = {self._columns[name].ident: renamed[name].ident for name in on}
         verb = {"left": "left", "inner": "inner", "anti": "left_anti"}[how]
         relation = self._relation
-        joined = relation.frame.join(unbroadcast(frame), alike(keys), verb)
+        joined = relation.frame.join(_unbroadcast(frame), alike(keys), verb)
         if how != "anti":
             joined = joined.drop(*keys.values())
         rest = {name: column for name, column in renamed.items() if name not in on}
@@ -456,7 +456,7 @@ class SparkRows:
         for name, key in keys.items():
             drawn, alike_in = drawn_values(relation, starts, self._columns[name].ident, key)
             keyed = {group: alike_in.group, rank: alike_in.place}
-            frame = frame.join(unbroadcast(drawn), alike(keyed), "inner").drop(*keyed.values())
+            frame = frame.join(_unbroadcast(drawn), alike(keyed), "inner").drop(*keyed.values())
         made = replace(relation, frame=frame, places=(group, rank), number=None).keeping()
         return SparkRows(made, self._columns, fault=self._fault)
 
@@ -495,7 +495,8 @@ class SparkRows:
         """The rows as a data frame of Spark, lazily, in their order."""
         with told():
             shown = [
-                functions.expr(native(column)).alias(name) for name, column in self._columns.items()
+                functions.expr(_native(column)).alias(name)
+                for name, column in self._columns.items()
             ]
             return self._sorted().select(*shown)
 
@@ -549,3 +550,36 @@ class SparkRows:
             order=self._order if order is None else order,
             fault=self._fault,
         )
+
+
+def _native(column: SparkColumn) -> str:
+    """An expression that gives the values of a column in Spark's own types.
+
+    Times of a day stay nanoseconds: Spark has had a type for them since 4.1, and few files.
+    """
+    name, dtype = column.ident, column.type
+    if pa.types.is_null(dtype):
+        return "CAST(NULL AS VOID)"
+    if pa.types.is_uint64(dtype):
+        return f"(CAST({name} AS DECIMAL(20, 0)) + 9223372036854775808)"
+    if pa.types.is_date32(dtype):
+        return f"date_from_unix_date({name})"
+    if pa.types.is_timestamp(dtype) and dtype.tz is not None:
+        return f"timestamp_micros({name} {_IN_MICROSECONDS[dtype.unit]})"
+    if pa.types.is_timestamp(dtype) or pa.types.is_duration(dtype):
+        micros = f"CAST({name} {_IN_MICROSECONDS[dtype.unit]} AS DECIMAL(20, 0))"
+        span = f"make_dt_interval(0, 0, 0, CAST({micros} * 0.000001 AS DECIMAL(18, 6)))"
+        epoch = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+        return span if pa.types.is_duration(dtype) else f"({epoch} + {span})"
+    return name
+
+
+def _unbroadcast(frame: Any) -> Any:
+    """Rows that are joined where they are: Spark would collect up to some MiB in its driver."""
+    return frame.hint("merge")
+
+
+def _table_of(columns: Mapping[SparkColumn, pa.Array]) -> pa.Table:
+    """A table of arrays that are stored."""
+    names = [column.ident for column in columns]
+    return pa.Table.from_arrays(list(columns.values()), names=names)

@@ -41,7 +41,7 @@ import socket
 import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from functools import reduce
@@ -56,14 +56,7 @@ import pyarrow as pa
 
 from voile.table.arrays import array_of, numbers_of
 from voile.table.engines.shared import SpillFolder
-from voile.table.engines.spark.functions import (
-    MARK,
-    AskedOfGroups,
-    AskedOfRows,
-    SparkColumn,
-    packed,
-    unpacked,
-)
+from voile.table.engines.spark.functions import MARK, AskedOfGroups, AskedOfRows, SparkColumn
 from voile.table.formats.registry import library
 from voile.table.protocol import GroupFunction
 from voile_base import errors
@@ -92,9 +85,7 @@ __all__ = [
     "session_for",
     "session_of",
     "starts_of_groups",
-    "table_of",
     "told",
-    "unbroadcast",
 ]
 
 Frame = Any
@@ -111,6 +102,9 @@ _PORTS = {"spark": 7077, "sc": 15002}
 _DISK_IS_FULL = ("no space left", "disk full", "disk quota")
 _NO_MEMORY = ("outofmemoryerror", "java heap space", "memoryerror", "exit code 137", "oom")
 _numbers = count()
+
+
+_PACKED = pa.schema([("b", pa.binary())])
 
 
 class _PersistedFrame:
@@ -168,12 +162,12 @@ class SparkHandle:
     def stream(self, frame: Frame) -> Iterator[pa.RecordBatch]:
         """What a data frame holds, in its order; a part of it at a time is in memory."""
         with self._asking():
-            rows = frame.mapInArrow(packed, "b binary").toLocalIterator()
+            rows = frame.mapInArrow(_packed, "b binary").toLocalIterator()
             while True:
                 row = next(rows, None)
                 if row is None:
                     return
-                yield from unpacked(bytes(row[0]))
+                yield from _unpacked(bytes(row[0]))
 
     def let_go(self) -> None:
         """Have nothing kept any more, as far as Spark still answers."""
@@ -188,6 +182,22 @@ class SparkHandle:
             while self.abandoned:
                 self.abandoned.pop().unpersist()
             yield
+
+
+def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches as rows of one column of bytes, which may stream to the driver."""
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        held = pa.array([sink.getvalue().to_pybytes()], pa.binary())
+        yield pa.RecordBatch.from_arrays([held], schema=_PACKED)
+
+
+def _unpacked(row: bytes) -> Iterator[pa.RecordBatch]:
+    """The batches of such a row."""
+    with pa.ipc.open_stream(row) as stream:
+        yield from stream
 
 
 _sessions: dict[int, SparkHandle] = {}
@@ -514,11 +524,6 @@ def alike(keys: Mapping[str, str]) -> Any:
     return reduce(and_, (column(one).eqNullSafe(column(two)) for one, two in keys.items()))
 
 
-def unbroadcast(frame: Any) -> Any:
-    """Rows that are joined where they are: Spark would collect up to some MiB in its driver."""
-    return frame.hint("merge")
-
-
 def asked_of_columns(asked: AskedOfRows, read: Sequence[Any]) -> Any:
     """What a function gives for the columns that it reads, as one column with fields."""
 
@@ -532,12 +537,6 @@ def asked_of_columns(asked: AskedOfRows, read: Sequence[Any]) -> Any:
 def ascending(idents: Sequence[str]) -> list[Any]:
     """Terms of an order, in the order of the kernel."""
     return [functions.col(name).asc_nulls_first() for name in idents]
-
-
-def table_of(columns: Mapping[SparkColumn, pa.Array]) -> pa.Table:
-    """A table of arrays that are stored."""
-    names = [column.ident for column in columns]
-    return pa.Table.from_arrays(list(columns.values()), names=names)
 
 
 @dataclass(frozen=True, eq=False)
