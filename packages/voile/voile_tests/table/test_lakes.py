@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import voile
 from voile.release.recounting import read_recounted
 from voile.table import lakes
-from voile.table.lakes import LakeTable, brought
+from voile.table.lakes import HIVE_MISSING, LakeTable, brought
 from voile.table.opening import rows_in_memory
 from voile.table.published import PublishedTable, part
 from voile_base.errors import InputError, TableError, VoileError
@@ -372,10 +372,10 @@ def test_the_same_rows_in_on_engines(tmp_path, plan, catalogue):
 
 
 def _hive_of_csv(root, rows, by, separator=","):
-    for (value,), part in rows.partition_by(by, as_dict=True, include_key=False).items():
+    for (value,), having in rows.partition_by(by, as_dict=True, include_key=False).items():
         folder = root / f"{by}={HIVE_MISSING if value is None else value}"
         folder.mkdir(parents=True)
-        part.write_csv(folder / "a.csv", separator=separator)
+        having.write_csv(folder / "a.csv", separator=separator)
     return root
 
 
