@@ -51,7 +51,17 @@ _RESTRICTED = frozenset(
 )
 _ZIP = ("zip*", "postal", "postcode", "plz")
 _AGE = ("age", "agep", "ages", "alter")
-_BIRTH = ("birth", "birth*", "yob", "dob", "born", "geburt*", "geb", "gebjahr", "naissance")
+_BIRTH: tuple[str, ...] = (
+    "birth",
+    "birth*",
+    "yob",
+    "dob",
+    "born",
+    "geburt*",
+    "geb",
+    "gebjahr",
+    "naissance",
+)
 _BIRTH += ("nacim*", "nasc*", "geboren", "geboorte*", "fodsel*", "fodel*", "urodz*", "syntyma*")
 _OLDEST = 89
 _CALENDAR_BEGINS = 1800
