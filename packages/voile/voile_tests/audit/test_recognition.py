@@ -292,3 +292,29 @@ def test_whoever_is_looked_at_has_the_own_row_beside(monkeypatch: pytest.MonkeyP
     )
     assert missing.is_empty()
     assert original[found.places.tolist()].equals(found.people[0])
+
+
+def test_where_no_sample_can_be_drawn_all_rows_are_looked_at_or_nothing_is_assessed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No column of rows of nobody tells whose they are: fewer targets, of too many rows none."""
+    monkeypatch.setattr(counting, "ROWS", 1_000)
+    original = people(2_000, 1)
+    released = marginals(original, 2)
+    of = People(original)
+    foreign = as_release(released, recognise(released, of), {})
+
+    def looked_at(*, quick: bool = False) -> counting.ExaminedRows:
+        monkeypatch.setattr(counting, "_QUICK", 1_000)
+        return counting.ExaminedRows.of(
+            foreign, released, [of, of], Randomness.seeded(1), quick=quick
+        )
+
+    found = looked_at()
+    assert found.refusal is None
+    assert found.share == 0.5
+    assert found.file.release.rows == 2_000
+    assert [frame.height for frame in found.people] == [2_000, 2_000]
+    assert "not assessed" in (looked_at(quick=True).refusal or "")
+    monkeypatch.setattr(counting, "_MOST", 1_999)
+    assert "at most 1,999 rows" in (looked_at().refusal or "")

@@ -38,7 +38,8 @@ are ``_TIMES`` as likely to be there, so that a control of another year is not f
 columns they are not where no column and no two tell the sides apart (``_are_alike``). One person
 alone is told where the score lies so far beyond the control's highest that a tail that falls like
 the control's (exponentially) reaches it with less than some probability. Half of ``_ALARM`` is for
-either, over the number of questions (Bonferroni).
+either, over the number of questions (Bonferroni).  The rates that are shown of both sides are those
+of questions that other people chose (``_rates``).
 
 Cost: a sort a score.
 """
@@ -234,15 +235,10 @@ class _Excess:
     """Whether it was asked how far one person is beyond the control."""
 
     @property
-    def rates(self) -> tuple[Estimate, Estimate]:
-        """The shares of both sides."""
-        first, second = self.sizes
-        return Estimate.of_total(self.own, first), Estimate.of_total(self.other, second)
-
-    @property
     def at_least(self) -> int:
         """How many people of the original the control does not explain, as far as is sure."""
-        return max(1, int(self.own - self.sizes[0] * self.rates[1].high))
+        control = Estimate.of_total(self.other, self.sizes[1])
+        return max(1, int(self.own - self.sizes[0] * control.high))
 
 
 def _excess_of(
@@ -267,6 +263,31 @@ def _excess_of(
     if sure:
         return max(sure, key=lambda one: one.at_least), True
     return min(asked, key=lambda one: one.probability), False
+
+
+def _rates(
+    scores: Mapping[str, tuple[Floats, Floats]], draws: Draws, *, alike: bool
+) -> tuple[Estimate, Estimate]:
+    """The shares of both sides that are told, each half by the question that the other half chose.
+
+    Who is counted had no part in the choice, so that intervals hold however many questions there
+    are (cross-fitting).
+    """
+    sizes = [len(side) for side in next(iter(scores.values()))]
+    first = [draws.permutation(size) % 2 == 0 for size in sizes]
+    told = np.zeros(2)
+    for chosen in (first, [~half for half in first]):
+        halves = {
+            name: (own[chosen[ORIGINAL]], other[chosen[CONTROL]])
+            for name, (own, other) in scores.items()
+        }
+        question, _ = _excess_of(halves, alike=alike)
+        if not question.score:
+            continue
+        sides = zip(scores[question.score], chosen, strict=True)
+        told += [int((side[~half] >= question.limit).sum()) for side, half in sides]
+    own, control = (Estimate.of_total(*each) for each in zip(told, sizes, strict=True))
+    return own, control
 
 
 def _asked(own: Floats, other: Floats, times: float) -> Iterator[_Excess]:
@@ -310,11 +331,13 @@ _EXPECTED = 20
 _UNLIKE = 0.05
 """How improbable a difference of two sides must be, of all together, to be one."""
 _PAIRS = 120_000_000
-"""Of a person and a row, that are compared at most for each side."""
+"""Of a person and a row, that are compared for each side, of more than ``_FEWEST`` people."""
 _OF_SOMEBODY = 0.9
 """The share of rows that somebody of the original fits, from which on rows are people's."""
 _LOOKED_AT = 400
 """Rows of which that is asked."""
+_FEWEST = 1_200
+"""People of each side who are compared at least, however many rows there are."""
 _GROUP = 3
 """Rows that show the same averages, from which on they are a group."""
 _FALSE_POSITIVES = (0.01, 0.001)
@@ -358,8 +381,9 @@ def copying(
 ) -> Risk:
     """Who of the original is copied, beside the control; ``known`` are sets of columns by name."""
     asked, scores = _scores(beside, known or {}, randomness.key("copying").generator())
-    excess, sure = _excess_of(scores, alike=_are_alike(beside))
-    main, control = excess.rates
+    alike = _are_alike(beside)
+    excess, sure = _excess_of(scores, alike=alike)
+    main, control = _rates(scores, randomness.key("halves").generator(), alike=alike)
     notes = [f"what tells most is the score by {excess.score}"] if sure else []
     back, more = _excess_of({name: (other, own) for name, (own, other) in scores.items()})
     if more:
@@ -575,7 +599,7 @@ def _asked_rows(
     beside: JointCodes, most: Sequence[Floats], rows: int, draws: Draws
 ) -> list[Indices]:
     """Rows of people of both sides that are looked at: all, or half the rarest and half others."""
-    count = max(_LOOKED_AT, _PAIRS // max(rows, 1))
+    count = max(_FEWEST, _PAIRS // max(rows, 1))
     # The rarest by what a row is worth to them at most, from the same limit on for both sides.
     sides = zip(most, beside.units, strict=True)
     best = [_of_persons(unit, score) for score, unit in sides]

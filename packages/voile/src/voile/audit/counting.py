@@ -2,8 +2,9 @@
 
 Of larger files than ``ROWS`` a sample is looked at, drawn once: the rows of some of the values that
 columns show on both sides, so that a person who is looked at has the own row beside.  Where no
-columns tell that, rows are drawn on each side by themselves, and what needs a person's own row is
-found less often.
+columns tell that, nothing is left out: all people are held against all rows, and of targets there
+are so many fewer that the pairs of a target and a row are those of ``ROWS`` rows.  Of more than
+``_MOST`` rows nothing is told: then the risks are not assessed.
 
 Cost: that of the risks.
 
@@ -31,7 +32,7 @@ from voile.audit.risk import Risk, Setting, risk_inquiries
 from voile.audit.scenarios import known_sets
 from voile.release.reading import People
 from voile.study.record import RiskDocument, Skipped
-from voile.study.rehearsal import Staged, hold_out
+from voile.study.rehearsal import Staged
 from voile.table.arrays import Frame, frame_of
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
@@ -49,6 +50,8 @@ _BESIDE = 0.25
 """The share of people who must have it."""
 _FEWEST = 2_000
 """Rows of the smallest side, where it has as many."""
+_MOST = 2_000_000
+"""Rows of the largest side, up to which all are looked at where no sample can be drawn."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +109,16 @@ class ExaminedRows:
     """Which rows of the original the first ones are; None where it is all, or cannot be told."""
     note: str | None = None
     """What was left out, as a clause."""
-    apart: bool = False
-    """Whether each side was drawn by itself, so that few people have the own row beside."""
+    share: float = 1.0
+    """The share of the targets that were asked for, for whom there are rows enough to compare."""
+    refusal: str | None = None
+    """Why the risks cannot be assessed, as a clause: no column tells a person's row, so that no
+    sample can be drawn, and there are too many rows to look at all."""
 
     def of_original(self, risk: Risk) -> Risk:
         """A risk whose rows are those of the original, where they can be told."""
         if self.places is None:
-            return risk if self.note is None else replace(risk, rows=())
+            return risk
         return replace(risk, rows=tuple(int(self.places[row]) for row in risk.rows))
 
     @classmethod
@@ -150,25 +156,24 @@ class ExaminedRows:
                 )
                 places = np.flatnonzero(drawn[sides[0]])
                 return cls(_gathered(foreign, released, rows), some, places, note)
-        some = tuple(_some_people(each, randomness) for each in people)
+        refusal = None
+        if quick or largest > _MOST:
+            most = "--quick looks at a sample" if quick else f"at most {_MOST:,} rows are compared"
+            refusal = (
+                "not assessed: no column tells which row may be a person's, so that no sample can "
+                f"be drawn for all sides, and {most}"
+            )
+        share = ROWS / largest
         note = (
-            f"the three risks look at {ROWS:,} rows of each side, drawn at random on each by "
-            "itself: what needs a person's own row is found less often"
+            "no column tells which row may be a person's: the three risks look at all rows of all "
+            f"sides, and at {share:.0%} of the targets"
         )
-        return cls(_some_rows(foreign, released, randomness), some, note=note, apart=True)
+        return cls(foreign, tuple(frames), note=note, share=min(share, 1.0), refusal=refusal)
 
 
 def _typed(people: People) -> Frame:
     """All rows, in columns as the plan types them."""
     return pl.DataFrame([people.column(name).alias(name) for name in people.frame.columns])
-
-
-def _some_rows(foreign: Foreign, released: Frame, randomness: Randomness) -> Foreign:
-    """A file in no more rows than the three risks look at."""
-    if released.height <= ROWS:
-        return foreign
-    draws = randomness.key("rows").stream(released.height).argsort()[:ROWS]
-    return _gathered(foreign, released, np.sort(draws))
 
 
 def _gathered(foreign: Foreign, released: Frame, rows: NDArray[np.integer]) -> Foreign:
@@ -178,19 +183,6 @@ def _gathered(foreign: Foreign, released: Frame, rows: NDArray[np.integer]) -> F
         for one in foreign.recognised
     ]
     return as_release(released[chosen], cut, {})
-
-
-def _some_people(people: People, randomness: Randomness) -> Frame:
-    """The rows of some people that the three risks look at."""
-    frame = people.frame
-    unit = unit_of(people)
-    if frame.height > ROWS:
-        places = pl.arange(frame.height, eager=True).alias("\0row")  # no file has such a column
-        rows = pl.DataFrame([places, *([] if unit is None else [people.column(unit)])])
-        share = 1 - ROWS / frame.height
-        kept, _ = hold_out(rows, share, randomness.within("people"), unit)
-        people = People(frame[kept["\0row"]], people.plan)
-    return _typed(people)
 
 
 _NOTE = "counted on a rehearsal of fewer rows, beside the rows that it left out"
@@ -218,7 +210,7 @@ def risks_of_rehearsal(
     release = staged.release if staged.link is None else staged.release.without(staged.link)
     shown = frame_of(release.table.to_arrow())
     foreign = as_release(shown, recognise(shown, compared.original), {})
-    groups = [_some_people(each, randomness) for each in (compared.original, compared.held_out)]
+    groups = [_typed(each) for each in (compared.original, compared.held_out)]
     beside = JointCodes.of(foreign, groups, compared.original.plan, unit_of(compared.original))
     roles = staged.plan.roles
     known = known_sets([c.name for c in beside.columns], roles.quasi_identifiers, roles.identifiers)

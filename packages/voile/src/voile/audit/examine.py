@@ -321,7 +321,7 @@ class _AuditedFile(ReleaseUnderTest):
                 "nobody has learnt from the file, since scikit-learn is not installed: inference "
                 "may succeed more often (pip install 'voile[learn]')"
             )
-        if self.looked_at.note is not None:
+        if self.looked_at.note is not None and self.looked_at.refusal is None:
             found.append(self.looked_at.note)
         return found
 
@@ -336,11 +336,11 @@ class _AuditedFile(ReleaseUnderTest):
         """The three risks of WP216 and those of other packages, or why one was not counted."""
         progress("three risks")
         sides, some = self.sides, self.looked_at
-        if self.quick and some.apart:
-            yield Skipped("three risks", _NOT_QUICK)
+        if some.refusal is not None:
+            yield Skipped("three risks", some.refusal)
             return
         only = None
-        if self.quick and some.note is not None:
+        if self.quick and some.places is not None:
             yield Skipped(COPYING, _NOT_QUICK)
             only = [one.name for one in risk_inquiries() if one.name != COPYING]
         beside = JointCodes.of(some.file, some.people, sides.plan, unit_of(sides.original))
@@ -351,6 +351,7 @@ class _AuditedFile(ReleaseUnderTest):
             held = tuple(name for name in shown if name in sides.auxiliary.columns)
             known = {**known, THE_HOLDER: held} if held else known
         targets = min(inquiry.targets, _QUICK_TARGETS) if self.quick else inquiry.targets
+        targets = max(1, round(targets * some.share))
         asked = RiskQuery(roles["sensitive"], targets, inquiry.first, known, only)
         for risk in counted(beside, asked, self.draws.within("risks"), progress):
             yield some.of_original(risk) if isinstance(risk, Risk) else risk
