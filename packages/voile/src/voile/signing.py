@@ -452,6 +452,9 @@ def _private_changes(private: Path, signed: Signed) -> Iterator[str]:
             "public part to verify that alone"
         )
         return
+    if (private / SALTS).is_symlink():
+        yield f"{SALTS}, of the private part, is a link"
+        return
     try:
         salts: Mapping[str, str] = _read_salts(private / SALTS).salts
     except RefusedError as error:

@@ -61,7 +61,14 @@ from numpy.typing import NDArray
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
 from voile.attack.posterior import draw_targets, plain_weights
-from voile.attack.protocol import COLUMNS, TARGETS, check_targets, checked_columns, nobody_known
+from voile.attack.protocol import (
+    COLUMNS,
+    TARGETS,
+    Estimate,
+    check_targets,
+    checked_columns,
+    nobody_known,
+)
 from voile.dp.marginals import NoisyTable
 from voile.release.claims import CountedPrivately, SynthesizedPrivately
 from voile.release.consistent_cells import noisy_marginals
@@ -353,6 +360,10 @@ class _Judged:
     """Whether the decision is right."""
     probability: Floats
     """What the adversary gives to the truth."""
+    members: Indices
+    """How many members there are among the targets of like scores that it was learnt from."""
+    learnt: Indices
+    """How many targets these are."""
 
 
 def _alike(published: PublishedRows, columns: Sequence[str]) -> NDArray[np.int64]:
@@ -398,13 +409,15 @@ def _judged(scores: Floats, member: Mask, key: Key) -> _Judged:
     rank = np.argsort(np.argsort(words, axis=1), axis=1).ravel()
     first = rank < size // 2
     right, probability = np.empty(len(scores), np.bool_), np.empty(len(scores))
+    members, learnt = (np.empty(len(scores), np.int64) for _ in range(2))
     for half in (first, ~first):
         seen, truth = scores[~half], member[~half]
         inside = scores[half] > _threshold(seen, truth)
         right[half] = inside == member[half]
-        chance = _chance_of_membership(seen, truth, scores[half])
+        members[half], learnt[half] = _members_alike(seen, truth, scores[half])
+        chance = (members[half] + 1) / (learnt[half] + 2)  # the rule of succession
         probability[half] = np.where(member[half], chance, 1 - chance)
-    return _Judged(right, probability)
+    return _Judged(right, probability, members, learnt)
 
 
 def _threshold(scores: Floats, member: Mask) -> float:
@@ -420,15 +433,15 @@ def _threshold(scores: Floats, member: Mask) -> float:
     return float(low if np.isinf(low) or np.isinf(high) else (low + high) / 2)
 
 
-def _chance_of_membership(seen: Floats, member: Mask, scores: Floats) -> Floats:
-    """The share of members among those seen with such scores, by the rule of succession."""
+def _members_alike(seen: Floats, member: Mask, scores: Floats) -> tuple[Indices, Indices]:
+    """How many members are among those seen with such scores, and how many are seen."""
     inner = np.quantile(seen, np.arange(1, _BINS) / _BINS)
     edges = np.unique(inner)
     bin_of_seen = np.searchsorted(edges, seen, side="right")
     every = np.bincount(bin_of_seen, minlength=len(edges) + 1)
-    inside = np.bincount(bin_of_seen, member, minlength=len(edges) + 1)
-    chance: Floats = (inside + 1) / (every + 2)
-    return chance[np.searchsorted(edges, scores, side="right")]
+    inside = np.bincount(bin_of_seen[member], minlength=len(edges) + 1)
+    place = np.searchsorted(edges, scores, side="right")
+    return inside[place], every[place]
 
 
 def _absent_like(present: People, frame: Any) -> People:
@@ -452,4 +465,12 @@ def _notes(judged: _Judged, size: int) -> Iterator[str]:
     yield (
         f"{found:.1%} of those who are in the table are found, and {1 - cleared:.1%} of the absent "
         f"are taken for members: an advantage of {100 * (found + cleared - 1):+.1f} points"
+    )
+    worst = int(judged.probability[:size].argmax())
+    members, learnt = int(judged.members[worst]), int(judged.learnt[worst])
+    share = Estimate.of_total(members, learnt, 2 * _BINS)
+    yield (
+        f"the probability of the worst-off target is learnt from {learnt:,} targets of like "
+        f"scores, of whom {members:,} are in the table: of the highest of {2 * _BINS} shares the "
+        f"interval is {share.low:.0%} to {share.high:.0%}"
     )
