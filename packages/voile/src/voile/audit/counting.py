@@ -158,10 +158,10 @@ class ExaminedRows:
                 return cls(_gathered(foreign, released, rows), some, places, note)
         refusal = None
         if quick or largest > _MOST:
-            most = "--quick looks at a sample" if quick else f"at most {_MOST:,} rows are compared"
+            why = "--quick looks at a sample" if quick else f"at most {_MOST:,} rows are compared"
             refusal = (
                 "not assessed: no column tells which row may be a person's, so that no sample can "
-                f"be drawn for all sides, and {most}"
+                f"be drawn for all sides, and {why}"
             )
         share = ROWS / largest
         note = (
