@@ -1,37 +1,31 @@
 """Many studies side by side: a grid of plans on one table, and its frontier; private.
 
-Expand the plans, keep what is done, study the rest in parallel, compare, write.
+A grid expands its plans to points, keeps the points that are done, studies the others in processes
+side by side, compares all and writes the comparison.  No release is written.
 
-The points that are done are kept beside the place of the comparison (``store``), so that a grid
-which is interrupted, however rudely, goes on where it was.  No release is written.
-
-    DIR/comparison.json, DIR/records/*.json, DIR/report.html: all private
-
-Cost: that of the studies.  Memory: in each process the table and one study at a time.
-
-Processes that study the points of a grid, one at a time each.
-
-A worker imports the libraries and reads the table once.  How many threads the libraries may use is
-said before they are loaded, so that workers do not compete for the cores; this module therefore
-imports nothing heavy.  A worker ends with the process that started it, whatever ended that.
-
-Where a grid keeps the points that are done until all are: a folder that outlives the process.
-
-    DIR.partial/              private; DIR is where the comparison will stand
+    DIR/comparison.json, DIR/records/*.json, DIR/report.html    all private
+    DIR.partial/              private, until all points are done
         lock                  held by the process at work
         points/DIGEST.json    one file a point, whole or not there
 
-A file is named after all that its point depends on: the plan with its hierarchies, the table, the
-seed, what is measured, and the versions of Voile and its libraries.  The same command therefore
-finds what an interrupted one has done, and anything that changed is done anew.
+**Interruption.**  Points that are done outlive the process, so that a grid which is interrupted,
+however rudely, goes on where it was.  A file is named after all that its point depends on: the plan
+with its hierarchies, the table, the seed, what is measured, and the versions of Voile and its
+libraries.  The same command therefore finds what an interrupted one has done, and anything that
+changed is done anew.
 
-One point of a grid: a study of a release that is never written, and what came of it.
+**Points.**  Each is measured as a single release, outside its series, that is never written.  What
+it spends of a ``[budget]`` is charged like a release, before its draw and whatever becomes of it,
+one point after the other; a point that is kept was paid and is not drawn again.  On a table that is
+public or synthetic, which ``rehearsal`` says, nothing is charged.  A point that cannot be is a
+finding and no error; only an interruption ends a grid.
 
-Each point is measured as a single release, outside its series.  What it spends of a ``[budget]`` is
-charged like a release, before its draw and whatever becomes of it, one point after the other; a
-point that is kept was paid and is not drawn again.  On a table that is public or synthetic, which
-``rehearsal`` says, nothing is charged.  A point that cannot be is a finding and no error; only an
-interruption ends a grid.
+**Processes.**  A worker imports the libraries and reads the table once, and studies one point at a
+time.  How many threads the libraries may use is said before they are loaded, so that workers do not
+compete for the cores; this module therefore imports nothing heavy.  A worker ends with the process
+that started it, whatever ended that.
+
+Cost: that of the studies.  Memory: in each process the table and one study at a time.
 """
 
 from __future__ import annotations

@@ -16,45 +16,22 @@ Target: by default the first sensitive column.  Texts, truth values and numbers 
 values are classes, other numbers are predicted.  A published row whose target may be several values
 is left out.  Features: quasi-identifiers and columns to keep, but the target.
 
-Reading: an entry that may stand for several values is given one of them at random, as its share is
-(``covering``), and every column becomes the same numbers whatever it was published as
-(``encoding``).  So a model that learned from labels and intervals can be asked about exact values,
-and every method of publishing is treated alike.
+Published entries: each is given one of the values that it may stand for at random, with the share
+that the entry has of it (``covering``), independently in each column and row, by a key; a column in
+which all rows show the same does not vary.  Rows of any method then look like exact rows, and a
+model that learned from labels and intervals can be asked about exact values.  The obvious
+alternative, expectations (a label that covers four texts is a quarter of each), has models learn
+from numbers that no exact row has: of Adult at k = 5, with one level a column for all rows, a
+random forest then found nothing but the more frequent class.
 
-Models: logistic or linear regression, and a random forest (``predictors``), on at most ``rows``
-training rows, drawn by a key.
-
-Cost: two trainings of two models, about a second for 10,000 rows and 100 numbers a row.
-
-Needs scikit-learn (``pip install 'voile[learn]'``).
-
-Columns as numbers for machine learning, and published entries as exact values; private.
-
-What it does: gives each value of a column f numbers, and each published row one of the values that
-its entry may stand for.
-
-- Texts and truth values: for each of the commonest, whether it is that one, and last whether it is
-  any other.
-- Numbers, dates and times: the distance from the mean of the original in standard deviations, 0 if
-  missing, and whether it is missing.
-
-Which texts are the commonest, the mean and the deviation are those of the original: private, and
-the same for all that is encoded.
-
-Claim: a published row is given a value with the share that its entry has of it (``covering``),
-independently in each column and row, by a key; a column in which all rows show the same does not
-vary.  Rows of any method then look like exact rows, and a model that learned from them can be asked
-about exact rows.  The obvious alternative, expectations (a label that covers four texts is a
-quarter of each), has models learn from numbers that no exact row has: of Adult at k = 5, with one
-level a column for all rows, a random forest then found nothing but the more frequent class.
-
-Cost: O(d f) for d distinct values; a search and one look-up a row and number.
-
-Models that learn from rows, and how well they predict others.
+Numbers: a column of texts or truth values becomes, for each of the commonest, whether it is that
+one, and last whether it is any other; numbers, dates and times the distance from the mean in
+standard deviations, 0 if missing, and whether it is missing.  Commonest texts, mean and deviation
+are those of the original: private, and the same for all that is encoded.
 
 Models: logistic regression with scikit-learn's usual penalty, for classes; linear regression with
 the same for numbers (ridge, 1); a random forest of 50 trees with at least 5 rows in a leaf, for
-both.  They are fast, differ in kind, and none needs tuning.
+both; on at most ``rows`` training rows, drawn by a key.  They differ in kind; none needs tuning.
 
 Scores: accuracy is the share of rows whose class is right.  The area under the receiver operating
 characteristic is the chance that a row of a class is given a higher probability of it than another
@@ -62,7 +39,10 @@ row, averaged over the classes that some but not all of the rows have (Fawcett, 
 ROC analysis", 2006, section 9.2, unweighted): 0.5 for guessing.
 R2 is 1 minus the squared error over that of the true mean, at most 1, and negative for worse.
 
-Needs scikit-learn.  Cost: some 0.2 s for both models on 10,000 rows of 100 numbers, on one core.
+Cost: two trainings of two models, about a second for 10,000 rows and 100 numbers a row; the numbers
+take O(d f) for d distinct values of f numbers, and a search and one look-up a row and number.
+
+Needs scikit-learn (``pip install 'voile[learn]'``).
 """
 
 from __future__ import annotations

@@ -1,32 +1,26 @@
-"""What each node of a lattice does to the counted rows.
+"""What each node of a lattice does to the counted rows, whose table is rolled up from one below it.
 
 What it does: groups the rows as a node generalizes them, asks the criteria which groups may be
 published, and gives the node's suppressed rows, its loss, and a bound for the losses above it.
 
+Source: the roll-up property of LeFevre, DeWitt and Ramakrishnan, "Incognito" (2005), section 2.
+
 Claim: exact counts, and a loss that depends on the node alone, not on the nodes looked at before:
 sums run over counts by value, in the order of the values.
 
-Algorithm: tables of groups roll up (``rolling``).  Where criteria read sensitive columns, tables
-keep their values apart, and the groups are formed from these cells.  Where persons have several
-rows, who they are does not roll up: groups are formed from the combinations, and persons are
-counted where sums do not decide (``models.units``).
+Algorithm: the counted combinations are coded once, at every level of each column; only values that
+stand in counted rows have numbers, so that tables are small however large the public domain is.
+From then on a node's table comes from the table of any node below it by replacing the codes of the
+columns that rise, and grouping.  Where combinations are too many to be collected (``rolled_up``),
+the engine counts the nodes that have no table below them.  Where criteria read sensitive columns,
+tables keep their values apart, and the groups are formed from these cells.  Where persons have
+several rows, who they are does not roll up: groups are formed from the combinations, and persons
+are counted where sums do not decide (``models.units``).
 
 Cost: O(p) for a node rolled up from p entries, O(g) from g combinations; a sort of its cells where
-criteria read sensitive columns.
-
-Tables of groups at every node of a lattice, each rolled up from one below it.
-
-What it does: codes the counted combinations once, at every level of each column, and numbers only
-values that stand in counted rows, so that tables are small however large the public domain is;
-from then on a node's table comes from the table of any node below it by replacing the codes of the
-columns that rise, and grouping.  Where combinations are too many to be collected (``rolled_up``),
-the engine counts the nodes that have no table below them.
-
-Source: the roll-up property of LeFevre, DeWitt and Ramakrishnan, "Incognito" (2005), section 2.
-
-Cost: O(p) for a table rolled up from p entries.  ``all_tables`` makes every table of the lattice,
-each from a neighbour; the columns whose top level merges most rise first, so that the nodes from
-which most others are made have small tables.
+criteria read sensitive columns.  ``all_tables`` makes every table of the lattice, each from a
+neighbour; the columns whose top level merges most rise first, so that the nodes from which most
+others are made have small tables.
 """
 
 from __future__ import annotations

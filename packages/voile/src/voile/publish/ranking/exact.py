@@ -2,7 +2,8 @@
 
 What it does: finds a box that holds at least k members, reaches the precision, and holds as many as
 possible of the top rows that are searched from.  Among boxes that publish equally many it returns
-the one found first, which no order of the rows changes.
+the one found first, which no order of the rows changes.  Where persons have several rows, k persons
+are asked for in place of k rows.
 
 Source: none; the thesis ("K-ARQ", POSTECH 2011) has only heuristics, so a user cannot know whether
 a failure means "impossible".
@@ -13,7 +14,7 @@ that these top rows span.  Rows outside the remnant's box are never taken in.
 
 Algorithm: depth first over boxes around top rows, branch and bound.
 
-- A box is *settled* if it is feasible (or ``_widen`` makes it so): no box inside publishes more.
+- A box is *settled* if it is feasible (or can be widened): no box inside publishes more.
 - Else, where too many other rows are in it, let q be the outermost of them at each side.  A
   feasible box inside must lie past q at some side, for a box past none of them holds them all.
   One branch for each side: the first at which the box lies past q.  So the box reaches q at the
@@ -24,34 +25,25 @@ Algorithm: depth first over boxes around top rows, branch and bound.
 Two passes: boxes that top rows span first, without widening, then all boxes, from the best of the
 first.  The first pass is short, so a limit that strikes in the second still leaves a good box.
 
-Bounds: a branch needs more top rows than the best box known, and ``k * precision`` at least.  So at
-most D of its top rows may be given up.  Another row costs, at the side where this is least, the top
-rows that lie no further inside; held sides are closed to it.  If for every d <= D more rows cost
-over d than t - d top rows allow, the branch ends.
+Widening (``_widen``): a precise box of fewer than k members may become a group by taking in rows
+beside it, top or not.  The answer for one set of top rows is a feasible box around them, or the
+proof that no feasible box holds exactly these of the top rows searched from.  First greedily,
+taking the row for which the sides move by the fewest ranks.  No row lies between, so rows come in
+one at a time where no two share a value; a top row only helps, and others may come in as long as
+the k rows leave room.  A tie may bring in several rows at once, and rows that were published count
+in the precision but not as members; so where this fails all boxes are tried, each once: take in a
+row, or leave it out for good.
 
-Cost: exponential at worst; O(m (n / 64 + others in the box)) a box.  The feasible share of boxes
-within a limit is what the benchmarks measure.
+Bounds of the search: a branch needs more top rows than the best box known, and ``k * precision`` at
+least.  So at most D of its top rows may be given up.  Another row costs, at the side where this is
+least, the top rows that lie no further inside; held sides are closed to it.  If for every d <= D
+more rows cost over d than t - d top rows allow, the branch ends.  Bounds of widening: no more other
+rows can be in the box than the precision leaves room for with all top rows that might still come
+in; and the members with all rows that might still come in must reach k.
 
-Boxes that other rows span too: widen a precise box until it holds k rows.
-
-What it does: a box around top rows may be precise and hold fewer than k rows; taking in rows
-beside it, top or not, can make it a group.  ``_widen`` answers for one set of top rows: a feasible
-box around them, or the proof that no feasible box holds exactly these of the top rows searched
-from.
-
-Where persons have several rows, k persons are asked for in place of k rows.
-
-Algorithm: first greedily, taking the row for which the sides move by the fewest ranks.  No row
-lies between, so rows come in one at a time where no two share a value; a top row only helps, and
-others may come in as long as the k rows leave room.  A tie may bring in several rows at once, and
-rows that were published count in the precision but not as members; so where this fails all boxes
-are tried, each once: take in a row, or leave it out for good.
-
-Bounds: no more other rows can be in the box than the precision leaves room for with all top rows
-that might still come in; and the members with all rows that might still come in must reach k.
-
-Cost: O(n m) a greedy step; the search of all boxes is exponential, and each box looked at counts
-towards the limit of work.
+Cost: exponential at worst, in widening, too, whose boxes count towards the limit of work;
+O(m (n / 64 + others in the box)) a box, O(n m) a greedy step.  The feasible share of boxes within a
+limit is what the benchmarks measure.
 """
 
 from __future__ import annotations
