@@ -1,9 +1,9 @@
 """Faults that the tests of a room do not notice: ``python tools/mutants.py ROOM``.
 
-mutmut plants one fault at a time in the folder ROOM of a distribution (another operator, number,
-word, or None for a value) and runs those of its tests of ROOM that come by.  A fault that no test
-notices is a gap in the tests, unless ``tests/survivors/ROOM.toml`` says why nobody could notice it,
-or need not.
+mutmut plants one fault at a time in ROOM, a folder or a module of a distribution (another operator,
+number, word, or None for a value) and runs those of its tests of ROOM that come by.  A fault that
+no test notices is a gap in the tests, unless ``tests/survivors/ROOM.toml`` says why nobody could
+notice it, or need not.
 What is left is printed as entries of that file, without a reason.  Exits with 1 where any is left.
 
 A room has thousands of faults, and a whole run takes hours.  ``--sample N --seed S`` plants N of
@@ -92,13 +92,13 @@ class Fault:
 def main() -> int:
     """Plant the faults, and say which were not noticed."""
     options = _parser().parse_args()
-    rooms = {path.name: path.parent for source in SOURCES for path in source.iterdir()}
-    rooms = {name: source for name, source in sorted(rooms.items()) if (source / name).is_dir()}
+    inside = sorted(path for source in SOURCES for path in source.iterdir())
+    rooms = {path.stem: path for path in inside if path.is_dir() or path.suffix == ".py"}
     if options.room not in rooms:
         print(f"there is no room {options.room!r}; there are {', '.join(rooms)}", file=sys.stderr)
         return 2
     desk = ROOT / ".mutants" / options.room
-    _copy(desk, rooms[options.room].relative_to(ROOT) / options.room, keep=options.keep)
+    _copy(desk, rooms[options.room].relative_to(ROOT), keep=options.keep)
     _python(desk, "-c", GENERATE, quiet=True)
     before = dict(_results(desk))
     chosen = drawn(before, options.only, options.sample, options.seed)
@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _copy(desk: Path, room: Path, *, keep: bool) -> None:
-    """Copy the checkout to where mutmut works, with its settings; ``room`` is a folder of it."""
+    """Copy the checkout to where mutmut works, with its settings; ``room`` is a path in it."""
     if not keep:
         shutil.rmtree(desk, ignore_errors=True)
     desk.mkdir(parents=True, exist_ok=True)
@@ -152,13 +152,14 @@ def _copy(desk: Path, room: Path, *, keep: bool) -> None:
     source = room.parents[1]
     shutil.rmtree(desk / PLANTED, ignore_errors=True)
     shutil.copytree(desk / source, desk / PLANTED)
-    tests = [str(one.relative_to(desk)) for one in desk.glob(f"packages/*/*_tests/{room.name}")]
+    tests = [str(one.relative_to(desk)) for one in desk.glob(f"packages/*/*_tests/{room.stem}")]
+    planted = PLANTED / room.relative_to(source)
     settings = configparser.ConfigParser()
     settings["mutmut"] = {
         "source_paths": str(PLANTED),
-        "only_mutate": f"{PLANTED / room.relative_to(source)}/*",
+        "only_mutate": f"{planted}/*" if room.suffix != ".py" else str(planted),
         "also_copy": "\n".join(("", *COPIED, *FILES)),
-        "pytest_add_cli_args_test_selection": "\n".join(("", *tests, *ALSO.get(room.name, []))),
+        "pytest_add_cli_args_test_selection": "\n".join(("", *tests, *ALSO.get(room.stem, []))),
         "pytest_add_cli_args": "\n".join(("", "-m", "not slow", "-p", "no:cacheprovider")),
         # Thread pools do not survive a fork, so none may be there when mutmut forks: libraries and
         # our own modules are loaded before, tests are not, some of which compute at once.
