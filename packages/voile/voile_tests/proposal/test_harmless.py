@@ -36,6 +36,8 @@ def _role(tmp_path: Path, name: str, values: list[object]) -> str:
         ("firmware", ["1.4.2", "1.4.3", "1.5.0"]),
         ("device_model", ["Charge", "Sense", "Inspire"]),
         ("kwh_used", [917 + 13 * n for n in range(60)]),
+        ("Fin contrat", [f"{1 + n % 28:02}/{1 + n % 12:02}/202{n % 6}" for n in range(60)]),
+        ("fin", [f"202{n % 6}-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(60)]),
     ],
 )
 def test_grades_and_rents_are_proposed(name: str, values: list[object], tmp_path: Path) -> None:
@@ -53,6 +55,8 @@ def test_grades_and_rents_are_proposed(name: str, values: list[object], tmp_path
         ("zz_rx", ["HK", "QT", "ZX", "WJ", "DE"]),
         ("zz_ref", ["B/0034", "B/0112", "B/0077"]),
         ("phone", ["040 1234567", "050 7654321", "044 9876543"]),
+        ("tel", ["01.02.1234567", "02.03.7654321", "04.05.9876543"]),
+        ("FIN", [f"WVWZZZ1KZ{n % 10}W{n:06}" for n in range(317, 377)]),
     ],
 )
 def test_names_and_accounts_below_such_names_are_not(

@@ -42,6 +42,12 @@ __all__ = [
 
 SAMPLED = 2_000
 """Different values that are looked at; how many there are is counted on all rows."""
+_WRITTEN_DAY = re.compile(
+    r"(?:(?:1[89]|20)\d\d([./-])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])"
+    r"|(?:0?[1-9]|[12]\d|3[01])([./-])(?:0?[1-9]|1[0-2])\2(?:1[89]|20)\d\d"
+    r"|(?:0?[1-9]|1[0-2])([./-])(?:0?[1-9]|[12]\d|3[01])\3(?:1[89]|20)\d\d)"
+    r"(?:[ T]\d{1,2}:\d\d(?::\d\d)?)?"
+)
 _DAY = r"(?:18|19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
 _LETTERS = 3
 """Letters of a word that says of numbers what they are."""
@@ -79,7 +85,9 @@ class ColumnLook:
 
     @property
     def is_dated(self) -> bool:
-        """Whether whole numbers are days: 20131128."""
+        """Whether whole numbers or texts are days: 20131128, 28/11/2013."""
+        if self.type == "text" and self.filled:
+            return all(_WRITTEN_DAY.fullmatch(text) for text in self.filled)
         if self.type != "integer" or self.extremes is None:
             return False
         least, most = self.extremes
