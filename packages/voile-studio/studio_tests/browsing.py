@@ -49,7 +49,7 @@ class User(processes.BrowserUser):
     def enter(self, address: str) -> None:
         """Open Studio and wait until the table was looked at."""
         self.page.goto(address)
-        self.page.wait_for_selector("text=Exposure")
+        self.page.wait_for_selector("h2:text-is('Columns')")
 
     def copied(self) -> str:
         """The command that the page shows last."""

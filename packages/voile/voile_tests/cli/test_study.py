@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 from voile.ledger import Ledger
+from voile.policy.remedies import HUMAN
 from voile.study.documents import record_schema
 
 PEOPLE = [
@@ -126,3 +129,44 @@ def test_without_the_libraries_for_reports(desk, study, monkeypatch):
     assert "No report was drawn" in done.stderr
     assert "pip install 'voile[report]'" in done.stderr
     assert [p.name for p in (desk / "out" / "private").iterdir()] == ["record.json"]
+
+
+def survey(folder: Path) -> Path:
+    """A survey of made-up persons, with weights, a name of nobody, and answers as codes."""
+    draw = random.Random(35)
+    lines = ["respondent,weight,sex,age,region,employment,income,satisfied"]
+    for number in range(400):
+        chosen = [draw.choice(one) for one in (("f", "m"), ("N", "S", "E"), ("job", "none"))]
+        age, income = draw.randrange(18, 90), round(draw.lognormvariate(10, 0.5))
+        sex, region, job = chosen
+        lines.append(
+            f"{number + 1},{draw.uniform(0.5, 3):.3f},{sex},{age},{region},{job},{income},"
+            f"{draw.randrange(1, 6)}"
+        )
+    (folder / "survey.csv").write_text("\n".join(lines) + "\n")
+    return folder / "survey.csv"
+
+
+@pytest.mark.slow
+def test_each_criterion_that_a_survey_misses_names_what_would_meet_it(desk, tmp_path):
+    """By a proposed plan with accepted questions; what humans confirm asks for no other plan."""
+    table, plan, out = survey(tmp_path), tmp_path / "p.toml", tmp_path / "study"
+    desk.run("plan", table, "--out", plan)
+    plan.write_text("accept_questions = true\n" + plan.read_text())
+    assert desk.run("study", table, "--plan", plan, "--out", out, "--targets", 50).status == 0
+    checked = desk.run("check", out, "--policy", "gdpr")
+    assert checked.status == 4
+    rulings = json.loads((out / "private" / "verdict.json").read_text())["rulings"]
+    told = (
+        checked.stderr.partition("What would meet what is not met:")[2]
+        or (checked.stdout.partition("What would meet what is not met:")[2])
+    )
+    missed = [ruling for ruling in rulings if not ruling["passed"]]
+    assert missed
+    for ruling in missed:
+        line = next(one for one in told.splitlines() if one.startswith(f"  {ruling['asks']}: "))
+        remedy = line.removeprefix(f"  {ruling['asks']}: ")
+        known = ("try ", "count it first", "confirm it", "leave ", "audit ", "no parameter of")
+        assert remedy.startswith(known)
+        if ruling["kind"] in HUMAN - {"publishable"}:
+            assert remedy.startswith("confirm it in assumptions.toml")

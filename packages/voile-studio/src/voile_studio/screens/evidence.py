@@ -91,7 +91,7 @@ def _audit(project: Project, folder: Path) -> Mapping[str, object] | None:
 
 _NUMBER = re.compile(r"[0-9]{3,6}")
 _MOST = 200
-_CONFIRMED = HUMAN - {"publishable"} | {"recipient"}
+_CONFIRMED = HUMAN - {"publishable"}
 """Kinds of criteria that a person confirms with a tick."""
 
 

@@ -38,7 +38,7 @@ __all__ = [
     "remedy_text",
 ]
 
-HUMAN = frozenset({"assumptions", "question", "unexamined", "publishable"})
+HUMAN = frozenset({"assumptions", "question", "unexamined", "publishable", "recipient"})
 """Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
 _LADDER = (3, 5, 11, 20)
 _BUDGETS = (0.5, 0.25, 0.1)
