@@ -37,12 +37,12 @@ __all__ = ["run"]
 
 REPETITIONS = int(os.environ.get("VOILE_BENCHMARK_SEEDS", "200"))
 MINUTES = float(os.environ.get("VOILE_BENCHMARK_MINUTES", "inf"))
-"""Of the clock, after which no repetition is begun; three quarters are for files of others."""
+"""Of the clock, after which no repetition is begun; six sevenths are for files of others."""
 LEAST, MOST = 0.93, 0.99
 ROWS = 1_000
 TARGETS = 200
 _COPIED = 0.1
-_FEWEST = 100
+_FEWEST = 30
 """Repetitions in which an adversary is named, from which on its mean is known."""
 OTHERS, PLANTED = "rows of others", "a tenth copied"
 
@@ -170,7 +170,7 @@ def _measured() -> tuple[Mapping[tuple[str, str, str], tuple[int, int]], int]:
     began, fewest = time.monotonic(), REPETITIONS
     for kind in (OTHERS, PLANTED):
         for seed in range(REPETITIONS):
-            if time.monotonic() - began > 60 * MINUTES * (1 if kind == PLANTED else 0.75):
+            if time.monotonic() - began > 60 * MINUTES * (1 if kind == PLANTED else 6 / 7):
                 fewest = min(fewest, seed)
                 break
             for table, (released, pool) in pools.items():
