@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import http.client
 import http.server
 import importlib
 import json
+import random
 import socket
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import urllib.request
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -597,3 +600,83 @@ def test_a_copy_is_for_its_owner_alone_and_goes(gate, tmp_path):
         (top,) = [each for each in here.parents if each.name.startswith("voile-remote-")]
         assert top.stat().st_mode & 0o077 == 0
     assert not here.exists()
+
+
+def test_a_disk_that_has_no_room_for_a_download_is_said(gate, tmp_path, monkeypatch):
+    """Before the first byte where the size tells it, or while bytes come; none of them stays."""
+    _put(gate, "people.parquet", _parquet(tmp_path))
+    voile.make_release(ROWS, _plan(tmp_path), "s3://bucket/r")
+    with monkeypatch.context() as patch:
+        patch.setattr(remote.shutil, "disk_usage", lambda folder: SimpleNamespace(free=3))
+        for read in (lambda: rows_in_memory("s3://bucket/people.parquet"), _read_back):
+            with pytest.raises(TableError, match=r"has room for 0\.0; set TMPDIR"):
+                read()
+    real = importlib.import_module("obstore").get
+
+    def filling(store, key, **options):
+        def stream(min_chunk_size):
+            yield b"PAR1"
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        return SimpleNamespace(meta=real(store, key, **options).meta, stream=stream)
+
+    monkeypatch.setattr(importlib.import_module("obstore"), "get", filling)
+    with pytest.raises(TableError, match="was filled up while it was read"):
+        rows_in_memory("s3://bucket/people.parquet")
+    assert not list(tmp_path.glob("voile-remote-*/**/people.parquet"))
+
+
+def _read_back():
+    read_recounted("s3://bucket/r")
+
+
+KILLS = 50
+
+
+@pytest.mark.slow
+def test_a_publisher_that_is_killed_leaves_a_whole_release_or_none(gate, tmp_path):
+    """Fifty kills at requests drawn by a seed: no reader meets a part, and nothing is lost.
+
+    Half of the killed requests reach the store all the same.  What is published afterwards, and
+    what stands whole, has the rows of the release on disk.
+    """
+    source, plan = _parquet(tmp_path), _plan(tmp_path)
+    _put(gate, "people.parquet", source)
+    (tmp_path / "people.parquet").write_bytes(source)
+    voile.make_release(tmp_path / "people.parquet", plan, tmp_path / "disk", seed=1)
+    wanted = _rows_of(tmp_path / "disk")
+    command = [sys.executable, "-m", "voile", "publish", "s3://bucket/people.parquet"]
+    command += ["--plan", str(plan), "--seed", "1", "--out"]
+    seen, whole, draws = [], 0, random.Random(40)
+    gate.faults = lambda number, verb, path: seen.append(verb) or 0
+    subprocess.run([*command, "s3://bucket/first"], check=True, capture_output=True)
+    requests = len(seen)
+    assert requests > 3
+    for kill in range(KILLS):
+        place, left, lost = f"s3://bucket/r{kill}", [1 + kill % requests], draws.random() < 0.5
+        child = subprocess.Popen([*command, place], stderr=subprocess.DEVNULL)
+
+        def dying(number, verb, path, left=left, lost=lost, child=child):
+            left[0] -= 1
+            if left[0] == 0:
+                child.kill()
+                return 500 if lost else 0
+            return 0
+
+        gate.faults = dying
+        child.wait(timeout=60)
+        gate.faults = _no_fault
+        try:
+            found = _rows_of(place)
+        except TableError:
+            voile.make_release("s3://bucket/people.parquet", plan, f"{place}-again", seed=1)
+            found = _rows_of(f"{place}-again")
+        else:
+            whole += 1
+        assert found.equals(wanted), kill
+    assert 0 < whole < KILLS, "kills before and after the last put"
+    assert rows_in_memory("s3://bucket/people.parquet")[0].equals(ROWS)
+
+
+def _rows_of(release):
+    return pl.DataFrame(read_recounted(release).table.to_arrow())

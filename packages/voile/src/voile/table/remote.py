@@ -27,6 +27,7 @@ broken connections).  Cost: one pass over the bytes, and room for them on the di
 from __future__ import annotations
 
 import atexit
+import errno
 import re
 import shutil
 import tempfile
@@ -457,12 +458,26 @@ def refuse_full(place: object, folder: Path, size: int) -> None:
 
 
 def _download(store: Any, key: str, file: Path, tag: str | None = None) -> None:
-    """Stream an object into a file; refuse what changed, or comes short."""
+    """Stream an object into a file; refuse what changed, comes short, or has no room.
+
+    Raises ``TableError`` where the disk is full; what was written of the file is removed.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     answer = obstore.get(store, key, options={"if_match": tag} if tag else None)
-    with file.open("wb") as stream:
-        for chunk in answer.stream(min_chunk_size=1 << 22):
-            stream.write(chunk)
+    refuse_full(key, file.parent, answer.meta["size"])
+    try:
+        with file.open("wb") as stream:
+            for chunk in answer.stream(min_chunk_size=1 << 22):
+                stream.write(chunk)
+    except OSError as fault:
+        if fault.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        file.unlink(missing_ok=True)
+        msg = (
+            f"{key}: {tempfile.gettempdir()} was filled up while it was read; free room there, or "
+            "set TMPDIR to a folder with more"
+        )
+        raise TableError(msg) from None
     if file.stat().st_size != answer.meta["size"]:
         msg = "an object came short"
         raise store_errors.PreconditionError(msg)
