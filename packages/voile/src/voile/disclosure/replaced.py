@@ -539,7 +539,7 @@ class PermutedEvidence:
             fits /= np.where(expected > 0, expected, 1.0)[:, np.newaxis]
             ratios.append(sparse.csr_array(fits) @ counts)
         ratio = sparse.vstack(ratios, format="csr") if ratios else sparse.csr_array((0, len(sizes)))
-        return cls(known, group, ratio * (1 / sizes)[np.newaxis, :])
+        return cls(known, group, sparse.csr_array(ratio * (1 / sizes)[np.newaxis, :]))
 
     def log_weights(self, targets: Chosen) -> Floats:
         """Logarithms of the ratios for some of the targets, shape (targets, n); -inf for none."""
