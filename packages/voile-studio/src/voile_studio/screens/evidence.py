@@ -138,6 +138,19 @@ def routes(pages: Pages) -> APIRouter:
         project.run(f"risks-{release}", command)
         return pages.to(project, "evidence")
 
+    _add_confirmations(router, pages)
+
+    @router.get("/releases/{release}/report")
+    def report(name: str, release: str) -> Response:
+        project = pages.project(name)
+        return pages.report(_release_of(project, release) / "private" / "report.html")
+
+    return router
+
+
+def _add_confirmations(router: APIRouter, pages: Pages) -> None:
+    """What a person confirms of a release, and what follows from what was not met."""
+
     @router.post("/releases/{release}/assumptions")
     async def tick(name: str, release: str, request: Request) -> Response:
         form = await request.form(max_files=0, max_fields=_MOST)
@@ -156,13 +169,6 @@ def routes(pages: Pages) -> APIRouter:
         folder = _release_of(project, release)
         _follow_remedies(project, _rulings(_json(folder / "private" / "verdict.json")))
         return pages.to(project, "sign")
-
-    @router.get("/releases/{release}/report")
-    def report(name: str, release: str) -> Response:
-        project = pages.project(name)
-        return pages.report(_release_of(project, release) / "private" / "report.html")
-
-    return router
 
 
 def releases(project: Project) -> list[Json]:

@@ -20,7 +20,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -34,6 +34,9 @@ from voile.table.formats.registry import (
 )
 from voile_base.errors import InputError, TableError, nearest, refuse_out_of_memory
 from voile_base.values import Json
+
+if TYPE_CHECKING:
+    from fastexcel import DType, ExcelReader
 
 __all__ = ["Excel", "read_sheets", "write_sheets"]
 
@@ -175,7 +178,7 @@ def _write_sheet(book: Any, title: str, batches: Iterator[pl.DataFrame], schema:
             _write_row(sheet, row, values, columns)
 
 
-def _sheet(file: Path, book: Any, part: str | None) -> str:
+def _sheet(file: Path, book: ExcelReader, part: str | None) -> str:
     """The name of the sheet that is meant."""
     sheets: list[str] = list(book.sheet_names)
     if part is not None:
@@ -198,7 +201,7 @@ def _sheet(file: Path, book: Any, part: str | None) -> str:
     return sheets[0]
 
 
-def _texts(book: Any, sheet: str, skipped: int, rows: int) -> list[list[str | None]]:
+def _texts(book: ExcelReader, sheet: str, skipped: int, rows: int) -> list[list[str | None]]:
     """Some rows of a sheet as texts, from its first row on, whether that is empty or not."""
     if not book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").width:
         return []
@@ -208,7 +211,7 @@ def _texts(book: Any, sheet: str, skipped: int, rows: int) -> list[list[str | No
     return [list(row) for row in read.rows()]
 
 
-def _names(file: Path, book: Any, sheet: str, layout: InputLayout) -> tuple[str, ...]:
+def _names(file: Path, book: ExcelReader, sheet: str, layout: InputLayout) -> tuple[str, ...]:
     """The names in the rows that hold them; raises ``TableError`` where they are none."""
     rows = layout.header_rows
     whole = book.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=1, dtypes="string")
@@ -231,7 +234,7 @@ def _names(file: Path, book: Any, sheet: str, layout: InputLayout) -> tuple[str,
     return names
 
 
-def _refuse_neighbours(file: Path, book: Any, sheet: str, names: Sequence[str]) -> None:
+def _refuse_neighbours(file: Path, book: ExcelReader, sheet: str, names: Sequence[str]) -> None:
     """Raise ``TableError`` where empty columns part tables that stand side by side."""
     whole = book.load_sheet(sheet, header_row=None, skip_rows=0, dtypes="string").to_polars()
     filled = [column.null_count() < whole.height for column in whole.get_columns()]
@@ -248,7 +251,7 @@ def _refuse_neighbours(file: Path, book: Any, sheet: str, names: Sequence[str]) 
 
 
 def _cells(
-    file: Path, book: Any, sheet: str, names: Sequence[str], layout: InputLayout
+    file: Path, book: ExcelReader, sheet: str, names: Sequence[str], layout: InputLayout
 ) -> pl.DataFrame:
     """The rows below the names; a column that also holds texts such as "n/a" is one of texts."""
     told: Json = {
@@ -261,7 +264,7 @@ def _cells(
     rows, wrong = book.load_sheet(sheet, **told).to_arrow_with_errors()
     mixed = {error.offset_position[1] for error in (wrong.errors if wrong else ())}
     if mixed:
-        texts = dict.fromkeys(mixed, "string")
+        texts: dict[str | int, DType] = dict.fromkeys(mixed, "string")
         rows, wrong = book.load_sheet(sheet, **told, dtypes=texts).to_arrow_with_errors()
     if wrong is not None and wrong.errors:
         row, column = wrong.errors[0].offset_position
