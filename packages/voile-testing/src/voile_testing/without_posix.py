@@ -33,12 +33,15 @@ _flushed = os.fsync
 
 
 def _locking(descriptor: int, mode: int, count: int) -> None:
-    """Lock ``count`` bytes from where the file stands, as Windows does; raises ``OSError``."""
+    """Lock ``count`` bytes from where the file stands, as Windows does; raises ``OSError``.
+
+    A file that was closed and opened again under the same number is free.
+    """
     assert mode == _windows.LK_NBLCK
     found = os.fstat(descriptor)
     file = (found.st_dev, found.st_ino)
     holder = _held.get(file)
-    if holder is not None and _is_open(holder, file):
+    if holder is not None and holder != descriptor and _is_open(holder, file):
         raise OSError(errno.EACCES, "locked")
     writable = os.open(f"/dev/fd/{descriptor}", os.O_RDWR)
     _LOCKS(writable, _OF_RECORDS, count, os.lseek(descriptor, 0, os.SEEK_CUR))
