@@ -63,6 +63,10 @@ _MOST_TEXTS = 20
 _NORMAL = 1.959963984540054
 """Half of the width of a 95 % interval, in standard errors."""
 _NOTHING = 1e-9
+_TOLD = 1e-12
+"""The least share of the greatest eigenvalue of products of columns that is no rounding."""
+_BLOCK = 1 << 16
+"""Rows at a time."""
 _ROUNDS = 50
 _SAME = 1 - 1e-14
 """Shares of the same distribution overlap so, but for rounding."""
@@ -328,15 +332,16 @@ class PropensityScore:
         found = _features(comparison)
         assert found is not None
         sides = found[0].scaled
-        rows = np.vstack([sides.before, sides.after])
-        design = np.hstack([np.ones((len(rows), 1)), rows])
+        rows = len(sides.before) + len(sides.after)
+        design = np.ones((rows, 1 + sides.before.shape[1]))
+        np.concatenate([sides.before, sides.after], out=design[:, 1:])
         of_release = np.concatenate([np.zeros(len(sides.before)), np.ones(len(sides.after))])
         weight = np.concatenate([sides.weight(0), sides.weight(1)])
         # Weights of a side keep its number of rows, so that c stays the share of published ones.
         for side in (of_release == 0, of_release == 1):
             weight[side] /= weight[side].mean()
         score, k = _logistic(design, of_release, weight)
-        c, n = len(sides.after) / len(rows), len(rows)
+        c, n = len(sides.after) / rows, rows
         pmse = float(np.average((score - c) ** 2, weights=weight))
         by_chance = (k - 1) * (1 - c) ** 2 * c / n
         deviation = np.sqrt(2 * (k - 1)) * (1 - c) ** 2 * c / n
@@ -365,20 +370,34 @@ class PropensityScore:
 
 
 def _logistic(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, int]:
-    """Fitted probabilities by Newton's method, and how many coefficients can be told apart."""
-    left, size, _ = np.linalg.svd(design * np.sqrt(weight)[:, np.newaxis], full_matrices=False)
-    rank = int((size > _NOTHING * size[0] * 10).sum())
-    basis = left[:, :rank] / np.sqrt(weight)[:, np.newaxis]
-    coefficients = np.zeros(rank)
+    """Fitted probabilities by Newton's method, and how many coefficients can be told apart.
+
+    Directions come from the columns' products with each other, so that nothing of the size of the
+    rows stands beside them: O(n k^2) a round, memory of k^2 and a block of rows.
+    """
+    size, directions = np.linalg.eigh(_products(design, weight))
+    told = size > _TOLD * size[-1]
+    turned = directions[:, told] / np.sqrt(size[told])
+    coefficients = np.zeros(turned.shape[1])
+    score = np.full(len(design), 0.5)
     for _round in range(_ROUNDS):
-        score = 1 / (1 + np.exp(-np.clip(basis @ coefficients, -30, 30)))
-        bend = weight * score * (1 - score)
-        slope = basis.T @ (weight * (target - score))
-        move = np.linalg.lstsq(basis.T @ (basis * bend[:, np.newaxis]), slope, rcond=None)[0]
+        slope = turned.T @ (design.T @ (weight * (target - score)))
+        bend = turned.T @ _products(design, weight * score * (1 - score)) @ turned
+        move = np.linalg.lstsq(bend, slope, rcond=None)[0]
         coefficients += move
-        if np.abs(basis @ move).max(initial=0.0) < 1e-8:
+        score = 1 / (1 + np.exp(-np.clip(design @ (turned @ coefficients), -30, 30)))
+        if np.abs(design @ (turned @ move)).max(initial=0.0) < 1e-8:
             break
-    return 1 / (1 + np.exp(-np.clip(basis @ coefficients, -30, 30))), rank
+    return score, turned.shape[1]
+
+
+def _products(design: Floats, weight: Floats) -> Floats:
+    """The weighted sums of products of columns, shape (k, k)."""
+    found = np.zeros((design.shape[1], design.shape[1]))
+    for begin in range(0, len(design), _BLOCK):
+        rows = design[begin : begin + _BLOCK]
+        found += rows.T @ (rows * weight[begin : begin + _BLOCK, np.newaxis])
+    return found
 
 
 @dataclass(frozen=True)
