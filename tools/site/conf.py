@@ -6,6 +6,7 @@ project = "Voile"
 author = "The Voile contributors"
 copyright = "The Voile contributors, Apache License 2.0"  # noqa: A001 - Sphinx asks for this name
 release = VERSION
+smartquotes = False  # options are to be pasted
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 5
 myst_enable_extensions = ["dollarmath", "deflist"]
