@@ -32,7 +32,7 @@ standard output, and nothing else is written there.
 | 1 | a fault of Voile |
 | 2 | the call, the plan or the input is wrong |
 | 3 | infeasible: no release with this guarantee exists for this data, or none was found |
-| 4 | refused, or the verdict is no: publishing would break a promise already made, something was altered, a criterion or claim is not met |
+| 4 | refused, or the verdict is no: a promise would be broken, or a criterion is not met |
 | 130 | interrupted from the keyboard |
 
 The number of an exit status and the names of commands and options do not change their meaning
