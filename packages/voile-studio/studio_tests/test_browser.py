@@ -56,7 +56,7 @@ def test_from_the_hospital_table_to_a_signed_release(shared_data: Path, tmp_path
     shutil.copyfile(shared_data / HOSPITALS, tmp_path / "hospitals.parquet")
     (tmp_path / "policy.toml").write_text(POLICY)
     with studio(tmp_path / "hospitals.parquet") as address:
-        walk(user, address, clicked={"k": ["11", "20"]})
+        walk(user, address, clicked={"k": ["11", "20"]}, point="try-")
     signed_and_verified(tmp_path / "hospitals.voile" / "releases" / "001")
 
 
@@ -149,11 +149,14 @@ def verified(release: Path) -> int:
 
 
 def walk(
-    user: User, address: str, clicked: Mapping[str, Sequence[str]] = MappingProxyType({})
+    user: User,
+    address: str,
+    clicked: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    point: str = "k = ",
 ) -> None:
     """From the table to a signed release, as a new user goes, without complaints or detours."""
     user.enter(address)
-    publish(user, clicked)
+    publish(user, clicked, point)
     sign(user)
     assert user.actions <= MOST_ACTIONS
     assert user.complaints == []
