@@ -378,15 +378,15 @@ def _logistic(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, i
     size, directions = np.linalg.eigh(_products(design, weight))
     told = size > _TOLD * size[-1]
     turned = directions[:, told] / np.sqrt(size[told])
-    coefficients = np.zeros(turned.shape[1])
+    logit = np.zeros(len(design))
     score = np.full(len(design), 0.5)
     for _round in range(_ROUNDS):
         slope = turned.T @ (design.T @ (weight * (target - score)))
         bend = turned.T @ _products(design, weight * score * (1 - score)) @ turned
-        move = np.linalg.lstsq(bend, slope, rcond=None)[0]
-        coefficients += move
-        score = 1 / (1 + np.exp(-np.clip(design @ (turned @ coefficients), -30, 30)))
-        if np.abs(design @ (turned @ move)).max(initial=0.0) < 1e-8:
+        step = design @ (turned @ np.linalg.lstsq(bend, slope, rcond=None)[0])
+        logit += step
+        score = 1 / (1 + np.exp(-np.clip(logit, -30, 30)))
+        if np.abs(step).max(initial=0.0) < 1e-8:
             break
     return score, turned.shape[1]
 
