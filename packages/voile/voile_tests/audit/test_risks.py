@@ -160,6 +160,34 @@ def test_few_predicates_of_one_column_are_no_figure_unless_they_find_something()
     assert "too few for a rate of their own" in several.notes[-1]
 
 
+@pytest.mark.parametrize("names", [["sex", "town"], ["town"]])
+def test_a_file_of_few_values_singles_out_few_of_its_people(names: list[str]) -> None:
+    """Whoever tries all of a dozen predicates finds a dozen people at most, and that is told.
+
+    A rate of the one rarest predicate would have an interval of nearly everything.
+    """
+    (risk,) = _singling_out(
+        _beside(ORIGINAL.select(names), ORIGINAL, CONTROL), Randomness.seeded(1)
+    )
+    assert (risk.targets, risk.found) == (1200, False)
+    assert risk.excess.high < 0.1
+    assert any("no more than" in note for note in risk.notes)
+
+
+def test_few_rarest_predicates_that_find_more_than_the_control_are_the_figure() -> None:
+    """Three people with a pair of codes that nobody else has, among codes that all have alike."""
+    codes = {one: ["rare"] * 3 + ["usual"] * 1197 for one in ("first", "second")}
+    other = {one: ["usual"] * 1200 for one in ("first", "second")}
+    town = ORIGINAL["town"].to_list()
+    whole = pl.DataFrame({**codes, "town": ["A", "B", "C", *town[3:]]})
+    control = pl.DataFrame({**other, "town": CONTROL["town"]})
+    risks = {r.of: r for r in _singling_out(_beside(whole, whole, control), Randomness.seeded(1))}
+    several = risks["predicates of several columns"]
+    assert several.targets < 400
+    assert several.main.value > several.beside.value
+    assert several.excess.high > 0.1
+
+
 def test_a_number_of_thousands_that_one_person_has_is_asked_for_as_it_is() -> None:
     """A column of more numbers than are told apart elsewhere, copied among columns drawn alone."""
     count = 5000

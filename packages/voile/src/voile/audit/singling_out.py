@@ -12,9 +12,13 @@ exactly one person fits.
 
 Where a person has several rows, one of them is enough to fit.
 
-A file of few values has few rare cells, and so few predicates of one column that no rate of theirs
-could be told from another.  Fewer than ``_FEW`` are a figure of their own only where they find more
-than chance; else a note beside those of several columns says how they fared.
+A file of few values has few rare cells, and so few predicates that no rate of theirs could be told
+from another.  Fewer than ``_FEW`` of one column are a figure of their own only where they find more
+than chance; else a note beside those of several columns says how they fared.  Fewer than ``_FEW``
+of several columns are the figure where they find more than the control does, by more than the
+standard error of so many; else those are tried, too, that more published rows fulfil.  Where all of
+these together are fewer than ``_FEW``, and than the people, whoever tries them all finds at most so
+many people: what is told then is how many predicates succeed for each person of the original.
 
 Guess: the same columns, the cell of each from another row.
 
@@ -35,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -76,13 +81,17 @@ class SinglingOut:
 
 def _singling_out(beside: JointCodes, randomness: Randomness) -> Iterator[Risk]:
     """Predicates of several columns, and of one where these are not too few."""
-    one = _tried(beside, randomness.within("one column"), several=False)
+    one = _tried(beside, randomness.within("one column"), "one column")
     if len(beside.columns) == 1:
-        yield one.risk
+        yield one.among_people.risk
         return
-    several = _tried(beside, randomness.within("several columns"), several=True)
+    several = _tried(beside, randomness.within("several columns"), "several columns")
+    if several.count < _FEW and not several.tells:
+        rarest, within = several, randomness.within("any of several columns")
+        several = _tried(beside, within, "several columns", rarest=False).among_people
+        several = replace(several, notes=(*several.notes, rarest.too_few("rarest predicates")))
     if one.count < _FEW and not one.risk.found:
-        yield replace(several, notes=(one.too_few,)).risk
+        yield replace(several, notes=(*several.notes, one.too_few("predicates of one column"))).risk
     else:
         yield from (several.risk, one.risk)
 
@@ -99,11 +108,31 @@ class _Tried:
     sizes: tuple[int, ...]
     """How many people there are in each group."""
     notes: tuple[str, ...] = ()
+    for_each: float = 1.0
+    """Predicates for each person, where rates are of successes for each person; else 1."""
 
     @property
     def count(self) -> int:
         """How many predicates there are."""
         return len(self.guessed)
+
+    @property
+    def tells(self) -> bool:
+        """Whether more succeed than of the control, or of blind ones, by their standard error."""
+        own, beside = share_of(self.success[ORIGINAL]), self.control or self._guess
+        return own.value - beside.value > 0.5 / sqrt(self.count)
+
+    @property
+    def among_people(self) -> _Tried:
+        """The successes for each person, where all predicates of the file are few."""
+        people = self.sizes[ORIGINAL]
+        if self.count >= min(_FEW, people):
+            return self
+        note = (
+            f"the file has no more than {self.count:,} predicates to try: rates are of successes "
+            f"for each of {people:,} people"
+        )
+        return replace(self, for_each=self.count / people, notes=(*self.notes, note))
 
     def and_also(self, persons: Sequence[Indices], guessed: Indices) -> _Tried:
         """These and more predicates of the same kind."""
@@ -133,20 +162,29 @@ class _Tried:
         return Estimate(value, min(low, max(0.0, (found.low - of_several) / share)), high)
 
     @property
-    def too_few(self) -> str:
+    def _guess(self) -> Estimate:
+        """The rate of blind predicates."""
+        return share_of((self.guessed == 1).astype(np.float64))
+
+    def too_few(self, which: str) -> str:
         """That there are too few for a rate of their own, and how they fared."""
         found, other = int(self.success[ORIGINAL].sum()), ""
         if len(self.success) > 1:
             other = f", and {int(self.success[CONTROL].sum()):,} in the control"
         return (
-            f"{self.count:,} predicates of one column are too few for a rate of their own: "
+            f"{self.count:,} {which} are too few for a rate of their own: "
             f"{found:,} fit exactly one person{other}"
         )
+
+    def _told(self, rate: Estimate) -> Estimate:
+        """A rate of predicates as what is told."""
+        low, high = self.for_each * rate.low, self.for_each * rate.high
+        return Estimate(self.for_each * rate.value, low, high)
 
     @property
     def risk(self) -> Risk:
         """The rates."""
-        own = self.success[ORIGINAL]
+        own, control = self.success[ORIGINAL], self.control
         notes = [f"{int(own.sum()):,} of {self.count:,} predicates fit exactly one person"]
         if len(self.sizes) > 1 and self.sizes[CONTROL] < self.sizes[ORIGINAL]:
             people = f"the control has {self.sizes[CONTROL]:,} people"
@@ -155,10 +193,10 @@ class _Tried:
             "singling out",
             self.of,
             "exactly one person fits the predicate",
-            self.count,
-            share_of(own),
-            self.control,
-            share_of((self.guessed == 1).astype(np.float64)),
+            self.count if self.for_each == 1 else self.sizes[ORIGINAL],
+            self._told(share_of(own)),
+            None if control is None else self._told(control),
+            self._told(self._guess),
             (*notes, *self.notes),
         )
 
@@ -176,10 +214,14 @@ class _Predicates:
         return _Predicates(self.cell[chosen], self.side[chosen])
 
 
-def _tried(beside: JointCodes, randomness: Randomness, *, several: bool) -> _Tried:
-    columns = beside.columns
+def _tried(beside: JointCodes, randomness: Randomness, kind: str, *, rarest: bool = True) -> _Tried:
+    """Predicates of one column or of several, those that fewest published rows fulfil or any."""
+    columns, several = beside.columns, kind == "several columns"
     draws = randomness.key("predicates").generator()
-    predicates = (_of_rows if several else _of_cells)(columns, beside.rows, draws)
+    if several:
+        predicates = _of_rows(columns, beside.rows, draws, rarest=rarest)
+    else:
+        predicates = _of_cells(columns, draws)
     sizes = tuple(beside.people(group) for group in range(len(beside.units)))
     blind = replace(predicates, cell=_blind(columns, predicates, draws))
     found = []
@@ -188,7 +230,6 @@ def _tried(beside: JointCodes, randomness: Randomness, *, several: bool) -> _Tri
         found.append(_fitting(beside, predicates, group, chosen))
         if group == ORIGINAL:
             guessed = _fitting(beside, blind, group, chosen)
-    kind = "several columns" if several else "one column"
     tried = _Tried(f"predicates of {kind}", tuple(found), guessed, sizes)
     return tried if several else _with_numbers(tried, beside, randomness.within("numbers"))
 
@@ -229,8 +270,10 @@ def _having(numbers: Floats, units: Indices, people: Indices, asked: Floats) -> 
     return np.asarray(behind - first)
 
 
-def _of_rows(columns: Sequence[JointColumn], rows: int, draws: Draws) -> _Predicates:
-    """Cells of one row in some columns, of the predicates drawn those that fewest rows share."""
+def _of_rows(
+    columns: Sequence[JointColumn], rows: int, draws: Draws, *, rarest: bool
+) -> _Predicates:
+    """Cells of one row in some columns, of those drawn what fewest rows share, or up to 1,000."""
     drawn = 4 * _PREDICATES
     _, like, count = np.unique(
         np.stack([column.cell for column in columns], axis=1),
@@ -238,8 +281,8 @@ def _of_rows(columns: Sequence[JointColumn], rows: int, draws: Draws) -> _Predic
         return_inverse=True,
         return_counts=True,
     )
-    rarest = np.flatnonzero(count[like.ravel()] == count.min())
-    row = np.concatenate((draws.choice(rarest, drawn // 2), draws.integers(rows, size=drawn // 2)))
+    rare = np.flatnonzero(count[like.ravel()] == count.min())
+    row = np.concatenate((draws.choice(rare, drawn // 2), draws.integers(rows, size=drawn // 2)))
     cell = np.stack([column.cell[row] for column in columns], axis=1)
     most = np.where(np.arange(drawn) % 2, min(len(columns), _MOST_COLUMNS), len(columns))
     size = draws.integers(2, most + 1)
@@ -252,10 +295,12 @@ def _of_rows(columns: Sequence[JointColumn], rows: int, draws: Draws) -> _Predic
     shared = _sharing(columns, predicates, rows)
     order = np.lexsort((draws.uniform(size=len(shared)), shared))
     fewest = order[:_PREDICATES]
-    return predicates.only(fewest[shared[fewest] <= max(shared[order[0]], 1)])
+    if rarest:
+        fewest = fewest[shared[fewest] <= max(shared[order[0]], 1)]
+    return predicates.only(fewest)
 
 
-def _of_cells(columns: Sequence[JointColumn], rows: int, draws: Draws) -> _Predicates:
+def _of_cells(columns: Sequence[JointColumn], draws: Draws) -> _Predicates:
     """Cells of one column that stand in fewest rows, and what lies beyond the outermost numbers."""
     cells, sides, shared = [], [], []
     for place, column in enumerate(columns):
@@ -272,7 +317,6 @@ def _of_cells(columns: Sequence[JointColumn], rows: int, draws: Draws) -> _Predi
             cells.append(line[0])
             sides.append(line[1])
             shared.append(rows_of)
-    del rows
     least = np.array(shared)
     order = np.lexsort((draws.uniform(size=len(least)), least))[:_PREDICATES]
     chosen = order[least[order] <= max(least.min(), 1)]
