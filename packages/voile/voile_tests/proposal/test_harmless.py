@@ -7,8 +7,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import propose
 from voile.table.profile import inspect_file
+
+
+def _proposed(file: Path, name: str) -> ColumnProposal:
+    table = inspect_file(file)
+    columns = propose([table.details(column) for column in table.columns]).columns
+    return next(one for one in columns if one.name == name)
 
 
 def _role(tmp_path: Path, name: str, values: list[object]) -> str:
@@ -16,9 +23,7 @@ def _role(tmp_path: Path, name: str, values: list[object]) -> str:
     rows = 12 * len(values)
     frame = pl.DataFrame({"age": [18 + n % 60 for n in range(rows)], name: values * 12})
     frame.write_csv(tmp_path / "t.csv")
-    table = inspect_file(tmp_path / "t.csv")
-    columns = propose([table.details(column) for column in table.columns]).columns
-    return next(one.role for one in columns if one.name == name)
+    return _proposed(tmp_path / "t.csv", name).role
 
 
 @pytest.mark.parametrize(
@@ -37,6 +42,12 @@ def _role(tmp_path: Path, name: str, values: list[object]) -> str:
         ("device_model", ["Charge", "Sense", "Inspire"]),
         ("kwh_used", [917 + 13 * n for n in range(60)]),
         ("Fin contrat", [f"{1 + n % 28:02}/{1 + n % 12:02}/202{n % 6}" for n in range(60)]),
+        ("vráceno", [f"{1 + n % 28:02}. {1 + n % 12:02}. 202{n % 6}" for n in range(60)]),
+        ("zz_date", [f"{1 + n % 28:02}{1 + n % 12:02}202{n % 6}" for n in range(60)]),
+        ("zz_lab", [">90", "<1.5", *(f"{n / 7:.2f}" for n in range(7, 90))]),
+        ("Gewicht", [f"{48 + n / 3:.1f}" for n in range(60)]),
+        ("DRIVER", ["01", "02", "-1"] * 20),
+        ("zz_svc", ["Urgencias", "Consulta", "Traslado"]),
         ("fin", [f"202{n % 6}-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(60)]),
     ],
 )
@@ -64,3 +75,42 @@ def test_names_and_accounts_below_such_names_are_not(
 ) -> None:
     """The form of values wins over what a column is called, surnames of one sign among them."""
     assert _role(tmp_path, name, values) not in {"quasi", "sensitive"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [7_001 + n * 7 % 100 for n in range(100)],
+        sorted(list(range(1, 151)) * 2),
+    ],
+)
+def test_numbers_without_gaps_are_no_amounts(values: list[object], tmp_path: Path) -> None:
+    """Numbers of cards in any order, and of households whose rows stand together."""
+    pl.DataFrame({"zz_q": [one for one in values for _ in range(2)]}).write_csv(tmp_path / "t.csv")
+    assert _proposed(tmp_path / "t.csv", "zz_q").role == "identifier"
+
+
+@pytest.mark.parametrize(
+    ("counts", "kind"),
+    [
+        ((400, 210, 100, 40, 15, 4), "number"),
+        ((90, 110, 100, 95, 120, 105), "nominal"),
+    ],
+)
+def test_few_whole_numbers_are_counts_where_large_ones_are_rare(
+    counts: tuple[int, ...], kind: str, tmp_path: Path
+) -> None:
+    """Children and reminders are; codes of six answers of which each is common are not."""
+    values = [value for value, count in enumerate(counts) for _ in range(count)]
+    pl.DataFrame({"zz_q": values}).sample(fraction=1, shuffle=True, seed=1).write_csv(
+        tmp_path / "t.csv"
+    )
+    assert _proposed(tmp_path / "t.csv", "zz_q").kind == kind
+
+
+def test_numbers_that_a_sheet_keeps_as_texts_are_numbers(tmp_path: Path) -> None:
+    """A year of building that was typed as text is read as a CSV file of it is."""
+    frame = pl.DataFrame({"zz_q": [str(1900 + n % 97) for n in range(300)]})
+    frame.write_excel(tmp_path / "t.xlsx")
+    found = _proposed(tmp_path / "t.xlsx", "zz_q")
+    assert (found.role, found.kind) == ("quasi", "number")

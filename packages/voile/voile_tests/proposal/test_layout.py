@@ -98,3 +98,13 @@ def test_nobody_gives_a_column_its_name(desk) -> None:
     told = (desk / "p.toml").read_text("utf-8") + outcome.stderr + shown.stdout + shown.stderr
     assert "Zelda" not in told
     assert '"column 1"' in told
+
+
+def test_decimal_commas_behind_points_of_thousands_part_no_columns(desk) -> None:
+    """A file whose rows commas part evenly, too, is parted as its line of names is."""
+    table = desk.file(
+        "amount;visits;ward\n" + "".join(f"1.{n},50;{n % 9};k\n" for n in range(100, 400))
+    )
+    assert desk.run("plan", table, "--out", desk / "p.toml").status == 0
+    settings = tomllib.loads((desk / "p.toml").read_text("utf-8"))["input"]
+    assert settings == {"thousands": ".", "decimal": ","}

@@ -37,6 +37,7 @@ from voile.recognisers.codes import (
     is_long_code,
     is_mixed_code,
     is_of_a_thing,
+    run_without_gaps,
 )
 from voile.recognisers.recognition import Recognition, on_a_grid, recognised
 from voile.recognisers.telling import are_given_names, are_homes, is_day, proper_words, told_within
@@ -45,6 +46,7 @@ from voile.recognisers.values import (
     has_names,
     holds_initials,
     is_flag,
+    looks_censored,
     looks_like_addresses,
     looks_like_amounts,
     looks_like_bands,
@@ -84,6 +86,8 @@ SHARED_BY_PEOPLE = frozenset({"person-name", "address", "web-address", "picture"
 
 _GROUPS = 12
 """Up to that many different whole numbers are taken for names of groups."""
+_GROUPED = 4
+"""So few whole numbers tell nobody apart, whatever their name says."""
 _MEASURED = 30
 """Beyond that many different numbers nobody knows one exactly."""
 _SENTENCE = 4
@@ -124,7 +128,14 @@ _LISTED = 0.3
 """The share of texts with common names of persons, from which on they may be names."""
 _SHARED_BY = 20
 """Rows of a text, up to which few texts may be names of persons."""
-_FINE = re.compile(r"-?\d{1,5}[.,]\d{4,}")
+_WEIGHT = frozenset(
+    {"weight", "gewicht", "peso", "poids", "vikt", "vekt", "vaegt", "paino", "vaha", "waga"}
+    | {"suly", "greutate", "agirlik", "hmotnost"}
+)
+"""One word for what a body weighs and for what a row of a survey does."""
+_FINEST = 2
+"""Decimals of what a body weighs, at most."""
+_FINE = re.compile(r"-?\d{1,9}[.,]\d{4,}")
 """Numbers as finely written as degrees of places are, or minutes behind them."""
 _RUNNING = 100
 """So many whole numbers that are counted up are of records, whatever their name says."""
@@ -208,10 +219,19 @@ def propose_column(
 def _meaning(details: ColumnDetails, called: str) -> Meaning | None:
     """What a name means; many texts are no groups, and numbers of records none, by short words."""
     profile, meaning = details.profile, meaning_of(called)
+    if meaning is not None and _weighs_rows(details, called):
+        return meaning_of("survey weight")
     texts = profile.type == "text" and profile.distinct > FEW_PERSONS
     if texts and meaning is not None and meaning.kind == "nominal":
         return meaning_of(called, _OF_TEXTS)
     return meaning_of(called, _OF_NUMBERS) if details.look().is_numbered else meaning
+
+
+def _weighs_rows(details: ColumnDetails, called: str) -> bool:
+    """Whether a weight is one of a survey, which is finer than that of a body, by its decimals."""
+    if len(words := words_of(called)) != 1 or words[0] not in _WEIGHT:
+        return False
+    return share_of(details.sample, lambda text: len(text.partition(".")[2]) > _FINEST) > ALONE / 2
 
 
 def with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
@@ -237,6 +257,9 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
         return None
     if details.extremes and details.extremes[1] < _DAYS and "dni" in words_of(called):
         return None  # a number of an office in one language, days in another
+    figures = all(text.lstrip("-").isdigit() for text in details.sample)
+    if figures and profile.distinct <= _GROUPED and share * FEW_PERSONS < 1:
+        return None  # the answer whether somebody is one
     role: Role = "person" if who == "person" else "household"
     if profile.distinct >= FEW_PERSONS or share > ALONE:
         why = f"its name says that it tells {role}s apart"
@@ -490,10 +513,12 @@ def _alone(
         return None
     if profile.type == "text" and many and look.share > ALONE and not _are_bands(details):
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
-    if look.is_numbered:
-        why = "whole numbers in a row or equally long, nearly each in one row: numbers of records"
-        return ColumnProposal(details, "identifier", "code", why)
-    return None
+    numbered: str | None = None
+    if run_without_gaps(look, ascending=details.ascending):
+        numbered = "whole numbers without gaps: numbers of persons or of records"
+    elif look.is_numbered:
+        numbered = "whole numbers in a row or equally long, one a row: numbers of records"
+    return ColumnProposal(details, "identifier", "code", numbered) if numbered else None
 
 
 def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
@@ -505,7 +530,8 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     # Amounts of money have two decimals: no number of a record has, and no place is so coarse.
     alone = share > ALONE and (profile.type != "decimal" or details.whole)
     alone = alone and not _counts_from_nought(details) and not _are_skewed(details)
-    if coded or (many and (alone or fine or (profile.type == "text" and share > TELLING))):
+    several = profile.type == "text" and share > TELLING and not looks_censored(details.sample)
+    if coded or (many and (alone or fine or several)):
         why = "not understood, and its values may tell rows apart"
         asked = "what does it hold? Nothing was understood of it: give it a role, or leave it"
         return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
@@ -587,7 +613,9 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
 
 def _are_bands(details: ColumnDetails) -> bool:
     """Whether texts are amounts or bands of them beside words: "unter 1000 EUR"."""
-    return details.profile.type == "text" and looks_like_bands(details.sample, ALONE / 2)
+    if details.profile.type != "text":
+        return False
+    return looks_like_bands(details.sample, ALONE / 2) or looks_censored(details.sample)
 
 
 def _is_listed_code(details: ColumnDetails) -> bool:
@@ -606,7 +634,9 @@ def _kind(details: ColumnDetails, meaning: Meaning | None) -> Kind:
     if details.profile.type in {"date", "datetime", "time"} or details.date_formats:
         return "date"
     if details.profile.type == "integer" or details.whole:
-        return _kind_of_digits(details, meant)
+        health = meaning is not None and meaning.reason.startswith("health")
+        counted = health and details.profile.distinct > _GROUPS
+        return _kind_of_digits(details, "number" if counted else meant)
     if details.profile.type == "decimal":  # 250.83 may be a code whose dot looks like a fraction's
         return "code" if meant == "code" else "number"
     return _kind_of_texts(details, meant)
@@ -617,7 +647,8 @@ def _kind_of_digits(details: ColumnDetails, meant: Kind | None) -> Kind:
         return "nominal"
     if meant not in {None, "text"}:
         return meant
-    return "number" if details.profile.distinct > _GROUPS else "nominal"
+    many = details.profile.distinct > _GROUPS or details.falling or _are_years(details)
+    return "number" if many else "nominal"
 
 
 def _kind_of_texts(details: ColumnDetails, meant: Kind | None) -> Kind:

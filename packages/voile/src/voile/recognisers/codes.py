@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from voile.recognisers.values import share_of
+from voile.recognisers.values import ColumnLook, share_of
 from voile.schema.names import fits, words_of
-from voile.schema.persons import ALONE
+from voile.schema.persons import ALONE, FEW_PERSONS
 
 __all__ = [
     "CHECKS",
@@ -25,6 +25,7 @@ __all__ = [
     "is_long_code",
     "is_mixed_code",
     "is_of_a_thing",
+    "run_without_gaps",
 ]
 
 _CODE = 5
@@ -257,3 +258,26 @@ def are_accounts(name: str, texts: Sequence[str], *, bands: bool) -> bool:
     long = len(figures) == len(texts) and len({len(text) for text in figures}) == 1
     unround = share_of(figures, lambda text: len(text) >= _ACCOUNT and text[-2:] != "00")
     return long and unround > ALONE / 2
+
+
+def run_without_gaps(look: ColumnLook, *, ascending: bool) -> bool:
+    """Whether many whole numbers leave next to no gap, as those that an office gives do.
+
+    They have four digits or more and are no years; or equal ones stand together and they ascend
+    from 0 or 1 to beyond 100, as numbers of households do.
+    """
+    if look.type != "integer" or look.extremes is None or look.distinct <= FEW_PERSONS:
+        return False
+    least, most = look.extremes
+    if look.is_dated or most - least + 1 > _DENSE * look.distinct:
+        return False
+    years = _YEARS[0] <= least and most <= _YEARS[1]
+    return (least >= _FOUR_DIGITS and not years) or (
+        ascending and 0 <= least <= 1 and most > _BLOCKS
+    )
+
+
+_DENSE = 1.25
+_YEARS = 1800, 2100
+_FOUR_DIGITS = 1_000
+_BLOCKS = 100

@@ -28,6 +28,7 @@ __all__ = [
     "has_names",
     "holds_initials",
     "is_flag",
+    "looks_censored",
     "looks_like_addresses",
     "looks_like_amounts",
     "looks_like_bands",
@@ -43,8 +44,8 @@ __all__ = [
 SAMPLED = 2_000
 """Different values that are looked at; how many there are is counted on all rows."""
 _WRITTEN_DAY = re.compile(
-    r"(?:(?:1[89]|20)\d\d([./-])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])"
-    r"|(?:0?[1-9]|[12]\d|3[01])([./-])(?:0?[1-9]|1[0-2])\2(?:1[89]|20)\d\d"
+    r"(?:(?:1[89]|20)\d\d([./-] ?)(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])"
+    r"|(?:0?[1-9]|[12]\d|3[01])([./-] ?)(?:0?[1-9]|1[0-2])\2(?:1[89]|20)\d\d"
     r"|(?:0?[1-9]|1[0-2])([./-])(?:0?[1-9]|[12]\d|3[01])\3(?:1[89]|20)\d\d)"
     r"(?:[ T]\d{1,2}:\d\d(?::\d\d)?)?"
 )
@@ -360,6 +361,12 @@ def _is_amount(text: str) -> bool:
     return any(map(str.isdigit, text)) and all(word in _words_of_groups()[1] for word in words)
 
 
+def looks_censored(texts: Sequence[str]) -> bool:
+    """Whether all texts are numbers, some with a limit of what was measured: "<0.5", ">90"."""
+    limited = share_of(texts, lambda text: text[:1] in "<>≤≥")
+    return 0 < limited < 1 and all(map(_CENSORED.fullmatch, texts))
+
+
 def looks_like_addresses(texts: Sequence[str]) -> bool:
     """Whether texts may be addresses by their make alone.
 
@@ -377,6 +384,7 @@ def looks_like_addresses(texts: Sequence[str]) -> bool:
     return len(homes) >= _PROPER * len(texts) and 2 * len(places) > len(homes)
 
 
+_CENSORED = re.compile(r"[<>≤≥]?=? ?-?\d+(?:[.,]\d+)?")
 _WORDS = 2
 """Words with capitals beside the number of a house in the middle."""
 

@@ -81,6 +81,8 @@ def type_of(kind: Kind | None) -> ColumnType | None:
 Role = Literal["identifier", "person", "household", "quasi", "sensitive", "drop"]
 """What is proposed for a column; "drop": no role, so that it is not published."""
 
+_NUMBER_OF = re.compile(r"(?!ha?us|huis)[^\W\d_]{3,}(?:nummer|numero|numeroa|nro|numara|szam)")
+"""A word of a language that writes compounds in one: the number of something."""
 _ENDS = ("id", "nummer", "nr", "kennung", "numer")
 _JOINTS = ("en", "n", "s")
 """What German puts between the parts of a word."""
@@ -212,7 +214,8 @@ def named(name: str) -> Literal["person", "household", "thing"] | None:
         if any(word in _lexicon()[f"{who}_id"] for word in words):
             return "person" if who == "person" else "household"
     ends = {*words[:1], *words[-1:]}
-    return "thing" if ends & _lexicon()["plain_id"] or words == ["name"] else None
+    told = ends & _lexicon()["plain_id"] or words == ["name"]
+    return "thing" if told or (words and _NUMBER_OF.fullmatch(words[-1])) else None
 
 
 def without_accents(name: str) -> str:

@@ -166,7 +166,14 @@ _SHORT = 2
 """Characters of a mark that is no usual one."""
 _FEW = 12
 _LISTED = 5_000
-_DIGITS_OF_A_DAY = "%Y%m%d"
+_DIGITS_OF_A_DAY = {
+    "%Y%m%d": r"^(?:18|19|20)[0-9]{6}$",
+    "%d%m%Y": r"^(?:0[1-9]|[12][0-9]|3[01])(?:0[1-9]|1[0-2])(?:18|19|20)[0-9]{2}$",
+    "%m%d%Y": r"^(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:18|19|20)[0-9]{2}$",
+}
+_FEWEST_COUNTED, _MOST_COUNTED = 5, 40
+_RARE = 4
+"""The largest count of things stands in at most a quarter of the rows of the usual one."""
 _MOST_MISSED = 0.25
 _NUMBER = r"(?:0|[1-9][0-9,]*)(?:\.[0-9]+)?[kK%]?"
 _WORD = (
@@ -219,6 +226,8 @@ def _details_of(column: pl.Series, profile: Callable[[pl.Series], ColumnProfile]
         few=frozenset(spelled) if 0 < len(spelled) <= _FEW else frozenset(),
         sample=_sample_of(texts),
         whole=_is_whole(column),
+        falling=_are_falling(column),
+        ascending=column.dtype.is_integer() and column.is_sorted(),
         sentinels=sentinels,
         named_itself=bool((texts == column.name).any() or _DATA.fullmatch(column.name)),
     )
@@ -295,10 +304,24 @@ def _formats(texts: pl.Series) -> tuple[str, ...]:
 
 
 def _formats_of_digits(texts: pl.Series) -> tuple[str, ...]:
-    """The format of whole numbers that are days, all of a year from 1800 to 2099."""
-    if not len(texts) or not texts.str.contains(r"^(?:18|19|20)[0-9]{6}$").all():
-        return ()
-    return () if date_form(_DIGITS_OF_A_DAY).misses(texts).any() else (_DIGITS_OF_A_DAY,)
+    """The formats of eight digits that are days, all of a year from 1800 to 2099."""
+    likely = (one for one, pattern in _DIGITS_OF_A_DAY.items() if _all_match(texts, pattern))
+    return tuple(one for one in likely if not date_form(one).misses(texts).any())
+
+
+def _are_falling(column: pl.Series) -> bool:
+    """Whether few whole numbers are counts of things: from 0 or 1 on, and the large ones rare."""
+    numbers = column.drop_nulls()
+    if not (numbers.dtype.is_integer() or _is_whole(numbers)) or not len(numbers):
+        return False
+    rows = numbers.cast(pl.Float64).value_counts().sort(column.name)
+    values, counts = rows[column.name].to_list(), rows["count"].to_list()
+    if values[0] not in (0, 1) or not _FEWEST_COUNTED <= len(values) <= _MOST_COUNTED:
+        return False
+    peak = counts.index(max(counts))
+    tail = counts[peak:]
+    rising = sum(later > before for before, later in pairwise(tail))
+    return peak <= 1 and tail[-1] * _RARE <= tail[0] and rising * _RARE <= len(tail)
 
 
 def _lists(texts: pl.Series) -> Mapping[CodeListName, int]:

@@ -378,6 +378,10 @@ class ColumnDetails:
     """Some of the different values as texts, for recognisers; never to be written down."""
     whole: bool = False
     """Whether decimals are whole numbers all, as programs write codes: 1.0."""
+    falling: bool = False
+    """Whether whole numbers begin at 0 or 1 and the large ones are rare, as in counts."""
+    ascending: bool = False
+    """Whether whole numbers never fall from one row to the next."""
     sentinels: tuple[str, ...] = ()
     """Numbers that stand out and seem to stand for a missing value: -9, 99."""
     named_itself: bool = False

@@ -125,13 +125,14 @@ class _Reading:
             width,
         )
 
-    def merit_of_most(self) -> tuple[bool, float, float, int]:
+    def merit_of_most(self) -> tuple[bool, bool, float, float, int]:
         """The same where lines above the names have fewer fields than most rows."""
         if not self.rows:
-            return (False, 0.0, 0.0, 0)
+            return (False, False, 0.0, 0.0, 0)
         width = Counter(map(len, self.rows)).most_common(1)[0][0]
         first = next(place for place, row in enumerate(self.rows) if len(row) == width)
-        return replace(self, rows=self.rows[first:]).merit()
+        whole = self.merit()[:2] == (True, 1.0)  # commas of decimals part all rows but the names
+        return (whole, *replace(self, rows=self.rows[first:]).merit())
 
     def looks_quoted(self) -> bool:
         """Whether a field that was read without quotes begins with one."""

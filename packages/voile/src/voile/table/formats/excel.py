@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from voile.schema.layout import USUAL, InputLayout, column_names
+from voile.table.arrays import infer_type
 from voile.table.formats.registry import (
     Whole,
     calendar_of_instants,
@@ -83,7 +84,7 @@ class Excel:
         _refuse_gaps(file, sheet, frame, layout)
         frame.columns = list(names)
         wanted = [name for name in names if columns is None or name in columns]
-        shaped = [calendar_of_instants(whole_numbers(frame[name])) for name in wanted]
+        shaped = [_shaped(frame[name], layout) for name in wanted]
         return Whole(pl.DataFrame(shaped), names, loose=True)
 
     def head(self, file: Path, part: str | None, rows: int) -> tuple[str, list[list[str | None]]]:
@@ -276,6 +277,14 @@ def _cells(
     filled = pl.any_horizontal(pl.all().is_not_null())
     last = frame.select(filled.arg_true().max()).item() if frame.width and frame.height else None
     return frame.head(0 if last is None else last + 1)
+
+
+def _shaped(column: pl.Series, layout: InputLayout) -> pl.Series:
+    """A column as a CSV file of it is read: numbers that the sheet keeps as texts are numbers."""
+    if column.dtype == pl.String:  # where a layout states its marks, these say what a number is
+        stated = layout.decimal or layout.thousands
+        return column if stated else infer_type(column)
+    return calendar_of_instants(whole_numbers(column))
 
 
 def _refuse_gaps(file: Path, sheet: str, frame: pl.DataFrame, layout: InputLayout) -> None:
