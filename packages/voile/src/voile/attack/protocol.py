@@ -123,7 +123,7 @@ class Estimate:
     high: float
 
     @classmethod
-    def of_total(cls, total: float, count: int, together: int = 1) -> Self:
+    def of_total(cls, total: float, count: float, together: int = 1) -> Self:
         """The mean of ``count`` numbers between 0 and 1 that add up to ``total``.
 
         The exact interval of a share (Clopper and Pearson, "The use of confidence or fiducial

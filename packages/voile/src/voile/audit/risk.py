@@ -11,8 +11,17 @@ same adversary succeeds against people who were not in the data (``control``: wh
 of everybody, which is its use), and how often somebody who has not seen the file does (``guess``).
 What the file gives away of its own people is main beyond control: with rates m and c the excess
 1 - (1 - m) / (1 - c), the share of what the control leaves open that the adversary finds.
-Intervals have a confidence of 95 %; a risk is found where those of main and control, or of main and
-guess without a control, lie apart.
+Intervals have a confidence of 95 %.  They are about people: what the same adversary, who reads the
+columns of the file as this audit does, finds of as many people who might have been drawn in place
+of these.  How columns are read is found out from the original and varies with it, too; that is not
+in them.  A risk is found where the intervals of main and control, or of main and guess without a
+control, lie apart; for singling out those of the people at hand, of whom predicates are drawn: one
+person whom a file shows is found, though another might have been there in place of that one.
+
+Where successes depend on each other, as those of predicates that one person fits, or where they are
+chances that vary less than successes, the interval is that of as many independent ones as vary as
+much (Korn and Graubard, "Confidence intervals for proportions with small expected number of
+positive counts estimated from survey data", Survey Methodology 24, 1998).
 
 The interval of the excess is that of a ratio of two rates of failure, recovered from theirs
 (MOVER-R: Donner and Zou, Statistical Methods in Medical Research 21, 2012; Newcombe, ibid. 25,
@@ -127,6 +136,8 @@ class Risk:
     """Rows of the original, from 0, of people who are told beyond doubt, the surest first."""
     worst: float | None = None
     """The probability with which the worst-off target is found; None where rates alone tell."""
+    at_hand: tuple[Estimate, Estimate] | None = None
+    """Main and what it is held against, of these people; None where ``main`` tells of these."""
 
     @property
     def beside(self) -> Estimate:
@@ -169,7 +180,8 @@ class Risk:
         """Whether the file gives away more of its own people, beyond chance."""
         if self.persons is not None:
             return self.persons > 0
-        return self.main.low > self.beside.high
+        main, beside = self.at_hand or (self.main, self.beside)
+        return main.low > beside.high
 
     @property
     def finds_control(self) -> bool:
@@ -242,9 +254,29 @@ def _excess_over(main: Estimate, beside: Estimate) -> Estimate:
     return Estimate(value, max(1 - most, -1.0), max(1 - least, value))
 
 
-def share_of(success: NDArray[np.float64], together: int = 1) -> Estimate:
-    """How often each of some targets was found, as a rate; ``together`` as in ``Estimate``."""
-    return Estimate.of_total(float(success.sum()), len(success), together)
+def share_of(
+    success: NDArray[np.float64], together: int = 1, effect: float | None = None
+) -> Estimate:
+    """How often each of some targets was found, as a rate; ``together`` as in ``Estimate``.
+
+    ``effect``: the variance of the rate, of that of as many independent successes (the design
+    effect); None: of independent chances.
+    """
+    if effect is None:
+        effect = _effect_of_chances(success)
+    return Estimate.of_total(float(success.sum()) / effect, len(success) / effect, together)
+
+
+def _effect_of_chances(chances: NDArray[np.float64]) -> float:
+    """How much less chances between 0 and 1 vary than successes of the same mean; at most 1.
+
+    As though one success more had been seen, for the largest chances are rare.
+    """
+    mean = float(chances.mean()) if len(chances) else 0.0
+    if not 0 < mean < 1:
+        return 1.0
+    varies = float(((chances - mean) ** 2).sum()) + (1 - mean) ** 2
+    return min(1.0, varies / (len(chances) * mean * (1 - mean)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -287,7 +287,7 @@ def _told_of_groups(
             whose, cell = alike.row, alike.col
             told = alike.data >= _NEARLY * every[whose]
             value = column.value[group][people[some]][whose]
-            right = column.covers[value, cell] | (column.near[value, cell] >= _NEAR)
+            right = _is_right(column, value, cell)
             part = np.zeros(len(fitting))
             part[whose[told & right]] = 1
             won[column.name][some] = part
@@ -303,5 +303,10 @@ def _cells_of(rows: DistinctRows, column: JointColumn) -> sparse.csr_array:
 
 def _guess_of(sensitive: JointColumn, people: Indices) -> Floats:
     """Shape (t,): 1 where the most frequent cell of all rows is a person's."""
-    cell = int(np.bincount(sensitive.cell).argmax())
-    return np.asarray(sensitive.covers[sensitive.value[ORIGINAL][people], cell], np.float64)
+    cell = np.full(len(people), np.bincount(sensitive.cell).argmax())
+    return _is_right(sensitive, sensitive.value[ORIGINAL][people], cell).astype(np.float64)
+
+
+def _is_right(column: JointColumn, value: Indices, cell: Indices) -> NDArray[np.bool_]:
+    """Whether each cell covers the value beside it, or shows a number that is near."""
+    return np.asarray(column.covers[value, cell] | (column.near[value, cell] >= _NEAR))

@@ -32,6 +32,12 @@ one row in ten is copied.  So the low end takes the factor from the control itse
 ones those are left out that thinning makes of predicates which several people fit, and the others
 stand for 1 / f each.
 
+A person fits several predicates, and one who comes or goes changes all of them.  So the variance of
+the rate is that of p independent successes, and what pairs of predicates have in common beside: the
+sum over persons of how many successes each adds or takes from others (the jackknife of Efron and
+Stein, "The jackknife estimate of variance", Annals of Statistics 9, 1981), without what each
+predicate has with itself, where the jackknife counts too much.
+
 Cost: p predicates times the people, and times the published rows, a column.
 """
 
@@ -61,6 +67,8 @@ _MOST_COLUMNS = 6
 _FEW = 400
 """Predicates of one column whose rate has an interval of a tenth: of fewer nothing can be told but
 that they find more than chance does."""
+_COUNTS = {1: 1.0, 2: -1.0}
+"""Successes that are fewer without one of so many persons who fit."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +105,43 @@ def _singling_out(beside: JointCodes, randomness: Randomness) -> Iterator[Risk]:
 
 
 @dataclass(frozen=True, eq=False)
+class _Fulfilled:
+    """How many people fit each of p predicates, and what each person does to the successes."""
+
+    persons: Indices
+    """Shape (p,): how many fit."""
+    influence: Floats
+    """Shape (n,): how many successes fewer there are without each of the people of the group."""
+
+    @property
+    def success(self) -> Floats:
+        """Shape (p,): 1 where exactly one person fits."""
+        success: Floats = (self.persons == 1).astype(np.float64)
+        return success
+
+    def and_also(self, more: _Fulfilled) -> _Fulfilled:
+        """These and other predicates, of the same people."""
+        persons = np.concatenate((self.persons, more.persons))
+        return _Fulfilled(persons, self.influence + more.influence)
+
+    @property
+    def share(self) -> Estimate:
+        """How many predicates succeed; they depend on each other by the people who fit them."""
+        alone, pairs = int((self.persons == 1).sum()), int((self.persons == 2).sum())
+        left = alone * (1 - alone / max(len(self.persons), 1))
+        together = float((self.influence**2).sum()) - alone - 2 * pairs
+        return share_of(self.success, effect=1 + max(0.0, together / left if left else 0.0))
+
+
+@dataclass(frozen=True, eq=False)
 class _Tried:
     """What became of p predicates."""
 
     of: str
-    persons: tuple[Indices, ...]
-    """For each group of people, shape (p,): how many fit."""
-    guessed: Indices
-    """Shape (p,): the same for the original, of blind predicates."""
+    fits: tuple[_Fulfilled, ...]
+    """For each group of people."""
+    guessed: _Fulfilled
+    """The same for the original, of blind predicates."""
     sizes: tuple[int, ...]
     """How many people there are in each group."""
     notes: tuple[str, ...] = ()
@@ -114,12 +151,12 @@ class _Tried:
     @property
     def count(self) -> int:
         """How many predicates there are."""
-        return len(self.guessed)
+        return len(self.guessed.persons)
 
     @property
     def tells(self) -> bool:
         """Whether more succeed than of the control, or of blind ones, by their standard error."""
-        own, beside = share_of(self.success[ORIGINAL]), self.control or self._guess
+        own, beside = self.fits[ORIGINAL].share, self.control or self.guessed.share
         return own.value - beside.value > 0.5 / sqrt(self.count)
 
     @property
@@ -134,26 +171,22 @@ class _Tried:
         )
         return replace(self, for_each=self.count / people, notes=(*self.notes, note))
 
-    def and_also(self, persons: Sequence[Indices], guessed: Indices) -> _Tried:
+    def and_also(self, fits: Sequence[_Fulfilled], guessed: _Fulfilled) -> _Tried:
         """These and more predicates of the same kind."""
-        both = zip(self.persons, persons, strict=True)
-        joined = tuple(np.concatenate(pair) for pair in both)
-        return replace(self, persons=joined, guessed=np.concatenate((self.guessed, guessed)))
-
-    @property
-    def success(self) -> list[Floats]:
-        """For each group of people, shape (p,): 1 where exactly one person fits."""
-        return [(persons == 1).astype(np.float64) for persons in self.persons]
+        joined = tuple(one.and_also(more) for one, more in zip(self.fits, fits, strict=True))
+        return replace(self, fits=joined, guessed=self.guessed.and_also(guessed))
 
     @property
     def control(self) -> Estimate | None:
         """The rate of a control that is as large as the original; None without any."""
-        if len(self.sizes) == 1:
-            return None
-        found, share = share_of(self.success[CONTROL]), self.sizes[CONTROL] / self.sizes[ORIGINAL]
+        return None if len(self.sizes) == 1 else self._as_large(self.fits[CONTROL].share)
+
+    def _as_large(self, found: Estimate) -> Estimate:
+        """The rate of people of the control, as though they were as many as the original."""
+        share = self.sizes[CONTROL] / self.sizes[ORIGINAL]
         if share >= 1:
             return found
-        persons = self.persons[ORIGINAL]
+        persons = self.fits[ORIGINAL].persons
         thinned = persons * share * (1 - share) ** np.maximum(persons - 1, 0)
         alone = int((persons == 1).sum())
         times = alone / float(thinned.sum()) if alone else 1 / share
@@ -161,16 +194,11 @@ class _Tried:
         of_several = float(thinned[persons > 1].sum()) / len(persons)
         return Estimate(value, min(low, max(0.0, (found.low - of_several) / share)), high)
 
-    @property
-    def _guess(self) -> Estimate:
-        """The rate of blind predicates."""
-        return share_of((self.guessed == 1).astype(np.float64))
-
     def too_few(self, which: str) -> str:
         """That there are too few for a rate of their own, and how they fared."""
-        found, other = int(self.success[ORIGINAL].sum()), ""
-        if len(self.success) > 1:
-            other = f", and {int(self.success[CONTROL].sum()):,} in the control"
+        found, other = int(self.fits[ORIGINAL].success.sum()), ""
+        if len(self.fits) > 1:
+            other = f", and {int(self.fits[CONTROL].success.sum()):,} in the control"
         return (
             f"{self.count:,} {which} are too few for a rate of their own: "
             f"{found:,} fit exactly one person{other}"
@@ -184,8 +212,8 @@ class _Tried:
     @property
     def risk(self) -> Risk:
         """The rates."""
-        own, control = self.success[ORIGINAL], self.control
-        notes = [f"{int(own.sum()):,} of {self.count:,} predicates fit exactly one person"]
+        own, control = self.fits[ORIGINAL], self.control
+        notes = [f"{int(own.success.sum()):,} of {self.count:,} predicates fit exactly one person"]
         if len(self.sizes) > 1 and self.sizes[CONTROL] < self.sizes[ORIGINAL]:
             people = f"the control has {self.sizes[CONTROL]:,} people"
             notes.append(f"{people}: its rate is that expected of {self.sizes[ORIGINAL]:,}")
@@ -194,11 +222,20 @@ class _Tried:
             self.of,
             "exactly one person fits the predicate",
             self.count if self.for_each == 1 else self.sizes[ORIGINAL],
-            self._told(share_of(own)),
+            self._told(own.share),
             None if control is None else self._told(control),
-            self._told(self._guess),
+            self._told(self.guessed.share),
             (*notes, *self.notes),
+            at_hand=self.at_hand,
         )
+
+    @property
+    def at_hand(self) -> tuple[Estimate, Estimate]:
+        """The rates of the original, and what it is held against, of just these people."""
+        own, *control = (share_of(each.success, effect=1) for each in self.fits)
+        beside = self._as_large(control[0]) if control else None
+        guess = share_of(self.guessed.success, effect=1)
+        return self._told(own), self._told(beside or guess)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,12 +299,17 @@ def _with_numbers(tried: _Tried, beside: JointCodes, randomness: Randomness) -> 
     return tried
 
 
-def _having(numbers: Floats, units: Indices, people: Indices, asked: Floats) -> Indices:
-    """How many of some persons have each number, in any row; shape (p,)."""
+def _having(numbers: Floats, units: Indices, people: Indices, asked: Floats) -> _Fulfilled:
+    """How many of some persons have each of p numbers, in any row."""
     rows = np.isin(units, people) & np.isfinite(numbers)
-    pairs = np.unique(np.stack((numbers[rows], units[rows]), axis=1), axis=0)[:, 0]
-    first, behind = (np.searchsorted(pairs, asked, side) for side in ("left", "right"))
-    return np.asarray(behind - first)
+    pairs = np.unique(np.stack((numbers[rows], units[rows]), axis=1), axis=0)
+    first, behind = (np.searchsorted(pairs[:, 0], asked, side) for side in ("left", "right"))
+    found = _Fulfilled(np.asarray(behind - first), np.zeros(int(units.max()) + 1))
+    for start, persons in zip(first, found.persons, strict=True):
+        if persons in _COUNTS:
+            whose = pairs[start : start + persons, 1].astype(np.int64)
+            found.influence[whose] += _COUNTS[persons]
+    return found
 
 
 def _of_rows(
@@ -350,17 +392,22 @@ def _fits(column: JointColumn, cell: int, side: int) -> NDArray[np.bool_]:
     return np.asarray(values >= shown[cell] if side > 0 else values <= shown[cell])
 
 
-def _fitting(beside: JointCodes, predicates: _Predicates, group: int, people: Indices) -> Indices:
-    """How many of some persons fulfil each predicate, by any of their rows; shape (p,)."""
+def _fitting(
+    beside: JointCodes, predicates: _Predicates, group: int, people: Indices
+) -> _Fulfilled:
+    """How many of some persons fulfil each of p predicates, by any of their rows."""
     rows = np.flatnonzero(np.isin(beside.units[group], people))
     unit = beside.units[group][rows]
     seen = [column.value[group][rows] for column in beside.columns]
     alone = len(rows) == len(people)  # each person has one row
     found = np.zeros(len(predicates.cell), dtype=np.int64)
+    influence = np.zeros(beside.people(group))
     for place, left in enumerate(_fulfilling(beside.columns, predicates, seen, of_cells=False)):
         whose = unit if left is None else unit[left]
-        found[place] = len(whose) if alone else len(np.unique(whose))
-    return found
+        whose = whose if alone else np.unique(whose)
+        found[place] = len(whose)
+        influence[whose] += _COUNTS.get(len(whose), 0.0)
+    return _Fulfilled(found, influence)
 
 
 def _sharing(columns: Sequence[JointColumn], predicates: _Predicates, rows: int) -> Indices:
