@@ -212,8 +212,8 @@ def run() -> Measurement:
         f"people as original, {ROWS:,} as control, drawn anew; {TARGETS} targets",
         seeds=f"0 to {REPETITIONS - 1}; the time allowed 0 to {repetitions - 1} of all files",
         protocol="files of others stay and give away nobody: every excess is 0; and a tenth of the "
-        "original copied among columns drawn by themselves; how columns are read was found out once, "
-        "from others; a rate is about its mean over all repetitions, of the same adversary",
+        "original copied among columns drawn by themselves; how columns are read was found out "
+        "once, from others; a rate is about its mean over all repetitions, of the same adversary",
         answer=f"Stated 95 % intervals hold in {shares[low]:.1%} at least ({', '.join(low)}); "
         f"{within} of {len(shares)} hold in {LEAST:.0%} to {MOST:.0%}, the others in more."
         if shares[low] >= LEAST
