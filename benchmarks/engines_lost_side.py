@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.study.run import make_release
-from voile.table.engines.spark.session import SparkHandle, session_for
+from voile.table.engines.spark.session import SparkHandle
 from voile_base.errors import VoileError
 
 _SOON = 0.15
@@ -54,7 +54,7 @@ def main(master: str, seed: str, workers: str) -> None:
     """Answer each line of standard input."""
     questions = Questions()
     _count(questions)
-    session = session_for(master)
+    session = SparkHandle.for_master(master)
     for line in sys.stdin:
         wanted = json.loads(line)
         _wait(lambda: _executors(session) == int(workers))

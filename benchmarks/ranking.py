@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmarks import ranking_baseline
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import in_turn, seconds_text
-from voile.publish.ranking.groups import Remnant, SearchTerms, publish_groups
+from voile.publish.ranking.groups import Remnant, SearchTerms
 from voile.publish.ranking.local_search import search
 from voile_base.randomness import Randomness
 
@@ -213,7 +213,7 @@ def _large_top() -> list[tuple[str, float, float, float, float]]:
             scores = values.sum(axis=1)
             started = perf_counter()
             remnant = Remnant.of_table(values, scores, LARGE_TOP)
-            found = publish_groups(remnant, terms, search("auto"), KEY)
+            found = remnant.publish(terms, search("auto"), KEY)
             seconds.append(perf_counter() - started)
             recalls.append(float(found.recall))
             groups.append(len(found.groups))

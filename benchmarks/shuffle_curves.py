@@ -23,7 +23,7 @@ from voile.models.permutation import (
     expected_divergence,
     whole_column_log_probability,
 )
-from voile.publish.m_shuffle.clustering import Segments, optimal_segments
+from voile.publish.m_shuffle.clustering import Segments
 from voile.publish.m_shuffle.decision import ClusteredColumn, Rule
 from voile.schema.plan import Plan, parse_plan
 from voile.utility.divergence import DivergenceSums
@@ -91,7 +91,7 @@ class Coded:
     def segments(self) -> Segments:
         """The best divisions."""
         block = np.zeros(len(self.numbers), dtype=np.int64)
-        return optimal_segments(self.numbers, self.weights, block, self.most)
+        return Segments.optimal(self.numbers, self.weights, block, self.most)
 
     def column(self, name: str, clusters: int) -> ClusteredColumn:
         """A column within clusters."""

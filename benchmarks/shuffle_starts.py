@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import NotHereError
-from voile.publish.m_shuffle.clustering import optimal_segments
+from voile.publish.m_shuffle.clustering import Segments
 
 __all__ = ["SALARIES", "Starts", "from_random_starts", "salaries"]
 
@@ -58,7 +58,7 @@ def from_random_starts(
     from sklearn.cluster import KMeans  # noqa: PLC0415 - it is an extra
 
     block = np.zeros(len(numbers), dtype=np.int64)
-    best = optimal_segments(numbers, rows, block, max(clusters)).cost
+    best = Segments.optimal(numbers, rows, block, max(clusters)).cost
     with import_module("threadpoolctl").threadpool_limits(limits=1):
         for k in clusters:
             for start in ("random", "k-means++"):

@@ -16,12 +16,7 @@ from benchmarks.shuffle_curves import CLUSTERS, COLUMNS, ROWS, Coded, adult, pla
 from benchmarks.shuffle_starts import salaries
 from benchmarks.timing import in_turn
 from voile.models.permutation import whole_column_log_probability
-from voile.publish.m_shuffle.clustering import (
-    ITERATIONS,
-    assignments,
-    optimal_segments,
-    random_start,
-)
+from voile.publish.m_shuffle.clustering import ITERATIONS, Segments, assignments, random_start
 from voile.publish.m_shuffle.decision import Rule
 from voile_base.randomness import Randomness
 
@@ -111,7 +106,7 @@ def _converging(coded: Coded) -> list[float]:
 def _missed() -> float:
     """Share of random starts that miss the best four clusters of the paper's salaries."""
     numbers, rows = salaries()
-    best = optimal_segments(numbers, rows, np.zeros(len(numbers), dtype=np.int64), 4)
+    best = Segments.optimal(numbers, rows, np.zeros(len(numbers), dtype=np.int64), 4)
     missed = 0
     for start in range(STARTS):
         label = random_start(numbers, rows, 4, Randomness.seeded(start).key("start"))

@@ -293,11 +293,11 @@ def _read(source: Place, call: _Call) -> _Input:
     disclosure = None
     private = not (isinstance(source, Path) and (source / release_folder.DOCUMENT).exists())
     if private:
-        numbers = table_opening.read_numbers(source, call.names, call.engine)
+        numbers = table_opening.NumberColumns.read(source, call.names, call.engine)
     else:
         assert isinstance(source, Path)
         release = release_release.read_release(source, engine=call.engine)
-        numbers = table_opening.published_numbers(release.table, call.names)
+        numbers = table_opening.NumberColumns.of_published(release.table, call.names)
         disclosure = release.disclosure
     missing = np.zeros(numbers.rows, np.bool_)
     for name, column in numbers.columns.items():

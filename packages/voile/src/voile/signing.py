@@ -69,7 +69,7 @@ from pydantic import Field
 
 from voile.audit.record import RELEASED
 from voile.policy.case import AUDIT, AUDITOR, SIGNATURES, Case, FileDocument, files_in
-from voile.policy.checking import VERDICT, judge, read_verdict
+from voile.policy.checking import VERDICT, Verdict, judge
 from voile.policy.ruling import ASSUMPTIONS, Ruling
 from voile.policy.stated import Policy, StatedPolicy, policy_of_text
 from voile.release.folder import DOCUMENT
@@ -567,7 +567,7 @@ def attested(case: Case, key: Ed25519PrivateKey) -> str:
     if case.private is None:
         raise _without_evidence(case)
     policy, text = _passed(case, case.private)
-    verdict = read_verdict(case.private / VERDICT)
+    verdict = Verdict.read(case.private / VERDICT)
     statement: Mapping[str, object] = {
         "_type": _STATEMENT,
         "subject": [
@@ -615,7 +615,7 @@ def _passed(case: Case, private: Path) -> tuple[Policy, str]:
     if not case.publishable:
         msg = f"{case.public}: this release must not be published, and is not signed: {UNFIT}"
         raise RefusedError(msg)
-    verdict = read_verdict(private / VERDICT)
+    verdict = Verdict.read(private / VERDICT)
     stated = policy_of_text(verdict.text, f"{private / VERDICT}: its policy")
     if judge(case, stated) != verdict:
         msg = (

@@ -18,7 +18,7 @@ from voile.attack.sensitive_values import (
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.m_shuffle import MShuffle
 from voile.schema.hierarchy.ranges import Intervals
-from voile.schema.hierarchy.taxonomy import tree_of
+from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
 from voile.table.opening import open_frame
@@ -134,7 +134,7 @@ def test_a_guess_that_covers_the_own_value_is_right(kind):
     if kind == "texts":
         own, described = (
             ["flu", "cold", "ulcer", *["gastritis"] * 3],
-            ColumnPlan(hierarchy=tree_of(TREE)),
+            ColumnPlan(hierarchy=Taxonomy.of_tree(TREE)),
         )
         shown = {"ill": ["lung", "lung", *["belly"] * 4]}
     else:

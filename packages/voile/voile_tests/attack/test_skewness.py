@@ -20,7 +20,7 @@ from voile.models.criteria import Groups, SensitiveCells
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
 from voile.publish.generalization import Generalization
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.schema.hierarchy.taxonomy import tree_of
+from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.opening import open_frame
 from voile_base.errors import InputError
@@ -29,7 +29,7 @@ from voile_testing.plugin import examples
 from voile_tests.attack.by_definition import release_of, small_tables
 from voile_tests.attack.small_releases import METHODS, PEOPLE, SCORES, small_plan, small_release
 
-TREE = tree_of({"lung": {"cold": ["A", "B"], "asthma": ["C"]}, "belly": ["D", "E"]})
+TREE = Taxonomy.of_tree({"lung": {"cold": ["A", "B"], "asthma": ["C"]}, "belly": ["D", "E"]})
 LETTERS = ("A", "B", "C", "D", "E")
 
 

@@ -11,14 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.models.permutation import (
-    chance_per_row,
-    constant_clusters,
-    entropy,
-    expected_divergence,
-    log_arrangements,
-    whole_column_log_probability,
-)
+from voile.models.permutation import entropy, expected_divergence, whole_column_log_probability
 from voile_testing.plugin import examples
 from voile_tests.models.test_dependence import pairs_of
 
@@ -46,11 +39,11 @@ def test_arrangements_and_chance_are_those_of_all_permutations(rows):
     cluster, _, column, _ = np.array(rows).T
     every = list(arrangements(cluster, column))
     pairs = pairs_of(cluster, column)
-    assert log_arrangements(pairs) == pytest.approx(math.log(len(set(every))), abs=1e-12)
+    assert pairs.log_arrangements() == pytest.approx(math.log(len(set(every))), abs=1e-12)
     right = np.mean([np.mean(np.array(moved) == column) for moved in every])
-    assert chance_per_row(pairs) == pytest.approx(right, rel=1e-12)
+    assert pairs.chance_per_row() == pytest.approx(right, rel=1e-12)
     alike = [len(set(column[cluster == c])) == 1 for c in np.unique(cluster)]
-    assert constant_clusters(pairs) == sum(alike)
+    assert pairs.constant_clusters() == sum(alike)
 
 
 @settings(max_examples=examples(25))
@@ -80,7 +73,7 @@ def test_smaller_clusters_put_more_rows_right_by_chance(clusters):
     It is 12 ln 12 below 0 for every K.
     """
     cluster = np.arange(12) * clusters // 12
-    assert chance_per_row(pairs_of(cluster, np.arange(12))) == pytest.approx(clusters / 12)
+    assert pairs_of(cluster, np.arange(12)).chance_per_row() == pytest.approx(clusters / 12)
     assert whole_column_log_probability(12) == pytest.approx(-12 * math.log(12))
 
 
@@ -89,14 +82,14 @@ def test_logarithms_do_not_underflow():
     assert whole_column_log_probability(10**9) == pytest.approx(-(10**9) * math.log(10**9))
     assert whole_column_log_probability(0) == 0
     halves = np.array([5 * 10**8, 5 * 10**8])
-    large = log_arrangements(type(pairs_of([0], [0]))(np.zeros(2, int), np.arange(2), halves))
+    large = type(pairs_of([0], [0]))(np.zeros(2, int), np.arange(2), halves).log_arrangements()
     assert large == pytest.approx(10**9 * math.log(2), rel=1e-6)
-    assert log_arrangements(pairs_of([0, 0, 1, 1], [3, 3, 4, 4])) == 0
+    assert pairs_of([0, 0, 1, 1], [3, 3, 4, 4]).log_arrangements() == 0
 
 
 def test_weighed_rows_have_as_many_arrangements_as_counted_ones():
     """Where each row weighs twelve and one weighs twelve, nothing but the units differs."""
     counted = pairs_of([0, 0, 0, 0, 1, 1, 1], [3, 3, 4, 5, 4, 4, 6])
     weighed = replace(counted, rows=12 * counted.rows, whole=12)
-    assert log_arrangements(weighed) == pytest.approx(log_arrangements(counted))
-    assert log_arrangements(counted) == pytest.approx(math.log(12 * 3))
+    assert weighed.log_arrangements() == pytest.approx(counted.log_arrangements())
+    assert counted.log_arrangements() == pytest.approx(math.log(12 * 3))

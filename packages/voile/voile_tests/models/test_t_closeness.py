@@ -18,7 +18,7 @@ from voile.models.t_closeness import (
     TCloseness,
 )
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
-from voile.schema.hierarchy.taxonomy import tree_of
+from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
 from voile_base.errors import PlanError
@@ -255,7 +255,7 @@ def test_no_groups_are_no_answer():
 
 def test_a_stated_distance_on_a_tree_is_that_of_the_plans_tree():
     """It is bound to the values of the column; without a plan nobody knows the tree."""
-    tree = tree_of({"lung": ["cold", "flu"], "belly": ["ulcer"]})
+    tree = Taxonomy.of_tree({"lung": ["cold", "flu"], "belly": ["ulcer"]})
     values = DistinctValues("text", ("cold", "flu", "ulcer"))
     plan = Plan(Roles(sensitive=(COLUMN,)), columns={COLUMN: ColumnPlan(hierarchy=tree)})
     stated = TCloseness(column=COLUMN, t=Decimal("0.5"), distance="hierarchical")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from voile.policy.checking import read_verdict
+from voile.policy.checking import Verdict
 from voile.policy.stated import read_policy
 from voile_tests.audit.tables import marginals
 from voile_tests.policy.cases import ORIGINAL, audited, policy, tick_all, voile
@@ -118,7 +118,7 @@ def test_what_was_not_assessed_passes_by_name_and_reason_alone(tmp_path: Path) -
     passed = voile("check", folder, "--policy", stated)
     assert passed.exit_code == 0, passed.output
     assert "Not assessed, waived by Ana: the board said so" in passed.output
-    assert read_verdict(folder / "verdict.json").rulings[-1].told == "waived"
+    assert Verdict.read(folder / "verdict.json").rulings[-1].told == "waived"
     drawn = voile("dossier", folder, "--public", "--out", tmp_path / "public.html")
     assert drawn.exit_code == 0, drawn.output
     assert "waived by Ana: the board said so" in (tmp_path / "public.html").read_text()

@@ -13,7 +13,7 @@ import pytest
 
 from voile.attack.protocol import Estimate
 from voile.audit.risk import Risk
-from voile.policy.checking import read_verdict, verdict_document, verdict_schema
+from voile.policy.checking import Verdict, verdict_schema
 from voile.policy.criteria.identifiers import categories
 from voile.policy.stated import policy_of_text, policy_schema, read_policy
 from voile.policy.templates import template_names
@@ -188,7 +188,7 @@ def test_a_release_that_keeps_its_promise_passes(study: Path, tmp_path: Path) ->
     tick_all(study / "private")
     status, verdict = _told(study, stated)
     assert status == 0, verdict["rulings"]
-    assert read_verdict(study / "private" / "verdict.json").passed
+    assert Verdict.read(study / "private" / "verdict.json").passed
     assert (study / "private" / "verdict.json").stat().st_mode & 0o077 == 0
 
 
@@ -546,8 +546,8 @@ def test_documents_fit_their_schemas(study: Path, tmp_path: Path) -> None:
     """Of verdicts and policies."""
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
     voile("check", study, "--policy", policy(tmp_path, 'kind = "group-size"\nleast = 2'))
-    verdict = read_verdict(study / "private" / "verdict.json")
-    jsonschema.validate(json.loads(json.dumps(verdict_document(verdict))), verdict_schema())
+    verdict = Verdict.read(study / "private" / "verdict.json")
+    jsonschema.validate(json.loads(json.dumps(verdict.document())), verdict_schema())
     for name in template_names():
         jsonschema.validate(tomllib.loads(read_policy(name).text), policy_schema())
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from voile.release.trips import FleetTerms, TripCosts, TripSums, busiest_vehicle, fitting, sums_of
+from voile.release.trips import Busiest, FleetTerms, TripCosts, TripSums
 from voile_base.errors import RefusedError
 from voile_geo.planar.costs import LossDistribution, composed_epsilon
 
@@ -54,15 +54,15 @@ def costs_of(
 def test_each_trip_has_the_finest_spacing_that_fits():
     """A budget of 20 reports: 20 stay as they are, 40 are halved, 100 become 12."""
     costs = costs_of(cost(20), [20, 40, 100], [0, 0, 1], [5, 5, 5], None)
-    assert fitting(costs, TripSums.none(), KEY).tolist() == [0, 1, 3]
+    assert costs.fitting(TripSums.none(), KEY).tolist() == [0, 1, 3]
 
 
 def test_trips_of_a_vehicle_share_its_days():
     """40 reports on each of three days: in any two days 40 fit, so that each day is halved."""
     costs = costs_of(cost(40), [40, 40, 40, 40], [0, 0, 0, 1], [1, 2, 3, 9], 2)
-    assert fitting(costs, TripSums.none(), KEY).tolist() == [1, 1, 1, 0]
-    assert fitting(
-        costs_of(cost(40), [40] * 2, [0, 0], [1, 3], 2), TripSums.none(), KEY
+    assert costs.fitting(TripSums.none(), KEY).tolist() == [1, 1, 1, 0]
+    assert costs_of(cost(40), [40] * 2, [0, 0], [1, 3], 2).fitting(
+        TripSums.none(), KEY
     ).tolist() == [
         0,
         0,
@@ -71,19 +71,19 @@ def test_trips_of_a_vehicle_share_its_days():
 
 def test_what_is_spent_counts():
     """On the day before 30 of 40 reports were spent: 8 are left, and two days later all."""
-    spent, _ = sums_of(costs_of(9, [30], [0], [1], 2), None, KEY)
+    spent, _ = costs_of(9, [30], [0], [1], 2).sums(None, KEY)
     terms = (cost(40), [64], [0])
-    assert fitting(costs_of(*terms, [2], 2), spent, KEY).tolist() == [3]
-    assert fitting(costs_of(*terms, [3], 2), spent, KEY).tolist() == [1]
+    assert costs_of(*terms, [2], 2).fitting(spent, KEY).tolist() == [3]
+    assert costs_of(*terms, [3], 2).fitting(spent, KEY).tolist() == [1]
 
 
 def test_last_trips_are_left_out():
     """Where not even the coarsest spacing fits, trips are left out from the last day on."""
     costs = costs_of(cost(9), [32, 32, 32], [0, 0, 0], [1, 2, 3], 7)
-    assert fitting(costs, TripSums.none(), KEY).tolist() == [3, 3, -1]
-    spent, _ = sums_of(costs_of(9, [8], [0], [1], 7), None, KEY)
+    assert costs.fitting(TripSums.none(), KEY).tolist() == [3, 3, -1]
+    spent, _ = costs_of(9, [8], [0], [1], 7).sums(None, KEY)
     with pytest.raises(RefusedError, match="nothing is left of the budgets of these vehicles"):
-        fitting(costs, spent, KEY)
+        costs.fitting(spent, KEY)
 
 
 @pytest.mark.parametrize("within", [None, 1, 2, 5, 40])
@@ -101,11 +101,11 @@ def test_windows_are_those_of_every_day(within):
         for vehicle in range(4)
         for day in range(-9, 9)
     )
-    found = busiest_vehicle(offer, LAW, 1e-5, within)
+    found = Busiest.vehicle(offer, LAW, 1e-5, within)
     assert (found.reports, found.days) == (expected, within)
     assert found.epsilon == cost(int(expected))
     terms = FleetTerms("vans", 9.0, 100.0, 1e-5, "any", within or 100)
-    sums, first = sums_of(TripCosts(terms, [offer], LAW), None, KEY)
+    sums, first = TripCosts(terms, [offer], LAW).sums(None, KEY)
     assert sums.largest(terms) == found.epsilon
     assert first.min() == 1
     assert sums.each(terms)[1].max() == found.epsilon
@@ -115,7 +115,7 @@ def test_windows_are_those_of_every_day(within):
 def test_accounts_are_marked_by_the_key_of_the_fleet(within):
     """Under another key no account is one of before, of trips or of vehicles."""
     costs = costs_of(10.0, [5, 6, 7], [0, 1, 1], [3, 3, 4], within)
-    marks = [set(sums_of(costs, None, bytes([at] * 32))[0].marks.tolist()) for at in (0, 100)]
+    marks = [set(costs.sums(None, bytes([at] * 32))[0].marks.tolist()) for at in (0, 100)]
     assert marks[0]
     assert {mark + 100 for mark in marks[0]} == marks[1]
 
@@ -123,7 +123,7 @@ def test_accounts_are_marked_by_the_key_of_the_fleet(within):
 def test_what_a_release_costs_more_than_another_is_told_for_each_part():
     """Epsilon, Gaussian noise and reports of one distribution, each by itself."""
     costs = costs_of(10.0, [5, 6], [0, 1], [3, 3], None)
-    whole = sums_of(costs, None, KEY)[0]
+    whole = costs.sums(None, KEY)[0]
     more = replace(whole, epsilon=whole.epsilon + 0.5, squared_mu=whole.squared_mu + 0.25)
     dearer = more.minus(whole)
     assert dearer.epsilon.tolist() == [0.5, 0.5]

@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 
 import voile
 from voile.disclosure.evidence import IntervalEvidence, Labels
-from voile.release.reading import (
-    People,
-    PublishedRows,
-    Sightings,
-    _seconds,
-    exact_labels_as_one,
-    known_columns,
-    shares_of,
-)
+from voile.release.reading import People, PublishedRows, Sightings, _seconds, exact_labels_as_one
 from voile.table.opening import published_rows
 from voile_testing.plugin import examples
 from voile_tests.releases import described, promised
@@ -147,7 +139,7 @@ def test_shares_are_those_of_rows_or_of_their_groups(data):
     apart = len({(u[i] if "u" not in permuted else 0, group[i]) for i in range(rows)})
     expected = apart if by_group or "u" in permuted else len(set(u))
     assert len(sightings.rows) == expected
-    values, shares = shares_of(published, sightings, "s")
+    values, shares = published.shares(sightings, "s")
     shares = shares.toarray()
     assert list(values.texts) == [str(value) for value in sorted(set(s))]
     for sighting in range(len(sightings.rows)):
@@ -248,8 +240,8 @@ def test_people_are_known_by_what_they_are_ranked_by():
     columns = {"town": ["Oslo"], "math.low": [1], "math.high": [3]}
     published = published_of(columns, kind="ranking", roles=roles)
     people = People(pl.DataFrame({"math": [2], "town": ["Oslo"]}))
-    assert known_columns(published, people, None, None) == ("town", "math")
-    assert known_columns(published, people, None, "town") == ("math",)
+    assert published.known_columns(people, None, None) == ("town", "math")
+    assert published.known_columns(people, None, "town") == ("math",)
 
 
 def test_missing_numbers_are_covered_by_missing_ones():

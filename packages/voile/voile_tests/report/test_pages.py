@@ -14,7 +14,7 @@ import pytest
 from voile.policy.criteria.measured import QuestionCriterion
 from voile.policy.ruling import Ruling, Tick
 from voile.policy.stated import Policy, Signer
-from voile.report.html import HistoryLine, render_comparison, render_dossier, render_study
+from voile.report.html import HistoryLine, render_comparison, render_study
 from voile.signing import SignedBy
 from voile.study.record import PRIVATE, Distribution, Point, Skipped, StudyComparison, StudyRecord
 from voile_base.errors import InputError
@@ -124,7 +124,7 @@ def hostile_comparison() -> str:
 
 @cache
 def dossier() -> str:
-    return render_dossier(judged(audited()), public=False)
+    return judged(audited()).render(public=False)
 
 
 @cache
@@ -153,10 +153,8 @@ def hostile_dossier() -> str:
     ticks = tuple(Tick(says=name, ticked=True, by=HOSTILE[0]) for name in texts)
     events = tuple(HistoryLine(name, name, name, name, here=True) for name in HOSTILE)
     signed = tuple(SignedBy(name, name, "unknown") for name in HOSTILE)
-    return render_dossier(
-        replace(found, name=HOSTILE[0], verdict=verdict, policy=policy, ticks=ticks,
-                history=events, signatures=signed),
-        public=False,
+    return replace(found, name=HOSTILE[0], verdict=verdict, policy=policy, ticks=ticks,
+                history=events, signatures=signed).render(public=False,
     )  # fmt: skip
 
 

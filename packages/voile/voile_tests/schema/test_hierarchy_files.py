@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, and_others
-from voile.schema.hierarchy.taxonomy import Taxonomy, read_taxonomy, read_tree, tree_of
+from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.numbers import ExactNumbers
 from voile_base.errors import PlanError
 
@@ -64,18 +64,18 @@ def file(folder: Path, content: str | bytes) -> Path:
 )
 def test_files_are_read_in_any_usual_form(tmp_path, content):
     """Separators, quotes, ends of lines, blank lines and byte-order marks make no difference."""
-    assert read_taxonomy(file(tmp_path, content)) == Taxonomy(WORK)
+    assert Taxonomy.read(file(tmp_path, content)) == Taxonomy(WORK)
 
 
 def test_the_separator_is_the_one_in_every_line(tmp_path):
     """Other separators may stand within fields, quoted or not."""
     path = file(tmp_path, 'Doe, Ann;"The Does; all";*\nRoe;"The Roes";*\n')
-    assert read_taxonomy(path).paths == (
+    assert Taxonomy.read(path).paths == (
         ("Doe, Ann", "The Does; all", "*"),
         ("Roe", "The Roes", "*"),
     )
     path = file(tmp_path, '"Doe; Ann","a ""b""",*\nRoe,c,*\n')
-    assert read_taxonomy(path).paths == (("Doe; Ann", 'a "b"', "*"), ("Roe", "c", "*"))
+    assert Taxonomy.read(path).paths == (("Doe; Ann", 'a "b"', "*"), ("Roe", "c", "*"))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_the_separator_is_the_one_in_every_line(tmp_path):
 def test_a_mistake_in_a_file_is_named(tmp_path, content, words):
     """The message names the file, the line or the level, and what would be right."""
     with pytest.raises(PlanError) as caught:
-        read_taxonomy(file(tmp_path, content))
+        Taxonomy.read(file(tmp_path, content))
     for word in words:
         assert word in str(caught.value)
 
@@ -120,11 +120,11 @@ def test_a_mistake_in_a_file_is_named(tmp_path, content, words):
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     """A file that is not there, a folder, and a name that no file has."""
     with pytest.raises(PlanError, match=r"absent\.csv: there is no such file"):
-        read_taxonomy(tmp_path / "absent.csv")
+        Taxonomy.read(tmp_path / "absent.csv")
     with pytest.raises(PlanError, match=r"cannot be read: Is a directory"):
-        read_taxonomy(tmp_path)
+        Taxonomy.read(tmp_path)
     with pytest.raises(PlanError, match="cannot be read"):
-        read_taxonomy(tmp_path / "a\0b")
+        Taxonomy.read(tmp_path / "a\0b")
 
 
 def test_a_share_is_that_of_the_listed_values():
@@ -211,13 +211,13 @@ def test_a_short_branch_repeats_its_value(tmp_path):
             ("Local-gov", "Government", "*"),
         )
     )
-    assert read_tree(path) == expected
-    assert tree_of({"Private": [], "Government": ["Federal-gov", "Local-gov"]}) == expected
+    assert Taxonomy.read_tree(path) == expected
+    assert Taxonomy.of_tree({"Private": [], "Government": ["Federal-gov", "Local-gov"]}) == expected
 
 
 def test_a_nested_tree_reads_from_the_root():
     """Tables hold groups of groups, lists hold values, numbers too."""
-    tree = tree_of({"low": {"lowest": [1, 2], "lower": [Decimal("2.5")]}, "high": [9]})
+    tree = Taxonomy.of_tree({"low": {"lowest": [1, 2], "lower": [Decimal("2.5")]}, "high": [9]})
     assert tree.paths == (
         ("1", "lowest", "low", "*"),
         ("2", "lowest", "low", "*"),
@@ -241,7 +241,7 @@ def test_a_nested_tree_reads_from_the_root():
 def test_a_mistake_in_a_tree_is_named(tree, words):
     """The message names the group."""
     with pytest.raises(PlanError, match=words):
-        tree_of(tree)
+        Taxonomy.of_tree(tree)
 
 
 LEVELS = {
@@ -263,7 +263,7 @@ def test_the_hierarchies_of_adult_cover_it(shared_data: Path, column: str) -> No
     census = shared_data / "census"
     with (census / "adult-arx.csv").open(newline="") as rows:
         held = sorted({row[column] for row in csv.DictReader(rows, delimiter=";")})
-    hierarchy = read_taxonomy(census / "hierarchies" / "adult-arx" / f"{column}.csv")
+    hierarchy = Taxonomy.read(census / "hierarchies" / "adult-arx" / f"{column}.csv")
     values = numbers(*sorted(held, key=int)) if column == "age" else texts(*held)
     bound = hierarchy.bind(column, values)
     assert bound.height + 1 == LEVELS[column]
@@ -288,7 +288,7 @@ def test_ragged_trees_cover_adult(shared_data: Path, column: str, height: int) -
     census = shared_data / "census"
     with (census / "adult.csv").open(newline="") as rows:
         held = sorted({row[column] for row in csv.DictReader(rows)} - {"?"})
-    tree = read_tree(census / "hierarchies" / "adult-trees" / f"{column}.txt")
+    tree = Taxonomy.read_tree(census / "hierarchies" / "adult-trees" / f"{column}.txt")
     bound = tree.bind(column, texts(*held))
     assert bound.height == height
     assert set(shown(bound, height)) == {"*"}
@@ -298,7 +298,7 @@ def test_ten_thousand_zip_codes_lose_a_digit_a_level(shared_data: Path) -> None:
     """The large file binds, and says what masking the last digits says."""
     path = shared_data / "census" / "hierarchies" / "zipcode-80000-89999.csv"
     zips = [str(number) for number in range(80_000, 90_000)]
-    bound = read_taxonomy(path).bind("zip", texts(*zips))
+    bound = Taxonomy.read(path).bind("zip", texts(*zips))
     assert bound.height == 5
     for level in range(1, 5):
         assert shown(bound, level) == [code[: 5 - level] + "*" * level for code in zips]
@@ -309,7 +309,7 @@ def test_ten_thousand_zip_codes_lose_a_digit_a_level(shared_data: Path) -> None:
 def test_the_levels_of_patients_are_read(shared_data: Path) -> None:
     """A hierarchy whose last level is one group of another name than an asterisk is whole too."""
     folder = shared_data / "census" / "hierarchies" / "patients-tcloseness"
-    disease = read_taxonomy(folder / "disease.csv")
+    disease = Taxonomy.read(folder / "disease.csv")
     bound = disease.bind("disease", texts(None, *sorted(path[0] for path in disease.paths)))
     assert bound.height == 3
     assert set(shown(bound, 3)) == {"respiratory&digestive disease"}

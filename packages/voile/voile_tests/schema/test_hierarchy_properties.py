@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from voile.schema.hierarchy.declared import Hierarchy, plain
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.ranges import PERIODS, Dates, Intervals, Prefixes
-from voile.schema.hierarchy.taxonomy import Taxonomy, tree_of
+from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.numbers import ExactNumbers
 
 
@@ -66,7 +66,7 @@ def trees(draw) -> tuple[Hierarchy, DistinctValues, None]:
 
     tree = {"a": branch(2), "b": branch(2), "alone": []}
     values = distinct("text", [*leaves, "alone"], draw(st.booleans()))
-    return tree_of(tree), values, None
+    return Taxonomy.of_tree(tree), values, None
 
 
 @st.composite

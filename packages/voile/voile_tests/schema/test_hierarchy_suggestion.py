@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
-from voile.schema.hierarchy.suggestion import Suggestion, suggest, suggestion_text
+from voile.schema.hierarchy.suggestion import Suggestion, suggest
 from voile.schema.plan import ColumnPlan, parse_plan
 
 
 def read_back(suggestion: Suggestion) -> ColumnPlan:
     """The plan of the column as the suggested TOML has it."""
-    document = tomllib.loads(suggestion_text(suggestion), parse_float=Decimal)
+    document = tomllib.loads(suggestion.text(), parse_float=Decimal)
     return parse_plan(document).columns[suggestion.column]
 
 
 def test_ages():
     """Widths of 5, 10 and 20 years for ages from 17 to 90."""
     suggestion = suggest("age", "integer", None, ColumnPlan((Decimal(17), Decimal(90))))
-    assert suggestion_text(suggestion) == (
+    assert suggestion.text() == (
         "# intervals from the declared bounds\n"
         "[columns.age]\n"
         "bounds = [17, 90]\n"
@@ -63,7 +63,7 @@ def test_without_bounds_they_are_asked_for():
     suggestion = suggest("age", "integer", 2, ColumnPlan())
     assert suggestion.keys is None
     assert "declare bounds" in suggestion.note
-    assert tomllib.loads(suggestion_text(suggestion)) == {}
+    assert tomllib.loads(suggestion.text()) == {}
 
 
 @pytest.mark.parametrize(

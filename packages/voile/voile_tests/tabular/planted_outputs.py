@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from voile.schema.tabulation import parse_condition
+from voile.schema.tabulation import Condition
 from voile.tabular.remembered import RememberedDimension, RememberedMeasure, RememberedTable
 
 REGIONS = [f"r{one}" for one in range(6)]
@@ -52,7 +52,7 @@ def table_of(
     rows: Rows, conditions: Sequence[str], dimensions: Sequence[str], minimum: int = 0
 ) -> RememberedTable:
     """Counts by some columns, with totals; ``county`` is a level above regions."""
-    stated = tuple(parse_condition(text) for text in conditions)
+    stated = tuple(Condition.parse(text) for text in conditions)
     met = np.ones(len(rows["age"]), dtype=bool)
     for one in stated:
         values, at = np.unique(rows[one.column], return_inverse=True)

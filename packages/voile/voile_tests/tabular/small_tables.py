@@ -13,8 +13,8 @@ import polars as pl
 
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
-from voile.tabular.counting import count_cells, plan_of_rows
-from voile.tabular.primary import primary_cells
+from voile.tabular.counting import PrivateCells, plan_of_rows
+from voile.tabular.primary import PrimaryCells
 from voile.tabular.publishing import ProtectedTables, _protect_tables
 
 Rows = Mapping[str, Sequence[Any]]
@@ -31,8 +31,8 @@ def protected(
 def counted(rows: Rows, tables: Sequence[Mapping[str, Any]], **protection: Any):
     """The cells of some rows, and which are primary."""
     plan = parse_plan({"tables": list(tables), "protection": protection})
-    cells = count_cells(open_frame(pl.DataFrame(rows), plan_of_rows(plan)), plan.tables)
-    return cells, primary_cells(cells, plan.protection)
+    cells = PrivateCells.count(open_frame(pl.DataFrame(rows), plan_of_rows(plan)), plan.tables)
+    return cells, PrimaryCells.find(cells, plan.protection)
 
 
 @dataclass(frozen=True)

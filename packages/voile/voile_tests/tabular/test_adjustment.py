@@ -10,9 +10,9 @@ import pytest
 
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
-from voile.tabular.counting import count_cells, plan_of_rows
+from voile.tabular.counting import PrivateCells, plan_of_rows
 from voile.tabular.perturbation import adjust
-from voile.tabular.primary import primary_cells
+from voile.tabular.primary import PrimaryCells
 from voile_base.errors import InfeasibleError
 from voile_tests.tabular.small_tables import random_small
 
@@ -21,8 +21,8 @@ def adjusted(rows, tables, **protection):
     """Cells, primary cells, and the adjusted values of the first measure."""
     plan = parse_plan({"tables": list(tables), "protection": {"kind": "adjustment", **protection}})
     table = open_frame(pl.DataFrame(rows), plan_of_rows(plan))
-    cells = count_cells(table, plan.tables)
-    primary = primary_cells(cells, plan.protection)
+    cells = PrivateCells.count(table, plan.tables)
+    primary = PrimaryCells.find(cells, plan.protection)
     return cells, primary, adjust(cells, primary, plan.protection).values[0]
 
 

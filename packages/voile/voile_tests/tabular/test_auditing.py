@@ -15,9 +15,9 @@ from voile.cli.table import audit_table_command
 from voile.schema.plan import parse_plan
 from voile.tabular import table_files
 from voile.tabular.attacker import CellSystem, FeasibilityIntervals
-from voile.tabular.auditing import AuditRules, audit_recognised
+from voile.tabular.auditing import AuditRules, TableAudit
 from voile.tabular.publishing import make_tables
-from voile.tabular.recognised import recognise
+from voile.tabular.recognised import RecognisedTable
 from voile.tabular.table_files import TableGrid, read_grids
 from voile_base.errors import InputError, TableError
 
@@ -70,7 +70,9 @@ def written(folder: Path, ending: str, rows: list[list[str]]) -> Path:
 def test_every_format_gives_the_same_table(tmp_path: Path, ending: str) -> None:
     """Totals by rows and by columns are recognised, and what follows from them."""
     (grid,) = read_grids(written(tmp_path, ending, [HEADS, *ROWS]))
-    audit = audit_recognised(recognise(grid, ["region", "age"]), AuditRules())
+    audit = TableAudit.of_recognised(
+        RecognisedTable.recognise(grid, ["region", "age"]), AuditRules()
+    )
     found = {one.cell: one.lower for one in audit.findings if one.kind == "recomputable"}
     assert found == {"region = North, age = young": 8, "region = South, age = young": 21}
     assert (audit.cells, audit.suppressed, audit.contradictions) == (12, 2, ())
@@ -89,14 +91,14 @@ def test_headings_over_several_rows_and_merged_cells_are_dimensions(tmp_path: Pa
         "<tr><td>Total<td>Total<td>13<td>15<td>28<td>14<td>14<td>28</table>"
     )
     (grid,) = read_grids(file)
-    table = recognise(grid)
+    table = RecognisedTable.recognise(grid)
     assert table.dimensions == ("County", "Region", "columns 1", "columns 2")
     assert [(one.total, one.parts) for one in table.relations] == [
         ("Total", ("A", "B")),
         ("Total", ("a1", "a2", "b1")),
         ("All", ("M", "F")),
     ]
-    audit = audit_recognised(table, AuditRules())
+    audit = TableAudit.of_recognised(table, AuditRules())
     assert audit.count("recomputable") == 3
     assert audit.count("small") == 4
 
@@ -142,7 +144,7 @@ def random_table(seed: int) -> tuple[list[list[str]], CellSystem]:
 def test_the_attacker_on_a_recognised_table_finds_what_the_true_system_gives(seed: int) -> None:
     """Hierarchies are recognised by their numbers although a seventh of the cells is hidden."""
     rows, truth = random_table(seed)
-    table = recognise(TableGrid("random", tuple(map(tuple, rows))))
+    table = RecognisedTable.recognise(TableGrid("random", tuple(map(tuple, rows))))
     cells = np.flatnonzero(truth.suppressed)
     expected = FeasibilityIntervals.of(truth, cells)
     found = FeasibilityIntervals.of(table.system, cells, table.knowledge)
@@ -160,8 +162,8 @@ def test_a_total_that_noise_contradicts_is_reported_and_no_constraint() -> None:
         ["z", "5", "15"],
         ["Total", "40", "25"],
     ]
-    table = recognise(TableGrid("rounded", tuple(map(tuple, rows))))
-    audit = audit_recognised(table, AuditRules())
+    table = RecognisedTable.recognise(TableGrid("rounded", tuple(map(tuple, rows))))
+    audit = TableAudit.of_recognised(table, AuditRules())
     assert audit.count("recomputable") == 0
     assert "'Total' is not the sum" in " ".join(audit.contradictions)
 
@@ -178,7 +180,7 @@ def test_a_total_that_noise_contradicts_is_reported_and_no_constraint() -> None:
 def test_numbers_and_marks_are_read_as_they_are_written(texts, bounds) -> None:
     """Of two ways to write numbers the one that fits; a mark may say where a cell lies."""
     rows = (("a", "n"), ("x", texts[0]), ("y", texts[1]))
-    table = recognise(TableGrid("numbers", rows))
+    table = RecognisedTable.recognise(TableGrid("numbers", rows))
     unit = 10.0**-table.decimals
     for cell, (low, high) in enumerate(bounds):
         upper = table.knowledge.upper[cell]
@@ -231,7 +233,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path, name, text, error, message)
     if text is not None:
         file.write_text(text)
     with pytest.raises(error, match=message):
-        list(map(recognise, read_grids(file)))
+        list(map(RecognisedTable.recognise, read_grids(file)))
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
@@ -257,7 +259,9 @@ def test_means_beside_counts_are_no_part_of_totals():
         ("total", "b", "27", "150"),
         ("total", "total", "42", "130"),
     )
-    audit = audit_recognised(recognise(TableGrid("means", rows)), AuditRules())
+    audit = TableAudit.of_recognised(
+        RecognisedTable.recognise(TableGrid("means", rows)), AuditRules()
+    )
     (found,) = (one for one in audit.findings if one.kind == "recomputable")
     assert (found.lower, found.upper) == (20, 20)
     assert audit.contradictions == ()
@@ -273,6 +277,8 @@ def test_a_category_that_sounds_like_a_rate_is_attacked():
         ("none", "7"),
         ("total", "30"),
     )
-    audit = audit_recognised(recognise(TableGrid("rates", rows)), AuditRules())
+    audit = TableAudit.of_recognised(
+        RecognisedTable.recognise(TableGrid("rates", rows)), AuditRules()
+    )
     (found,) = (one for one in audit.findings if one.kind == "recomputable")
     assert found.lower == 11

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from voile.tabular.attacker import CellSystem, FeasibilityIntervals, recomputable
+from voile.tabular.attacker import CellSystem, FeasibilityIntervals
 from voile.tabular.published import columns_of_cells
 from voile_base.errors import InfeasibleError
 from voile_tests.tabular.small_tables import BruteForce, counted, protected, random_small
@@ -41,7 +41,7 @@ def judge_attacker(seed: int) -> None:
     found = FeasibilityIntervals.of(system, np.flatnonzero(hidden))
     assert found.lower.tolist() == lower[first].tolist()
     assert found.upper.tolist() == upper[first].tolist()
-    known = recomputable(system)
+    known = system.recomputable()
     assert (upper == lower)[[np.flatnonzero(of_row == cell)[0] for cell in known]].all()
 
 

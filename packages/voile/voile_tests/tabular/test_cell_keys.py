@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from voile.schema.plan import parse_plan
 from voile.schema.tabulation import CellPerturbation
 from voile.table.opening import open_frame
-from voile.tabular.counting import count_cells, plan_of_rows
+from voile.tabular.counting import PrivateCells, plan_of_rows
 from voile.tabular.perturbation import PerturbationTable
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
@@ -104,7 +104,7 @@ def cells_of(rows: dict[str, list[str]], dimensions: list[str], secret: int = 1)
         }
     )
     key = Randomness.seeded(secret).key("records")
-    return count_cells(open_frame(pl.DataFrame(rows), plan_of_rows(plan)), plan.tables, key)
+    return PrivateCells.count(open_frame(pl.DataFrame(rows), plan_of_rows(plan)), plan.tables, key)
 
 
 def test_the_same_persons_get_the_same_noise_in_every_table() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from voile.ledger import Ledger
 from voile.schema.plan import parse_plan
-from voile.schema.tabulation import parse_condition
+from voile.schema.tabulation import Condition
 from voile.study.outputs import OutputMemory
 from voile.tabular.output_memory import judge_output
 from voile.tabular.publishing import TablesOutput, make_tables
@@ -125,7 +125,7 @@ def test_a_sum_is_judged_by_the_units_that_are_left() -> None:
         measure = type(count.measures["count"])(
             np.array([total]), np.array([True]), counts=False, decimals=1
         )
-        stated = () if text is None else (parse_condition(text),)
+        stated = () if text is None else (Condition.parse(text),)
         return RememberedTable(
             "sum", stated, (), count.codes, {"turnover": measure}, np.array([units])
         )
@@ -222,6 +222,6 @@ def test_of_two_who_publish_at_once_one_begins_again(tmp_path: Path) -> None:
 def test_what_is_no_condition_is_refused(text: str) -> None:
     """By the command and by the plan alike, with how to write one."""
     with pytest.raises(InputError):
-        parse_condition(text)
+        Condition.parse(text)
     with pytest.raises(PlanError, match="filter"):
         plan_of(text)

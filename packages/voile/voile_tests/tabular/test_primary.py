@@ -12,7 +12,7 @@ from voile.schema.plan import parse_plan
 from voile.schema.tabulation import CellSuppression
 from voile.table.opening import open_frame
 from voile.tabular.breaches import PatternAttack, dominated_unions
-from voile.tabular.counting import count_cells, plan_of_rows
+from voile.tabular.counting import PrivateCells, plan_of_rows
 from voile_base.errors import PlanError, VoileError
 from voile_tests.tabular.small_tables import counted, protected, random_small
 
@@ -77,7 +77,7 @@ def test_persons_are_counted_once() -> None:
 
     def counts(rows: dict[str, list[str]]) -> list[int]:
         plan = parse_plan(document)
-        cells = count_cells(open_frame(pl.DataFrame(rows), plan_of_rows(plan)), plan.tables)
+        cells = PrivateCells.count(open_frame(pl.DataFrame(rows), plan_of_rows(plan)), plan.tables)
         return cells.measures[0].values.tolist()
 
     assert counts(rows) == [2, 1, 1]
@@ -95,7 +95,7 @@ def test_levels_of_a_declared_hierarchy_have_totals() -> None:
         }
     )
     rows = pl.DataFrame({"age": [1, 5, 11, 15, 21, 33], "n": [1, 2, 3, 4, 5, 6]})
-    cells = count_cells(open_frame(rows, plan_of_rows(plan)), plan.tables)
+    cells = PrivateCells.count(open_frame(rows, plan_of_rows(plan)), plan.tables)
     (table,) = cells.system.tabulation.tables
     assert len(table.dimensions[0]) == 3
     (measure,) = cells.measures

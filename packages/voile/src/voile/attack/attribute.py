@@ -61,16 +61,7 @@ from voile.attack.protocol import (
 )
 from voile.disclosure.evidence import Evidence
 from voile.disclosure.exact import Exact
-from voile.release.reading import (
-    ColumnView,
-    People,
-    PublishedRows,
-    Sightings,
-    finite,
-    floats_of,
-    known_columns,
-    shares_of,
-)
+from voile.release.reading import ColumnView, People, PublishedRows, Sightings, finite, floats_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.arrays import Values, from_native
@@ -433,7 +424,7 @@ class AttributeAttack(Adversary["AttributeTarget"]):
         name = self.sensitive
         assert name is not None, "each column is attacked by itself"
         published = with_texts(scene.published, name)
-        columns = known_columns(published, people, self.columns, name)
+        columns = published.known_columns(people, self.columns, name)
         targets = self._targets(scene, columns, name)
         return AttributeTarget(Wanted(published, people, name, targets, self.distance), columns)
 
@@ -505,7 +496,7 @@ class AttributeTarget:
 
 def beliefs_of(wanted: Wanted, sightings: Sightings) -> Iterator[Beliefs]:
     """What the adversary believes of the targets, some at a time."""
-    _, shares = shares_of(wanted.published, sightings, wanted.column)
+    _, shares = wanted.published.shares(sightings, wanted.column)
     prior = (sightings.rows @ shares) / sightings.rows.sum()
     chunks = posteriors(sightings, len(wanted.targets), pairs=PAIRS, width=shares.shape[1])
     for chunk, which, weights in chunks:

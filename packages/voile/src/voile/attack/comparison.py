@@ -73,7 +73,7 @@ from voile.attack.differencing import permutes_sensitive
 from voile.attack.posterior import PAIRS, plain_weights
 from voile.attack.protocol import WITHIN
 from voile.disclosure.evidence import CoverEvidence
-from voile.release.reading import People, PublishedRows, Sightings, floats_of, shares_of, texts_of
+from voile.release.reading import People, PublishedRows, Sightings, floats_of, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.arrays import Values, frame_of, from_native
@@ -420,7 +420,7 @@ class _Shown:
             known = [name for name in aim.columns if published.columns_of(name)]
             sightings = Sightings.of(published, wanted.people, known, wanted.targets)
         (column,) = published.columns_of(wanted.name)
-        values, shares = shares_of(published, sightings, column)
+        values, shares = published.shares(sightings, column)
         place = _places(values.texts, wanted)
         there = place >= 0
         fitting = np.zeros((len(wanted.targets), len(wanted.shown)))

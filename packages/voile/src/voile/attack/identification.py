@@ -56,7 +56,7 @@ from voile.attack.protocol import (
     checked_columns,
     nobody_known,
 )
-from voile.release.reading import Sightings, known_columns
+from voile.release.reading import Sightings
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile_base.ondemand import dataclass
@@ -106,7 +106,7 @@ class IdentificationAttack(Adversary["_Aim"]):
     def aim(self, scene: Scene) -> _Aim:
         """Some people, and what the release shows of them."""
         people, published = scene.people, scene.published
-        columns = known_columns(published, people, self.columns, self.link)
+        columns = published.known_columns(people, self.columns, self.link)
         targets = draw_targets(people, columns, self.targets, scene.randomness, self.link)
         sightings = Sightings.of(published, people, columns, targets)
         truth = None

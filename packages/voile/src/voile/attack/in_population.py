@@ -53,7 +53,7 @@ from voile.models.population import (
     population_uniques,
     special_uniques,
 )
-from voile.release.reading import People, PublishedRows, floats_of, known_columns, require_columns
+from voile.release.reading import People, PublishedRows, floats_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.arrays import from_native
@@ -253,7 +253,7 @@ class HouseholdRisk(IndividualRisk):
         """The risk of the household of each row that was published, by where the rows stand."""
         people = People(from_native(table[0])[0], table[1])
         published = PublishedRows.of(release)
-        columns = known_columns(published, people, self.columns, None)
+        columns = published.known_columns(people, self.columns, None)
         fitted = Fitted.of(published, people, columns)
         key = (randomness or Randomness.secure()).key("household")
         standing = fitted and Standing.of(fitted, published, people, columns, key)
@@ -299,8 +299,8 @@ class PopulationMap(_InPopulation):
         everybody = People(from_native(self.register)[0], plan)
         published = PublishedRows.of(release)
         people = People(from_native(original)[0], plan)
-        columns = known_columns(published, people, self.columns, None)
-        require_columns(everybody, columns, "the population")
+        columns = published.known_columns(people, self.columns, None)
+        everybody.require_columns(columns, "the population")
         fitted = Fitted.of(published, everybody, columns)
         if fitted is None:
             msg = (

@@ -91,7 +91,7 @@ from voile.attack.protocol import (
     checked_columns,
     nobody_known,
 )
-from voile.release.reading import People, PublishedRows, known_columns, require_columns
+from voile.release.reading import People, PublishedRows
 from voile.release.release import Release
 from voile.schema.persons import units_told
 from voile.schema.plan import Plan
@@ -298,8 +298,8 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
     def aim(self, scene: Scene) -> JoinTask | _ClosedForm:
         """All rows that are published, or some of them, and whose they are."""
         published, people = scene.published, self._people(scene)
-        columns = known_columns(published, scene.people, self.columns, self.link)
-        require_columns(people, columns, "the population")
+        columns = published.known_columns(scene.people, self.columns, self.link)
+        people.require_columns(columns, "the population")
         if _is_of_people(published):
             found = self._counted_in_full(scene, published, columns)
             if found is not None:
@@ -351,7 +351,7 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
     def _counted(self, scene: Scene, found: _ClosedForm) -> Guesses:
         """What is counted of all there are."""
         published = scene.published
-        columns = known_columns(published, scene.people, self.columns, self.link)
+        columns = published.known_columns(scene.people, self.columns, self.link)
         described = scene.people.frame.select(columns)
         risk, worst, known = 1 / found.alike, None, found.known
         if not found.exact:
@@ -525,7 +525,7 @@ class JournalistAttack(_LinkageAttack):
         everybody, crowd = self._people(scene), fitted
         if self.population is not None:
             published = scene.published
-            columns = known_columns(published, scene.people, self.columns, self.link)
+            columns = published.known_columns(scene.people, self.columns, self.link)
             found = Fitted.of(published, everybody, columns)
             if found is None:
                 return None

@@ -72,7 +72,7 @@ from voile.attack.protocol import (
 from voile.dp.marginals import NoisyTable
 from voile.release.claims import CountedPrivately, SynthesizedPrivately
 from voile.release.consistent_cells import noisy_marginals
-from voile.release.reading import People, PublishedRows, Sightings, known_columns, require_columns
+from voile.release.reading import People, PublishedRows, Sightings
 from voile.release.release import Release
 from voile.schema.domain import ColumnDomain, public_domain
 from voile.schema.persons import units_told
@@ -143,8 +143,8 @@ class MembershipAttack(Adversary["_Aim"]):
         published = scene.published
         present = scene.people
         absent = _absent_like(present, from_native(self.absent)[0])
-        columns = known_columns(published, present, self.columns, None)
-        require_columns(absent, columns, "the frame of absent people")
+        columns = published.known_columns(present, self.columns, None)
+        absent.require_columns(columns, "the frame of absent people")
         size = self._size(present, absent)
         sides = [
             _Side.of(published, people, columns, size, scene.randomness.within(which))
@@ -161,7 +161,7 @@ class MembershipAttack(Adversary["_Aim"]):
         assert present.plan is not None
         counts = _NoisyCounts.of(scene.release, present.plan)
         size = self._size(present, absent)
-        require_columns(absent, counts.columns, "the frame of absent people")
+        absent.require_columns(counts.columns, "the frame of absent people")
         sides = [
             _Side(
                 people, draw_targets(people, counts.columns, size, scene.randomness.within(which))

@@ -41,7 +41,7 @@ from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.posterior import PAIRS, draw_targets
 from voile.attack.protocol import COLUMNS, TARGETS, check_targets, checked_columns
 from voile.disclosure.replaced import group_counts
-from voile.release.reading import People, PublishedRows, known_columns, texts_of
+from voile.release.reading import People, PublishedRows, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.alignment import common_places
@@ -89,7 +89,7 @@ class RowTracingAttack(Adversary["_Aim"]):
         """Some people, and all rows by their fingerprints."""
         published, people = scene.published, scene.people
         fingerprint = self._fingerprint(published, people)
-        permuted = known_columns(published, people, sorted(published.permuted), None)
+        permuted = published.known_columns(people, sorted(published.permuted), None)
         rows = _Rows.of(published, people, fingerprint, permuted)
         known = (*fingerprint, *permuted)
         targets = draw_targets(people, known, self.targets, scene.randomness)
@@ -127,7 +127,7 @@ class RowTracingAttack(Adversary["_Aim"]):
                     f"column {name!r} is not published as it is; a fingerprint is compared exactly"
                 )
                 raise InputError(msg)
-        return known_columns(published, people, asked, None)
+        return published.known_columns(people, asked, None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -195,7 +195,7 @@ def _tell(verdict: Verdict, case: Case, unsigned: Sequence[str], *, as_json: boo
     if as_json:
         passed = verdict.passed and not unsigned
         told = {"remedies": _remedies(verdict, case), "unsigned": unsigned, "passed": passed}
-        print_json({**checking.verdict_document(verdict), **told})
+        print_json({**verdict.document(), **told})
         return
     _show(verdict)
     _show_remedies(verdict, case)
@@ -211,7 +211,7 @@ def _show(verdict: Verdict) -> None:
     for ruling in verdict.rulings:
         if ruling.waived:
             click.echo(f"Not assessed, {ruling.waived} ({ruling.asks}).")
-    for question in checking.policy_of(verdict).legal_questions:
+    for question in verdict.stated_policy().legal_questions:
         click.echo(f"A lawyer must still decide: {question}.")
     for note in dict.fromkeys(note for one in verdict.rulings for note in one.notes):
         click.echo(f"Note: {note}.")

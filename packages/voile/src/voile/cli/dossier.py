@@ -65,7 +65,7 @@ def _dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) 
         msg = f"{folder}: a release alone has no evidence; name what study or audit has written"
         raise InputError(msg)
     path = case.private / checking.VERDICT
-    verdict = checking.read_verdict(path)
+    verdict = checking.Verdict.read(path)
     stated = policy_stated.policy_of_text(verdict.text, f"{path}: its policy")
     if checking.judge(case, stated) != verdict:
         msg = (
@@ -83,7 +83,7 @@ def _dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) 
         signatures=_signatures(folder, signed=(case.public / policy_case.SIGNATURES).is_file()),
         history=None if ledger is None else tuple(_history(Path(ledger), case.document)),
     )
-    text = html.render_dossier(dossier, public=public)
+    text = dossier.render(public=public)
     if public and not (out.exists() or out.is_symlink()):
         replace_private_file(out, text, _PUBLIC)
     else:

@@ -155,7 +155,7 @@ def _inspect_command(
         }
         print_json(document)
     elif suggesting:
-        click.echo("\n".join(map(hierarchy_suggestion.suggestion_text, suggestions)), nl=False)
+        click.echo("\n".join(map(hierarchy_suggestion.Suggestion.text, suggestions)), nl=False)
     else:
         _show(str(place), table, profiles, found.told)
         exposed.show(assumed=not columns)

@@ -448,7 +448,7 @@ def audit_table_command(
     if memory is None and (filters or remember):
         msg = "--filter and --remember are about earlier outputs; name their ledger, with --ledger"
         raise InputError(msg)
-    held = tuple(map(tabulation.parse_condition, filters))
+    held = tuple(map(tabulation.Condition.parse, filters))
     measure = "count" if summed is None else summed
     rules = auditing.AuditRules(minimum or _SMALL, percent, minimum or _OUTPUTS)
     audits, leaving, refusals = [], [], {}
@@ -460,9 +460,9 @@ def audit_table_command(
             if refused is not None:
                 refusals[grid.name] = refused
                 continue
-            table = recognised.recognise(grid, named)
+            table = recognised.RecognisedTable.recognise(grid, named)
             cells = None if original is None else _true_cells(table, summed, original, engine)
-            audits.append(auditing.audit_recognised(table, rules, cells))
+            audits.append(auditing.TableAudit.of_recognised(table, rules, cells))
             leaving.append(remembered.RememberedTable.of_recognised(table, held, measure))
         if memory is not None and leaving:
             stage("judging it with earlier outputs")

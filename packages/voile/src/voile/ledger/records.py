@@ -59,15 +59,7 @@ from voile.ledger.row_sets import (
     row_sets,
     write_part,
 )
-from voile.release.history import (
-    BlockLives,
-    Blocks,
-    History,
-    LivedBlocks,
-    SeriesTerms,
-    Version,
-    unchanged_blocks,
-)
+from voile.release.history import BlockLives, Blocks, History, LivedBlocks, SeriesTerms, Version
 from voile.schema.numbers import ExactNumbers, unscaled
 from voile.table.keeping import KeptRows
 from voile.table.matching import marks_of_release
@@ -474,7 +466,7 @@ def _parts_of(history: History) -> Iterator[tuple[str, _Array, int]]:
     before = history.versions[-2].blocks if len(history.versions) > 1 else None
     if isinstance(before, LivedBlocks) and before.number == before.lives.versions:
         numbers = before.lives.of_version(before.number)
-        if kept := unchanged_blocks(before, blocks):
+        if kept := before.unchanged(blocks):
             stays, old = kept
             blocks, gone = blocks[~old], numbers[~stays]
     yield "low", blocks.low.units, blocks.low.scale

@@ -99,12 +99,9 @@ __all__ = [
     "PairCounts",
     "adjusted_information",
     "chance_information",
-    "chance_per_row",
     "chance_shares",
-    "constant_clusters",
     "entropy",
     "expected_divergence",
-    "log_arrangements",
     "log_factorials",
     "whole_column_log_probability",
     "whole_counts",
@@ -276,37 +273,34 @@ class PairCounts:
         chance = chance_information(*(rows[rows > 0] for rows in present))
         return adjusted_information(entropies, self.joint_entropy, chance)
 
+    def log_arrangements(self) -> float:
+        """Log of the number of distinct arrangements of a column within clusters; at least 0.
+
+        The pairs are of cluster and value.
+        """
+        if len(self.rows) == np.count_nonzero(self.first_rows):
+            return 0.0  # exactly: every cluster holds one value
+        of_clusters = log_factorials(self.first_rows, self.whole)
+        return max(0.0, of_clusters - log_factorials(self.rows, self.whole))
+
+    def chance_per_row(self) -> float:
+        """Expected share of rows that a uniform permutation within clusters gives their own value.
+
+        The pairs are of cluster and value; between 0 and 1.
+        """
+        rows = self.rows.astype(np.float64)
+        right = (rows * rows / self.first_rows[self.first]).sum()
+        return float(right / max(rows.sum(), 1.0))
+
+    def constant_clusters(self) -> int:
+        """Clusters in which a column holds one value, so that permuting it changes nothing."""
+        values = np.bincount(self.first)
+        return int(np.count_nonzero(values == 1))
+
 
 def _rows_of(codes: Counts, rows: Counts) -> Counts:
     # Sums of whole numbers below 2**53 are exact in doubles.
     return np.bincount(codes, weights=rows).astype(np.int64)
-
-
-def log_arrangements(pairs: PairCounts) -> float:
-    """Log of the number of distinct arrangements of a column within clusters; at least 0.
-
-    ``pairs`` are of cluster and value.
-    """
-    if len(pairs.rows) == np.count_nonzero(pairs.first_rows):
-        return 0.0  # exactly: every cluster holds one value
-    of_clusters = log_factorials(pairs.first_rows, pairs.whole)
-    return max(0.0, of_clusters - log_factorials(pairs.rows, pairs.whole))
-
-
-def chance_per_row(pairs: PairCounts) -> float:
-    """Expected share of rows that a uniform permutation within clusters gives their own value.
-
-    ``pairs`` are of cluster and value; between 0 and 1.
-    """
-    rows = pairs.rows.astype(np.float64)
-    right = (rows * rows / pairs.first_rows[pairs.first]).sum()
-    return float(right / max(rows.sum(), 1.0))
-
-
-def constant_clusters(pairs: PairCounts) -> int:
-    """Clusters in which a column holds one value, so that permuting it changes nothing."""
-    values = np.bincount(pairs.first)
-    return int(np.count_nonzero(values == 1))
 
 
 def whole_column_log_probability(rows: int) -> float:

@@ -44,9 +44,6 @@ __all__ = [
     "form_of",
     "judge",
     "keep",
-    "policy_of",
-    "read_verdict",
-    "verdict_document",
     "verdict_schema",
 ]
 
@@ -79,34 +76,34 @@ class Verdict:
         """Whether every criterion is met; signatures are not among them."""
         return all(ruling.passed for ruling in self.rulings)
 
+    def stated_policy(self) -> Policy:
+        """The policy that a verdict is of; raises ``InputError`` where its text states none."""
+        return policy_of_text(self.text, "the verdict's policy").policy
 
-def policy_of(verdict: Verdict) -> Policy:
-    """The policy that a verdict is of; raises ``InputError`` where its text states none."""
-    return policy_of_text(verdict.text, "the verdict's policy").policy
+    def document(self) -> Json:
+        """A verdict for JSON; the first key says that it is private."""
+        return {"private": PRIVATE, "format": VERDICT_FORMAT, **plain(self)}
 
-
-def verdict_document(verdict: Verdict) -> Json:
-    """A verdict for JSON; the first key says that it is private."""
-    return {"private": PRIVATE, "format": VERDICT_FORMAT, **plain(verdict)}
-
-
-def read_verdict(path: Path) -> Verdict:
-    """Read a verdict back; raises ``InputError`` where the file holds none."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        msg = f"{path}: there is no verdict; run voile check first"
-        raise InputError(msg) from None
-    except (OSError, ValueError):
-        document = None
-    if not isinstance(document, dict) or document.get("format") != VERDICT_FORMAT:
-        msg = f"{path}: this is no verdict in the format {VERDICT_FORMAT}; run voile check again"
-        raise InputError(msg)
-    try:
-        return Verdict(**without_heading(document))
-    except (InputError, TypeError) as error:
-        msg = f"{path}: {error}; run voile check again"
-        raise InputError(msg) from None
+    @staticmethod
+    def read(path: Path) -> Verdict:
+        """Read a verdict back; raises ``InputError`` where the file holds none."""
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            msg = f"{path}: there is no verdict; run voile check first"
+            raise InputError(msg) from None
+        except (OSError, ValueError):
+            document = None
+        if not isinstance(document, dict) or document.get("format") != VERDICT_FORMAT:
+            msg = (
+                f"{path}: this is no verdict in the format {VERDICT_FORMAT}; run voile check again"
+            )
+            raise InputError(msg)
+        try:
+            return Verdict(**without_heading(document))
+        except (InputError, TypeError) as error:
+            msg = f"{path}: {error}; run voile check again"
+            raise InputError(msg) from None
 
 
 def verdict_schema() -> Json:
@@ -148,7 +145,7 @@ def keep(case: Case, verdict: Verdict) -> Path | None:
     if case.private is None:
         return None
     path = case.private / VERDICT
-    replace_private_file(path, json_text(verdict_document(verdict)))
+    replace_private_file(path, json_text(verdict.document()))
     return path
 
 

@@ -82,7 +82,10 @@ from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
 from voile_base.values.value import Several, checked
 
-__all__ = ["Cells", "LocalSuppression", "blanked_by_match", "blanked_by_value"]
+__all__ = [
+    "Cells",
+    "LocalSuppression",
+]
 
 optimize = on_demand("scipy.optimize")
 sparse = on_demand("scipy.sparse")
@@ -146,6 +149,37 @@ class Cells:
                 more = cost + self.cost[order[place]]
                 heappush(heap, (more, len(some) + 1, next(number), (*some, place)))
 
+    def blanked_by_match(self, k: int, limits: Sequence[int | None]) -> _Blanks:
+        """The least blanks where a blank matches anything; at most so many cells of each column.
+
+        Raises ``InfeasibleError`` where limits leave none.
+        """
+        hidden = np.zeros((len(self.rows), self.columns), dtype=np.bool_)
+        for own, some in _by_missing(self):
+            hidden[some] = _cheapest(self, some, own, k)
+        found = _Blanks.of(self, hidden)
+        used = found.hidden.T @ self.rows
+        if all(limit is None or cell <= limit for cell, limit in zip(used, limits, strict=True)):
+            return found
+        return _within_limits(self, k, limits, found)
+
+    def blanked_by_value(self, k: int) -> _Blanks:
+        """Few blanks where a blank is a value of its own: k rows show the same, blanks included."""
+        bound = self.blanked_by_match(k, [None] * self.columns).cost
+        hidden = np.zeros((len(self.rows), self.columns), dtype=np.bool_)
+        open_ = ~self.enough(hidden[0], k) if len(hidden) else np.zeros(0, dtype=np.bool_)
+        for tried, (_, set_) in enumerate(self.sets()):
+            if tried >= _MOST_SETS or not open_.any():
+                break
+            label = np.where(open_, self.groups(set_), -1)
+            good = self.held(label, int(label.max()) + 1) >= k
+            done = open_ & good[label]
+            hidden[done] = set_
+            open_ &= ~done
+        for place in np.flatnonzero(open_).tolist():
+            _join(self, hidden, place, k)
+        return _Blanks.of(self, hidden, bound)
+
 
 @dataclass(frozen=True, eq=False)
 class _Blanks:
@@ -169,21 +203,6 @@ class _Blanks:
     def least(self) -> bool:
         """Whether no decision of its kind is cheaper."""
         return self.cost <= self.bound * (1 + 1e-9)
-
-
-def blanked_by_match(cells: Cells, k: int, limits: Sequence[int | None]) -> _Blanks:
-    """The least blanks where a blank matches anything; at most so many cells of each column.
-
-    Raises ``InfeasibleError`` where limits leave none.
-    """
-    hidden = np.zeros((len(cells.rows), cells.columns), dtype=np.bool_)
-    for own, some in _by_missing(cells):
-        hidden[some] = _cheapest(cells, some, own, k)
-    found = _Blanks.of(cells, hidden)
-    used = found.hidden.T @ cells.rows
-    if all(limit is None or cell <= limit for cell, limit in zip(used, limits, strict=True)):
-        return found
-    return _within_limits(cells, k, limits, found)
 
 
 def _by_missing(cells: Cells) -> Iterator[tuple[Mask, Labels]]:
@@ -261,24 +280,6 @@ def _minimal_sets(cells: Cells, k: int) -> tuple[Labels, Mask]:
                 places.append(some[good])
                 sets.append(np.tile(set_, (int(good.sum()), 1)))
     return np.concatenate(places), np.concatenate(sets)
-
-
-def blanked_by_value(cells: Cells, k: int) -> _Blanks:
-    """Few blanks where a blank is a value of its own: k rows show the same, blanks included."""
-    bound = blanked_by_match(cells, k, [None] * cells.columns).cost
-    hidden = np.zeros((len(cells.rows), cells.columns), dtype=np.bool_)
-    open_ = ~cells.enough(hidden[0], k) if len(hidden) else np.zeros(0, dtype=np.bool_)
-    for tried, (_, set_) in enumerate(cells.sets()):
-        if tried >= _MOST_SETS or not open_.any():
-            break
-        label = np.where(open_, cells.groups(set_), -1)
-        good = cells.held(label, int(label.max()) + 1) >= k
-        done = open_ & good[label]
-        hidden[done] = set_
-        open_ &= ~done
-    for place in np.flatnonzero(open_).tolist():
-        _join(cells, hidden, place, k)
-    return _Blanks.of(cells, hidden, bound)
 
 
 def _join(cells: Cells, hidden: Mask, place: int, k: int) -> None:
@@ -379,9 +380,9 @@ class LocalSuppression(SingleRelease):
         self._require_strata(table, cells)
         if self.missing == "matches":
             limits = [self.limits.get(name) for name in columns]
-            blanks = blanked_by_match(cells, self.k, limits)
+            blanks = cells.blanked_by_match(self.k, limits)
         else:
-            blanks = blanked_by_value(cells, self.k)
+            blanks = cells.blanked_by_value(self.k)
         each = np.arange(len(counts.rows))
         own = np.where(blanks.hidden, 0, counts.codes[:, : len(columns)] + 1).astype(np.int32)
         treated = [BlankedColumn(name, codes) for name, codes in zip(columns, own.T, strict=True)]

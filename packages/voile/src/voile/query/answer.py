@@ -65,7 +65,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.masked import Randomized
-from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
+from voile.query.parsing import AggregateCall, QueriedColumns, parse_predicate
 from voile.query.randomized import randomized_answer
 from voile.query.synthesis import EstimatedAnswer, estimated_answer
 from voile.release.release import Release
@@ -340,7 +340,7 @@ def answer(
         return estimated_answer(release, aggregate, where, confidence)
     columns, group = _columns(release)
     assert columns.sensitive is not None
-    asked = parse_aggregate(aggregate, columns)
+    asked = AggregateCall.parse(aggregate, columns)
     predicate = parse_predicate(where, columns) if where is not None else None
     values = release.table.group_values(columns.sensitive, group)
     condition = _condition(asked, predicate, columns)

@@ -25,7 +25,12 @@ from voile_base.values.expressions import Column as Value
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node
 
-__all__ = ["AGGREGATES", "AggregateCall", "QueriedColumns", "parse_aggregate", "parse_predicate"]
+__all__ = [
+    "AGGREGATES",
+    "AggregateCall",
+    "QueriedColumns",
+    "parse_predicate",
+]
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
@@ -74,38 +79,38 @@ class AggregateCall:
     def __str__(self) -> str:
         return f"{self.function}({self.column or '*'})"
 
-
-def parse_aggregate(text: str, columns: QueriedColumns) -> AggregateCall:
-    """``SUM(column)`` and the like, in any case; raises ``QueryError``."""
-    call = _CALL.fullmatch(text)
-    if call is None:
-        msg = f"{text!r} is not one aggregate of one column; {_EXAMPLE}; conditions go into --where"
-        raise QueryError(msg)
-    function, argument = call[1].upper(), call[2].strip()
-    if function not in AGGREGATES:
-        msg = f"{call[1]} is not known{nearest(function, AGGREGATES)}; {_EXAMPLE}"
-        raise QueryError(msg)
-    if argument == "*" and function == "COUNT":
-        return AggregateCall(function, None)
-    quoted = _QUOTED.fullmatch(argument)
-    name = quoted[1].replace('""', '"') if quoted else argument
-    column = columns.find(name, quoted=bool(quoted))
-    if column is None:
-        if quoted or _PLAIN.fullmatch(name):
-            raise QueryError(columns.missing(name))
-        msg = (
-            f"{text!r}: {argument or 'nothing'} is not a column of the release"
-            f"{nearest(name, columns.kinds)}; {_EXAMPLE}; "
-            "neither DISTINCT nor calculations are understood inside an aggregate"
-        )
-        raise QueryError(msg)
-    if function != "COUNT" and columns.sensitive not in (None, column):
-        msg = (
-            f"{function}({column}) needs no bounds: {column!r} is published unchanged, so compute "
-            f"it from the release's data; queries aggregate {columns.sensitive!r}"
-        )
-        raise QueryError(msg)
-    return AggregateCall(function, column)
+    @staticmethod
+    def parse(text: str, columns: QueriedColumns) -> AggregateCall:
+        """``SUM(column)`` and the like, in any case; raises ``QueryError``."""
+        call = _CALL.fullmatch(text)
+        if call is None:
+            msg = f"{text!r} is no aggregate of one column; {_EXAMPLE}; conditions go into --where"
+            raise QueryError(msg)
+        function, argument = call[1].upper(), call[2].strip()
+        if function not in AGGREGATES:
+            msg = f"{call[1]} is not known{nearest(function, AGGREGATES)}; {_EXAMPLE}"
+            raise QueryError(msg)
+        if argument == "*" and function == "COUNT":
+            return AggregateCall(function, None)
+        quoted = _QUOTED.fullmatch(argument)
+        name = quoted[1].replace('""', '"') if quoted else argument
+        column = columns.find(name, quoted=bool(quoted))
+        if column is None:
+            if quoted or _PLAIN.fullmatch(name):
+                raise QueryError(columns.missing(name))
+            msg = (
+                f"{text!r}: {argument or 'nothing'} is not a column of the release"
+                f"{nearest(name, columns.kinds)}; {_EXAMPLE}; "
+                "neither DISTINCT nor calculations are understood inside an aggregate"
+            )
+            raise QueryError(msg)
+        if function != "COUNT" and columns.sensitive not in (None, column):
+            msg = (
+                f"{function}({column}) needs no bounds: {column!r} is published unchanged, so "
+                f"compute it from the release's data; queries aggregate {columns.sensitive!r}"
+            )
+            raise QueryError(msg)
+        return AggregateCall(function, column)
 
 
 def parse_predicate(text: str, columns: QueriedColumns) -> Expression:

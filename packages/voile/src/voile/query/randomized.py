@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from voile.disclosure.masked import Randomized
 from voile.dp.marginals import LinearEstimate
-from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
+from voile.query.parsing import AggregateCall, QueriedColumns, parse_predicate
 from voile.query.synthesis import EstimatedAnswer, fieller
 from voile.release.microdata_claims import RedrawnValues
 from voile.release.release import Release
@@ -149,7 +149,7 @@ def _question(
     """What is asked; raises ``QueryError``."""
     kinds = release.table.kinds()
     columns = QueriedColumns(kinds, None)
-    asked = parse_aggregate(aggregate, columns)
+    asked = AggregateCall.parse(aggregate, columns)
     if asked.function in {"MIN", "MAX"}:
         msg = (
             f"{asked.function} is the value of one row, which may have been redrawn and which no "

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from voile.disclosure.counted import Aggregate, Label, Synthetic
 from voile.dp.marginals import LinearEstimate, NoisyMarginals
-from voile.query.parsing import AggregateCall, QueriedColumns, parse_aggregate, parse_predicate
+from voile.query.parsing import AggregateCall, QueriedColumns, parse_predicate
 from voile.release.claims import CountedPrivately, SynthesizedPrivately
 from voile.release.consistent_cells import noisy_marginals
 from voile.table.domains import flagged_values
@@ -414,7 +414,7 @@ def _question(
 ) -> _Question:
     kinds = _kinds(release)
     columns = QueriedColumns(kinds, None)
-    asked = parse_aggregate(aggregate, columns)
+    asked = AggregateCall.parse(aggregate, columns)
     if asked.function in {"MIN", "MAX"}:
         msg = (
             f"{asked.function} is the value of one row, which no counts with noise tell; "

@@ -62,7 +62,7 @@ from voile.models.criteria import Criterion, Groups, SensitiveCells, criterion_o
 from voile.models.k_anonymity import KAnonymity
 from voile.models.ke_anonymity import block_statistics, violations
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
-from voile.models.permutation import PairCounts, log_arrangements
+from voile.models.permutation import PairCounts
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.models.units import GroupedUnits
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
@@ -436,7 +436,7 @@ def permutation_breaches(release: PublicRelease, claim: _PermutationTerms) -> It
 
 def _log_arrangements(release: PublicRelease, group: str, name: str) -> float:
     cells = release.table.cells([group], name)
-    return log_arrangements(PairCounts(np.asarray(cells.group), cells.value, cells.rows))
+    return PairCounts(np.asarray(cells.group), cells.value, cells.rows).log_arrangements()
 
 
 def moved_breaches(

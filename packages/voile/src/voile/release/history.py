@@ -45,7 +45,6 @@ __all__ = [
     "SeriesTerms",
     "Version",
     "now",
-    "unchanged_blocks",
 ]
 
 
@@ -181,33 +180,30 @@ class Blocks:
         plain = (together(which) for which in ("rows", "distinct", "batch"))
         return cls(numbers("low"), numbers("high"), *plain)
 
+    def unchanged(self, now: Blocks) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """Which blocks stand in two versions of a series, alike in all that is kept of them.
 
-def unchanged_blocks(
-    before: Blocks, now: Blocks
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Which blocks of two versions of a series stand in both, alike in all that is kept of them.
-
-    None where the blocks of the second do not ascend, or the two are in different units: then all
-    of them count as new.  Cost: one sort of them.
-    """
-    scales = {numbers.scale for one in (before, now) for numbers in (one.low, one.high)}
-    units = (before.low.units, before.high.units, now.low.units, now.high.units)
-    if len(scales) > 1 or any(each.dtype == object for each in units):
-        return None
-    order = np.lexsort((now.low.units, now.batch))
-    if (np.diff(order) != 1).any():
-        return None
-    joined = Blocks.joined([before, now])
-    second = np.arange(len(joined)) >= len(before)
-    order = np.lexsort((second, joined.low.units, joined.batch))
-    columns = (joined.low.units, joined.high.units, joined.rows, joined.distinct, joined.batch)
-    same = second[order][1:] & ~second[order][:-1]
-    for column in columns:
-        same &= np.diff(column[order]) == 0
-    kept = np.zeros(len(joined), dtype=np.bool_)
-    kept[order[1:][same]] = True
-    kept[order[:-1][same]] = True
-    return kept[: len(before)], kept[len(before) :]
+        None where the blocks of the second do not ascend, or the two are in different units: then
+        all of them count as new.  Cost: one sort of them.
+        """
+        scales = {numbers.scale for one in (self, now) for numbers in (one.low, one.high)}
+        units = (self.low.units, self.high.units, now.low.units, now.high.units)
+        if len(scales) > 1 or any(each.dtype == object for each in units):
+            return None
+        order = np.lexsort((now.low.units, now.batch))
+        if (np.diff(order) != 1).any():
+            return None
+        joined = Blocks.joined([self, now])
+        second = np.arange(len(joined)) >= len(self)
+        order = np.lexsort((second, joined.low.units, joined.batch))
+        columns = (joined.low.units, joined.high.units, joined.rows, joined.distinct, joined.batch)
+        same = second[order][1:] & ~second[order][:-1]
+        for column in columns:
+            same &= np.diff(column[order]) == 0
+        kept = np.zeros(len(joined), dtype=np.bool_)
+        kept[order[1:][same]] = True
+        kept[order[:-1][same]] = True
+        return kept[: len(self)], kept[len(self) :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +227,7 @@ class BlockLives:
         count = 0
         empty = Blocks.joined([])
         for number, (before, now) in enumerate(pairwise([empty, *versions]), start=1):
-            kept = unchanged_blocks(before, now) if len(before) else None
+            kept = before.unchanged(now) if len(before) else None
             stays, old = kept or (np.zeros(len(before), np.bool_), np.zeros(len(now), np.bool_))
             gone.append((alive[~stays], number))
             new = now[~old]

@@ -65,17 +65,13 @@ __all__ = [
     "ShownCells",
     "Sightings",
     "Texts",
-    "coded_column",
     "columns_of",
     "distinct_texts_of",
     "exact_labels_as_one",
     "finite",
     "floats_of",
-    "known_columns",
     "narrow_texts_of",
     "paired_reports",
-    "require_columns",
-    "shares_of",
     "texts_of",
 ]
 
@@ -132,6 +128,60 @@ class PublishedRows:
         """
         column = encode(self.frame[self.group_column])
         return column.codes.astype(np.int64), len(column.values)
+
+    def shares(self, sightings: Sightings, column: str) -> tuple[DistinctValues, Any]:
+        """The values of another published column, and how they are distributed over each sighting.
+
+        The shares are sparse, shape (g, v); each row adds up to 1.  For a permuted column, a row of
+        the release stands for all values of its group in equal shares: that is what it tells of its
+        own. If ``weights`` (t, g) are the probabilities of rows (see ``attack.posterior``), then
+        ``(weights * sightings.rows) @ shares`` are those of the values, shape (t, v).
+        """
+        values = encode(finite(self.frame[column]))
+        coded = values.codes.astype(np.int64), len(values.values)
+        seen = sightings.place, len(sightings.rows)
+        if column in self.permuted:
+            groups = self.groups()
+            within = group_counts(coded, groups)
+            shares = group_counts(seen, groups) @ (within / within.sum(axis=0)).T
+        else:
+            shares = group_counts(seen, coded)
+        normal = sparse.diags_array(1.0 / sightings.rows) @ shares
+        return distinct_values(values.values), sparse.csr_array(normal)
+
+    def known_columns(
+        self, people: People, asked: Sequence[str] | None, link: str | None
+    ) -> tuple[str, ...]:
+        """Columns of the table by which the adversary knows people.
+
+        By default those by which a guarantee supposes people to be known: quasi-identifiers, and
+        what rows are ranked by.  The ``link`` is none of them.  Raises ``InputError`` where there
+        is none, or for one that is not published; ``TableError`` for one that the table lacks.
+        """
+        names = asked
+        if names is None:
+            roles = self.release.roles
+            shown = (*roles.get("quasi_identifiers", ()), *roles.get("ranking", ()))
+            owners = dict.fromkeys(self.disclosure.owner(column) for column in shown)
+            names = [name for name in owners if name is not None and name != link]
+        if not names:
+            msg = (
+                "no column is known to the adversary: the release has no quasi-identifier; "
+                "name some"
+            )
+            raise InputError(msg)
+        for name in names:
+            if not self.columns_of(name):
+                msg = f"the release has no column {name!r}{nearest(name, self.frame.columns)}"
+                raise InputError(msg)
+            if not self.disclosure.columns[name].weighed:
+                msg = (
+                    f"nobody is known by column {name!r}: "
+                    "the release moves or renumbers what it holds"
+                )
+                raise InputError(msg)
+            people.require_columns([name], "the private original")
+        return tuple(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,47 +255,39 @@ class People:
         bounds = self.described(name).bounds
         return np.clip(numbers, float(bounds[0]), float(bounds[1])) if bounds else numbers
 
+    def require_columns(self, names: Sequence[str], whose: str) -> None:
+        """Raise ``TableError`` where people cannot be known; ``whose`` says who they are."""
+        for name in names:
+            if name not in self.frame.columns:
+                msg = (
+                    f"{whose} has no column {name!r}, by which people are known"
+                    f"{nearest(name, self.frame.columns)}"
+                )
+                raise TableError(msg)
 
-def known_columns(
-    published: PublishedRows, people: People, asked: Sequence[str] | None, link: str | None
-) -> tuple[str, ...]:
-    """Columns of the table by which the adversary knows people.
+    def coded_column(
+        self, column: DictionaryColumn, codings: Sequence[Coding]
+    ) -> tuple[People, DictionaryColumn, NDArray[np.int64]] | None:
+        """People whose column is coded, that column, and what each distinct value became.
 
-    By default those by which a guarantee supposes people to be known: quasi-identifiers, and what
-    rows are ranked by.  The ``link`` is none of them.  Raises ``InputError`` where there is none,
-    or for one that is not published; ``TableError`` for one that the table lacks.
-    """
-    names = asked
-    if names is None:
-        roles = published.release.roles
-        shown = (*roles.get("quasi_identifiers", ()), *roles.get("ranking", ()))
-        owners = dict.fromkeys(published.disclosure.owner(column) for column in shown)
-        names = [name for name in owners if name is not None and name != link]
-    if not names:
-        msg = "no column is known to the adversary: the release has no quasi-identifier; name some"
-        raise InputError(msg)
-    for name in names:
-        if not published.columns_of(name):
-            msg = f"the release has no column {name!r}{nearest(name, published.frame.columns)}"
-            raise InputError(msg)
-        if not published.disclosure.columns[name].weighed:
-            msg = (
-                f"nobody is known by column {name!r}: the release moves or renumbers what it holds"
-            )
-            raise InputError(msg)
-        require_columns(people, [name], "the private original")
-    return tuple(names)
-
-
-def require_columns(people: People, names: Sequence[str], whose: str) -> None:
-    """Raise ``TableError`` where people cannot be known; ``whose`` says in words who they are."""
-    for name in names:
-        if name not in people.frame.columns:
-            msg = (
-                f"{whose} has no column {name!r}, by which people are known"
-                f"{nearest(name, people.frame.columns)}"
-            )
-            raise TableError(msg)
+        None where its hierarchy is not known.  Raises ``InputError`` where it is another one.
+        """
+        name, described = column.name, self.described(column.name)
+        if self.plan is None and any(one.kind == "recoding" for one in codings):
+            return None
+        if described.outside == "clamp" and described.bounds is not None:
+            low, high = described.bounds
+            within = TopCoded(bound=high, shown=high), BottomCoded(bound=low, shown=low)
+            codings = (*within, *codings)
+        found = coded_values(name, described, distinct_values(column.values), codings)
+        values = coded_series(found.values).alias(name)
+        coded = DictionaryColumn(values, found.codes[column.codes])
+        plan = self.plan
+        if plan is not None:
+            columns = {**plan.columns, name: described_after(described, codings)}
+            plan = replace(plan, columns=columns)
+        frame = self.frame.with_columns(values.gather(pl.Series(coded.codes)).alias(name))
+        return People(frame, plan), coded, found.codes
 
 
 def texts_of(values: pl.Series) -> Texts:
@@ -333,7 +375,7 @@ class KnownValues:
     def coded(self, codings: Sequence[Coding]) -> KnownValues | None:
         """The same of the coded column; None where its hierarchy is not known."""
         column = encode(finite(self.people.column(self.name)))
-        found = coded_column(self.people, column, codings)
+        found = self.people.coded_column(column, codings)
         return None if found is None else KnownValues(found[0], self.name, self.targets)
 
 
@@ -388,31 +430,6 @@ class ColumnView:
     def notes(self) -> list[str]:
         """What could not be compared."""
         return self.shown.notes(self.known, self.cells)
-
-
-def coded_column(
-    people: People, column: DictionaryColumn, codings: Sequence[Coding]
-) -> tuple[People, DictionaryColumn, NDArray[np.int64]] | None:
-    """People whose column is coded, that column, and what each distinct value became.
-
-    None where its hierarchy is not known.  Raises ``InputError`` where it is another one.
-    """
-    name, described = column.name, people.described(column.name)
-    if people.plan is None and any(one.kind == "recoding" for one in codings):
-        return None
-    if described.outside == "clamp" and described.bounds is not None:
-        low, high = described.bounds
-        within = TopCoded(bound=high, shown=high), BottomCoded(bound=low, shown=low)
-        codings = (*within, *codings)
-    found = coded_values(name, described, distinct_values(column.values), codings)
-    values = coded_series(found.values).alias(name)
-    coded = DictionaryColumn(values, found.codes[column.codes])
-    plan = people.plan
-    if plan is not None:
-        columns = {**plan.columns, name: described_after(described, codings)}
-        plan = replace(plan, columns=columns)
-    frame = people.frame.with_columns(values.gather(pl.Series(coded.codes)).alias(name))
-    return People(frame, plan), coded, found.codes
 
 
 def _generalized(hierarchy: BoundHierarchy, level: int, own: Sequence[str | None]) -> Texts:
@@ -488,29 +505,6 @@ class Sightings:
         moved[chosen] = np.arange(len(chosen))
         evidence = tuple(seen.only(chosen) for seen in self.evidence)
         return replace(self, evidence=evidence, rows=self.rows[chosen], place=moved[self.place])
-
-
-def shares_of(
-    published: PublishedRows, sightings: Sightings, column: str
-) -> tuple[DistinctValues, Any]:
-    """The values of another published column, and how they are distributed over each sighting.
-
-    The shares are sparse, shape (g, v); each row adds up to 1.  For a permuted column, a row of the
-    release stands for all values of its group in equal shares: that is what it tells of its own.
-    If ``weights`` (t, g) are the probabilities of rows (see ``attack.posterior``), then
-    ``(weights * sightings.rows) @ shares`` are those of the values, shape (t, v).
-    """
-    values = encode(finite(published.frame[column]))
-    coded = values.codes.astype(np.int64), len(values.values)
-    seen = sightings.place, len(sightings.rows)
-    if column in published.permuted:
-        groups = published.groups()
-        within = group_counts(coded, groups)
-        shares = group_counts(seen, groups) @ (within / within.sum(axis=0)).T
-    else:
-        shares = group_counts(seen, coded)
-    normal = sparse.diags_array(1.0 / sightings.rows) @ shares
-    return distinct_values(values.values), sparse.csr_array(normal)
 
 
 def _by_distinct(

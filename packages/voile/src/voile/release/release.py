@@ -37,7 +37,7 @@ from voile.release.folder import (
     write_release,
 )
 from voile.release.history import History
-from voile.release.trips import TripCosts, TripSums, fitting
+from voile.release.trips import TripCosts, TripSums
 from voile.table.engines import AUTO
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_published
@@ -89,7 +89,7 @@ def unaccounted(price: Price) -> NDArray[np.int64] | None:
     costs = price.trip_costs
     if costs is None or len(costs.offers) == 1:
         return None
-    return fitting(costs, TripSums.none(), Randomness.secure().key("fleet").secret)
+    return costs.fitting(TripSums.none(), Randomness.secure().key("fleet").secret)
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,6 @@ __all__ = [
     "FleetTerms",
     "TripCosts",
     "TripSums",
-    "busiest_vehicle",
-    "fitting",
-    "sums_of",
 ]
 
 
@@ -102,6 +99,59 @@ class TripCosts:
         """The accounts that trips are charged to, shape (t,)."""
         of_vehicles = self.fleet is not None and self.fleet.days is not None
         return self.accounts.vehicle_marks(key) if of_vehicles else self.accounts.marks(key)
+
+    def sums(self, choice: NDArray[np.int64] | None, key: bytes) -> tuple[TripSums, Counts]:
+        """What a release costs, and where each row of that first stands in the table, from 1.
+
+        ``choice`` says which offer each trip takes, -1 for none; None: the first.
+        """
+        place = np.zeros(len(self.accounts.days), np.int64) if choice is None else choice
+
+        def chosen(column: str) -> NDArray[Any]:
+            arrays = [getattr(offer, column) for offer in self.offers]
+            taken = np.choose(np.maximum(place, 0), arrays)
+            return np.where(place < 0, np.zeros_like(taken), taken)
+
+        of_vehicles = self.fleet is not None and self.fleet.days is not None
+        days = self.accounts.days if of_vehicles else np.zeros(len(place), np.int64)
+        alike = {self.distribution: chosen("alike")} if self.distribution else {}
+        sums = TripSums(self.marks(key), chosen("epsilon"), chosen("squared_mu"), days, alike)
+        return sums.plus(TripSums.none()), sums.least(self.accounts.first_row)
+
+    def fitting(self, spent: TripSums, key: bytes) -> Choice:
+        """The place of a spacing for each trip, or -1 for a trip that is left out; shape (t,).
+
+        Raises ``RefusedError`` where no trip may have a single report.
+        """
+        assert self.fleet is not None, "budgets say how many reports there may be"
+        offers = len(self.offers)
+        marks = self.marks(key)
+        accounts, account = np.unique(marks, return_inverse=True)
+        fits = _Fits(self, self.fleet, spent, key)
+        low, high = np.zeros(len(accounts), np.int64), np.full(len(accounts), offers)
+        while (low < high).any():
+            middle = (low + high) // 2
+            good = fits(np.minimum(middle, offers - 1)[account], accounts) & (middle < offers)
+            low, high = (
+                np.where(good, low, np.minimum(middle + 1, high)),
+                np.where(good, middle, high),
+            )
+        choice = np.minimum(high, offers - 1)[account]
+        begins = np.argsort(-self.accounts.days, kind="stable")
+        out_of = high == offers
+        while out_of.any():
+            last = _last_of(begins, account, choice, out_of)
+            choice[last] = -1
+            left = np.bincount(account, choice >= 0, len(accounts)) > 0
+            out_of &= left & ~fits(choice, accounts)
+        if (choice < 0).all():
+            msg = (
+                f"fleet {self.fleet.name!r}: nothing is left of the budgets of these "
+                f"{self.fleet.unit}s, not for a single report; what is spent does not come back: "
+                "publish later days, or ask for more noise"
+            )
+            raise RefusedError(msg)
+        return np.asarray(choice, dtype=np.int64)
 
 
 Floats = NDArray[np.float64]
@@ -258,27 +308,6 @@ class TripSums:
         return keys
 
 
-def sums_of(
-    costs: TripCosts, choice: NDArray[np.int64] | None, key: bytes
-) -> tuple[TripSums, Counts]:
-    """What a release costs, and where each row of that first stands in the table, from 1.
-
-    ``choice`` says which offer each trip takes, -1 for none; None: the first.
-    """
-    place = np.zeros(len(costs.accounts.days), np.int64) if choice is None else choice
-
-    def chosen(column: str) -> NDArray[Any]:
-        arrays = [getattr(offer, column) for offer in costs.offers]
-        taken = np.choose(np.maximum(place, 0), arrays)
-        return np.where(place < 0, np.zeros_like(taken), taken)
-
-    of_vehicles = costs.fleet is not None and costs.fleet.days is not None
-    days = costs.accounts.days if of_vehicles else np.zeros(len(place), np.int64)
-    alike = {costs.distribution: chosen("alike")} if costs.distribution else {}
-    sums = TripSums(costs.marks(key), chosen("epsilon"), chosen("squared_mu"), days, alike)
-    return sums.plus(TripSums.none()), sums.least(costs.accounts.first_row)
-
-
 class Busiest(NamedTuple):
     """The vehicle that spends most in a release, or all of its trips where these are a unit."""
 
@@ -290,67 +319,36 @@ class Busiest(NamedTuple):
     of_fleet: bool = False
     """Whether it is all trips of the release, which no fleet exceeds."""
 
+    @staticmethod
+    def vehicle(
+        trips: TripAccounts,
+        distribution: planar_costs.LossDistribution | None,
+        delta: float,
+        days: int | None,
+        *,
+        of_fleet: bool = False,
+    ) -> Busiest:
+        """What the vehicle of the largest epsilon spends, in so many days on end or in all.
 
-def busiest_vehicle(
-    trips: TripAccounts,
-    distribution: planar_costs.LossDistribution | None,
-    delta: float,
-    days: int | None,
-    *,
-    of_fleet: bool = False,
-) -> Busiest:
-    """What the vehicle of the largest epsilon spends, in so many days on end or in all.
-
-    Or what all trips spend, where vehicles of a fleet have noise in common.
-    """
-    at = trips.days if days is not None else np.zeros(len(trips.days), np.int64)
-    marks = trips.vehicle_marks(bytes(32))
-    marks = np.zeros_like(marks) if of_fleet else marks
-    # Published reports ride along as a distribution of no loss.
-    reports = planar_costs.LossDistribution("planar-laplace", 0.0)
-    alike = {distribution: trips.alike} if distribution else {}
-    rows = TripSums(marks, trips.epsilon, trips.squared_mu, at, {**alike, reports: trips.reports})
-    windows = rows.windows(days)
-    shown = windows.alike[reports]
-    priced = {distribution: windows.alike[distribution] for distribution in alike}
-    most, epsilon = pricing.largest_epsilon(windows.epsilon, windows.squared_mu, delta, priced)
-    return Busiest(int(shown[most]), epsilon, days, of_fleet)
+        Or what all trips spend, where vehicles of a fleet have noise in common.
+        """
+        at = trips.days if days is not None else np.zeros(len(trips.days), np.int64)
+        marks = trips.vehicle_marks(bytes(32))
+        marks = np.zeros_like(marks) if of_fleet else marks
+        # Published reports ride along as a distribution of no loss.
+        reports = planar_costs.LossDistribution("planar-laplace", 0.0)
+        alike = {distribution: trips.alike} if distribution else {}
+        rows = TripSums(
+            marks, trips.epsilon, trips.squared_mu, at, {**alike, reports: trips.reports}
+        )
+        windows = rows.windows(days)
+        shown = windows.alike[reports]
+        priced = {distribution: windows.alike[distribution] for distribution in alike}
+        most, epsilon = pricing.largest_epsilon(windows.epsilon, windows.squared_mu, delta, priced)
+        return Busiest(int(shown[most]), epsilon, days, of_fleet)
 
 
 Choice = NDArray[np.int64]
-
-
-def fitting(costs: TripCosts, spent: TripSums, key: bytes) -> Choice:
-    """The place of a spacing for each trip, or -1 for a trip that is left out; shape (t,).
-
-    Raises ``RefusedError`` where no trip may have a single report.
-    """
-    assert costs.fleet is not None, "budgets say how many reports there may be"
-    offers = len(costs.offers)
-    marks = costs.marks(key)
-    accounts, account = np.unique(marks, return_inverse=True)
-    fits = _Fits(costs, costs.fleet, spent, key)
-    low, high = np.zeros(len(accounts), np.int64), np.full(len(accounts), offers)
-    while (low < high).any():
-        middle = (low + high) // 2
-        good = fits(np.minimum(middle, offers - 1)[account], accounts) & (middle < offers)
-        low, high = np.where(good, low, np.minimum(middle + 1, high)), np.where(good, middle, high)
-    choice = np.minimum(high, offers - 1)[account]
-    begins = np.argsort(-costs.accounts.days, kind="stable")
-    out_of = high == offers
-    while out_of.any():
-        last = _last_of(begins, account, choice, out_of)
-        choice[last] = -1
-        left = np.bincount(account, choice >= 0, len(accounts)) > 0
-        out_of &= left & ~fits(choice, accounts)
-    if (choice < 0).all():
-        msg = (
-            f"fleet {costs.fleet.name!r}: nothing is left of the budgets of these "
-            f"{costs.fleet.unit}s, not for a single report; what is spent does not come back: "
-            "publish later days, or ask for more noise"
-        )
-        raise RefusedError(msg)
-    return np.asarray(choice, dtype=np.int64)
 
 
 def _last_of(
@@ -369,7 +367,7 @@ class _Fits:
         self._costs, self._terms, self._spent, self._key = costs, terms, spent, key
 
     def __call__(self, choice: Choice, accounts: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        charged, _ = sums_of(self._costs, choice, self._key)
+        charged, _ = self._costs.sums(choice, self._key)
         marks, totals = self._spent.plus(charged).of(accounts).each(self._terms)
         assert np.array_equal(marks, accounts)
         return np.asarray(totals <= self._terms.budget)

@@ -79,7 +79,6 @@ __all__ = [
     "Dossier",
     "HistoryLine",
     "render_comparison",
-    "render_dossier",
     "render_fleet",
     "render_protections",
     "render_study",
@@ -133,6 +132,15 @@ class Dossier:
     signatures: tuple[SignedBy, ...]
     history: tuple[HistoryLine, ...] | None
     """From the oldest to the newest; None where no ledger was named."""
+
+    def render(self, *, public: bool) -> str:
+        """The dossier of a release that was judged: its public part, or the private one.
+
+        Raises ``InputError`` as ``render_study`` does, and for the public part of a verdict that
+        has not passed.
+        """
+        require_report()
+        return _render("dossier.html.j2", _dossier_page(self, public=public))
 
 
 @dataclass(frozen=True)
@@ -448,16 +456,6 @@ def render_comparison(comparison: StudyComparison) -> str:
     """
     require_report()
     return _render("comparison.html.j2", comparison_page(comparison))
-
-
-def render_dossier(dossier: Dossier, *, public: bool) -> str:
-    """The dossier of a release that was judged: its public part, or the private one.
-
-    Raises ``InputError`` as ``render_study`` does, and for the public part of a verdict that has
-    not passed.
-    """
-    require_report()
-    return _render("dossier.html.j2", _dossier_page(dossier, public=public))
 
 
 def render_fleet(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> str:

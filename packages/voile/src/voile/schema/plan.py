@@ -60,12 +60,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict,
 from pydantic_core import PydanticCustomError
 
 from voile.schema.budget import BudgetPlan
-from voile.schema.hierarchy.declared import (
-    Hierarchy,
-    HierarchyKeys,
-    plain,
-    read_hierarchy,
-)
+from voile.schema.hierarchy.declared import Hierarchy, HierarchyKeys, plain
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.ranges import DateFormat, Ranks
 from voile.schema.layout import USUAL, InputLayout
@@ -317,7 +312,7 @@ class ColumnTable(ColumnFacts, HierarchyKeys):
     def in_folder(self, folder: Path) -> ColumnPlan:
         """With the hierarchy that is declared, read from its file if it stands in one."""
         facts = {said.name: getattr(self, said.name) for said in fields(ColumnFacts)}
-        return ColumnPlan(**facts, hierarchy=read_hierarchy(self, folder))
+        return ColumnPlan(**facts, hierarchy=self.read(folder))
 
 
 @checked(PlanError)

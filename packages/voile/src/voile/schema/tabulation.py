@@ -50,7 +50,6 @@ __all__ = [
     "Protection",
     "TablePlan",
     "number_of",
-    "parse_condition",
 ]
 
 _CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|!=|≠|≤|≥|<|>|=)\s*(.+?)\s*")
@@ -92,20 +91,20 @@ class Condition:
             self.sign
         ]
 
-
-def parse_condition(text: str) -> Condition:
-    """A condition as it is written: ``age < 65``; raises ``InputError`` where it is none."""
-    found = _CONDITION.fullmatch(text)
-    if found is None:
-        msg = f'{text!r} is no condition on a column; write it as "age < 65" or "sex = F"'
-        raise InputError(msg)
-    column, sign, said = found.groups()
-    sign = _SIGNS.get(sign, sign)
-    values = tuple(part.strip() for part in said.split(",")) if sign in {"=", "!="} else (said,)
-    if sign not in {"=", "!="} and number_of(said) is None:
-        msg = f"{text!r}: {said!r} is no number, and has no order; use = or !="
-        raise InputError(msg)
-    return Condition(column, sign, values)
+    @staticmethod
+    def parse(text: str) -> Condition:
+        """A condition as it is written: ``age < 65``; raises ``InputError`` where it is none."""
+        found = _CONDITION.fullmatch(text)
+        if found is None:
+            msg = f'{text!r} is no condition on a column; write it as "age < 65" or "sex = F"'
+            raise InputError(msg)
+        column, sign, said = found.groups()
+        sign = _SIGNS.get(sign, sign)
+        values = tuple(part.strip() for part in said.split(",")) if sign in {"=", "!="} else (said,)
+        if sign not in {"=", "!="} and number_of(said) is None:
+            msg = f"{text!r}: {said!r} is no number, and has no order; use = or !="
+            raise InputError(msg)
+        return Condition(column, sign, values)
 
 
 DimensionPlan = ColumnName | Annotated[Several[ColumnName], Field(min_length=1)]
@@ -182,7 +181,7 @@ class TablePlan:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What its rows meet."""
-        return tuple(map(parse_condition, self.filter))
+        return tuple(map(Condition.parse, self.filter))
 
     @property
     def numbers(self) -> tuple[str, ...]:

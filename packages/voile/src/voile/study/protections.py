@@ -28,7 +28,7 @@ from voile.table.lakes import brought
 from voile.table.opening import open_frame, open_table
 from voile.table.places import Address
 from voile.table.protocol import Format
-from voile.tabular.counting import PrivateCells, count_cells, plan_of_noise, plan_of_rows
+from voile.tabular.counting import PrivateCells, plan_of_noise, plan_of_rows
 from voile.tabular.published import STATUS, TABLE, columns_of_cells
 from voile.tabular.publishing import make_tables
 from voile.tabular.system import TOTAL, qualified
@@ -199,7 +199,7 @@ def compare_protections(
     progress("counting")
     rows = plan_of_rows(first)
     opened = (open_table if is_file else open_frame)(source, rows, engine=engine)
-    cells = count_cells(opened, first.tables)
+    cells = PrivateCells.count(opened, first.tables)
     names = _names(plans)
     found = []
     for plan, name in zip(plans, names, strict=True):

@@ -29,7 +29,7 @@ import numpy as np
 
 from voile.attack.fitted import Fitted, Standing
 from voile.publish.registry import publisher_for, publisher_of
-from voile.release.reading import People, PublishedRows, known_columns
+from voile.release.reading import People, PublishedRows
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
@@ -111,7 +111,7 @@ class Staged:
             return None
         standing = None
         with suppress(InputError):  # nobody is known by any column
-            columns = known_columns(published, people, None, None)
+            columns = published.known_columns(people, None, None)
             fitted = Fitted.of(published, people, columns)
             if fitted is not None:
                 key = Randomness.secure().key("standing")

@@ -31,7 +31,7 @@ from voile.release.check import GuaranteeBrokenError
 from voile.release.folder import FileId, ReleaseBeside, releases_beside
 from voile.release.history import History
 from voile.release.release import Price, Publication, unaccounted
-from voile.release.trips import TripSums, fitting, sums_of
+from voile.release.trips import TripSums
 from voile.schema.plan import Plan
 from voile.table.keeping import KeptRows
 from voile_base.errors import InfeasibleError, LedgerError, PlanError, RefusedError, VoileError
@@ -205,7 +205,7 @@ class ReleaseTransaction:
             msg = "a publisher drew before it said what that would spend"
             raise GuaranteeBrokenError(msg)
         if self._trips and publication.trip_costs:
-            costs, _ = sums_of(publication.trip_costs, None, self._trips.key)
+            costs, _ = publication.trip_costs.sums(None, self._trips.key)
             self._trips = replace(self._trips, costs=costs)
         if self._charge:
             name = self._charge.limit.data_set
@@ -332,8 +332,8 @@ class ReleaseTransaction:
         before = self._ledger.fleet(costs.fleet.name)
         key = before.key if before else Randomness.secure().key("fleet").secret
         spent = before.spent if before else TripSums.none()
-        choice = fitting(costs, spent, key) if len(costs.offers) > 1 else None
-        sums, first_row = sums_of(costs, choice, key)
+        choice = costs.fitting(spent, key) if len(costs.offers) > 1 else None
+        sums, first_row = costs.sums(choice, key)
         charge = FleetCharge(
             terms=costs.fleet,
             before=before,

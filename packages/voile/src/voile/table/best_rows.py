@@ -46,7 +46,6 @@ __all__ = [
     "Taker",
     "UnusualError",
     "ValueScores",
-    "find_best",
     "in_one_unit",
 ]
 
@@ -199,30 +198,30 @@ class Found:
     ends: _Box | None = None
     """The box itself; None without best rows."""
 
+    @staticmethod
+    def best(rows: Pass, asked: BestRowsQuery, *, rounded: bool = True) -> Found:
+        """The best rows, and all rows whose keys lie between their least and largest ones.
 
-def find_best(rows: Pass, asked: BestRowsQuery, *, rounded: bool = True) -> Found:
-    """The best rows, and all rows whose keys lie between their least and largest ones.
-
-    Where there are fewer rows than are asked for, all are best.  Without ``rounded`` every row is
-    scored exactly.  Raises ``UnusualError`` where there is no row, a key is missing or not finite,
-    or its scores cannot be rounded with a bounded error.
-    """
-    scan = _Scan(asked) if rounded else _Everything()
-    rows(scan)
-    if not scan.seen:
-        raise UnusualError(asked.score.columns[0])
-    likely = scan.likely()
-    chosen = _best_of(likely.keys, asked)
-    if not len(chosen):
-        return Found(likely, 0, scan.seen)
-    best = likely.only(chosen)
-    inside = _Inside(_Box.around(best.keys))
-    held = scan.all_in_box(best.keys)
-    if held is None:
-        rows(inside)
-    else:
-        inside.take(held)
-    return Found(inside.found, len(chosen), scan.seen, inside.box)
+        Where there are fewer rows than are asked for, all are best.  Without ``rounded`` every row
+        is scored exactly.  Raises ``UnusualError`` where there is no row, a key is missing or not
+        finite, or its scores cannot be rounded with a bounded error.
+        """
+        scan = _Scan(asked) if rounded else _Everything()
+        rows(scan)
+        if not scan.seen:
+            raise UnusualError(asked.score.columns[0])
+        likely = scan.likely()
+        chosen = _best_of(likely.keys, asked)
+        if not len(chosen):
+            return Found(likely, 0, scan.seen)
+        best = likely.only(chosen)
+        inside = _Inside(_Box.around(best.keys))
+        held = scan.all_in_box(best.keys)
+        if held is None:
+            rows(inside)
+        else:
+            inside.take(held)
+        return Found(inside.found, len(chosen), scan.seen, inside.box)
 
 
 def _exact_scores(keys: Sequence[pl.Series], score: RowScore) -> NDArray[Any]:

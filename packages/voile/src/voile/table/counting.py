@@ -39,7 +39,6 @@ from voile.table.best_rows import (
     RowScore,
     Taker,
     UnusualError,
-    find_best,
     in_one_unit,
 )
 from voile.table.binding import (
@@ -76,7 +75,6 @@ __all__ = [
     "find_in_source",
     "require_ranked",
     "require_scores",
-    "rows_of_best_units",
 ]
 
 _GROUP, _COUNT = "\1group", "\1count"
@@ -286,6 +284,25 @@ class CountedTable:
         for name in columns:
             require_finite(self._rows, name)
 
+    def rows_of_best_units(self, asked: BestRowsQuery) -> int:
+        """How many rows score no less than the best persons or households; 0 where none is best.
+
+        Cost: a count by the columns of the score, and one of units for each step of a bisection.
+        """
+        counts = self.count_combinations(asked.score.columns)
+        level = _levels_of(counts, self.plan, asked.score)
+
+        def units(least: int) -> int:
+            assert counts.units is not None
+            return int(counts.units.count(np.where(level >= least, 0, -1), 1)[0])
+
+        levels = range(int(level.max(initial=-1)) + 1)
+        least = bisect_right(levels, -asked.top, key=lambda each: -units(each)) - 1
+        least = max(least, 0)
+        if not asked.ties and units(least) > asked.top:
+            least += 1
+        return int(counts.rows[level >= least].sum())
+
 
 def _places_in(values: pa.Array, some: pa.Array, codes: NDArray[np.int32]) -> NDArray[np.int32]:
     """Codes that name some of ascending values, as codes that name them among all."""
@@ -329,7 +346,7 @@ def find_in_source(rows: Rows, plan: Plan, asked: BestRowsQuery) -> tuple[Found,
         folds.append(_Fold(taker, reader))
         rows.fold(plan.roles.published, folds[-1])
 
-    return find_best(go, asked), folds[0].rows
+    return Found.best(go, asked), folds[0].rows
 
 
 def find_in_bound(
@@ -352,7 +369,7 @@ def find_in_bound(
     def go(taker: Taker) -> None:
         rows.fold(keys, _Fold(taker, read))
 
-    found = find_best(go, asked, rounded=rounded)
+    found = Found.best(go, asked, rounded=rounded)
     ends = found.ends
 
     def inside(batch: pa.RecordBatch) -> list[Any]:
@@ -364,26 +381,6 @@ def find_in_bound(
     gives = pa.schema([pa.field(_INSIDE, pa.bool_())])
     chosen = rows.map(inside, keys, gives).filter(Column(_INSIDE))
     return chosen.select([n for n in rows.schema.names if not n.startswith(_RANKED)]), found.tops
-
-
-def rows_of_best_units(table: CountedTable, asked: BestRowsQuery) -> int:
-    """How many rows score no less than the best persons or households; 0 where none is best.
-
-    Cost: a count by the columns of the score, and one of units for each step of a bisection.
-    """
-    counts = table.count_combinations(asked.score.columns)
-    level = _levels_of(counts, table.plan, asked.score)
-
-    def units(least: int) -> int:
-        assert counts.units is not None
-        return int(counts.units.count(np.where(level >= least, 0, -1), 1)[0])
-
-    levels = range(int(level.max(initial=-1)) + 1)
-    least = bisect_right(levels, -asked.top, key=lambda each: -units(each)) - 1
-    least = max(least, 0)
-    if not asked.ties and units(least) > asked.top:
-        least += 1
-    return int(counts.rows[level >= least].sum())
 
 
 def require_ranked(rows: Rows, plan: Plan, name: str) -> None:

@@ -38,7 +38,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
-from voile.table.remote import RemotePlace, bring, has_objects, is_remote, refuse_full, told_of
+from voile.table.remote import RemotePlace, is_remote, refuse_full, told_of
 from voile_base.errors import (
     EmptyTableError,
     InputError,
@@ -184,7 +184,7 @@ def _bring(source: str | Path, folder: Path) -> Path:
     if kind is None and (table := _delta_in_store(source)):
         return table.copied(folder)
     if kind is None:
-        source = bring(RemotePlace.of(source), folder / "objects")
+        source = RemotePlace.of(source).bring(folder / "objects")
         kind = _kind_of(source)
     if kind in ("delta", "iceberg"):
         return LakeTable.of(source).copied(folder)
@@ -204,7 +204,7 @@ def _delta_in_store(source: str | Path) -> LakeTable | None:
         or PurePosixPath(place.key).suffix
     ):
         return None
-    if not has_objects(place / "_delta_log"):
+    if not (place / "_delta_log").has_objects():
         return None
     return LakeTable("delta", str(place), int(stated[3]) if stated else None)
 

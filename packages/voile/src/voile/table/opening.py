@@ -64,10 +64,8 @@ __all__ = [
     "open_published",
     "open_table",
     "plain",
-    "published_numbers",
     "published_rows",
     "read_compactly",
-    "read_numbers",
     "rows_in_memory",
     "scan_frame",
     "scan_table",
@@ -406,23 +404,23 @@ class NumberColumns:
     notes: tuple[str, ...] = ()
     """What was assumed in reading the file."""
 
+    @staticmethod
+    def read(path: Place, names: Sequence[str], engine: Engine | str = AUTO) -> NumberColumns:
+        """Numeric columns of a private table, from anywhere that tables are read.
 
-def read_numbers(path: Place, names: Sequence[str], engine: Engine | str = AUTO) -> NumberColumns:
-    """Numeric columns of a private table, from anywhere that tables are read.
+        Each name is looked for as ``NAME``, and as the interval ``NAME.low`` and ``NAME.high``;
+        what is there is given.  Raises ``TableError`` where neither is, or a column does not hold
+        finite numbers.
+        """
+        found = _found(tuple(list_columns(path)), names, str(path))
+        frame, notes = rows_in_memory(path, columns=found, engine=engine)
+        return _numbers(frame, found, notes)
 
-    Each name is looked for as ``NAME``, and as the interval ``NAME.low`` and ``NAME.high``; what
-    is there is given.  Raises ``TableError`` where neither is, or a column does not hold finite
-    numbers.
-    """
-    found = _found(tuple(list_columns(path)), names, str(path))
-    frame, notes = rows_in_memory(path, columns=found, engine=engine)
-    return _numbers(frame, found, notes)
-
-
-def published_numbers(table: PublishedTable, names: Sequence[str]) -> NumberColumns:
-    """Numeric columns of a release; see ``read_numbers``."""
-    found = _found(table.columns, names, "the release")
-    return _numbers(pl.DataFrame(table.to_arrow().select(dict.fromkeys(found))), found, ())
+    @staticmethod
+    def of_published(table: PublishedTable, names: Sequence[str]) -> NumberColumns:
+        """Numeric columns of a release; see ``read``."""
+        found = _found(table.columns, names, "the release")
+        return _numbers(pl.DataFrame(table.to_arrow().select(dict.fromkeys(found))), found, ())
 
 
 def write_columns(path: Path, columns: Mapping[str, NDArray[np.generic]]) -> None:

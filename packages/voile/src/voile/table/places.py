@@ -54,7 +54,6 @@ __all__ = [
     "file_and_part",
     "is_place",
     "laid_out",
-    "locate",
     "place_of",
     "readable",
     "unreadable",
@@ -281,15 +280,17 @@ class SourceFiles:
         """Of a CSV file."""
         return self.encoding if self.encoding in _COMPRESSED.values() else None
 
-
-def locate(path: Path) -> SourceFiles:
-    """Find the files at a path and tell their format from their first bytes."""
-    with readable(path):
-        if path.is_dir():
-            return SourceFiles(path, _folder_files(path), "parquet")
-        if path.exists() and not path.is_file():
-            raise TableError(f"{path}: this is neither a file nor a folder; save the table first")
-        return SourceFiles(path, (path,), _sniff(path, _head(path)))
+    @staticmethod
+    def locate(path: Path) -> SourceFiles:
+        """Find the files at a path and tell their format from their first bytes."""
+        with readable(path):
+            if path.is_dir():
+                return SourceFiles(path, _folder_files(path), "parquet")
+            if path.exists() and not path.is_file():
+                raise TableError(
+                    f"{path}: this is neither a file nor a folder; save the table first"
+                )
+            return SourceFiles(path, (path,), _sniff(path, _head(path)))
 
 
 def _head(path: Path) -> bytes:

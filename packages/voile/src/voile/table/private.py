@@ -53,7 +53,6 @@ from voile.table.counting import (
     find_in_source,
     require_ranked,
     require_scores,
-    rows_of_best_units,
 )
 from voile.table.decisions import (
     Charge,
@@ -293,7 +292,7 @@ class PrivateTable(CountedTable):
             require_ranked(self._rows, self.plan, name)
         of_units = None
         if self.plan.roles.unit is not None:
-            found, of_units = rows_of_best_units(self, asked), self._of_units
+            found, of_units = self.rows_of_best_units(asked), self._of_units
             if not found:
                 bound = replace(self._bound, rows=self._rows.filter(Literal(value=False)))
                 return TopRows(PrivateTable(self._source, bound, of_units), 0)

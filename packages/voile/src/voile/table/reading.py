@@ -44,7 +44,6 @@ from voile.table.places import (
     SourceFormat,
     corrupt,
     file_and_part,
-    locate,
     readable,
     unreadable,
 )
@@ -203,7 +202,7 @@ def _read_frame(
             )
         return _SourceFrame(frame, source_format, str(path), whole.notes, whole.names)
     assert isinstance(path, Path)
-    source = locate(path)
+    source = SourceFiles.locate(path)
     notes: tuple[str, ...] = ()
     if source.format == "csv":
         with readable(path):
@@ -239,7 +238,7 @@ def empty_frame(path: Place) -> _SourceFrame:
     types = list_columns(path)
     assert isinstance(path, Path)
     columns = {name: kind or pl.String() for name, kind in types.items()}
-    return _SourceFrame(pl.DataFrame(schema=columns), locate(path).format, str(path))
+    return _SourceFrame(pl.DataFrame(schema=columns), SourceFiles.locate(path).format, str(path))
 
 
 def is_whole(path: Place) -> bool:
@@ -280,7 +279,7 @@ def _read_laid_out(
     if name == "xlsx":
         with readable(file):
             return formats_excel.Excel().read(file, None, columns, layout), name
-    source = locate(file)
+    source = SourceFiles.locate(file)
     if source.format != "csv" or name is not None:
         msg = (
             f"{file}: [input] says how CSV files and workbooks are laid out, and this is neither; "
@@ -313,7 +312,7 @@ def first_rows(place: Path, rows: int) -> tuple[str | None, list[tuple[int, list
         with readable(file):
             sheet, found = formats_excel.Excel().head(file, part, rows)
         return sheet, list(enumerate(found, 1))
-    if name is not None or (source := locate(file)).format != "csv":
+    if name is not None or (source := SourceFiles.locate(file)).format != "csv":
         return None, []
     with readable(file):
         head = csv_head(file, rows, compression=source.compression)
@@ -336,7 +335,7 @@ def read_column(path: Path, name: str) -> pl.Series | pa.ChunkedArray:
     Texts in Parquet come as dictionary arrays: that is how most files store them, and it spares
     a copy of each text.  Raises TableError as ``read_frame`` does.
     """
-    source = locate(path)
+    source = SourceFiles.locate(path)
     if source.encoding == "parquet" and _common_schema(source).get(name) == pl.String:
 
         def chunks(file: Path) -> list[pa.Array]:
@@ -355,7 +354,7 @@ def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     Rows come in their order, and only the batches that are asked for stand in memory (all of an IPC
     stream).  Raises TableError as ``read_frame`` does, perhaps after some batches.
     """
-    source = locate(path)
+    source = SourceFiles.locate(path)
     _common_schema(source)
     for file in source.files:
         yield from _batches(file, source.encoding, columns)
@@ -370,7 +369,7 @@ def scan_rows(path: Place, columns: Sequence[str]) -> pl.LazyFrame:
     if is_whole(path):
         return read_frame(path, columns=columns).frame.lazy()
     assert isinstance(path, Path)
-    source = locate(path)
+    source = SourceFiles.locate(path)
     if source.encoding == "parquet":
         _common_schema(source)
         lazy = pl.scan_parquet(list(source.files), glob=False, hive_partitioning=False)
@@ -391,7 +390,7 @@ def list_columns(path: Place) -> Mapping[str, pl.DataType | None]:
     if is_whole(path):
         return dict.fromkeys(_read_whole(path, ())[0].names)
     assert isinstance(path, Path)
-    source = locate(path)
+    source = SourceFiles.locate(path)
     if source.format == "csv":
         with readable(path):
             return dict.fromkeys(csv_names(path, compression=source.compression))
@@ -405,7 +404,7 @@ def count_rows(path: Path) -> int | None:
 
     No column is read.  Raises TableError as ``read_frame`` does.
     """
-    source = locate(path)
+    source = SourceFiles.locate(path)
     if source.encoding != "parquet":
         return None
 
@@ -424,7 +423,7 @@ def files_of_table(path: Place) -> tuple[Path, ...] | None:
     if is_whole(path):
         return None
     assert isinstance(path, Path)
-    source = locate(path)
+    source = SourceFiles.locate(path)
     return source.files if source.encoding == "parquet" else None
 
 

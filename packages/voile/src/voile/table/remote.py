@@ -54,9 +54,7 @@ __all__ = [
     "DOCUMENT",
     "RemotePlace",
     "UncertainUploadError",
-    "bring",
     "brought_release",
-    "has_objects",
     "is_remote",
     "refuse_full",
     "told_of",
@@ -226,6 +224,53 @@ class RemotePlace:
             obstore.put(store, key, data, mode="create", use_multipart=False)
             put.append(key)
 
+    def has_objects(self) -> bool:
+        """Whether objects stand below a prefix; raises ``TableError`` where the store refuses."""
+        store = self.store()
+        with _explained(self, TableError):
+            return next(_listed(store, self.key), None) is not None
+
+    def bring(self, folder: Path) -> Path:
+        """Download an object, or all that a pattern or a prefix names, into a folder.
+
+        Folders that name values of columns (``sex=f``) stay.  Raises ``TableError`` where it
+        cannot be read, or where the list of objects changes meanwhile.
+        """
+        store = self.store()
+        key, mark, part = self.key.partition("#")  # a sheet of a workbook
+        place = RemotePlace(self.scheme, self.host, key)
+        with _explained(place, TableError):
+            found = _found(store, place)
+        if not found:
+            msg = (
+                f"{place}: there is no such object, and no Parquet object below; check the address"
+            )
+            raise TableError(msg)
+        folder.mkdir(parents=True, exist_ok=True)
+        refuse_full(place, folder, sum(one["size"] for one in found))
+        single = len(found) == 1 and found[0]["path"] == key
+        top = key.rpartition("/")[2]
+        here = folder / place.host / ("" if single else _GLOB.sub("_", top).replace("=", "_"))
+        names = {one["path"]: _name_here(one["path"], place) for one in found}
+        if len(set(names.values())) < len(names):
+            msg = (
+                f"{place}: objects of several folders have one name, and the order of their rows "
+                "would be nobody's; name one folder, or give them different names"
+            )
+            raise TableError(msg)
+        for one in found:
+            with _explained(f"{place.scheme}://{place.host}/{one['path']}", TableError):
+                _download(store, one["path"], here / names[one["path"]], one["e_tag"])
+        if not single:
+            with _explained(place, TableError):
+                again = _found(store, place)
+            if [(one["path"], one["e_tag"]) for one in again] != [
+                (o["path"], o["e_tag"]) for o in found
+            ]:
+                msg = f"{place}: its objects changed while they were read; run this again"
+                raise TableError(msg)
+        return here / (names[key] + mark + part) if single else here
+
 
 def _refuse_credential(scheme: str, host: str, key: str) -> None:
     """Raise ``InputError`` for an address that holds a credential, which no message repeats."""
@@ -357,53 +402,6 @@ def _lasting_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="voile-remote-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def has_objects(prefix: RemotePlace) -> bool:
-    """Whether objects stand below a prefix; raises ``TableError`` where the store refuses."""
-    store = prefix.store()
-    with _explained(prefix, TableError):
-        return next(_listed(store, prefix.key), None) is not None
-
-
-def bring(place: RemotePlace, folder: Path) -> Path:
-    """Download an object, or all that a pattern or a prefix names, into a folder.
-
-    Folders that name values of columns (``sex=f``) stay.  Raises ``TableError`` where it cannot be
-    read, or where the list of objects changes meanwhile.
-    """
-    store = place.store()
-    key, mark, part = place.key.partition("#")  # a sheet of a workbook
-    place = RemotePlace(place.scheme, place.host, key)
-    with _explained(place, TableError):
-        found = _found(store, place)
-    if not found:
-        msg = f"{place}: there is no such object, and no Parquet object below; check the address"
-        raise TableError(msg)
-    folder.mkdir(parents=True, exist_ok=True)
-    refuse_full(place, folder, sum(one["size"] for one in found))
-    single = len(found) == 1 and found[0]["path"] == key
-    top = key.rpartition("/")[2]
-    here = folder / place.host / ("" if single else _GLOB.sub("_", top).replace("=", "_"))
-    names = {one["path"]: _name_here(one["path"], place) for one in found}
-    if len(set(names.values())) < len(names):
-        msg = (
-            f"{place}: objects of several folders have one name, and the order of their rows would "
-            "be nobody's; name one folder, or give them different names"
-        )
-        raise TableError(msg)
-    for one in found:
-        with _explained(f"{place.scheme}://{place.host}/{one['path']}", TableError):
-            _download(store, one["path"], here / names[one["path"]], one["e_tag"])
-    if not single:
-        with _explained(place, TableError):
-            again = _found(store, place)
-        if [(one["path"], one["e_tag"]) for one in again] != [
-            (o["path"], o["e_tag"]) for o in found
-        ]:
-            msg = f"{place}: its objects changed while they were read; run this again"
-            raise TableError(msg)
-    return here / (names[key] + mark + part) if single else here
 
 
 def _found(store: Any, place: RemotePlace) -> Sequence[Any]:

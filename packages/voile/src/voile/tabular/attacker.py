@@ -42,8 +42,6 @@ __all__ = [
     "PriorBounds",
     "SystemPart",
     "among_shown",
-    "recomputable",
-    "recomputed",
 ]
 
 _SLACK = 1e-6
@@ -106,6 +104,30 @@ class CellSystem:
             yield SystemPart(
                 hidden[mine], rows[held], below[held][:, mine].tocsr(), sums[held], self.whole
             )
+
+    def recomputable(self) -> Indices:
+        """The suppressed cells that follow from published ones by sums and differences alone."""
+        found: list[int] = []
+        for part in self.parts():
+            reduced = _reduced(part.matrix, np.zeros(len(part.rows), dtype=np.int64))
+            found += [int(part.cells[next(iter(row))]) for row in reduced if len(row) == 1]
+        return np.array(sorted(found), dtype=np.int64)
+
+    def recomputed(self) -> dict[int, Fraction]:
+        """The same cells with their values.
+
+        Exact: a part is reduced by Gauss and Jordan in fractions, its sums with it.  Raises
+        ``NoTableError`` where sums contradict each other.
+        """
+        found: dict[int, Fraction] = {}
+        for part in self.parts():
+            for row in _reduced(part.matrix, part.sums):
+                cells = [place for place in row if place != _SUM]
+                if not cells:
+                    raise NoTableError
+                if len(cells) == 1:
+                    found[int(part.cells[cells[0]])] = row.get(_SUM, Fraction(0))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,32 +244,6 @@ def among_shown(constraints: csr_matrix, shown: Mask) -> csr_matrix:
     """The constraints all of whose cells show a measure."""
     hidden = (abs(constraints) @ (~shown).astype(np.int64)) == 0
     return constraints[np.flatnonzero(hidden)]
-
-
-def recomputable(system: CellSystem) -> Indices:
-    """The suppressed cells that follow from published ones by sums and differences alone."""
-    found: list[int] = []
-    for part in system.parts():
-        reduced = _reduced(part.matrix, np.zeros(len(part.rows), dtype=np.int64))
-        found += [int(part.cells[next(iter(row))]) for row in reduced if len(row) == 1]
-    return np.array(sorted(found), dtype=np.int64)
-
-
-def recomputed(system: CellSystem) -> dict[int, Fraction]:
-    """The same cells with their values.
-
-    Exact: a part is reduced by Gauss and Jordan in fractions, its sums with it.  Raises
-    ``NoTableError`` where sums contradict each other.
-    """
-    found: dict[int, Fraction] = {}
-    for part in system.parts():
-        for row in _reduced(part.matrix, part.sums):
-            cells = [place for place in row if place != _SUM]
-            if not cells:
-                raise NoTableError
-            if len(cells) == 1:
-                found[int(part.cells[cells[0]])] = row.get(_SUM, Fraction(0))
-    return found
 
 
 _SUM = -1

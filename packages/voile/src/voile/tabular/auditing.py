@@ -43,9 +43,8 @@ from voile.tabular.attacker import (
     NoTableError,
     PriorBounds,
     among_shown,
-    recomputable,
 )
-from voile.tabular.counting import PrivateCells, count_cells, plan_of_rows
+from voile.tabular.counting import PrivateCells, plan_of_rows
 from voile.tabular.moves import CombinationGrid
 from voile.tabular.published import ReleasedCells
 from voile.tabular.recognised import RecognisedTable, is_total
@@ -58,7 +57,6 @@ __all__ = [
     "AuditRules",
     "CellFinding",
     "TableAudit",
-    "audit_recognised",
     "audit_released",
     "determined_rows",
     "original_cells",
@@ -205,6 +203,36 @@ class TableAudit:
             "notes": list(self.notes),
         }
 
+    @staticmethod
+    def of_recognised(
+        table: RecognisedTable, rules: AuditRules, original: PrivateCells | None = None
+    ) -> TableAudit:
+        """What a table of anybody gives away."""
+        truth = None if original is None else _truth(table, original)
+        unit = 10.0**-table.decimals
+        of = _AuditedCells(table.name, table.system, table.knowledge, table.text_of, unit, truth)
+        found = _audited(of, rules)
+        notes = [
+            f"{one.dimension}: {one.total!r} is the total of {_listed(one.parts)}"
+            + (
+                ""
+                if one.rows
+                else " (its label says so; suppressed cells leave no sum to check it)"
+            )
+            for one in table.relations
+        ]
+        if not table.relations:
+            notes.append("no totals were recognised, so that nothing can be recomputed from sums")
+        if table.no_sums:
+            notes.append(
+                f"{_listed(table.no_sums)}: by their labels no sums; they took no part in totals, "
+                "and nobody looked at what they tell beside the counts that they are of"
+            )
+        if truth is not None:
+            notes += _compared(table, truth, unit)
+        contradictions = (*found.contradictions, *table.contradicted)
+        return replace(found, contradictions=contradictions, notes=(*notes, *found.notes))
+
 
 @dataclass(frozen=True, eq=False)
 class _AuditedCells:
@@ -217,32 +245,6 @@ class _AuditedCells:
     unit: float = 1.0
     truth: Numbers | None = None
     """Shape (cells,): NaN where it is not known."""
-
-
-def audit_recognised(
-    table: RecognisedTable, rules: AuditRules, original: PrivateCells | None = None
-) -> TableAudit:
-    """What a table of anybody gives away."""
-    truth = None if original is None else _truth(table, original)
-    unit = 10.0**-table.decimals
-    of = _AuditedCells(table.name, table.system, table.knowledge, table.text_of, unit, truth)
-    found = _audited(of, rules)
-    notes = [
-        f"{one.dimension}: {one.total!r} is the total of {_listed(one.parts)}"
-        + ("" if one.rows else " (its label says so; suppressed cells leave no sum to check it)")
-        for one in table.relations
-    ]
-    if not table.relations:
-        notes.append("no totals were recognised, so that nothing can be recomputed from sums")
-    if table.no_sums:
-        notes.append(
-            f"{_listed(table.no_sums)}: by their labels no sums; they took no part in totals, and "
-            "nobody looked at what they tell beside the counts that they are of"
-        )
-    if truth is not None:
-        notes += _compared(table, truth, unit)
-    contradictions = (*found.contradictions, *table.contradicted)
-    return replace(found, contradictions=contradictions, notes=(*notes, *found.notes))
 
 
 def audit_released(cells: ReleasedCells, rules: AuditRules) -> tuple[TableAudit, ...]:
@@ -284,7 +286,7 @@ def _audited(cells: _AuditedCells, rules: AuditRules) -> TableAudit:
     contradictions, notes = [], []
     if wrong.any():
         contradictions.append(f"{int(np.count_nonzero(wrong)):,} totals do not add up")
-    exactly = set(recomputable(system).tolist())
+    exactly = set(system.recomputable().tolist())
     asked = hidden if len(hidden) <= _MOST_INTERVALS else np.array(sorted(exactly), dtype=np.int64)
     if len(asked) < len(hidden):
         notes.append(
@@ -365,7 +367,7 @@ def original_cells(
     measure = {} if summed is None else {"sum": [summed]}
     tables = [{"dimensions": list(table.dimensions), **measure}]
     plan = parse_plan({"tables": tables, "protection": {"minimum": 1}})
-    return count_cells(opened(plan_of_rows(plan)), plan.tables)
+    return PrivateCells.count(opened(plan_of_rows(plan)), plan.tables)
 
 
 def _truth(table: RecognisedTable, original: PrivateCells) -> Numbers:

@@ -28,21 +28,9 @@ from voile.table.formats.excel import read_sheets
 from voile.table.opening import open_published, published_rows
 from voile.table.protocol import Engine
 from voile.table.published import PublishedTable
-from voile.tabular.attacker import (
-    CellSystem,
-    FeasibilityIntervals,
-    NoTableError,
-    among_shown,
-    recomputable,
-)
+from voile.tabular.attacker import CellSystem, FeasibilityIntervals, NoTableError, among_shown
 from voile.tabular.moves import ChangeBounds, CombinationGrid, MoveLimits, MoveRequest, MoveSearch
-from voile.tabular.published import (
-    ReleasedCells,
-    TablesDocument,
-    TablesRelease,
-    read_cells,
-    tables_stated_in,
-)
+from voile.tabular.published import ReleasedCells, TablesDocument, TablesRelease
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
@@ -239,7 +227,7 @@ def _known_cells(found: ReleasedCells) -> Iterator[str]:
             continue
         system = CellSystem(constraints, values, hidden, found.whole[name])
         exactly = np.zeros_like(hidden)
-        exactly[recomputable(system)] = True
+        exactly[system.recomputable()] = True
         try:
             intervals = FeasibilityIntervals.of(system, np.flatnonzero(hidden & known & ~exactly))
         except NoTableError:
@@ -320,11 +308,11 @@ class TablesForm:
         files are not those that are listed.
         """
         require_hashes(document, folder)
-        stated = tables_stated_in(document, folder)
+        stated = TablesDocument.stated_in(document, folder)
         guarantee = Guarantee.of_document(document["guarantee"], f"{folder / DOCUMENT}: guarantee")
         files = verified_files(document, folder)
         table = _opened(folder, files.names, stated, engine)
-        release = TablesRelease(table, stated.method, read_cells(stated, table))
+        release = TablesRelease(table, stated.method, stated.read_cells(table))
         files.require_unchanged()
         claims = tuple(
             RecountedClaim(
@@ -348,9 +336,9 @@ def released_cells(folder: Path, engine: Engine | str = "auto") -> ReleasedCells
     if document.get("form") != "tables":
         return None
     require_hashes(document, folder)
-    stated = tables_stated_in(document, folder)
+    stated = TablesDocument.stated_in(document, folder)
     files = verified_files(document, folder)
-    cells = read_cells(stated, _opened(folder, files.names, stated, engine))
+    cells = stated.read_cells(_opened(folder, files.names, stated, engine))
     if cells.faults:
         msg = f"{folder}: {cells.faults[0]}; ask for the folder as it was published"
         raise TableError(msg)

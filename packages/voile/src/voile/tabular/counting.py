@@ -36,7 +36,6 @@ __all__ = [
     "TABLE",
     "CellMeasure",
     "PrivateCells",
-    "count_cells",
     "mean_of",
     "plan_of_noise",
     "plan_of_rows",
@@ -118,6 +117,49 @@ class PrivateCells:
     """Shape (cells,): the units of the population in each; None without weights."""
     keys: Indices | None = None
     """Shape (cells,): the sum of the record keys of each, modulo 2**64; None without keys."""
+
+    @staticmethod
+    def count(
+        table: PrivateTable, tables: Sequence[TablePlan], key: Key | None = None
+    ) -> PrivateCells:
+        """The linked system of some tables, and what its cells hold; with cell keys by a ``key``.
+
+        Raises ``TableError`` where levels do not add up, where counts are no whole numbers, or
+        where numbers are negative; ``PlanError`` where persons cannot be counted.
+        """
+        dimensions = _named(name for each in tables for levels in each.levels for name in levels)
+        numbers = _named(name for each in tables for name in each.measured)
+        unit, (conditions, *_) = table.plan.roles.unit, [each.conditions for each in tables]
+        asked = _named((*dimensions, *numbers, *(one.column for one in conditions)))
+        counted = table.count_combinations([*asked, *([unit] if unit else [])])
+        counted = _meeting(counted, conditions)
+        if not len(counted.rows):
+            of = " that meet its filter" if conditions else ""
+            msg = f"the table has no rows{of} that could be counted"
+            raise TableError(msg)
+        levels = _Levels(table.plan, counted, dimensions)
+        layouts = tuple(levels.layout(place, each) for place, each in enumerate(tables))
+        tabulation = Tabulation(
+            layouts, _distinct_labels(layouts, levels.labels), levels.nestings()
+        )
+        system = LinkedSystem(tabulation)
+        shows = {
+            layout.name: _measures_of(each) for layout, each in zip(layouts, tables, strict=True)
+        }
+        entries = _Entries(system, counted, levels.codes, unit, (numbers, tables[0].weight))
+        measures = tuple(
+            entries.measure(name, _shown_in(system, shows, name), counts=name in _counts(tables))
+            for name in _named(name for names in shows.values() for name in names)
+        )
+        (count, *_) = (each.count or COUNT for each in tables)
+        units = entries.units(count, _counts(tables))
+        keys = None if key is None else entries.keys(key, counted.values[-1].texts)
+        named = zip(layouts, tables, strict=True)
+        means = {it.name: dict.fromkeys(each.mean, each.count or COUNT) for it, each in named}
+        weighted = entries.weighted()
+        return PrivateCells(
+            system, entries.combinations, measures, units, shows, means, weighted, keys
+        )
 
 
 def plan_of_rows(plan: Plan) -> Plan:
@@ -220,43 +262,6 @@ def plan_of_noise(plan: Plan, noise: CellNoise) -> Plan:
     distinct = [list(one) for one in dict.fromkeys(map(tuple, tables))]
     asked = {"tables": distinct, "measures": list(dict.fromkeys(measures)), **noise.parameters}
     return replace(rows, method=Method("dp-tables", asked), tables=(), protection=None)
-
-
-def count_cells(
-    table: PrivateTable, tables: Sequence[TablePlan], key: Key | None = None
-) -> PrivateCells:
-    """The linked system of some tables, and what its cells hold; with cell keys by a ``key``.
-
-    Raises ``TableError`` where levels do not add up, where counts are no whole numbers, or where
-    numbers are negative; ``PlanError`` where persons cannot be counted.
-    """
-    dimensions = _named(name for each in tables for levels in each.levels for name in levels)
-    numbers = _named(name for each in tables for name in each.measured)
-    unit, (conditions, *_) = table.plan.roles.unit, [each.conditions for each in tables]
-    asked = _named((*dimensions, *numbers, *(one.column for one in conditions)))
-    counted = table.count_combinations([*asked, *([unit] if unit else [])])
-    counted = _meeting(counted, conditions)
-    if not len(counted.rows):
-        of = " that meet its filter" if conditions else ""
-        msg = f"the table has no rows{of} that could be counted"
-        raise TableError(msg)
-    levels = _Levels(table.plan, counted, dimensions)
-    layouts = tuple(levels.layout(place, each) for place, each in enumerate(tables))
-    tabulation = Tabulation(layouts, _distinct_labels(layouts, levels.labels), levels.nestings())
-    system = LinkedSystem(tabulation)
-    shows = {layout.name: _measures_of(each) for layout, each in zip(layouts, tables, strict=True)}
-    entries = _Entries(system, counted, levels.codes, unit, (numbers, tables[0].weight))
-    measures = tuple(
-        entries.measure(name, _shown_in(system, shows, name), counts=name in _counts(tables))
-        for name in _named(name for names in shows.values() for name in names)
-    )
-    (count, *_) = (each.count or COUNT for each in tables)
-    units = entries.units(count, _counts(tables))
-    keys = None if key is None else entries.keys(key, counted.values[-1].texts)
-    named = zip(layouts, tables, strict=True)
-    means = {it.name: dict.fromkeys(each.mean, each.count or COUNT) for it, each in named}
-    weighted = entries.weighted()
-    return PrivateCells(system, entries.combinations, measures, units, shows, means, weighted, keys)
 
 
 def _distinct_labels(

@@ -42,13 +42,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
-from voile.tabular.attacker import (
-    CellSystem,
-    FeasibilityIntervals,
-    NoTableError,
-    SystemPart,
-    recomputed,
-)
+from voile.tabular.attacker import CellSystem, FeasibilityIntervals, NoTableError, SystemPart
 from voile.tabular.remembered import Box, ColumnPieces, RememberedTable, TableBoxes
 from voile_base.errors import InfeasibleError, TableError
 from voile_base.ondemand import dataclass
@@ -485,7 +479,7 @@ class _BoxSystem:
             return {}
         system = self._system(known)
         try:
-            exact = recomputed(system)
+            exact = system.recomputed()
             found = {cell: float(value) for cell, value in exact.items()}
             if self.whole:
                 found |= self._narrowed(system, set(exact), minimum)

@@ -39,7 +39,6 @@ __all__ = [
     "PrimaryCells",
     "most_looked_at",
     "needs_of_rules",
-    "primary_cells",
 ]
 
 Mask = NDArray[np.bool_]
@@ -78,51 +77,55 @@ class PrimaryCells:
         """The rules that a cell breaks."""
         return tuple(rule for rule, broken in self.rules.items() if broken[cell])
 
+    @staticmethod
+    def find(cells: PrivateCells, plan: PrimaryRules) -> PrimaryCells:
+        """The primary cells of a linked system.
 
-def primary_cells(cells: PrivateCells, plan: PrimaryRules) -> PrimaryCells:
-    """The primary cells of a linked system.
-
-    Raises ``PlanError`` for a pattern that fits no cell, or a column that is no dimension.
-    """
-    system = cells.system
-    empty = cells.units == 0
-    rules: dict[str, Mask] = {}
-    if plan.minimum is not None:
-        few = cells.units < plan.minimum
-        rules["minimum"] = few & ~empty if plan.zeros == "show" else few
-    if plan.minimum_weighted is not None:
-        if cells.weighted is None:
-            msg = "[protection] minimum_weighted needs a weight in [[tables]]"
-            raise PlanError(msg)
-        thin = cells.weighted < float(plan.minimum_weighted)
-        rules["weighted minimum"] = thin & ~empty if plan.zeros == "show" else thin
-    if plan.whole_groups:
-        rules["whole group"] = _whole_groups(cells, plan.whole_groups)
-    if plan.suppress:
-        rules["by hand"] = _matching_cells(system, plan.suppress, "suppress")
-    other = np.zeros(system.cells, dtype=np.bool_)
-    for broken in rules.values():
-        other |= broken
-    margins = []
-    for measure in cells.measures:
-        margin = np.where(other & ~_counts_units(measure), measure.values * float(plan.margin), 0.0)
-        margin /= 100
-        for rule, needs in _of_contributors(measure, plan):
-            rules[rule] = rules.get(rule, np.zeros(system.cells, dtype=np.bool_)) | (needs > 0)
-            margin = np.maximum(margin, needs)
-        margins.append(margin)
-    primary = np.zeros(system.cells, dtype=np.bool_)
-    for broken in rules.values():
-        primary |= broken
-    protections = tuple(
-        MeasureProtection(
-            margin,
-            np.where(primary & measure.shown, float(plan.interval if measure.whole else 1), 0.0),
+        Raises ``PlanError`` for a pattern that fits no cell, or a column that is no dimension.
+        """
+        system = cells.system
+        empty = cells.units == 0
+        rules: dict[str, Mask] = {}
+        if plan.minimum is not None:
+            few = cells.units < plan.minimum
+            rules["minimum"] = few & ~empty if plan.zeros == "show" else few
+        if plan.minimum_weighted is not None:
+            if cells.weighted is None:
+                msg = "[protection] minimum_weighted needs a weight in [[tables]]"
+                raise PlanError(msg)
+            thin = cells.weighted < float(plan.minimum_weighted)
+            rules["weighted minimum"] = thin & ~empty if plan.zeros == "show" else thin
+        if plan.whole_groups:
+            rules["whole group"] = _whole_groups(cells, plan.whole_groups)
+        if plan.suppress:
+            rules["by hand"] = _matching_cells(system, plan.suppress, "suppress")
+        other = np.zeros(system.cells, dtype=np.bool_)
+        for broken in rules.values():
+            other |= broken
+        margins = []
+        for measure in cells.measures:
+            margin = np.where(
+                other & ~_counts_units(measure), measure.values * float(plan.margin), 0.0
+            )
+            margin /= 100
+            for rule, needs in _of_contributors(measure, plan):
+                rules[rule] = rules.get(rule, np.zeros(system.cells, dtype=np.bool_)) | (needs > 0)
+                margin = np.maximum(margin, needs)
+            margins.append(margin)
+        primary = np.zeros(system.cells, dtype=np.bool_)
+        for broken in rules.values():
+            primary |= broken
+        protections = tuple(
+            MeasureProtection(
+                margin,
+                np.where(
+                    primary & measure.shown, float(plan.interval if measure.whole else 1), 0.0
+                ),
+            )
+            for margin, measure in zip(margins, cells.measures, strict=True)
         )
-        for margin, measure in zip(margins, cells.measures, strict=True)
-    )
-    forced = _matching_cells(system, plan.publish, "publish")
-    return PrimaryCells(rules, protections, forced)
+        forced = _matching_cells(system, plan.publish, "publish")
+        return PrimaryCells(rules, protections, forced)
 
 
 def _counts_units(measure: CellMeasure) -> bool:

@@ -41,9 +41,7 @@ __all__ = [
     "columns_of_cells",
     "layout_document",
     "mean_of",
-    "read_cells",
     "tables_schema",
-    "tables_stated_in",
 ]
 
 _MORE_DIGITS = 2
@@ -146,13 +144,27 @@ class TablesDocument(StatedRelease):
                 raise ValueError(msg)
         return self
 
+    def read_cells(self, table: PublishedTable) -> ReleasedCells:
+        """The cells of a folder from its ``release.json`` and its rows.
 
-def tables_stated_in(document: Mapping[str, object], folder: Path) -> TablesDocument:
-    """What a document of a folder states; raises ``TableError`` with the place that is wrong."""
-    stated: TablesDocument = read(
-        TablesDocument, document, str(folder / DOCUMENT), TableError, public=True
-    )
-    return stated
+        Raises ``TableError`` where the rows lack a column.
+        """
+        measures = {name: one.decimals for name, one in self.measures.items()}
+        whole = {name: one.kind == "count" for name, one in self.measures.items()}
+        shows = {one.name: one.measures for one in self.tables}
+        means = {one.name: one.means for one in self.tables}
+        system = LinkedSystem(_tabulation(self.tables))
+        rows = table.to_arrow().to_pydict()
+        found = _CellReader(system, measures, shows).read(rows, whole)
+        return replace(found, faults=(*found.faults, *_wrong_means(rows, measures, means)))
+
+    @staticmethod
+    def stated_in(document: Mapping[str, object], folder: Path) -> TablesDocument:
+        """What a document of a folder states; ``TableError`` names the place that is wrong."""
+        stated: TablesDocument = read(
+            TablesDocument, document, str(folder / DOCUMENT), TableError, public=True
+        )
+        return stated
 
 
 def tables_schema() -> Json:
@@ -298,21 +310,6 @@ def _dimension(tabulation: Tabulation, levels: Sequence[str]) -> Json:
             one["above"] = tabulation.parents[level, levels[place - 1]].tolist()
         stated.append(one)
     return {"column": levels[-1], "levels": stated}
-
-
-def read_cells(stated: TablesDocument, table: PublishedTable) -> ReleasedCells:
-    """The cells of a folder from its ``release.json`` and its rows.
-
-    Raises ``TableError`` where the rows lack a column.
-    """
-    measures = {name: one.decimals for name, one in stated.measures.items()}
-    whole = {name: one.kind == "count" for name, one in stated.measures.items()}
-    shows = {one.name: one.measures for one in stated.tables}
-    means = {one.name: one.means for one in stated.tables}
-    system = LinkedSystem(_tabulation(stated.tables))
-    rows = table.to_arrow().to_pydict()
-    found = _CellReader(system, measures, shows).read(rows, whole)
-    return replace(found, faults=(*found.faults, *_wrong_means(rows, measures, means)))
 
 
 def _wrong_means(

@@ -41,7 +41,7 @@ from voile.table.opening import open_frame, open_table
 from voile.table.places import is_place
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
-from voile.tabular.attacker import FeasibilityIntervals, recomputable
+from voile.tabular.attacker import FeasibilityIntervals
 from voile.tabular.breaches import PatternAttack, dominated_unions
 from voile.tabular.claims import (
     ControlledAdjustment,
@@ -49,7 +49,7 @@ from voile.tabular.claims import (
     PerturbedCounts,
     SuppressedCells,
 )
-from voile.tabular.counting import COUNT, PrivateCells, count_cells, plan_of_rows
+from voile.tabular.counting import COUNT, PrivateCells, plan_of_rows
 from voile.tabular.perturbation import (
     MOST_ATTACKED,
     AdjustedCells,
@@ -59,7 +59,7 @@ from voile.tabular.perturbation import (
     narrowed,
     round_counts,
 )
-from voile.tabular.primary import PrimaryCells, primary_cells
+from voile.tabular.primary import PrimaryCells
 from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document, mean_of
 from voile.tabular.remembered import RememberedTable
 from voile.tabular.suppression import MOST_EXACT, SuppressionPattern, suppress
@@ -205,8 +205,8 @@ def _protect_tables(
     """
     rules = _rules(plan)
     progress("counting")
-    cells = count_cells(table, plan.tables)
-    primary = primary_cells(cells, rules)
+    cells = PrivateCells.count(table, plan.tables)
+    primary = PrimaryCells.find(cells, rules)
     pattern = suppress(cells, primary, rules, progress)
     progress("attacking the pattern")
     _require_safe(cells, primary, pattern, rules)
@@ -259,7 +259,7 @@ def _perturb_tables(
         raise plan.error(msg)
     progress("counting")
     key = Randomness.in_file(rules.secret, "[protection] secret").key("record keys")
-    cells = count_cells(table, plan.tables, key)
+    cells = PrivateCells.count(table, plan.tables, key)
     assert cells.keys is not None
     (measure,) = cells.measures
     progress("looking up the noise")
@@ -284,7 +284,7 @@ def _round_tables(
         msg = '[protection] kind = "rounding" is for counts; leave out sum, mean and weight'
         raise plan.error(msg)
     progress("counting")
-    cells = count_cells(table, plan.tables)
+    cells = PrivateCells.count(table, plan.tables)
     if len(cells.measures) > 1 or not cells.measures[0].shown.all():
         msg = '[protection] kind = "rounding" rounds one count; name the same in all [[tables]]'
         raise plan.error(msg)
@@ -316,8 +316,8 @@ def _adjust_tables(
     rules = plan.protection
     assert isinstance(rules, CellAdjustment)
     progress("counting")
-    cells = count_cells(table, plan.tables)
-    primary = primary_cells(cells, rules)
+    cells = PrivateCells.count(table, plan.tables)
+    primary = PrimaryCells.find(cells, rules)
     progress(f"adjusting for {int(primary.cells.sum()):,} primary cells")
     adjusted = adjust(cells, primary, rules)
     nowhere = np.zeros(cells.system.cells, dtype=np.bool_)
@@ -341,7 +341,7 @@ def _require_safe(
         return
     attack = PatternAttack(cells, primary)
     exact = (
-        np.intersect1d(recomputable(attack.system(number, pattern.suppressed)), asked)
+        np.intersect1d(attack.system(number, pattern.suppressed).recomputable(), asked)
         for number, asked in enumerate(
             np.flatnonzero(protection.width > 0) for protection in primary.protections
         )

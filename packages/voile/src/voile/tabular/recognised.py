@@ -37,7 +37,10 @@ from voile.tabular.table_files import TableGrid
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 
-__all__ = ["RecognisedTable", "is_total", "recognise"]
+__all__ = [
+    "RecognisedTable",
+    "is_total",
+]
 
 Indices = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -111,54 +114,56 @@ class RecognisedTable:
         pairs = zip(self.dimensions, self.labels, self.codes[cell].tolist(), strict=True)
         return ", ".join(f"{name} = {labels[code]}" for name, labels, code in pairs)
 
+    @staticmethod
+    def recognise(grid: TableGrid, named: Sequence[str] = ()) -> RecognisedTable:
+        """The table of a grid; ``named`` are names of its dimensions, in order.
+
+        Raises ``TableError`` where headings, labels or numbers are not understood.
+        """
+        body = _Body.of(grid).without_constants()
+        names = body.names(named)
+        labels = tuple(tuple(dict.fromkeys(column)) for column in zip(*body.keys, strict=True))
+        place = [{text: code for code, text in enumerate(texts)} for texts in labels]
+        codes = np.array(
+            [[place[axis][text] for axis, text in enumerate(key)] for key in body.keys],
+            dtype=np.int64,
+        )
+        if max(map(len, labels)) > _MOST_VALUES or len(codes) > _MOST_CELLS:
+            msg = (
+                f"{grid.name}: it has more than {_MOST_VALUES:,} values in a dimension, or more "
+                f"than {_MOST_CELLS:,} cells; audit a part of it, or leave out a column "
+                "of persons' ids"
+            )
+            raise TableError(msg)
+        _refuse_twice(grid.name, codes, body.keys)
+        numbers, decimals = body.numbers()
+        search = _TotalSearch(names, labels, codes, numbers, np.ones(len(codes), dtype=np.bool_))
+        relations, rows, contradicted = search.run()
+        no_sums, adds_up = _no_sums(labels, codes)
+        if contradicted and no_sums:
+            relations, rows, contradicted = replace(search, adds_up=adds_up).run()
+        else:
+            no_sums = ()
+        values = np.where(numbers.suppressed, 0, numbers.values)
+        system = CellSystem(rows, values, numbers.suppressed, whole=decimals == 0)
+        knowledge = PriorBounds(numbers.lower, numbers.upper, "a reader")
+        return RecognisedTable(
+            grid.name,
+            names,
+            labels,
+            codes,
+            system,
+            knowledge,
+            decimals,
+            relations,
+            contradicted,
+            no_sums,
+        )
+
 
 def is_total(label: str) -> bool:
     """Whether a label says that it is a total."""
     return _TOTAL.fullmatch(label.strip(" :*()")) is not None
-
-
-def recognise(grid: TableGrid, named: Sequence[str] = ()) -> RecognisedTable:
-    """The table of a grid; ``named`` are names of its dimensions, in order.
-
-    Raises ``TableError`` where headings, labels or numbers are not understood.
-    """
-    body = _Body.of(grid).without_constants()
-    names = body.names(named)
-    labels = tuple(tuple(dict.fromkeys(column)) for column in zip(*body.keys, strict=True))
-    place = [{text: code for code, text in enumerate(texts)} for texts in labels]
-    codes = np.array(
-        [[place[axis][text] for axis, text in enumerate(key)] for key in body.keys], dtype=np.int64
-    )
-    if max(map(len, labels)) > _MOST_VALUES or len(codes) > _MOST_CELLS:
-        msg = (
-            f"{grid.name}: it has more than {_MOST_VALUES:,} values in a dimension, or more than "
-            f"{_MOST_CELLS:,} cells; audit a part of it, or leave out a column of persons' ids"
-        )
-        raise TableError(msg)
-    _refuse_twice(grid.name, codes, body.keys)
-    numbers, decimals = body.numbers()
-    search = _TotalSearch(names, labels, codes, numbers, np.ones(len(codes), dtype=np.bool_))
-    relations, rows, contradicted = search.run()
-    no_sums, adds_up = _no_sums(labels, codes)
-    if contradicted and no_sums:
-        relations, rows, contradicted = replace(search, adds_up=adds_up).run()
-    else:
-        no_sums = ()
-    values = np.where(numbers.suppressed, 0, numbers.values)
-    system = CellSystem(rows, values, numbers.suppressed, whole=decimals == 0)
-    knowledge = PriorBounds(numbers.lower, numbers.upper, "a reader")
-    return RecognisedTable(
-        grid.name,
-        names,
-        labels,
-        codes,
-        system,
-        knowledge,
-        decimals,
-        relations,
-        contradicted,
-        no_sums,
-    )
 
 
 def _no_sums(labels: Sequence[tuple[str, ...]], codes: Indices) -> tuple[tuple[str, ...], Mask]:

@@ -72,7 +72,6 @@ from voile.release.reading import (
     People,
     PublishedRows,
     ShownCells,
-    coded_column,
     finite,
     floats_of,
     texts_of,
@@ -244,7 +243,7 @@ class OriginalDomain:
     def coded(self, codings: Sequence[Coding]) -> tuple[OriginalDomain, Indices] | None:
         """The domain of the coded column, and what each value became."""
         rows = DictionaryColumn(self.column.values, np.arange(len(self)))
-        found = coded_column(self.people, rows, codings)
+        found = self.people.coded_column(rows, codings)
         if found is None:
             return None
         people, coded, code = found

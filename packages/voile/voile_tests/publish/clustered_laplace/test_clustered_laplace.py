@@ -18,7 +18,7 @@ from scipy.stats import kstest, laplace
 import voile
 from voile.dp.exact import uniform_words
 from voile.publish.clustered_laplace import ClusteredLaplace
-from voile.publish.clustered_laplace.decision import ColumnTerms, decide_column, perturbation
+from voile.publish.clustered_laplace.decision import ColumnTerms
 from voile.release.release import Publication
 from voile.schema.numbers import ExactNumbers
 from voile.table.summaries import ValueCounts
@@ -86,8 +86,8 @@ def test_what_a_row_shows_keeps_to_its_budget(
     )
     bounds = (Decimal(0), Decimal(100))
     terms = ColumnTerms("weight", shares, Decimal("0.7"), epsilon, None, bounds)
-    noisy = decide_column(terms, counts, uniform_words(Randomness.seeded(1).key("borders")))
-    decided = perturbation(noisy, counts.values, bounds)
+    noisy = terms.decide(counts, uniform_words(Randomness.seeded(1).key("borders")))
+    decided = noisy.perturbation(counts.values, bounds)
     assert sum(event.epsilon for event in noisy.events) == epsilon
     for cluster, scale in enumerate(decided.noise.scales):
         starts = decided.start[:, cluster]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import voile
 from voile.dp.sampling import delta_of
 from voile.publish.dp_generalization import DPGeneralization
-from voile.publish.dp_generalization.decision import Sampling, _least_excess, split_budget
+from voile.publish.dp_generalization.decision import Sampling, _least_excess
 from voile.release.check import check_release
 from voile.release.release import Publication
 from voile.schema.plan import parse_plan
@@ -135,10 +135,10 @@ def test_a_bound_on_delta_is_kept_and_the_rest_goes_into_the_choice(
 ) -> None:
     """With a bound on delta the excess is enough for it, and hardly more than that."""
     bound = delta_of(k, beta, _least_excess(beta) + Decimal("0.5"))
-    split = split_budget(Sampling(k, beta), None, choice, bound)
+    split = Sampling(k, beta).split_budget(None, choice, bound)
     assert split.choice == choice
     assert split.delta <= bound
-    whole = split_budget(Sampling(k, beta), split.epsilon, None, bound)
+    whole = Sampling(k, beta).split_budget(split.epsilon, None, bound)
     assert abs(whole.choice - choice) < Decimal("1e-5")
 
 

@@ -17,7 +17,7 @@ from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem
 from voile.publish.generalization.regions import MOST_NAMED, regions
 from voile.schema.hierarchy.declared import plain
-from voile.schema.hierarchy.taxonomy import Taxonomy, read_taxonomy
+from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.table.summaries import CombinationCounts
 from voile_tests.publish.generalization.cut_tables import (
     TREE,
@@ -283,7 +283,7 @@ def test_adult_loses_far_less_than_under_full_domain_generalization(shared_data,
         places = {str(value): place for place, value in enumerate(kept)}
         columns.append((described, [places[row[j]] for row in rows]))
         path = shared_data / f"census/hierarchies/adult-arx/{name}.csv"
-        hierarchies.append(read_taxonomy(path).bind(name, described, None))
+        hierarchies.append(Taxonomy.read(path).bind(name, described, None))
     codes, counts = np.unique(
         np.array([code for _, code in columns], dtype=np.int32).T, axis=0, return_counts=True
     )

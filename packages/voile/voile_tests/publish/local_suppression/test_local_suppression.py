@@ -15,12 +15,7 @@ from hypothesis import strategies as st
 
 import voile
 from voile.attack.registry import attack_named
-from voile.publish.local_suppression import (
-    Cells,
-    LocalSuppression,
-    blanked_by_match,
-    blanked_by_value,
-)
+from voile.publish.local_suppression import Cells, LocalSuppression
 from voile.release.check import check_release
 from voile.release.reading import People, PublishedRows
 from voile.release.release import Publication
@@ -133,9 +128,9 @@ def test_no_other_choice_of_cells_costs_less(rows, k, limit):
             best = cost
     if not np.isfinite(best):
         with pytest.raises(InfeasibleError, match="limits"):
-            blanked_by_match(cells, k, [limit, None, None])
+            cells.blanked_by_match(k, [limit, None, None])
         return
-    found = blanked_by_match(cells, k, [limit, None, None])
+    found = cells.blanked_by_match(k, [limit, None, None])
     assert _alike(cells, found.hidden, k)
     assert found.cost == pytest.approx(best)
     assert found.least
@@ -147,7 +142,7 @@ def test_as_a_value_of_its_own_k_rows_show_the_same(rows, k):
     cells = _cells(rows)
     if cells.rows.sum() < k:
         return
-    found = blanked_by_value(cells, k)
+    found = cells.blanked_by_value(k)
     shown = np.where(found.hidden, -1, cells.codes)
     label = np.unique(shown, axis=0, return_inverse=True)[1].reshape(-1)
     assert np.bincount(label, cells.rows).min() >= k

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import voile
-from voile.publish.m_shuffle.clustering import _drawn, assignments, optimal_segments, random_start
+from voile.publish.m_shuffle.clustering import Segments, _drawn, assignments, random_start
 from voile.schema.plan import parse_plan
 from voile_base.errors import PlanError
 from voile_base.randomness import Randomness
@@ -40,7 +40,7 @@ def test_random_starts_miss_the_best_four_clusters_in_five_of_six_runs():
     A false alarm has a probability below 1e-4; the exact way would be told.
     """
     numbers, rows = salaries()
-    best = optimal_segments(numbers, rows, np.zeros(len(numbers), dtype=np.int64), 4).cost[3]
+    best = Segments.optimal(numbers, rows, np.zeros(len(numbers), dtype=np.int64), 4).cost[3]
     missed = 0
     for start in range(STARTS):
         label = random_start(numbers, rows, 4, Randomness.seeded(start).key("start"))

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from voile.publish.m_shuffle.clustering import SensitiveValues, clustering_of
+from voile.publish.m_shuffle.clustering import SensitiveValues
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_tests.publish.m_shuffle.tables import opened
@@ -20,7 +20,7 @@ def clusters_of(rows, clusters, *, standardized=True, key=KEY):
     table = opened({"other": list(range(len(next(iter(rows.values()))))), **rows}, list(rows))
     counts = table.count_combinations(list(rows))
     values = SensitiveValues(counts)
-    labels = clustering_of(values, clusters, key, standardized=standardized).labels(clusters)
+    labels = values.cluster(clusters, key, standardized=standardized).labels(clusters)
     texts = [
         tuple(counts.values[m].texts[code] for m, code in enumerate(codes))
         for codes in counts.codes

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from voile.publish.m_shuffle.clustering import optimal_segments
+from voile.publish.m_shuffle.clustering import Segments
 from voile_testing.plugin import examples
 
 
@@ -54,7 +54,7 @@ def test_no_division_is_better(blocks, data):
     weight = st.integers(1, 9)
     size = len(numbers)
     weights = np.array(data.draw(st.lists(weight, min_size=size, max_size=size)), dtype=np.float64)
-    found = optimal_segments(numbers, weights, block, size)
+    found = Segments.optimal(numbers, weights, block, size)
     for count in range(1, size + 1):
         least = best_of_all(numbers, weights, block, count)
         assert found.cost[count - 1] == pytest.approx(float(least), rel=1e-12, abs=1e-12)
@@ -73,7 +73,7 @@ def test_scikit_learn_finds_nothing_better(clusters):
     numbers = np.exp(np.random.default_rng(1).normal(0, 1.5, 2000))
     numbers.sort()
     ones = np.ones(len(numbers))
-    found = optimal_segments(numbers, ones, np.zeros(len(numbers), dtype=np.int64), clusters)
+    found = Segments.optimal(numbers, ones, np.zeros(len(numbers), dtype=np.int64), clusters)
     lloyd = KMeans(clusters, n_init=3, random_state=1).fit(numbers[:, np.newaxis])
     assert found.cost[-1] <= lloyd.inertia_ * (1 + 1e-9)
 
@@ -84,7 +84,7 @@ def test_random_starts_miss_what_is_found_exactly():
     50 starts from a fixed seed.
     """
     salaries = np.array([3, 3.5, 4, 5, 6, 6.5, 8, 9, 11, 12, 25, 40]) * 1000
-    found = optimal_segments(salaries, np.ones(12), np.zeros(12, dtype=np.int64), 4)
+    found = Segments.optimal(salaries, np.ones(12), np.zeros(12, dtype=np.int64), 4)
     assert found.cost[3] == pytest.approx(
         float(best_of_all(salaries, np.ones(12), np.zeros(12), 4))
     )
@@ -101,12 +101,12 @@ def test_narrow_clusters_far_away_do_not_drown():
     near = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0])
     numbers = np.concatenate((near, near + 1e9, near + 2e9))
     weights = np.full(len(numbers), 1e6)
-    found = optimal_segments(numbers, weights, np.zeros(len(numbers), dtype=np.int64), 6)
+    found = Segments.optimal(numbers, weights, np.zeros(len(numbers), dtype=np.int64), 6)
     assert found.labels(6).tolist() == np.repeat(np.arange(6), 3).tolist()
     assert found.cost[5] == pytest.approx(6 * 2e6, rel=1e-12)
 
 
 def test_equal_divisions_are_told_apart_the_same_way():
     """Of two divisions with one cost, the last segment is the longest."""
-    found = optimal_segments(np.arange(3.0), np.ones(3), np.zeros(3, dtype=np.int64), 2)
+    found = Segments.optimal(np.arange(3.0), np.ones(3), np.zeros(3, dtype=np.int64), 2)
     assert found.labels(2).tolist() == [0, 1, 1]

@@ -17,14 +17,7 @@ from hypothesis import strategies as st
 import voile
 from voile.attack.registry import attack_named
 from voile.publish.microaggregation import Microaggregation
-from voile.publish.microaggregation.decision import (
-    Points,
-    best_of_column,
-    grouped,
-    loss,
-    mdav,
-    v_mdav,
-)
+from voile.publish.microaggregation.decision import Points
 from voile.release.check import check_release
 from voile.release.reading import People, PublishedRows
 from voile.release.release import Publication, Release
@@ -67,9 +60,9 @@ def test_the_losses_on_the_reference_data_are_those_of_sdcmicro(shared_data: Pat
     stated = golden["mdav_on_casc_reference"][f"mdav {k}"]["information_loss_percent"]
     frame = pl.read_csv(shared_data / "census" / "casc-reference.csv")
     points = _points(frame.to_numpy())
-    assert 100 * loss(points, grouped(points, k, mdav)) == pytest.approx(stated, rel=1e-9)
-    better = grouped(points, k, v_mdav)
-    assert 100 * loss(points, better) < stated
+    assert 100 * points.loss(points.grouped(k, Points.mdav)) == pytest.approx(stated, rel=1e-9)
+    better = points.grouped(k, Points.v_mdav)
+    assert 100 * points.loss(better) < stated
     assert np.bincount(better).min() >= k
 
 
@@ -109,7 +102,7 @@ def test_one_column_is_grouped_as_no_other_way_betters(pairs, k):
         label = np.concatenate([[0], np.cumsum(np.array(cuts, dtype=np.int64))]).astype(np.int64)
         if np.bincount(label, weight).min() >= k:
             every.append(squares(label))
-    found = best_of_column(points, k)
+    found = points.best_of_column(k)
     assert np.bincount(found, weight).min() >= k
     assert squares(found) == pytest.approx(min(every), abs=1e-9)
 
@@ -119,7 +112,7 @@ def test_one_column_is_grouped_as_no_other_way_betters(pairs, k):
         st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 4)), min_size=1, max_size=40
     ),
     st.integers(2, 6),
-    st.sampled_from([mdav, v_mdav]),
+    st.sampled_from([Points.mdav, Points.v_mdav]),
     st.booleans(),
 )
 def test_groups_have_k_rows_whatever_the_points_are(points, k, heuristic, mixed):
@@ -127,7 +120,7 @@ def test_groups_have_k_rows_whatever_the_points_are(points, k, heuristic, mixed)
     values = np.array([one[:2] for one in points], dtype=np.float64)
     rows = np.array([one[2] for one in points])
     made = Points.of(values, np.array([mixed, False]), rows)
-    label = grouped(made, k, heuristic)
+    label = made.grouped(k, heuristic)
     held = np.bincount(label, rows)
     assert held.min() >= min(k, rows.sum())
     assert (held > 0).all()
@@ -139,7 +132,7 @@ def test_moving_points_between_groups_never_costs():
     centres = draws.normal(0, 10, (40, 2))
     sizes = draws.integers(3, 6, 40)
     points = _points(np.repeat(centres, sizes, axis=0) + draws.normal(0, 0.1, (sizes.sum(), 2)))
-    plain, better = (loss(points, rule(points, 3)) for rule in (mdav, v_mdav))
+    plain, better = (points.loss(rule(points, 3)) for rule in (Points.mdav, Points.v_mdav))
     assert better < plain / 3
 
 
@@ -147,9 +140,9 @@ def test_many_points_are_grouped_by_blocks_at_a_small_cost():
     """Ten thousand points in blocks lose at most a tenth more than when all are compared."""
     draws = np.random.default_rng(4)
     points = _points(draws.normal(0, 1, (10_000, 3)))
-    whole, blocks = mdav(points, 10), grouped(points, 10, mdav)
+    whole, blocks = points.mdav(10), points.grouped(10, Points.mdav)
     assert np.bincount(blocks).min() >= 10
-    assert loss(points, whole) < loss(points, blocks) < 1.1 * loss(points, whole)
+    assert points.loss(whole) < points.loss(blocks) < 1.1 * points.loss(whole)
 
 
 @pytest.mark.parametrize("centre", ["mean", "median", "medoid"])

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.models.l_diversity import DistinctDiversity
-from voile.publish.ranking.decision import CountedTop, rank, shown_columns
-from voile.publish.ranking.groups import RankingGroup, SearchTerms, group_of
+from voile.publish.ranking.decision import CountedTop
+from voile.publish.ranking.groups import RankingGroup, SearchTerms
 from voile.publish.ranking.local_search import search
 from voile.publish.ranking.measuring import measure
 from voile.publish.ranking.scoring import Scoring, parse
@@ -119,7 +119,7 @@ def test_equal_rows_are_counted_once_and_published_together():
     frame = pl.DataFrame({"a": [9, 9, 8, 1, 1, 1]})
     top = counted(frame, 3)
     assert top.counts.rows.tolist() == [3, 1, 2]
-    ranked = rank(top, SearchTerms(3, Fraction(1)), search("exact"), (), KEY)
+    ranked = top.rank(SearchTerms(3, Fraction(1)), search("exact"), (), KEY)
     assert ranked.group.tolist() == [-1, 0, 0]
     assert [len(group.members) for group in ranked.kept] == [3]
     assert ranked.recall == 1
@@ -129,8 +129,8 @@ def decided(criteria=(), terms=TERMS, name="exact"):
     """The decision on the applicants, and what it shows."""
     plan = APPLICANTS_PLAN
     top = counted(applicants(), 6, plan=plan)
-    ranked = rank(top, terms, search(name), criteria, KEY)
-    return top, ranked, shown_columns(ranked, top.counts, plan)
+    ranked = top.rank(terms, search(name), criteria, KEY)
+    return top, ranked, ranked.shown_columns(top.counts, plan)
 
 
 def test_groups_show_the_least_that_covers_them():
@@ -249,12 +249,12 @@ def test_groups_that_show_the_same_are_one():
         chosen = np.zeros(len(remnant), dtype=bool)
         low, high = (left[remnant.values[left, 0] == value] for value in (1, 3))
         chosen[[low[0], high[0]]] = True
-        return RankingGroup(group_of(remnant, chosen, thresholded=True), proved=False)
+        return RankingGroup(remnant.group(chosen, thresholded=True), proved=False)
 
     terms = SearchTerms(2, Fraction(1))
-    ranked = rank(top, terms, halves, (), KEY)
+    ranked = top.rank(terms, halves, (), KEY)
     assert len(ranked.kept) == 2
-    columns = shown_columns(ranked, counts, plan)
+    columns = ranked.shown_columns(counts, plan)
     shown = recoded(table, counts, ranked, columns)
     (one,) = measure(shown, columns, ranked, top, plan, terms)
     assert (one.number, one.rows, one.precision) == (1, 4, 1)
@@ -271,8 +271,8 @@ def test_boxes_of_any_kind_of_number_are_read_back(dtype):
     counts = table.count_combinations(["a"])
     top = CountedTop.of(counts, 3, Scoring.of_weights(None, plan), plan)
     terms = SearchTerms(3, Fraction(1))
-    ranked = rank(top, terms, search("exact"), (), KEY)
-    columns = shown_columns(ranked, counts, plan)
+    ranked = top.rank(terms, search("exact"), (), KEY)
+    columns = ranked.shown_columns(counts, plan)
     shown = recoded(table, counts, ranked, columns)
     (one,) = measure(shown, columns, ranked, top, plan, terms)
     assert (one.rows, one.precision) == (3, 1)

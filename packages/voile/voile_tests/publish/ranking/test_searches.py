@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from voile.publish.ranking.groups import Remnant, SearchTerms, publish_groups
+from voile.publish.ranking.groups import Remnant, SearchTerms
 from voile.publish.ranking.heuristics import begin, grow
 from voile.publish.ranking.local_search import SEARCHES, search
 from voile_base.errors import PlanError
@@ -33,7 +33,7 @@ def test_published_groups_hold_when_counted_again_from_the_table(name):
         table = uniform(seed)
         scores = table.sum(axis=1)
         rows = Remnant.of_table(table, scores, 40)
-        found = publish_groups(rows, terms, search(name), KEY)
+        found = rows.publish(terms, search(name), KEY)
         border = np.sort(scores)[-40]
         members = np.concatenate([np.empty(0, np.int64), *(g.members for g in found.groups)])
         assert len(set(members.tolist())) == len(members)
@@ -62,7 +62,7 @@ def test_the_order_of_the_rows_decides_nothing(name):
     table = uniform(7) // 40  # coarse, so that values and scores tie
     shuffled = np.random.default_rng(2).permutation(table)
     found = [
-        summary(publish_groups(Remnant.of_table(t, t.sum(axis=1), 25), terms, search(name), KEY))
+        summary(Remnant.of_table(t, t.sum(axis=1), 25).publish(terms, search(name), KEY))
         for t in (table, shuffled)
     ]
     assert found[0] == found[1]

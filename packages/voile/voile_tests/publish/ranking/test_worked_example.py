@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import voile
-from voile.publish.ranking.groups import Remnant, SearchTerms, publish_groups
+from voile.publish.ranking.groups import Remnant, SearchTerms
 from voile.publish.ranking.heuristics import _mondrian_boxes
 from voile.publish.ranking.local_search import search
 from voile.schema.plan import parse_plan
@@ -36,7 +36,7 @@ def applicants(rows, group):
 def test_the_searches_publish_the_groups_of_the_thesis(name):
     """Rows 1, 2, 3 at precision 1; then 4, 6 and the false 7; row 5 is left."""
     rows = remnant()
-    found = publish_groups(rows, TERMS, search(name), KEY)
+    found = rows.publish(TERMS, search(name), KEY)
     first, second = found.groups
     assert applicants(rows, first) == [1, 2, 3]
     assert shown(first) == ([[92, 99], [97, 99], [95, 99]], [284, 297], 1)
@@ -49,20 +49,18 @@ def test_the_searches_publish_the_groups_of_the_thesis(name):
 def test_perfect_recall_takes_all_and_half_of_it_is_false():
     """The second group is 4, 5, 6 with 7, 8, 10: precision 1/2, published only if that will do."""
     rows = remnant()
-    found = publish_groups(
-        rows, replace(TERMS, precision=Fraction(1, 2)), search("perfect-recall"), KEY
-    )
+    found = rows.publish(replace(TERMS, precision=Fraction(1, 2)), search("perfect-recall"), KEY)
     second = found.groups[1]
     assert applicants(rows, second) == [4, 5, 6, 7, 8, 10]
     assert shown(second) == ([[96, 98], [89, 96], [88, 94]], [276, 282], Fraction(1, 2))
     assert (found.recall, found.stop) == (1, "used up")
-    assert len(publish_groups(rows, TERMS, search("perfect-recall"), KEY).groups) == 1
+    assert len(rows.publish(TERMS, search("perfect-recall"), KEY).groups) == 1
 
 
 def test_perfect_precision_shows_the_score_of_its_last_member():
     """Box and threshold hold top rows alone; the threshold is the exact score of row 6."""
     rows = remnant()
-    second = publish_groups(rows, TERMS, search("perfect-precision"), KEY).groups[1]
+    second = rows.publish(TERMS, search("perfect-precision"), KEY).groups[1]
     assert applicants(rows, second) == [4, 5, 6]
     assert second.thresholded
     assert (second.score_low, second.precision) == (SCORES[5], 1)

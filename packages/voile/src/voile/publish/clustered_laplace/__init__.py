@@ -48,13 +48,7 @@ from pydantic_core import PydanticCustomError
 from voile.disclosure.shown import Disclosure
 from voile.dp.exact import uniform_words
 from voile.publish.assembled import exactly, shown_roles
-from voile.publish.clustered_laplace.decision import (
-    ColumnTerms,
-    NoisyColumn,
-    decide_column,
-    perturbation,
-    price_of,
-)
+from voile.publish.clustered_laplace.decision import ColumnTerms, NoisyColumn
 from voile.publish.contribution import Contribution, RowsPerPerson, refuse_carrying
 from voile.publish.publisher import (
     Capabilities,
@@ -198,7 +192,7 @@ class ClusteredLaplace(SingleRelease):
         terms = [self._terms(table, column, contribution) for column in columns]
         counts = [table.count_values(column) for column in columns]
         events = tuple(
-            event for pair in zip(terms, counts, strict=True) for event in price_of(*pair)
+            event for pair in zip(terms, counts, strict=True) for event in ColumnTerms.price(*pair)
         )
         price = Price(randomness.token("release"), events)
         pay(price)
@@ -206,11 +200,11 @@ class ClusteredLaplace(SingleRelease):
         if contribution.beyond:
             counts = [table.count_values(column) for column in columns]
         decided = [
-            decide_column(asked, found, uniform_words(randomness.key("borders", asked.column)))
+            asked.decide(found, uniform_words(randomness.key("borders", asked.column)))
             for asked, found in zip(terms, counts, strict=True)
         ]
         perturbations = [
-            perturbation(noisy, found.values, _declared(table, noisy.column))
+            noisy.perturbation(found.values, _declared(table, noisy.column))
             for noisy, found in zip(decided, counts, strict=True)
         ]
         shown = table.apply(Treatment(tuple(perturbations)), randomness)

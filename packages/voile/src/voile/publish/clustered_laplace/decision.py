@@ -67,7 +67,10 @@ from voile_base.errors import InfeasibleError
 from voile_base.ondemand import dataclass
 from voile_base.values import Json
 
-__all__ = ["ColumnTerms", "NoisyColumn", "decide_column", "perturbation", "price_of"]
+__all__ = [
+    "ColumnTerms",
+    "NoisyColumn",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,26 +278,25 @@ class NoisyColumn:
             "other": other / everything,
         }
 
+    def perturbation(
+        self, values: ExactNumbers, bounds: tuple[Decimal, Decimal] | None
+    ) -> Perturbation:
+        """What the engine is to do with the rows of a column that holds these d distinct values.
 
-def perturbation(
-    decided: NoisyColumn, values: ExactNumbers, bounds: tuple[Decimal, Decimal] | None
-) -> Perturbation:
-    """What the engine is to do with the rows of a column that holds these d distinct values.
-
-    What is published is clamped to public bounds, where there are any.
-    """
-    steps = decided.grid.units(values)
-    clusters = decided.clusters
-    return Perturbation(
-        column=decided.column,
-        values=values,
-        membership=_membership(clusters.of(steps), len(clusters), decided.split),
-        start=clusters.clamped(steps),
-        noise=decided.noise,
-        exponent=decided.grid.exponent,
-        half_width=np.array(decided.half_width, dtype=np.int64),
-        clamp=bounds and (decided.grid.unit(bounds[0]), decided.grid.unit(bounds[1])),
-    )
+        What is published is clamped to public bounds, where there are any.
+        """
+        steps = self.grid.units(values)
+        clusters = self.clusters
+        return Perturbation(
+            column=self.column,
+            values=values,
+            membership=_membership(clusters.of(steps), len(clusters), self.split),
+            start=clusters.clamped(steps),
+            noise=self.noise,
+            exponent=self.grid.exponent,
+            half_width=np.array(self.half_width, dtype=np.int64),
+            clamp=bounds and (self.grid.unit(bounds[0]), self.grid.unit(bounds[1])),
+        )
 
 
 def _membership(own: NDArray[np.int64], clusters: int, split: _BudgetSplit) -> Categorical:
@@ -330,46 +332,45 @@ class ColumnTerms:
     contribution: Contribution = EACH_PERSON_A_ROW
     """How many rows neighbours differ in; a budget is spent that many times."""
 
+    def price(self, counts: ValueCounts) -> tuple[PrivacyEvent, ...]:
+        """What a column spends, from public facts alone; nothing where clusters come from the data.
 
-def price_of(terms: ColumnTerms, counts: ValueCounts) -> tuple[PrivacyEvent, ...]:
-    """What a column spends, from public facts alone; nothing where clusters come from the data.
+        Raises ``PlanError`` where its values are too large for the grid, so that no draw ends
+        there.
+        """
+        if self.bounds is None:
+            return ()
+        grid, (low, high) = _public_grid(self)
+        grid.units(counts.values)
+        epsilon = _epsilon(self, high - low, grid)
+        spent = {"discrete-laplace": epsilon}
+        if len(self.shares) > 1:
+            borders = epsilon * _BORDERS
+            spent = {"exponential": borders, "clustered-laplace": epsilon - borders}
+        return self.contribution.replaced(spent)
 
-    Raises ``PlanError`` where its values are too large for the grid, so that no draw ends there.
-    """
-    if terms.bounds is None:
-        return ()
-    grid, (low, high) = _public_grid(terms)
-    grid.units(counts.values)
-    epsilon = _epsilon(terms, high - low, grid)
-    spent = {"discrete-laplace": epsilon}
-    if len(terms.shares) > 1:
+    def decide(self, counts: ValueCounts, words: Iterator[int]) -> NoisyColumn:
+        """Clusters and noise of a column; ``words`` are uniform, for the private borders.
+
+        Raises ``InfeasibleError`` where clusters come from data that hold one value only.
+        """
+        if self.bounds is None:
+            return _from_data(self, counts)
+        grid, ends = _public_grid(self)
+        epsilon = _epsilon(self, ends[1] - ends[0], grid)
+        if len(self.shares) == 1:
+            whole = _noisy(self, _whole(*ends), _unsplit(epsilon), grid)
+            return replace(whole, public=True)
         borders = epsilon * _BORDERS
-        spent = {"exponential": borders, "clustered-laplace": epsilon - borders}
-    return terms.contribution.replaced(spent)
-
-
-def decide_column(terms: ColumnTerms, counts: ValueCounts, words: Iterator[int]) -> NoisyColumn:
-    """Clusters and noise of a column; ``words`` are uniform, for the private borders.
-
-    Raises ``InfeasibleError`` where clusters come from data that hold one value only.
-    """
-    if terms.bounds is None:
-        return _from_data(terms, counts)
-    grid, ends = _public_grid(terms)
-    epsilon = _epsilon(terms, ends[1] - ends[0], grid)
-    if len(terms.shares) == 1:
-        whole = _noisy(terms, _whole(*ends), _unsplit(epsilon), grid)
-        return replace(whole, public=True)
-    borders = epsilon * _BORDERS
-    rows = terms.contribution.rows
-    drawn = _PrivateCounts(grid, counts, rows * borders, rows, words)
-    clusters = _between(ends, terms.shares, drawn)
-    shares = np.full(len(clusters), 1 / len(clusters))
-    if len(clusters) == len(terms.shares):
-        shares = np.array(terms.shares, dtype=np.float64)
-    split = _best_split(clusters, shares, epsilon - borders)
-    used = clusters if split.clustered else _whole(*ends)
-    return replace(_noisy(terms, used, split, grid), borders=borders, public=True)
+        rows = self.contribution.rows
+        drawn = _PrivateCounts(grid, counts, rows * borders, rows, words)
+        clusters = _between(ends, self.shares, drawn)
+        shares = np.full(len(clusters), 1 / len(clusters))
+        if len(clusters) == len(self.shares):
+            shares = np.array(self.shares, dtype=np.float64)
+        split = _best_split(clusters, shares, epsilon - borders)
+        used = clusters if split.clustered else _whole(*ends)
+        return replace(_noisy(self, used, split, grid), borders=borders, public=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,6 @@ from voile.publish.dp_generalization.decision import (
     NodeChoice,
     Sampling,
     SplitBudget,
-    split_budget,
 )
 from voile.publish.generalization.evaluation import Evaluator
 from voile.publish.generalization.lattice import Lattice
@@ -407,7 +406,7 @@ class DPGeneralization(SingleRelease):
             return SplitBudget(choice, excess=Decimal(0), delta=Decimal(1))
         if delta is not None and self.choice == "sampled":
             delta /= nodes
-        return split_budget(self._sampling, epsilon, choice, delta)
+        return self._sampling.split_budget(epsilon, choice, delta)
 
     def _publication(
         self, table: PrivateTable, price: Price, randomness: Randomness, found: _SampledRelease

@@ -77,7 +77,6 @@ __all__ = [
     "NodeChoice",
     "Sampling",
     "SplitBudget",
-    "split_budget",
 ]
 
 
@@ -311,40 +310,39 @@ class Sampling:
         """Delta at an excess, rounded upwards."""
         return delta_of(self.k, self.beta, excess, self.rows)
 
+    def split_budget(
+        self, epsilon: Decimal | None, choice: Decimal | None, delta: Decimal | None
+    ) -> SplitBudget:
+        """Divide a budget; raises ``PlanError`` where it cannot be had.
 
-def split_budget(
-    sampling: Sampling, epsilon: Decimal | None, choice: Decimal | None, delta: Decimal | None
-) -> SplitBudget:
-    """Divide a budget; raises ``PlanError`` where it cannot be had.
-
-    At least one of ``epsilon`` and ``choice`` is given; ``delta`` is an upper bound, if given.
-    """
-    least = sampling.least_excess
-    if delta is not None and (epsilon is None or least < epsilon):
-        least = _excess_within(sampling, delta)
-    if epsilon is None:
-        assert choice is not None
-        return _split(sampling, choice, least)
-    k, beta, rows = sampling.k, sampling.beta, sampling.rows
-    at = "" if rows == 1 else f" for {rows:,} rows of a person"
-    at += "" if delta is None else f" at delta = {delta:.3g}"
-    excess = least if choice is None else epsilon - choice
-    if excess >= epsilon:
-        msg = (
-            f"epsilon = {plain_text(epsilon)} leaves nothing for the choice: publishing a sample "
-            f"of beta = {plain_text(beta)} with k = {k} alone costs {plain_text(least)}{at}; raise "
-            f"epsilon or k, or lower beta{_or_fewer(rows)}"
-        )
-        raise PlanError(msg)
-    if choice is not None and excess < least:
-        msg = (
-            f"epsilon_choice = {plain_text(choice)} leaves {plain_text(excess)} of epsilon = "
-            f"{plain_text(epsilon)} for publishing the sample, which costs at least "
-            f"{plain_text(least)}{at}; raise epsilon, or lower epsilon_choice or beta"
-            f"{_or_fewer(rows)}"
-        )
-        raise PlanError(msg)
-    return _split(sampling, epsilon - excess, excess)
+        At least one of ``epsilon`` and ``choice`` is given; ``delta`` is an upper bound, if given.
+        """
+        least = self.least_excess
+        if delta is not None and (epsilon is None or least < epsilon):
+            least = _excess_within(self, delta)
+        if epsilon is None:
+            assert choice is not None
+            return _split(self, choice, least)
+        k, beta, rows = self.k, self.beta, self.rows
+        at = "" if rows == 1 else f" for {rows:,} rows of a person"
+        at += "" if delta is None else f" at delta = {delta:.3g}"
+        excess = least if choice is None else epsilon - choice
+        if excess >= epsilon:
+            msg = (
+                f"epsilon = {plain_text(epsilon)} leaves nothing for the choice: publishing a "
+                f"sample of beta = {plain_text(beta)} with k = {k} alone costs {plain_text(least)}"
+                f"{at}; raise epsilon or k, or lower beta{_or_fewer(rows)}"
+            )
+            raise PlanError(msg)
+        if choice is not None and excess < least:
+            msg = (
+                f"epsilon_choice = {plain_text(choice)} leaves {plain_text(excess)} of epsilon = "
+                f"{plain_text(epsilon)} for publishing the sample, which costs at least "
+                f"{plain_text(least)}{at}; raise epsilon, or lower epsilon_choice or beta"
+                f"{_or_fewer(rows)}"
+            )
+            raise PlanError(msg)
+        return _split(self, epsilon - excess, excess)
 
 
 def _split(sampling: Sampling, choice: Decimal, excess: Decimal) -> SplitBudget:

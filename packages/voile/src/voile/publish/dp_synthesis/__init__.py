@@ -51,7 +51,7 @@ from voile.dp.accounting import PrivacyEvent
 from voile.proposal.writing import OF_BUDGET, MethodProposal
 from voile.publish.assembled import shown_roles
 from voile.publish.contribution import Contribution, RowsPerPerson
-from voile.publish.dp_synthesis.mixture import DrawnRows, PublicFacts, fitted
+from voile.publish.dp_synthesis.mixture import DrawnRows, Mixture, PublicFacts
 from voile.publish.measuring import (
     BoundsSearch,
     BoundsShare,
@@ -394,7 +394,7 @@ class DPSynthesis(SingleRelease):
     ) -> Release:
         """What is made of measurements; of the table nothing but its engine is used."""
         known = None if earlier is None else earlier.counts
-        mixture = fitted(measurements, asked.facts.impossible(asked.domain), known)
+        mixture = Mixture.fitted(measurements, asked.facts.impossible(asked.domain), known)
         rows = self._rows(mixture.total)
         key = randomness.key("made-up rows")
         drawn = DrawnRows(mixture, asked.domain, asked.facts, rows, key)

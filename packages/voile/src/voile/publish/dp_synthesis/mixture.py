@@ -72,7 +72,11 @@ from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Key, Randomness
 from voile_base.values import usable_number
 
-__all__ = ["DrawnRows", "Mixture", "PublicFacts", "fitted"]
+__all__ = [
+    "DrawnRows",
+    "Mixture",
+    "PublicFacts",
+]
 
 _MOST_LEAVES, _MOST_KINDS = 1_000_000, 1_000_000
 _CONDITION = re.compile(
@@ -293,24 +297,24 @@ class Mixture:
     columns: tuple[NDArray[np.float64], ...]
     """For each column, shape (components, cells): the distribution of its cells."""
 
+    @staticmethod
+    def fitted(
+        measurements: Measurements,
+        impossible: Impossible | None = None,
+        earlier: Earlier | None = None,
+    ) -> Mixture:
+        """The mixture that fits measurements.
 
-def fitted(
-    measurements: Measurements,
-    impossible: Impossible | None = None,
-    earlier: Earlier | None = None,
-) -> Mixture:
-    """The mixture that fits measurements.
-
-    ``impossible`` marks cells that public facts empty; ``earlier`` has the counts of an earlier
-    release, table by table.
-    """
-    target = _Target.of(measurements, impossible or {}, earlier)
-    fits = [_fit(target, number) for number in range(_FITS)]
-    weights = np.concatenate([weight for weight, _ in fits]).astype(np.float64) / _FITS
-    cells = np.concatenate([shares for _, shares in fits]).astype(np.float64)
-    parts = np.split(cells, target.starts[1:], axis=1)
-    columns = tuple(part / part.sum(axis=1, keepdims=True) for part in parts)
-    return Mixture(measurements.total, weights / weights.sum(), columns)
+        ``impossible`` marks cells that public facts empty; ``earlier`` has the counts of an earlier
+        release, table by table.
+        """
+        target = _Target.of(measurements, impossible or {}, earlier)
+        fits = [_fit(target, number) for number in range(_FITS)]
+        weights = np.concatenate([weight for weight, _ in fits]).astype(np.float64) / _FITS
+        cells = np.concatenate([shares for _, shares in fits]).astype(np.float64)
+        parts = np.split(cells, target.starts[1:], axis=1)
+        columns = tuple(part / part.sum(axis=1, keepdims=True) for part in parts)
+        return Mixture(measurements.total, weights / weights.sum(), columns)
 
 
 @dataclass(frozen=True, eq=False)

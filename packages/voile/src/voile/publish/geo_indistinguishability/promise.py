@@ -37,9 +37,7 @@ __all__ = [
     "WAY_SHOWN",
     "CostliestPublishedTrip",
     "Promise",
-    "costliest_of",
     "displacement_told",
-    "guarantee",
     "protects_nothing",
     "refuse_row_budget",
     "told_of_thinning",
@@ -95,6 +93,15 @@ class CostliestPublishedTrip:
         """Whether the epsilon that is stated is too large to promise anything."""
         return self.stated > PROTECTS_NOTHING_ABOVE
 
+    @staticmethod
+    def among(
+        trips: TripAccounts, delta: float, distribution: LossDistribution | None
+    ) -> CostliestPublishedTrip:
+        """The trip of the largest epsilon; private until the release appears, public afterwards."""
+        alike = {distribution: trips.alike} if distribution else {}
+        most, epsilon = largest_epsilon(trips.epsilon, trips.squared_mu, delta, alike)
+        return CostliestPublishedTrip(int(trips.reports[most]), epsilon)
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -133,39 +140,40 @@ class Promise:
         """Whether the noise depends on the true position in a way that no epsilon bounds."""
         return self.zones.by == "true" and self.zones.epsilons().size > 1
 
-
-def guarantee(
-    promise: Promise, costliest: CostliestPublishedTrip, busiest: Busiest | None = None
-) -> Guarantee:
-    """The guarantee of a release; ``busiest`` is the vehicle that spends most, if any is named."""
-    parameters = _parameters(promise)
-    if promise.unprotected:
-        statement = (
-            f"within one zone {_report(promise)}. This is NOT geo-indistinguishability: the zone "
-            "is that of the true position, as in the source, and the amount of noise shows on "
-            "which side of a zone's border the truck is, which no epsilon bounds"
+    def guarantee(
+        self, costliest: CostliestPublishedTrip, busiest: Busiest | None = None
+    ) -> Guarantee:
+        """The guarantee of a release; ``busiest`` is the vehicle that spends most, if one is."""
+        parameters = _parameters(self)
+        if self.unprotected:
+            statement = (
+                f"within one zone {_report(self)}. This is NOT geo-indistinguishability: the zone "
+                "is that of the true position, as in the source, and the amount of noise shows on "
+                "which side of a zone's border the truck is, which no epsilon bounds"
+            )
+            unbounded = claims.WithinZones(**parameters, trajectory=False)
+            return Guarantee((unbounded,), statement, _assumes(self))
+        of_vehicle = "" if busiest is None else f". {_vehicle(self, busiest)}"
+        most = (
+            costliest
+            if busiest is None
+            else CostliestPublishedTrip(busiest.reports, busiest.epsilon)
         )
-        unbounded = claims.WithinZones(**parameters, trajectory=False)
-        return Guarantee((unbounded,), statement, _assumes(promise))
-    of_vehicle = "" if busiest is None else f". {_vehicle(promise, busiest)}"
-    most = (
-        costliest if busiest is None else CostliestPublishedTrip(busiest.reports, busiest.epsilon)
-    )
-    statement = f"{_report(promise)}. {_trip(promise, costliest)}{of_vehicle}{_warning(most)}"
-    claim = claims.GeoIndistinguishabilityClaim(
-        **parameters,
-        trajectory=promise.mechanism != "angle-selection",
-        costliest_trip=claims.Costliest(reports=costliest.reports, epsilon=costliest.stated),
-        costliest_fleet=None
-        if busiest is None or not busiest.of_fleet
-        else claims.Costliest(reports=busiest.reports, epsilon=_plain(busiest.epsilon)),
-        costliest_vehicle=None
-        if busiest is None or busiest.of_fleet
-        else claims.CostliestVehicle(
-            reports=busiest.reports, epsilon=_plain(busiest.epsilon), days=busiest.days
-        ),
-    )
-    return Guarantee((claim,), statement, _assumes(promise))
+        statement = f"{_report(self)}. {_trip(self, costliest)}{of_vehicle}{_warning(most)}"
+        claim = claims.GeoIndistinguishabilityClaim(
+            **parameters,
+            trajectory=self.mechanism != "angle-selection",
+            costliest_trip=claims.Costliest(reports=costliest.reports, epsilon=costliest.stated),
+            costliest_fleet=None
+            if busiest is None or not busiest.of_fleet
+            else claims.Costliest(reports=busiest.reports, epsilon=_plain(busiest.epsilon)),
+            costliest_vehicle=None
+            if busiest is None or busiest.of_fleet
+            else claims.CostliestVehicle(
+                reports=busiest.reports, epsilon=_plain(busiest.epsilon), days=busiest.days
+            ),
+        )
+        return Guarantee((claim,), statement, _assumes(self))
 
 
 def _parameters(promise: Promise) -> Json:
@@ -377,15 +385,6 @@ def _assumes(promise: Promise) -> tuple[str, ...]:
 def _plain(value: float) -> float:
     """Six digits."""
     return float(f"{float(value):.6g}")
-
-
-def costliest_of(
-    trips: TripAccounts, delta: float, distribution: LossDistribution | None
-) -> CostliestPublishedTrip:
-    """The trip of the largest epsilon; private until the release appears, public afterwards."""
-    alike = {distribution: trips.alike} if distribution else {}
-    most, epsilon = largest_epsilon(trips.epsilon, trips.squared_mu, delta, alike)
-    return CostliestPublishedTrip(int(trips.reports[most]), epsilon)
 
 
 def protects_nothing(whose: str, epsilon: float, distance: float) -> str:

@@ -39,9 +39,7 @@ from voile.publish.geo_indistinguishability.parameters import (
 from voile.publish.geo_indistinguishability.promise import (
     CostliestPublishedTrip,
     Promise,
-    costliest_of,
     displacement_told,
-    guarantee,
     protects_nothing,
     refuse_row_budget,
     told_of_thinning,
@@ -49,7 +47,7 @@ from voile.publish.geo_indistinguishability.promise import (
 from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
 from voile.release.history import History
 from voile.release.release import Pay, Price, PrivateRecord, Publication, Release, unaccounted
-from voile.release.trips import Busiest, FleetTerms, TripCosts, busiest_vehicle
+from voile.release.trips import Busiest, FleetTerms, TripCosts
 from voile.schema.plan import Plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.decisions import Relocated, Relocation, TripAccounts
@@ -328,10 +326,10 @@ class GeoIndistinguishability(SingleRelease):
 
         moved = table.relocate(replace(self._relocation, fields=self._fields()), randomness, charge)
         spent = self._costs([moved.trips])
-        costliest = costliest_of(moved.trips, self.delta, self._distribution)
+        costliest = CostliestPublishedTrip.among(moved.trips, self.delta, self._distribution)
         busiest = None
         if table.plan.trajectory is not None and table.plan.trajectory.vehicle:
-            busiest = busiest_vehicle(
+            busiest = Busiest.vehicle(
                 moved.trips,
                 self._distribution,
                 self.delta,
@@ -344,7 +342,7 @@ class GeoIndistinguishability(SingleRelease):
             table=shown,
             method=self._method(thinned),
             disclosure=self._showing.disclosure(table.plan),
-            guarantee=guarantee(self._promise, costliest, busiest),
+            guarantee=self._promise.guarantee(costliest, busiest),
             roles=_roles_of(table, shown.columns),
             release_id=release_id,
             publishable=randomness.publishable,

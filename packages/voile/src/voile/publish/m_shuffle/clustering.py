@@ -101,9 +101,6 @@ __all__ = [
     "SensitiveValues",
     "Start",
     "assignments",
-    "clustering_of",
-    "fixed_ranges",
-    "optimal_segments",
     "random_start",
 ]
 
@@ -192,22 +189,20 @@ class Segments:
             end = start
         return segment
 
+    @staticmethod
+    def optimal(numbers: Floats, weights: Floats, block: NDArray[np.int64], most: int) -> Segments:
+        """The best divisions into up to ``most`` segments, 1 to d.
 
-def optimal_segments(
-    numbers: Floats, weights: Floats, block: NDArray[np.int64], most: int
-) -> Segments:
-    """The best divisions into up to ``most`` segments, 1 to d.
-
-    ``numbers``: shape (d,), ascending within each block; ``weights``: above 0, whole, with a sum
-    below 2**53; ``block``: ascending from 0, none left out.
-    """
-    centred = numbers - numbers[len(numbers) // 2]
-    # Scaled by a power of two, which is exact, so that squares neither overflow nor vanish.
-    exponent = np.frexp(np.abs(centred).max(initial=0.0))[1]
-    sums = _sums(np.ldexp(centred, -exponent), weights)
-    block_start = np.searchsorted(block, block).astype(np.int64)
-    cost, last_start = _layers(sums, block, block_start, most)
-    return Segments(np.ldexp(cost, 2 * exponent), last_start)
+        ``numbers``: shape (d,), ascending within each block; ``weights``: above 0, whole, with a
+        sum below 2**53; ``block``: ascending from 0, none left out.
+        """
+        centred = numbers - numbers[len(numbers) // 2]
+        # Scaled by a power of two, which is exact, so that squares neither overflow nor vanish.
+        exponent = np.frexp(np.abs(centred).max(initial=0.0))[1]
+        sums = _sums(np.ldexp(centred, -exponent), weights)
+        block_start = np.searchsorted(block, block).astype(np.int64)
+        cost, last_start = _layers(sums, block, block_start, most)
+        return Segments(np.ldexp(cost, 2 * exponent), last_start)
 
 
 @njit(cache=True, nogil=True)
@@ -371,6 +366,45 @@ class SensitiveValues:
         differences = np.asarray(units - units[len(units) // 2], dtype=np.float64)
         return differences[self.counts.codes[:, index]]
 
+    def cluster(
+        self, most: int, key: Key, *, standardized: bool, start: Start = "optimal"
+    ) -> Clustering:
+        """All ways to divide the values into up to ``most`` clusters; at least those of categories.
+
+        ``key`` starts k-means, of several columns ``standardized`` or in their units, or of one
+        from a random start.  Raises ``InfeasibleError`` for a division that is too large to
+        compute, ``InputError`` where scikit-learn is needed and absent, ``PlanError`` where a
+        random start is asked for and the sensitive columns are not one number.
+        """
+        if start == "random":
+            numbers = _the_number(self, 'start = "random"')
+            most = min(most, len(numbers))
+            return _FromRandomStarts(numbers, self.weight, most, key)
+        fewest = int(self.categories.max(initial=-1)) + 1
+        most = max(fewest, min(most, len(self.counts.rows)))
+        if not self.numeric:
+            return _ByCategory(self.categories, fewest)
+        if len(self.numeric) == 1:
+            return _on_a_line(self, fewest, most)
+        return _SeveralNumbers.of(self, most, key, standardized=standardized)
+
+    def fixed_ranges(self, ends: Sequence[Decimal]) -> Clustering:
+        """Clusters by public ends of ranges, ascending; a number at an end begins the upper range.
+
+        Ranges without rows are left out.  Raises ``PlanError`` where there is not one sensitive
+        number.
+        """
+        _the_number(self, "ranges")
+        exact = self.counts.values[self.numeric[0]].numbers
+        assert exact is not None
+        least = [ceil(Fraction(end) * 10**exact.scale) for end in ends]
+        place = np.searchsorted(
+            np.array(least, dtype=object), exact.units.astype(object), side="right"
+        )
+        codes = self.counts.codes[:, self.numeric[0]]
+        _, labels = np.unique(place[codes], return_inverse=True)
+        return _ByCategory(labels.astype(np.int64), int(labels.max(initial=-1)) + 1)
+
 
 Start = Literal["optimal", "random"]
 """How one number is divided: with the least squares, or by k-means from one random start."""
@@ -393,44 +427,6 @@ class Clustering(Protocol):
 
     def labels(self, clusters: int) -> Labels:
         """The cluster of each combination, shape (g,), from 0, none left out."""
-
-
-def clustering_of(
-    values: SensitiveValues, most: int, key: Key, *, standardized: bool, start: Start = "optimal"
-) -> Clustering:
-    """All ways to divide the values into up to ``most`` clusters; at least those of categories.
-
-    ``key`` starts k-means, of several columns ``standardized`` or in their units, or of one from a
-    random start.  Raises ``InfeasibleError`` for a division that is too large to compute,
-    ``InputError`` where scikit-learn is needed and absent, ``PlanError`` where a random start is
-    asked for and the sensitive columns are not one number.
-    """
-    if start == "random":
-        numbers = _the_number(values, 'start = "random"')
-        most = min(most, len(numbers))
-        return _FromRandomStarts(numbers, values.weight, most, key)
-    fewest = int(values.categories.max(initial=-1)) + 1
-    most = max(fewest, min(most, len(values.counts.rows)))
-    if not values.numeric:
-        return _ByCategory(values.categories, fewest)
-    if len(values.numeric) == 1:
-        return _on_a_line(values, fewest, most)
-    return _SeveralNumbers.of(values, most, key, standardized=standardized)
-
-
-def fixed_ranges(values: SensitiveValues, ends: Sequence[Decimal]) -> Clustering:
-    """Clusters by public ends of ranges, ascending; a number at an end begins the upper range.
-
-    Ranges without rows are left out.  Raises ``PlanError`` where there is not one sensitive number.
-    """
-    _the_number(values, "ranges")
-    exact = values.counts.values[values.numeric[0]].numbers
-    assert exact is not None
-    least = [ceil(Fraction(end) * 10**exact.scale) for end in ends]
-    place = np.searchsorted(np.array(least, dtype=object), exact.units.astype(object), side="right")
-    codes = values.counts.codes[:, values.numeric[0]]
-    _, labels = np.unique(place[codes], return_inverse=True)
-    return _ByCategory(labels.astype(np.int64), int(labels.max(initial=-1)) + 1)
 
 
 def _the_number(values: SensitiveValues, asked: str) -> NDArray[np.float64]:
@@ -503,7 +499,7 @@ def _on_a_line(values: SensitiveValues, fewest: int, most: int) -> _OnALine:
         raise InfeasibleError(msg)
     numbers = values.numbers(values.numeric[0])
     order = np.lexsort((numbers, values.categories))
-    segments = optimal_segments(
+    segments = Segments.optimal(
         numbers[order],
         values.weight[order],
         values.categories[order],

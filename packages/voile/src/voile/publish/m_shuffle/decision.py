@@ -67,12 +67,9 @@ from numpy.typing import NDArray
 from voile.models.permutation import (
     PairCounts,
     adjusted_information,
-    chance_per_row,
     chance_shares,
-    constant_clusters,
     entropy,
     expected_divergence,
-    log_arrangements,
     log_factorials,
     whole_column_log_probability,
     whole_counts,
@@ -145,17 +142,17 @@ class ClusteredColumn:
     @cached_property
     def log_arrangements(self) -> float:
         """Log of the number of arrangements that permuting it within clusters can give."""
-        return log_arrangements(self.pairs)
+        return self.pairs.log_arrangements()
 
     @property
     def chance_per_row(self) -> float:
         """Expected share of rows that get their own value back."""
-        return chance_per_row(self.pairs)
+        return self.pairs.chance_per_row()
 
     @property
     def constant_clusters(self) -> int:
         """Clusters in which it holds one value."""
-        return constant_clusters(self.pairs)
+        return self.pairs.constant_clusters()
 
     def document(self, kind: Kind, *, permuted: bool) -> dict[str, float | str]:
         """What ``release.json`` says of the column."""

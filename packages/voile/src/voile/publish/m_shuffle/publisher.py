@@ -21,14 +21,7 @@ from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.permutation import chance_information, whole_column_log_probability
 from voile.publish.assembled import exactly, shown_roles
 from voile.publish.contribution import assumed_of_units, stated_unit
-from voile.publish.m_shuffle.clustering import (
-    Clustering,
-    Labels,
-    SensitiveValues,
-    Start,
-    clustering_of,
-    fixed_ranges,
-)
+from voile.publish.m_shuffle.clustering import Clustering, Labels, SensitiveValues, Start
 from voile.publish.m_shuffle.decision import (
     ClusteredColumn,
     Division,
@@ -429,7 +422,7 @@ class MShuffle(SingleRelease):
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""
         whole = np.arange(2, dtype=np.int64)
-        m_shuffle_clustering.optimal_segments(whole.astype(np.float64), np.ones(2), 0 * whole, 1)
+        m_shuffle_clustering.Segments.optimal(whole.astype(np.float64), np.ones(2), 0 * whole, 1)
         chance_information(whole + 1, whole + 1)
         if self._chosen:
             m_shuffle_decision.measured_columns(
@@ -494,9 +487,8 @@ class MShuffle(SingleRelease):
     def _clustering(self, values: SensitiveValues, randomness: Randomness) -> Clustering:
         """The ways to divide the sensitive values."""
         if self.ranges is not None:
-            return fixed_ranges(values, [Decimal(end) for end in self.ranges])
-        return clustering_of(
-            values,
+            return values.fixed_ranges([Decimal(end) for end in self.ranges])
+        return values.cluster(
             self.clusters or (_MOST_CLUSTERS if self._chosen else 1),
             randomness.key("clusters"),
             standardized=self.scale == "standardized",

@@ -43,17 +43,7 @@ from voile.publish.assembled import (
     require_units,
 )
 from voile.publish.contribution import stated_unit
-from voile.publish.microaggregation.decision import (
-    Floats,
-    Labels,
-    Points,
-    best_of_column,
-    grouped,
-    loss,
-    mdav,
-    merged,
-    v_mdav,
-)
+from voile.publish.microaggregation.decision import Floats, Labels, Points
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
 from voile.release.check import check_against_counts, check_units_of_columns
 from voile.release.claims import KAnonymityClaim
@@ -76,7 +66,7 @@ __all__ = ["Microaggregation"]
 _NAME = "microaggregation"
 _DIGITS = 4
 """Decimals of a mean beyond those of its column."""
-_HEURISTICS = {"mdav": mdav, "v-mdav": v_mdav, "univariate": best_of_column}
+_HEURISTICS = {"mdav": Points.mdav, "v-mdav": Points.v_mdav, "univariate": Points.best_of_column}
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +110,12 @@ class _Counted:
         for stratum in range(int(self.stratum.max(initial=-1)) + 1):
             places = np.flatnonzero(self.stratum == stratum)
             points = self.points(places)
-            if heuristic is best_of_column:
+            if heuristic is Points.best_of_column:
                 found = _of_column(points, k)
             else:
-                found = grouped(points, k, heuristic)
+                found = points.grouped(k, heuristic)
             if self.counts.units is not None:
-                found = merged(points, found, partial(self._valid, k, places))
+                found = points.merged(found, partial(self._valid, k, places))
             label[places] = first + found
             first += int(found.max(initial=-1)) + 1
         return label
@@ -161,7 +151,7 @@ def _of_column(points: Points, k: int) -> Labels:
     values, place = np.unique(points.values[:, 0], return_inverse=True)
     rows = np.bincount(place, points.rows, len(values)).astype(np.int64)
     column = Points(values[:, np.newaxis], points.nominal, rows)
-    return best_of_column(column, k)[place]
+    return column.best_of_column(k)[place]
 
 
 @checked(PlanError)
@@ -233,7 +223,7 @@ class Microaggregation(SingleRelease):
             Treatment(tuple(treated), Grouping.of_counts(counted.counts, together)), randomness
         )
         lost = float(
-            np.mean([loss(one.points(), it) for (one, _), it in zip(sets, labels, strict=True)])
+            np.mean([one.points().loss(it) for (one, _), it in zip(sets, labels, strict=True)])
         )
         number = int(together.max()) + 1
         outcome = MicrodataOutcome(

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from voile_base.compiled import njit
 from voile_base.ondemand import dataclass
 
-__all__ = ["Points", "best_of_column", "grouped", "loss", "mdav", "merged", "v_mdav"]
+__all__ = ["Points"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -86,21 +86,67 @@ class Points:
         """Some of the points."""
         return Points(self.values[places], self.nominal, self.rows[places])
 
+    def grouped(self, k: int, heuristic: Callable[[Points, int], Labels]) -> Labels:
+        """The group of each point, shape (g,), from 0, by blocks of points that lie together.
 
-def grouped(points: Points, k: int, heuristic: Callable[[Points, int], Labels]) -> Labels:
-    """The group of each point, shape (g,), from 0, by blocks of points that lie together.
+        Each group has at least k rows, where there are as many.
+        """
+        label = np.empty(len(self.rows), dtype=np.int64)
+        first, blocks = 0, _blocks(self, np.arange(len(self.rows)), k)
+        if heuristic is Points.v_mdav and len(blocks) > 1:
+            heuristic = partial(Points.v_mdav, rounds=0)
+        for places in blocks:
+            found = heuristic(self.only(places), k)
+            label[places] = first + found
+            first += int(found.max(initial=-1)) + 1
+        return label
 
-    Each group has at least k rows, where there are as many.
-    """
-    label = np.empty(len(points.rows), dtype=np.int64)
-    first, blocks = 0, _blocks(points, np.arange(len(points.rows)), k)
-    if heuristic is v_mdav and len(blocks) > 1:
-        heuristic = partial(v_mdav, rounds=0)
-    for places in blocks:
-        found = heuristic(points.only(places), k)
-        label[places] = first + found
-        first += int(found.max(initial=-1)) + 1
-    return label
+    def mdav(self, k: int) -> Labels:
+        """Groups of k rows around points that are furthest from the middle and each other."""
+        return np.asarray(_extended(self.loops, k, -1.0))
+
+    def v_mdav(self, k: int, rounds: int = _ROUNDS) -> Labels:
+        """The best of MDAV and of groups of up to 2k - 1 rows, whose points move where nearer."""
+        found = []
+        for gamma in (-1.0, *_GAMMAS):
+            label = np.asarray(_extended(self.loops, k, gamma))
+            if not self.nominal.any():
+                _move(self.loops, label, k, rounds)
+            found.append(label)
+        return min(found, key=self.loss)
+
+    def best_of_column(self, k: int) -> Labels:
+        """The groups of one column of numbers with the least squares; points ascend."""
+        return _optimal(self.values[:, 0], self.rows, k)
+
+    def merged(self, label: Labels, valid: Callable[[Labels, int], NDArray[np.bool_]]) -> Labels:
+        """Groups of which those that are not valid have joined the nearest one, until all are.
+
+        ``valid`` tells which of so many groups are.  All are one group in the end.
+        """
+        while True:
+            groups = int(label.max()) + 1
+            good = valid(label, groups)
+            if good.all() or groups == 1:
+                return label
+            centre = _means(self, label, groups)
+            bad = int(np.flatnonzero(~good)[0])
+            apart = _apart(centre, centre[bad], self.nominal)
+            apart[bad] = np.inf
+            label = np.where(label == bad, int(apart.argmin()), label)
+            label = np.unique(label, return_inverse=True)[1]
+
+    def loss(self, label: Labels) -> float:
+        """What is lost within groups as a share of what there is, between 0 and 1.
+
+        Squares of standardized numbers, or Gower's distances to the means and most frequent texts.
+        """
+        groups = int(label.max(initial=-1)) + 1
+        within, whole = (
+            float(_apart(self.values, _means(self, of, count)[of], self.nominal) @ self.rows)
+            for of, count in ((label, groups), (np.zeros_like(label), 1))
+        )
+        return within / whole if whole else 0.0
 
 
 def _blocks(points: Points, places: NDArray[np.int64], k: int) -> list[NDArray[np.int64]]:
@@ -122,60 +168,6 @@ def _blocks(points: Points, places: NDArray[np.int64], k: int) -> list[NDArray[n
         else:
             waiting += halves
     return found
-
-
-def mdav(points: Points, k: int) -> Labels:
-    """Groups of k rows around the points that are furthest from the middle, and from each other."""
-    return np.asarray(_extended(points.loops, k, -1.0))
-
-
-def v_mdav(points: Points, k: int, rounds: int = _ROUNDS) -> Labels:
-    """The best of MDAV and of groups of up to 2k - 1 rows, whose points then move where nearer."""
-    found = []
-    for gamma in (-1.0, *_GAMMAS):
-        label = np.asarray(_extended(points.loops, k, gamma))
-        if not points.nominal.any():
-            _move(points.loops, label, k, rounds)
-        found.append(label)
-    return min(found, key=lambda label: loss(points, label))
-
-
-def best_of_column(points: Points, k: int) -> Labels:
-    """The groups of one column of numbers with the least squares; points ascend."""
-    return _optimal(points.values[:, 0], points.rows, k)
-
-
-def merged(
-    points: Points, label: Labels, valid: Callable[[Labels, int], NDArray[np.bool_]]
-) -> Labels:
-    """Groups of which those that are not valid have joined the nearest one, until all are.
-
-    ``valid`` tells which of so many groups are.  All are one group in the end.
-    """
-    while True:
-        groups = int(label.max()) + 1
-        good = valid(label, groups)
-        if good.all() or groups == 1:
-            return label
-        centre = _means(points, label, groups)
-        bad = int(np.flatnonzero(~good)[0])
-        apart = _apart(centre, centre[bad], points.nominal)
-        apart[bad] = np.inf
-        label = np.where(label == bad, int(apart.argmin()), label)
-        label = np.unique(label, return_inverse=True)[1]
-
-
-def loss(points: Points, label: Labels) -> float:
-    """What is lost within groups as a share of what there is, between 0 and 1.
-
-    Squares of standardized numbers, or Gower's distances to the means and most frequent texts.
-    """
-    groups = int(label.max(initial=-1)) + 1
-    within, whole = (
-        float(_apart(points.values, _means(points, of, count)[of], points.nominal) @ points.rows)
-        for of, count in ((label, groups), (np.zeros_like(label), 1))
-    )
-    return within / whole if whole else 0.0
 
 
 def _apart(values: Floats, centre: Floats, nominal: NDArray[np.bool_]) -> Floats:

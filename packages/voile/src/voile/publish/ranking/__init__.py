@@ -55,14 +55,7 @@ from voile.publish.generalization.statement import (
     told_of_withheld,
 )
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
-from voile.publish.ranking.decision import (
-    CountedTop,
-    LastingQuery,
-    Ranked,
-    lasting_boxes,
-    rank,
-    shown_columns,
-)
+from voile.publish.ranking.decision import CountedTop, LastingQuery, Ranked, lasting_boxes
 from voile.publish.ranking.groups import RankedBoxes, Remnant, Search, SearchTerms, Ties
 from voile.publish.ranking.local_search import (
     LIMITED,
@@ -479,10 +472,10 @@ class Ranking(SingleRelease):
         counts = best.table.count_combinations(columns)
         criteria = demands.criteria(dict(zip(counts.columns, counts.values, strict=True)), plan)
         top = CountedTop.of(counts, best.tops, scoring, plan)
-        ranked = rank(top, terms, self._search(), criteria, randomness.key(_NAME))
+        ranked = top.rank(terms, self._search(), criteria, randomness.key(_NAME))
         if not ranked.kept:
             raise self._nothing(ranked, terms, plan.roles.protected)
-        columns_shown = shown_columns(ranked, counts, plan)
+        columns_shown = ranked.shown_columns(counts, plan)
         grouping = Grouping.of_counts(counts, ranked.group)
         shown, whose = best.table.apply_counted(Treatment(columns_shown, grouping), randomness)
         groups = measure(shown, columns_shown, ranked, top, plan, terms, whose)

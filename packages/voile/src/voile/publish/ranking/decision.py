@@ -85,7 +85,7 @@ from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.units import GroupedUnits
 from voile.publish.generalization.lasting import NOTHING, blocks_of, regions_of, texts_of
 from voile.publish.generalization.regions import is_ordered, regions
-from voile.publish.ranking.groups import Group, Remnant, Search, SearchTerms, publish_groups
+from voile.publish.ranking.groups import Group, Remnant, Search, SearchTerms
 from voile.publish.ranking.groups import RankedBoxes as Found
 from voile.publish.ranking.scoring import Scoring
 from voile.release.history import Blocks
@@ -109,8 +109,6 @@ __all__ = [
     "Ranked",
     "lasting_boxes",
     "range_names",
-    "rank",
-    "shown_columns",
 ]
 
 
@@ -214,6 +212,32 @@ class CountedTop:
         levels, index = np.unique(total, return_inverse=True)
         return tuple(Fraction(int(level), common) for level in levels), index.astype(np.int64)
 
+    def rank(
+        self,
+        terms: SearchTerms,
+        search: Search,
+        criteria: Sequence[Criterion],
+        key: Key,
+        fresh: NDArray[np.bool_] | None = None,
+    ) -> Ranked:
+        """Search for groups, and leave out those that do not satisfy the criteria.
+
+        ``fresh`` (g,) are the combinations that groups may show; None: all.
+        """
+        remnant, combination = _remnant(self)
+        if fresh is not None:
+            remnant = replace(remnant, fresh=fresh[combination])
+        found = remnant.publish(terms, search, key)
+        group = np.full(len(self.counts.rows), -1, dtype=np.int64)
+        for number, one in enumerate(found.groups):
+            group[combination[one.members]] = number
+        if self.counts.units is not None:
+            group = group[self.first]
+        valid = _satisfying(self.counts, group, len(found.groups), criteria)
+        index = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
+        kept = tuple(one for one, is_valid in zip(found.groups, valid, strict=True) if is_valid)
+        return Ranked(found, kept, index[group], (group >= 0) & (index[group] < 0))
+
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
@@ -235,32 +259,21 @@ class Ranked:
         published = sum(group.published_tops for group in self.kept)
         return Fraction(published, self.found.tops)
 
-
-def rank(
-    top: CountedTop,
-    terms: SearchTerms,
-    search: Search,
-    criteria: Sequence[Criterion],
-    key: Key,
-    fresh: NDArray[np.bool_] | None = None,
-) -> Ranked:
-    """Search for groups, and leave out those that do not satisfy the criteria.
-
-    ``fresh`` (g,) are the combinations that groups may show; None: all.
-    """
-    remnant, combination = _remnant(top)
-    if fresh is not None:
-        remnant = replace(remnant, fresh=fresh[combination])
-    found = publish_groups(remnant, terms, search, key)
-    group = np.full(len(top.counts.rows), -1, dtype=np.int64)
-    for number, one in enumerate(found.groups):
-        group[combination[one.members]] = number
-    if top.counts.units is not None:
-        group = group[top.first]
-    valid = _satisfying(top.counts, group, len(found.groups), criteria)
-    index = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
-    kept = tuple(one for one, is_valid in zip(found.groups, valid, strict=True) if is_valid)
-    return Ranked(found, kept, index[group], (group >= 0) & (index[group] < 0))
+    def shown_columns(self, counts: CombinationCounts, plan: Plan) -> tuple[RecodedColumn, ...]:
+        """The least that covers the groups in ranking columns and quasi-identifiers."""
+        published = np.flatnonzero(self.group >= 0)
+        members = published[np.argsort(self.group[published], kind="stable")]
+        starts = np.flatnonzero(np.diff(self.group[members], prepend=-1))
+        shown = []
+        for j, (name, values) in enumerate(zip(counts.columns, counts.values, strict=True)):
+            declared = plan.columns.get(name, ColumnPlan())
+            codes = counts.codes[members, j]
+            if name in plan.roles.ranking and declared.order is not None:
+                shown.append(_ranges(name, declared.order, values, codes, starts))
+            elif name in plan.roles.ranking or name in plan.roles.quasi_identifiers:
+                hierarchy = declared.bind_hierarchy(name, values)
+                shown.append(regions(hierarchy, values, codes, starts).column)
+        return tuple(shown)
 
 
 def _remnant(top: CountedTop) -> tuple[Remnant, NDArray[np.int64]]:
@@ -274,25 +287,6 @@ def _remnant(top: CountedTop) -> tuple[Remnant, NDArray[np.int64]]:
     tops = top.tops if unit is None else int(top.is_top[places].sum())
     remnant = Remnant.of_rows(positions[places], top.scores[places], tops, unit)
     return remnant, places[remnant.row]
-
-
-def shown_columns(
-    ranked: Ranked, counts: CombinationCounts, plan: Plan
-) -> tuple[RecodedColumn, ...]:
-    """What the groups show of ranking columns and quasi-identifiers: the least that covers them."""
-    published = np.flatnonzero(ranked.group >= 0)
-    members = published[np.argsort(ranked.group[published], kind="stable")]
-    starts = np.flatnonzero(np.diff(ranked.group[members], prepend=-1))
-    shown = []
-    for j, (name, values) in enumerate(zip(counts.columns, counts.values, strict=True)):
-        declared = plan.columns.get(name, ColumnPlan())
-        codes = counts.codes[members, j]
-        if name in plan.roles.ranking and declared.order is not None:
-            shown.append(_ranges(name, declared.order, values, codes, starts))
-        elif name in plan.roles.ranking or name in plan.roles.quasi_identifiers:
-            hierarchy = declared.bind_hierarchy(name, values)
-            shown.append(regions(hierarchy, values, codes, starts).column)
-    return tuple(shown)
 
 
 def _ranks(units: NDArray[np.generic]) -> NDArray[np.int64]:
@@ -446,7 +440,7 @@ def _decide(
     ``top`` counts all rows of the table, and ``number`` (g,) is the class of each combination.
     Raises ``InfeasibleError`` where no box is left.
     """
-    ranked = rank(top, asked.terms, asked.search, asked.criteria, asked.key, number == FRESH)
+    ranked = top.rank(asked.terms, asked.search, asked.criteria, asked.key, number == FRESH)
     of_class = np.where(ranked.group >= 0, before.numbers + ranked.group, number)
     of_class[ranked.refused] = RETIRED
     boxes = _Boxes(top, plan)
@@ -503,7 +497,7 @@ def lasting_boxes(
 def _told(top: CountedTop, ranked: Ranked, plan: Plan) -> Iterator[Sequence[ShownText]]:
     """What each new box shows of each column."""
     found = []
-    for column in shown_columns(ranked, top.counts, plan):
+    for column in ranked.shown_columns(top.counts, plan):
         values = top.counts.values[top.counts.columns.index(column.column)]
         declared = plan.columns.get(column.column, ColumnPlan())
         own = column.values is None or (column.values.texts is None and column.values.low is None)

@@ -71,7 +71,6 @@ from voile.publish.ranking.groups import (
     is_feasible,
     is_precise,
     lowest,
-    outcome_of,
     put,
     tally,
     tighten,
@@ -283,7 +282,7 @@ def exact_from(remnant: Remnant, terms: SearchTerms, known: Bits | None) -> Rank
         tree = _planted(question, tree.found if tree.most[0] > 0 else None)
         ended = limit.explore(question, tree, beyond_top=True)
     found = tree.found if tree.most[0] > 0 else None
-    return outcome_of(remnant, found, proved=ended, examined=limit.spent)
+    return remnant.outcome(found, proved=ended, examined=limit.spent)
 
 
 class _Limit:

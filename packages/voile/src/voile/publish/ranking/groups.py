@@ -83,13 +83,10 @@ __all__ = [
     "content",
     "count",
     "count_persons",
-    "group_of",
     "has",
     "is_feasible",
     "is_precise",
     "lowest",
-    "outcome_of",
-    "publish_groups",
     "require",
     "tally",
     "tighten",
@@ -513,6 +510,53 @@ class Remnant:
             np.zeros(1 if self.unit is None else int(self.unit.max()) + 2, dtype=np.int64),
         )
 
+    def publish(self, terms: SearchTerms, search: Search, key: Key) -> RankedBoxes:
+        """Search for groups until no top row is left or no group is found."""
+        remnant = self
+        groups: list[Group] = []
+        while (left := int(remnant.fresh[: remnant.tops].sum())) > 0:
+            persons = remnant.persons(np.flatnonzero(remnant.fresh[: remnant.tops]))
+            outcome = _round(remnant, terms, search, key, persons)
+            if outcome.group is None:
+                stop = "impossible" if outcome.proved else "not found"
+                break
+            groups.append(outcome.group)
+            remnant = remnant.published(outcome.group.members)
+        else:
+            stop = "used up"
+        return RankedBoxes(tuple(groups), remnant.tops, remnant.tops - left, stop, remnant)
+
+    def group(self, inside: NDArray[np.bool_], *, thresholded: bool = False) -> Group:
+        """The group of the fresh rows among ``inside`` (n,), shown by the smallest box around them.
+
+        The counts are taken anew from that box.
+        """
+        members = np.flatnonzero(inside & self.fresh)
+        values, scores = self.values[members], self.scores[members]
+        low, high = values.min(axis=0), values.max(axis=0)
+        shown = ((self.values >= low) & (self.values <= high)).all(axis=1)
+        if thresholded:
+            shown &= self.scores >= scores.min()
+        return Group(
+            low,
+            high,
+            members,
+            int(np.searchsorted(members, self.tops)),
+            int(shown[: self.tops].sum()),
+            int(shown.sum()),
+            int(scores.min()),
+            int(scores.max()),
+            self.persons(members),
+            thresholded,
+        )
+
+    def outcome(
+        self, rows: Bits | None, *, proved: bool = False, examined: int = 0
+    ) -> RankingGroup:
+        """What a search found, as its caller reads it."""
+        group = None if rows is None else self.group(_rows_of(rows, len(self)))
+        return RankingGroup(group, proved, examined)
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -592,22 +636,6 @@ class RankedBoxes:
         return Fraction(self.published, self.tops)
 
 
-def publish_groups(remnant: Remnant, terms: SearchTerms, search: Search, key: Key) -> RankedBoxes:
-    """Search for groups until no top row is left or no group is found."""
-    groups: list[Group] = []
-    while (left := int(remnant.fresh[: remnant.tops].sum())) > 0:
-        persons = remnant.persons(np.flatnonzero(remnant.fresh[: remnant.tops]))
-        outcome = _round(remnant, terms, search, key, persons)
-        if outcome.group is None:
-            stop = "impossible" if outcome.proved else "not found"
-            break
-        groups.append(outcome.group)
-        remnant = remnant.published(outcome.group.members)
-    else:
-        stop = "used up"
-    return RankedBoxes(tuple(groups), remnant.tops, remnant.tops - left, stop, remnant)
-
-
 def _round(
     remnant: Remnant, terms: SearchTerms, search: Search, key: Key, left: int
 ) -> RankingGroup:
@@ -621,40 +649,7 @@ def _round(
     return search(remnant, replace(terms, batch=None), key)
 
 
-def group_of(remnant: Remnant, inside: NDArray[np.bool_], *, thresholded: bool = False) -> Group:
-    """The group of the fresh rows among ``inside`` (n,), shown by the smallest box around them.
-
-    The counts are taken anew from that box.
-    """
-    members = np.flatnonzero(inside & remnant.fresh)
-    values, scores = remnant.values[members], remnant.scores[members]
-    low, high = values.min(axis=0), values.max(axis=0)
-    shown = ((remnant.values >= low) & (remnant.values <= high)).all(axis=1)
-    if thresholded:
-        shown &= remnant.scores >= scores.min()
-    return Group(
-        low,
-        high,
-        members,
-        int(np.searchsorted(members, remnant.tops)),
-        int(shown[: remnant.tops].sum()),
-        int(shown.sum()),
-        int(scores.min()),
-        int(scores.max()),
-        remnant.persons(members),
-        thresholded,
-    )
-
-
 def _rows_of(bits: Bits, n: int) -> NDArray[np.bool_]:
     """A bitset as one flag a row."""
     flags = np.unpackbits(bits.astype("<u8").view(np.uint8), count=n, bitorder="little")
     return flags.astype(np.bool_)
-
-
-def outcome_of(
-    remnant: Remnant, rows: Bits | None, *, proved: bool = False, examined: int = 0
-) -> RankingGroup:
-    """What a search found, as its caller reads it."""
-    group = None if rows is None else group_of(remnant, _rows_of(rows, len(remnant)))
-    return RankingGroup(group, proved, examined)

@@ -143,11 +143,9 @@ from voile.publish.ranking.groups import (
     bits_of,
     content,
     count,
-    group_of,
     has,
     is_feasible,
     is_precise,
-    outcome_of,
     put,
     require,
     tally,
@@ -179,7 +177,7 @@ def insertion(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     question = remnant.question(terms)
     rows = np.zeros(len(question.field.top), dtype=np.uint64)
     found = _insert(question, rows)
-    return outcome_of(remnant, rows if found else None)
+    return remnant.outcome(rows if found else None)
 
 
 @njit(cache=True, nogil=True)
@@ -258,7 +256,7 @@ def growing(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
     question = remnant.question(terms)
     rows = np.zeros(len(question.field.top), dtype=np.uint64)
     found = _grow_each(question, rows)
-    return outcome_of(remnant, rows if found else None)
+    return remnant.outcome(rows if found else None)
 
 
 @dataclass(frozen=True)
@@ -286,7 +284,7 @@ class GrowingExchange:
         first = steps * self.iterations * int(np.count_nonzero(remnant.fresh))
         words = key.stream(steps * self.iterations, first).reshape(self.iterations, steps)
         found = _grow_at_random(question, float(self.slack), words, self.exchange, rows)
-        return outcome_of(remnant, rows if found else None)
+        return remnant.outcome(rows if found else None)
 
 
 @njit(cache=True, nogil=True)
@@ -432,7 +430,7 @@ def _outcome(remnant: Remnant, terms: SearchTerms, rule: int, lift: float = 0.0)
     question = remnant.question(terms)
     rows = np.empty(len(question.field.top), dtype=np.uint64)
     found = _peel(question, rule, lift, question.targets.copy(), rows)
-    return outcome_of(remnant, rows if found else None)
+    return remnant.outcome(rows if found else None)
 
 
 def deleted(question: BoxQuestion) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -529,7 +527,7 @@ def perfect_precision(remnant: Remnant, terms: SearchTerms, _key: Key) -> Rankin
     targets = np.flatnonzero(remnant.targets(terms.batch))
     inside = _inside(remnant, targets)
     inside &= remnant.scores >= remnant.scores[targets].min()
-    return _best(terms, [group_of(remnant, inside, thresholded=True)])
+    return _best(terms, [remnant.group(inside, thresholded=True)])
 
 
 def mondrian(remnant: Remnant, terms: SearchTerms, _key: Key) -> RankingGroup:
@@ -547,7 +545,7 @@ def _mondrian_boxes(remnant: Remnant, terms: SearchTerms) -> list[Group]:
 
 def _box_around(remnant: Remnant, chosen: NDArray[np.int64]) -> Group:
     """The group of all fresh rows in the box around some rows."""
-    return group_of(remnant, _inside(remnant, chosen))
+    return remnant.group(_inside(remnant, chosen))
 
 
 def _inside(remnant: Remnant, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:

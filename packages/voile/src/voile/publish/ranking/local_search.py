@@ -73,7 +73,6 @@ from voile.publish.ranking.groups import (
     count,
     has,
     is_feasible,
-    outcome_of,
     put,
     require,
     tally,
@@ -159,7 +158,7 @@ class _Grasp(_Neighbourhood):
         steps = remnant.tops
         words = _words(remnant, key, steps * self.iterations).reshape(self.iterations, steps)
         found = _grasp(question, self.alpha, words, _allowed(self, self.exchange), rows)
-        return outcome_of(remnant, rows if found else None)
+        return remnant.outcome(rows if found else None)
 
 
 @dataclass(frozen=True)
@@ -229,7 +228,7 @@ def _drawn(
     words = _words(remnant, key, search.iterations)
     allowed = _allowed(search, exchange)
     found = _theta(question, float(search.theta), words, allowed, chosen, rows)
-    return outcome_of(remnant, rows if found else None)
+    return remnant.outcome(rows if found else None)
 
 
 @njit(cache=True, nogil=True)

@@ -26,26 +26,22 @@ from voile.schema.hierarchy.generalized import (
     SMALLEST_SHARE,
     BoundHierarchy,
     DistinctValues,
-    as_they_are,
+    Level,
     bind_levels,
-    everything,
 )
 from voile.schema.hierarchy.ranges import Dates, Intervals, Kept, Periods, Prefixes
-from voile.schema.hierarchy.taxonomy import (
-    CODE_LISTS,
-    CodeList,
-    CodeListName,
-    Taxonomy,
-    read_taxonomy,
-    read_tree,
-    tree_of,
-)
+from voile.schema.hierarchy.taxonomy import CODE_LISTS, CodeList, CodeListName, Taxonomy
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
 from voile_base.values import Json
 from voile_base.values.value import Says, checked
 
-__all__ = ["HIERARCHY_KEYS", "Hierarchy", "HierarchyKeys", "plain", "read_hierarchy"]
+__all__ = [
+    "HIERARCHY_KEYS",
+    "Hierarchy",
+    "HierarchyKeys",
+    "plain",
+]
 
 Hierarchy = Taxonomy | Intervals | Prefixes | Dates | CodeList
 FileName = Annotated[str, Field(min_length=1), Says('the name of a file, for example "age.csv"')]
@@ -62,8 +58,8 @@ def plain(
     """
     count = len(values) - values.missing
     share = 0.5 if values.kind == "boolean" else SMALLEST_SHARE
-    top = everything(count, bounds if values.numbers is not None else None)
-    return bind_levels(column, values, [as_they_are(count, share), top], share)
+    top = Level.everything(count, bounds if values.numbers is not None else None)
+    return bind_levels(column, values, [Level.as_they_are(count, share), top], share)
 
 
 @checked(PlanError)
@@ -81,32 +77,31 @@ class HierarchyKeys:
         Says(f"the name of a public list, one of {', '.join(CODE_LISTS)}", within=False),
     ] = None
 
+    def read(self, folder: Path) -> Hierarchy | None:
+        """The hierarchy among the keys of a column's table, or None; raises ``PlanError``."""
+        named = [key for key in HIERARCHY_KEYS if getattr(self, key) is not None]
+        if not named:
+            return None
+        if len(named) > 1:
+            msg = f"declares {' and '.join(named)}; a column has one hierarchy"
+            raise PlanError(msg)
+        (key,) = named
+        try:
+            return _READERS[key](getattr(self, key), folder)
+        except PlanError as error:
+            msg = f"{key}: {error}"
+            raise PlanError(msg) from None
+
 
 HIERARCHY_KEYS = tuple(key.name for key in fields(HierarchyKeys))
 
 
-def read_hierarchy(keys: HierarchyKeys, folder: Path) -> Hierarchy | None:
-    """The hierarchy among the keys of a column's table, or None; raises ``PlanError``."""
-    named = [key for key in HIERARCHY_KEYS if getattr(keys, key) is not None]
-    if not named:
-        return None
-    if len(named) > 1:
-        msg = f"declares {' and '.join(named)}; a column has one hierarchy"
-        raise PlanError(msg)
-    (key,) = named
-    try:
-        return _READERS[key](getattr(keys, key), folder)
-    except PlanError as error:
-        msg = f"{key}: {error}"
-        raise PlanError(msg) from None
-
-
 def _tree(value: str | Json, folder: Path) -> Hierarchy:
-    return read_tree(folder / value) if isinstance(value, str) else tree_of(value)
+    return Taxonomy.read_tree(folder / value) if isinstance(value, str) else Taxonomy.of_tree(value)
 
 
 _READERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
-    "hierarchy": lambda name, folder: read_taxonomy(folder / name),
+    "hierarchy": lambda name, folder: Taxonomy.read(folder / name),
     "tree": _tree,
     "intervals": lambda intervals, folder: intervals,
     "prefix": lambda kept, folder: Prefixes(kept),

@@ -31,11 +31,7 @@ __all__ = [
     "GeneralizedValues",
     "Level",
     "and_others",
-    "as_they_are",
     "bind_levels",
-    "everything",
-    "labelled",
-    "present",
 ]
 
 
@@ -57,6 +53,10 @@ class DistinctValues:
     def missing(self) -> bool:
         """Whether the first value stands for the missing ones."""
         return bool(self.texts) and self.texts[0] is None
+
+    def present(self) -> tuple[str, ...]:
+        """The texts of the p values that are not missing."""
+        return tuple(text for text in self.texts if text is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,33 +127,28 @@ class Level:
     """Shape (p,)."""
     values: GeneralizedValues
 
+    @staticmethod
+    def as_they_are(count: int, share: float | NDArray[np.float64]) -> Level:
+        """The lowest level: ``count`` values, each of which stays as it is."""
+        return Level(np.arange(count), GeneralizedValues(np.broadcast_to(share, count)))
 
-def present(values: DistinctValues) -> tuple[str, ...]:
-    """The texts of the p values that are not missing."""
-    return tuple(text for text in values.texts if text is not None)
+    @staticmethod
+    def everything(count: int, bounds: tuple[Decimal, Decimal] | None = None) -> Level:
+        """The highest level: one value for all, the public bounds where there are any."""
+        whole = np.ones(1)
+        if bounds is None:
+            return Level(np.zeros(count, np.int32), GeneralizedValues(whole, (EVERYTHING,)))
+        low, high = (ExactNumbers.of([bound]) for bound in bounds)
+        return Level(np.zeros(count, np.int32), GeneralizedValues(whole, low=low, high=high))
 
-
-def as_they_are(count: int, share: float | NDArray[np.float64]) -> Level:
-    """The lowest level: ``count`` values, each of which stays as it is."""
-    return Level(np.arange(count), GeneralizedValues(np.broadcast_to(share, count)))
-
-
-def everything(count: int, bounds: tuple[Decimal, Decimal] | None = None) -> Level:
-    """The highest level: one value for all, the public bounds where there are any."""
-    whole = np.ones(1)
-    if bounds is None:
-        return Level(np.zeros(count, np.int32), GeneralizedValues(whole, (EVERYTHING,)))
-    low, high = (ExactNumbers.of([bound]) for bound in bounds)
-    return Level(np.zeros(count, np.int32), GeneralizedValues(whole, low=low, high=high))
-
-
-def labelled(labels: Sequence[str], share: NDArray[np.float64]) -> Level:
-    """A level from the label of each of the p values and the share that the label covers."""
-    indices: dict[str, int] = {}
-    codes = np.array([indices.setdefault(label, len(indices)) for label in labels], np.int32)
-    of_label = np.empty(len(indices))
-    of_label[codes] = share
-    return Level(codes, GeneralizedValues(of_label, tuple(indices)))
+    @staticmethod
+    def labelled(labels: Sequence[str], share: NDArray[np.float64]) -> Level:
+        """A level from the label of each of the p values and the share that the label covers."""
+        indices: dict[str, int] = {}
+        codes = np.array([indices.setdefault(label, len(indices)) for label in labels], np.int32)
+        of_label = np.empty(len(indices))
+        of_label[codes] = share
+        return Level(codes, GeneralizedValues(of_label, tuple(indices)))
 
 
 def bind_levels(

@@ -97,11 +97,7 @@ from voile.schema.hierarchy.generalized import (
     DistinctValues,
     GeneralizedValues,
     Level,
-    as_they_are,
     bind_levels,
-    everything,
-    labelled,
-    present,
 )
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile_base.errors import PlanError, TableError
@@ -198,14 +194,14 @@ class Dates:
         Raises ``PlanError`` for a column of other values, ``TableError`` for years that do not
         have four digits.
         """
-        texts = present(values)
+        texts = values.present()
         self._require_dates(column, values.kind, texts)
         leaf = _SHARES["day" if values.kind == "date" else "second"]
-        levels = [as_they_are(len(texts), leaf)]
+        levels = [Level.as_they_are(len(texts), leaf)]
         for period in self.periods:
             share = np.full(len(texts), _SHARES[period])
-            levels.append(labelled([_LABELS[period](text) for text in texts], share))
-        return bind_levels(column, values, [*levels, everything(len(texts))], leaf)
+            levels.append(Level.labelled([_LABELS[period](text) for text in texts], share))
+        return bind_levels(column, values, [*levels, Level.everything(len(texts))], leaf)
 
     def _require_dates(self, column: str, kind: str, texts: tuple[str, ...]) -> None:
         if not texts:
@@ -379,12 +375,12 @@ class Intervals:
         points = grid.points(numbers)
         self._require_on_grid(column, grid, points, bounds)
         leaf_share = float(grid.share(np.zeros(1, np.int64))[0])
-        levels = [as_they_are(len(points), leaf_share)]
+        levels = [Level.as_they_are(len(points), leaf_share)]
         for level in range(len(self.widths)):
             if grid.holds_the_bounds(level):
                 break
             levels.append(grid.level(level, points))
-        levels.append(everything(len(points), bounds))
+        levels.append(Level.everything(len(points), bounds))
         return bind_levels(column, values, levels, leaf_share)
 
     def _grid(self, scale: int, bounds: tuple[Decimal, Decimal] | None) -> _Grid:
@@ -531,7 +527,7 @@ class Prefixes:
 
         Raises ``PlanError`` for a column that does not hold texts.
         """
-        texts = present(values)
+        texts = values.present()
         if texts and values.kind != "text":
             msg = (
                 f"column {column!r} holds values of kind {values.kind!r}, and prefixes are those "
@@ -540,9 +536,9 @@ class Prefixes:
             raise PlanError(msg)
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         levels = [
-            as_they_are(len(texts), _share(lengths)),
+            Level.as_they_are(len(texts), _share(lengths)),
             *(self._level(texts, lengths, kept) for kept in self.kept),
-            everything(len(texts)),
+            Level.everything(len(texts)),
         ]
         return bind_levels(column, values, levels, SMALLEST_SHARE)
 
@@ -551,7 +547,7 @@ class Prefixes:
             text[:kept] + EVERYTHING * (length - kept)
             for text, length in zip(texts, lengths.tolist(), strict=True)
         ]
-        return labelled(labels, _share(np.minimum(lengths, kept)))
+        return Level.labelled(labels, _share(np.minimum(lengths, kept)))
 
 
 def _share(kept: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -571,7 +567,7 @@ class Ranks:
 
         Raises ``PlanError`` where a value does not stand in the order, or two ranges read alike.
         """
-        texts, rank = present(values), {text: place for place, text in enumerate(self.order)}
+        texts, rank = values.present(), {text: place for place, text in enumerate(self.order)}
         unknown = sum(text not in rank for text in texts)
         if unknown:
             msg = (
@@ -584,9 +580,9 @@ class Ranks:
         share = 1 / len(self.order)
         halved = reversed(list(self._halved()))
         levels = [
-            as_they_are(len(texts), share),
+            Level.as_they_are(len(texts), share),
             *(self._level(column, places, starts) for starts in halved),
-            everything(len(texts)),
+            Level.everything(len(texts)),
         ]
         return bind_levels(column, values, levels, share)
 
@@ -622,7 +618,7 @@ class Ranks:
             raise PlanError(msg)
         of_run = np.array([high - low + 1 for low, high in runs]) / len(self.order)
         run = np.searchsorted(starts, places, side="right") - 1
-        return labelled([names[each] for each in run.tolist()], of_run[run])
+        return Level.labelled([names[each] for each in run.tolist()], of_run[run])
 
 
 def ranks_in_order(column: str, order: Sequence[str], values: DistinctValues) -> NDArray[np.int64]:

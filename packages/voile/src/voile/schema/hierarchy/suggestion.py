@@ -28,7 +28,10 @@ from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 from voile_base.values.toml import toml_text
 
-__all__ = ["Suggestion", "suggest", "suggestion_text"]
+__all__ = [
+    "Suggestion",
+    "suggest",
+]
 
 _INTERVALS = 20
 _PREFIXES = 4
@@ -42,6 +45,14 @@ class Suggestion:
     keys: Document | None
     """The table of the column; None where nothing can be suggested."""
     note: str
+
+    def text(self) -> str:
+        """A suggestion to paste into a plan; as a comment where there is none."""
+        note = f"# {self.note}\n"
+        if self.keys is None:
+            empty = toml_text({"columns": {self.column: {}}})
+            return f"# {empty}{note}"
+        return note + toml_text({"columns": {self.column: self.keys}})
 
 
 def suggest(
@@ -70,15 +81,6 @@ def suggest(
         found, note = _of_list(code_list)
     keys = {**_declared_keys(declared), **found}
     return Suggestion(column, keys if found or declared.kind else None, note)
-
-
-def suggestion_text(suggestion: Suggestion) -> str:
-    """A suggestion to paste into a plan; as a comment where there is none."""
-    note = f"# {suggestion.note}\n"
-    if suggestion.keys is None:
-        empty = toml_text({"columns": {suggestion.column: {}}})
-        return f"# {empty}{note}"
-    return note + toml_text({"columns": {suggestion.column: suggestion.keys}})
 
 
 def _of_list(code_list: CodeList) -> tuple[Json, str]:

@@ -92,11 +92,7 @@ from voile.schema.hierarchy.generalized import (
     GeneralizedValues,
     Level,
     and_others,
-    as_they_are,
     bind_levels,
-    everything,
-    labelled,
-    present,
 )
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
@@ -110,9 +106,6 @@ __all__ = [
     "Taxonomy",
     "public_list",
     "read_lines",
-    "read_taxonomy",
-    "read_tree",
-    "tree_of",
 ]
 
 
@@ -157,7 +150,7 @@ class Taxonomy:
         """
         indices = self._indices_of(column, values)
         leaf_share = 1 / len(self.paths)
-        levels = [as_they_are(len(indices), leaf_share)]
+        levels = [Level.as_they_are(len(indices), leaf_share)]
         levels += [
             _used_texts(group.codes[indices], group.texts, group.share) for group in self._groups
         ]
@@ -165,7 +158,7 @@ class Taxonomy:
 
     def missed(self, column: str, values: DistinctValues) -> list[str]:
         """The values of a column that are not listed."""
-        texts = present(values)
+        texts = values.present()
         found = zip(texts, self._found(column, values), strict=True)
         return [text for text, index in found if index < 0]
 
@@ -186,7 +179,7 @@ class Taxonomy:
 
     def _indices_of(self, column: str, values: DistinctValues) -> NDArray[np.int64]:
         """For each value that is not missing, which of the listed values it is."""
-        texts, indices = present(values), self._found(column, values)
+        texts, indices = values.present(), self._found(column, values)
         if -1 in indices:
             # The one place where a message quotes the table: without the value nobody could
             # complete the hierarchy, and a value alone says nothing about a person.
@@ -201,7 +194,7 @@ class Taxonomy:
 
     def _found(self, column: str, values: DistinctValues) -> list[int]:
         """For each value that is not missing, which of the listed values it is; -1: none."""
-        texts = present(values)
+        texts = values.present()
         indices = [self._indices.get(text, -1) for text in texts]
         if -1 in indices and values.kind in _READINGS:
             return self._indices_by_meaning(column, texts, values.kind)
@@ -222,6 +215,38 @@ class Taxonomy:
                 )
                 raise PlanError(msg)
         return [indices.get(reading(text), -1) for text in texts]
+
+    @staticmethod
+    def read(path: Path) -> Taxonomy:
+        """Read a file whose lines have equally many fields.
+
+        Raises ``PlanError`` that names the file and the line where it cannot be read, a value is
+        repeated, or a line is shorter or longer than the first.
+        """
+        first, *others = lines = read_lines(path)
+        for line in others:
+            if len(line.fields) != len(first.fields):
+                msg = (
+                    f"{path}: line {line.number} has {len(line.fields)} fields where line "
+                    f"{first.number} has {len(first.fields)}; complete it, or write `tree` in "
+                    "place of `hierarchy` if branches of unequal depth are meant"
+                )
+                raise PlanError(msg)
+        return Taxonomy(tuple(line.fields for line in lines), str(path))
+
+    @staticmethod
+    def read_tree(path: Path) -> Taxonomy:
+        """Read a file whose lines may have unequally many fields; raises ``PlanError``."""
+        return Taxonomy(_filled(line.fields for line in read_lines(path)), str(path))
+
+    @staticmethod
+    def of_tree(nested: Mapping[str, object]) -> Taxonomy:
+        """The hierarchy of nested tables; raises ``PlanError``."""
+        paths = list(_paths(nested, (EVERYTHING,)))
+        if not paths:
+            msg = "the tree is empty; name the groups and the values in each"
+            raise PlanError(msg)
+        return Taxonomy(_filled(paths), "the tree")
 
 
 def _used_texts(
@@ -280,24 +305,6 @@ class _Reading:
     lines: list[_HierarchyLine]
     last: int
     fault: str | None = None
-
-
-def read_taxonomy(path: Path) -> Taxonomy:
-    """Read a file whose lines have equally many fields.
-
-    Raises ``PlanError`` that names the file and the line where it cannot be read, a value is
-    repeated, or a line is shorter or longer than the first.
-    """
-    first, *others = lines = read_lines(path)
-    for line in others:
-        if len(line.fields) != len(first.fields):
-            msg = (
-                f"{path}: line {line.number} has {len(line.fields)} fields where line "
-                f"{first.number} has {len(first.fields)}; complete it, or write `tree` in place of "
-                "`hierarchy` if branches of unequal depth are meant"
-            )
-            raise PlanError(msg)
-    return Taxonomy(tuple(line.fields for line in lines), str(path))
 
 
 def read_lines(path: Path) -> list[_HierarchyLine]:
@@ -369,20 +376,6 @@ def _require_distinct(path: Path, lines: Sequence[_HierarchyLine]) -> None:
             raise PlanError(msg)
 
 
-def read_tree(path: Path) -> Taxonomy:
-    """Read a file whose lines may have unequally many fields; raises ``PlanError``."""
-    return Taxonomy(_filled(line.fields for line in read_lines(path)), str(path))
-
-
-def tree_of(nested: Mapping[str, object]) -> Taxonomy:
-    """The hierarchy of nested tables; raises ``PlanError``."""
-    paths = list(_paths(nested, (EVERYTHING,)))
-    if not paths:
-        msg = "the tree is empty; name the groups and the values in each"
-        raise PlanError(msg)
-    return Taxonomy(_filled(paths), "the tree")
-
-
 def _paths(nested: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for name, below in nested.items():
         match below:
@@ -445,7 +438,7 @@ class CodeList:
 
         Raises ``PlanError`` for values that are not in the list, where these are refused.
         """
-        listed, texts = public_list(self.name), present(values)
+        listed, texts = public_list(self.name), values.present()
         keys = [listed.key_of(text) for text in texts]
         missed = [text for text, key in zip(texts, keys, strict=True) if key is None]
         if missed and self.unlisted == "refuse":
@@ -462,7 +455,7 @@ class CodeList:
     def missed(self, column: str, values: DistinctValues) -> list[str]:
         """The values of a column that are not in the list."""
         listed = public_list(self.name)
-        return [text for text in present(values) if listed.key_of(text) is None]
+        return [text for text in values.present() if listed.key_of(text) is None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -503,11 +496,11 @@ class _PublicList:
         """The levels of some values, of which the listed codes are known."""
         whole = 1 / len(self.groups)
         finer = np.array([self._is_finer(*pair) for pair in zip(texts, keys, strict=True)], bool)
-        levels = [as_they_are(len(texts), np.where(finer, whole / _FINER, whole))]
+        levels = [Level.as_they_are(len(texts), np.where(finer, whole / _FINER, whole))]
         levels += [self._prefixed(texts, keys, kept) for kept in self.prefixes]
         depth = len(next(iter(self.groups.values())))
         levels += [self._grouped(keys, index) for index in range(depth)]
-        return bind_levels(column, values, [*levels, everything(len(texts))], whole / _FINER)
+        return bind_levels(column, values, [*levels, Level.everything(len(texts))], whole / _FINER)
 
     def _is_finer(self, text: str, key: str | None) -> bool:
         return self.code is not None and key is not None and len(_plain(text)) > len(key)
@@ -519,13 +512,13 @@ class _PublicList:
             labels.append(_UNLISTED if stem is None else f"{stem}{EVERYTHING}")
             inside = len(stem or "") <= len(key or "")
             shares.append(1 / len(self.groups) / (1 if inside else _FINER))
-        return labelled(labels, np.array(shares))
+        return Level.labelled(labels, np.array(shares))
 
     def _grouped(self, keys: Sequence[str | None], index: int) -> Level:
         below = Counter(groups[index] for groups in self.groups.values())
         labels = [_UNLISTED if key is None else self.groups[key][index] for key in keys]
         share = [below.get(label, 1) / len(self.groups) for label in labels]
-        return labelled(labels, np.array(share))
+        return Level.labelled(labels, np.array(share))
 
 
 @cache

@@ -59,7 +59,7 @@ from voile.table.arrays import (
     with_marks,
     with_missing,
 )
-from voile.table.formats.encoding import Utf8Text, open_text
+from voile.table.formats.encoding import Utf8Text
 from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
 from voile_base.ondemand import dataclass
 from voile_base.values import Json
@@ -313,7 +313,7 @@ def read_csv(
 
     Raises TableError, which names the line, for anything that is not one table.
     """
-    text, layout = _laid_out(open_text(path, compression), stated)
+    text, layout = _laid_out(Utf8Text.of_file(path, compression), stated)
     _require_rows(text, layout)
     _require_paired_quotes(text, layout)
     wanted = [name for name in layout.names if columns is None or name in set(columns)]
@@ -343,7 +343,7 @@ def csv_names(
     stated: InputLayout = USUAL,
 ) -> tuple[str, ...]:
     """The names in the header of a CSV file; raises TableError as ``read_csv`` does."""
-    return _laid_out(open_text(path, compression), stated)[1].names
+    return _laid_out(Utf8Text.of_file(path, compression), stated)[1].names
 
 
 def csv_head(
@@ -354,7 +354,7 @@ def csv_head(
     They are parted as most of its first lines are, which may be fewer fields in lines above the
     names.  Raises TableError as ``read_csv`` does.
     """
-    text = open_text(path, compression)
+    text = Utf8Text.of_file(path, compression)
     sample, whole = _sample(text)
     lines = list(io.StringIO(sample, newline=""))
     best = max(_readings(sample, lines, whole=whole), key=_Reading.merit_of_most)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     charset_normalizer = on_demand("charset_normalizer")
 
-__all__ = ["Utf8Text", "open_text"]
+__all__ = ["Utf8Text"]
 
 _READ_AT_ONCE = 1 << 24  # bytes
 
@@ -94,26 +94,27 @@ class Utf8Text:
                 break
         return line
 
+    @staticmethod
+    def of_file(path: Path, compression: str | None = None) -> Utf8Text:
+        """The file at ``path`` as UTF-8 text; ``compression`` as Arrow calls it ("gzip", ...).
 
-def open_text(path: Path, compression: str | None = None) -> Utf8Text:
-    """The file at ``path`` as UTF-8 text; ``compression`` as Arrow calls it ("gzip", "zstd", ...).
-
-    Raises TableError if the file is not text, is damaged, or is in no encoding that can be told.
-    """
-    content = None if compression is None else _decompressed(path, compression)
-    text = Utf8Text(path, str(path), content)
-    with text.open() as stream:
-        head = stream.read(4)
-    for mark, encoding in _MARKS:
-        if head.startswith(mark):
-            text = replace(text, start=len(mark))
-            text = text if encoding == "utf-8" else _transcoded(text, encoding)
-            break
-    if _is_utf8(text):
-        return text
-    encoding = _guessed_encoding(text)
-    note = f"{path}: the text is not UTF-8; it was read as {encoding}"
-    return replace(_transcoded(text, encoding), notes=(note,))
+        Raises TableError if the file is not text, is damaged, or is in no encoding that can be
+        told.
+        """
+        content = None if compression is None else _decompressed(path, compression)
+        text = Utf8Text(path, str(path), content)
+        with text.open() as stream:
+            head = stream.read(4)
+        for mark, encoding in _MARKS:
+            if head.startswith(mark):
+                text = replace(text, start=len(mark))
+                text = text if encoding == "utf-8" else _transcoded(text, encoding)
+                break
+        if _is_utf8(text):
+            return text
+        encoding = _guessed_encoding(text)
+        note = f"{path}: the text is not UTF-8; it was read as {encoding}"
+        return replace(_transcoded(text, encoding), notes=(note,))
 
 
 def _decompressed(path: Path, compression: str) -> bytes:

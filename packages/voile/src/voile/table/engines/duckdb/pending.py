@@ -51,7 +51,6 @@ __all__ = [
     "PendingRows",
     "ascending",
     "counting",
-    "mapped_by_groups",
     "with_equal_texts",
     "with_texts",
 ]
@@ -261,6 +260,38 @@ class PendingRows:
         """The rows in a table of their own, in their order."""
         return self._relation.session.created(self._statement())
 
+    def mapped_by_groups(
+        self, function: GroupFunction, within: str, kinds: tuple[pa.Schema, pa.Schema]
+    ) -> tuple[Made, Made]:
+        """The rows with more columns, and a row for each group, both in tables.
+
+        They have no functions to come and stand by group; ``kinds`` are the columns that the
+        function gives of the rows and of the groups.
+        """
+        gives, of_groups = kinds
+        session = self._session
+        made = {field.name: Stored(session.name(), field.type) for field in gives}
+        own = {name: replace(c, ident=session.name()) for name, c in self._columns.items()}
+        place = list(own).index(within)
+        groups: list[list[pa.Array]] = []
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in whole_groups(self._stored_batches(), place):
+                loaded = [c.loaded(a) for c, a in zip(own.values(), batch, strict=True)]
+                given, of_these = function(pa.RecordBatch.from_arrays(loaded, names=list(own)))
+                groups.append([batch[place].take(array_of(starts(batch[place]))), *of_these])
+                stored = [stored_array(a, f.type) for a, f in zip(given, gives, strict=True)]
+                yield pa.RecordBatch.from_arrays([*batch, *stored], schema=schema)
+
+        schema = self._stored_schema(own, made)
+        table = session.filled(schema, batches())
+        kind = schema.field(own[within].ident).type
+        columns = {within: replace(own[within], ident=session.name())} | {
+            field.name: Stored(session.name(), field.type) for field in of_groups
+        }
+        few = _table_of_groups(session, groups, kind, list(columns.values()))
+        return (DuckDBRelation.of_table(table, session), own | made), (few, columns)
+
 
 def _piped(
     relation: DuckDBRelation,
@@ -314,39 +345,6 @@ def ascending(column: Stored, *, down: bool = False) -> str:
 
 
 Made = tuple[DuckDBRelation, Mapping[str, Stored]]
-
-
-def mapped_by_groups(
-    rows: PendingRows, function: GroupFunction, within: str, kinds: tuple[pa.Schema, pa.Schema]
-) -> tuple[Made, Made]:
-    """The rows with more columns, and a row for each group, both in tables.
-
-    ``rows`` have no functions to come and stand by group; ``kinds`` are the columns that the
-    function gives of the rows and of the groups.
-    """
-    gives, of_groups = kinds
-    session = rows._session
-    made = {field.name: Stored(session.name(), field.type) for field in gives}
-    own = {name: replace(c, ident=session.name()) for name, c in rows._columns.items()}
-    place = list(own).index(within)
-    groups: list[list[pa.Array]] = []
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in whole_groups(rows._stored_batches(), place):
-            loaded = [c.loaded(a) for c, a in zip(own.values(), batch, strict=True)]
-            given, of_these = function(pa.RecordBatch.from_arrays(loaded, names=list(own)))
-            groups.append([batch[place].take(array_of(starts(batch[place]))), *of_these])
-            stored = [stored_array(a, f.type) for a, f in zip(given, gives, strict=True)]
-            yield pa.RecordBatch.from_arrays([*batch, *stored], schema=schema)
-
-    schema = rows._stored_schema(own, made)
-    table = session.filled(schema, batches())
-    kind = schema.field(own[within].ident).type
-    columns = {within: replace(own[within], ident=session.name())} | {
-        field.name: Stored(session.name(), field.type) for field in of_groups
-    }
-    few = _table_of_groups(session, groups, kind, list(columns.values()))
-    return (DuckDBRelation.of_table(table, session), own | made), (few, columns)
 
 
 def _table_of_groups(

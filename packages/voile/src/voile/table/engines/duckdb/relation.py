@@ -54,7 +54,6 @@ __all__ = [
     "Texts",
     "as_stored",
     "few_texts",
-    "few_texts_of",
     "identifier",
     "quoted",
     "stored_array",
@@ -318,6 +317,13 @@ class DuckDBRelation:
         """A SELECT of some columns."""
         return f"SELECT {', '.join(idents)} FROM {self.source}"
 
+    def few_texts(self, column: Stored) -> Texts | None:
+        """The different texts of a column of files, if they are few."""
+        if not pa.types.is_large_string(column.type) or column.texts is not None:
+            return column.texts
+        found = _few_distinct(self, column)
+        return None if found is None else few_texts(pl.Series(found.column(0)))
+
 
 @dataclass(eq=False)
 class Step:
@@ -440,12 +446,6 @@ def stored_column(values: pl.Series, dtype: pa.DataType, ident: str) -> tuple[St
     return column, _coded(values, column)
 
 
-def few_texts(values: pl.Series) -> Texts | None:
-    """The different texts of a column, if they are few."""
-    distinct = values.cast(pl.String).drop_nulls().unique()
-    return Texts(distinct.sort()) if len(distinct) <= MOST_TEXTS else None
-
-
 def table_of(session: DuckDBHandle, columns: Mapping[Stored, pa.Array]) -> Table:
     """A table of arrays that are stored."""
     schema = pa.schema([pa.field(column.ident, array.type) for column, array in columns.items()])
@@ -463,9 +463,7 @@ def as_stored(values: pl.Series, column: Stored) -> tuple[pa.Array, Any]:
     return numbers.to_arrow().cast(column.texts.code_type), known
 
 
-def few_texts_of(relation: DuckDBRelation, column: Stored) -> Texts | None:
-    """The different texts of a column of files, if they are few."""
-    if not pa.types.is_large_string(column.type) or column.texts is not None:
-        return column.texts
-    found = _few_distinct(relation, column)
-    return None if found is None else few_texts(pl.Series(found.column(0)))
+def few_texts(values: pl.Series) -> Texts | None:
+    """The different texts of a column, if they are few."""
+    distinct = values.cast(pl.String).drop_nulls().unique()
+    return Texts(distinct.sort()) if len(distinct) <= MOST_TEXTS else None

@@ -44,7 +44,6 @@ from voile.table.engines.duckdb.pending import (
     PendingRows,
     ascending,
     counting,
-    mapped_by_groups,
     with_equal_texts,
     with_texts,
 )
@@ -54,7 +53,6 @@ from voile.table.engines.duckdb.relation import (
     Stored,
     Texts,
     as_stored,
-    few_texts_of,
     identifier,
     quoted,
     stored_column,
@@ -373,7 +371,7 @@ class DuckDBRows(PendingRows):
         columns, made = {}, []
         kept: list[str] = []
         for name, column in self._columns.items():
-            texts = few_texts_of(relation, column)
+            texts = relation.few_texts(column)
             own = replace(column, texts=texts)
             made.append(f"{_numbered(session, column, texts, kept)} AS {own.ident}")
             columns[name] = own
@@ -405,7 +403,7 @@ class DuckDBRows(PendingRows):
     ) -> tuple[DuckDBRows, DuckDBRows]:
         """More columns, a function of whole groups of rows."""
         rows = self._settled(list(self._columns)).ordered([within, *by])
-        made, groups = mapped_by_groups(rows, function, within, (gives, of_groups))
+        made, groups = rows.mapped_by_groups(function, within, (gives, of_groups))
         return DuckDBRows(*made), DuckDBRows(*groups)
 
     def numbered(self, name: str) -> DuckDBRows:

@@ -37,8 +37,6 @@ from voile.table.engines.spark.session import (
     SparkHandle,
     SparkRelation,
     asked_of_columns,
-    session_for,
-    session_of,
     told,
 )
 from voile.table.places import Place
@@ -220,7 +218,7 @@ class SparkEngine(OfEagerFrames[SparkRows]):
 
     @cached_property
     def _session(self) -> SparkHandle:
-        return session_for(self._master, self._folder)
+        return SparkHandle.for_master(self._master, self._folder)
 
     def scan(
         self,
@@ -252,7 +250,7 @@ class SparkEngine(OfEagerFrames[SparkRows]):
     def of_native(self, frame: Any) -> SparkSource:
         """A data frame of Spark, or any eager one that narwhals knows; raises ``TableError``."""
         if is_of_spark(frame):
-            rows = SparkRows(*_of_frame(session_of(frame.sparkSession), frame))
+            rows = SparkRows(*_of_frame(SparkHandle.of(frame.sparkSession), frame))
             return SparkSource(rows, rows.schema.names, convert=lambda rows: rows.to_native())
         return super().of_native(frame)
 

@@ -60,9 +60,6 @@ from voile.table.engines.spark.session import (
     alike,
     ascending,
     asked_of_columns,
-    drawn_values,
-    mapped_by_groups,
-    starts_of_groups,
     told,
 )
 from voile.table.protocol import (
@@ -336,8 +333,8 @@ class SparkRows:
         of_groups: pa.Schema,
     ) -> tuple[SparkRows, SparkRows]:
         """More columns, a function of whole groups of rows."""
-        asked = mapped_by_groups(
-            self._relation, self._columns, (within, *by), self._ties(), (function, gives, of_groups)
+        asked = self._relation.mapped_by_groups(
+            self._columns, (within, *by), self._ties(), (function, gives, of_groups)
         )
         order = [(self._columns[n], False) for n in (within, *by)]
         rows = self._like(self._columns | asked.made, relation=asked.rows, order=order)
@@ -452,9 +449,9 @@ class SparkRows:
         over = window.Window.partitionBy(group).orderBy(*ascending(stay))
         standing = functions.row_number().over(over).cast("bigint") - 1
         frame = relation.frame.select(*stay, standing.alias(rank))
-        starts = starts_of_groups(relation, group)
+        starts = relation.starts_of_groups(group)
         for name, key in keys.items():
-            drawn, alike_in = drawn_values(relation, starts, self._columns[name].ident, key)
+            drawn, alike_in = relation.drawn_values(starts, self._columns[name].ident, key)
             keyed = {group: alike_in.group, rank: alike_in.place}
             frame = frame.join(_unbroadcast(drawn), alike(keyed), "inner").drop(*keyed.values())
         made = replace(relation, frame=frame, places=(group, rank), number=None).keeping()

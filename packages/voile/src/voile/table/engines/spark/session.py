@@ -80,11 +80,6 @@ __all__ = [
     "alike",
     "ascending",
     "asked_of_columns",
-    "drawn_values",
-    "mapped_by_groups",
-    "session_for",
-    "session_of",
-    "starts_of_groups",
     "told",
 ]
 
@@ -183,6 +178,44 @@ class SparkHandle:
                 self.abandoned.pop().unpersist()
             yield
 
+    @staticmethod
+    def of(spark: Any) -> SparkHandle:
+        """What works on a session of Spark that somebody has made."""
+        found = _sessions.get(id(spark))
+        if found is None or found.spark is not spark:
+            found = _sessions[id(spark)] = SparkHandle(spark)
+            if _is_remote(spark):
+                atexit.register(found.let_go)
+            warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+        return found
+
+    @staticmethod
+    def for_master(master: str | None, folder: Path | None = None) -> SparkHandle:
+        """The session of this process, for a master if one is asked for.
+
+        ``folder`` is where one that is made spills to.  Raises ``InputError`` where PySpark or Java
+        is absent, the master does not answer, or this process works with another.
+        """
+        _require_installed()
+
+        active = pyspark_sql.SparkSession.getActiveSession() or _in_another_thread(
+            pyspark_sql.SparkSession
+        )
+        if active is None or (_asked_for and _is_stopped(active)):
+            wanted = master or _LOCAL
+            _require_reachable(wanted)
+            with told(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                active = _made(pyspark_sql.SparkSession, wanted, folder)
+            _asked_for[:] = [wanted]
+        elif master is not None and master not in (*_asked_for, _master_of(active)):
+            msg = (
+                "--master: this process works with another master of Spark already; stop its "
+                "session, or ask in a process of its own"
+            )
+            raise InputError(msg)
+        return SparkHandle.of(active)
+
 
 def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches as rows of one column of bytes, which may stream to the driver."""
@@ -203,44 +236,6 @@ def _unpacked(row: bytes) -> Iterator[pa.RecordBatch]:
 _sessions: dict[int, SparkHandle] = {}
 _asked_for: list[str] = []
 """The master for which a session was made here."""
-
-
-def session_of(spark: Any) -> SparkHandle:
-    """What works on a session of Spark that somebody has made."""
-    found = _sessions.get(id(spark))
-    if found is None or found.spark is not spark:
-        found = _sessions[id(spark)] = SparkHandle(spark)
-        if _is_remote(spark):
-            atexit.register(found.let_go)
-        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-    return found
-
-
-def session_for(master: str | None, folder: Path | None = None) -> SparkHandle:
-    """The session of this process, for a master if one is asked for.
-
-    ``folder`` is where one that is made spills to.  Raises ``InputError`` where PySpark or Java is
-    absent, the master does not answer, or this process works with another.
-    """
-    _require_installed()
-
-    active = pyspark_sql.SparkSession.getActiveSession() or _in_another_thread(
-        pyspark_sql.SparkSession
-    )
-    if active is None or (_asked_for and _is_stopped(active)):
-        wanted = master or _LOCAL
-        _require_reachable(wanted)
-        with told(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            active = _made(pyspark_sql.SparkSession, wanted, folder)
-        _asked_for[:] = [wanted]
-    elif master is not None and master not in (*_asked_for, _master_of(active)):
-        msg = (
-            "--master: this process works with another master of Spark already; stop its session, "
-            "or ask in a process of its own"
-        )
-        raise InputError(msg)
-    return session_of(active)
 
 
 def _in_another_thread(session: Any) -> Any:
@@ -517,6 +512,78 @@ class SparkRelation:
         kept = self.session.kept(self.frame)
         return replace(self, kept=(*self.kept, kept))
 
+    def mapped_by_groups(
+        self,
+        columns: Mapping[str, SparkColumn],
+        by: Sequence[str],
+        ties: Sequence[str],
+        asked: tuple[GroupFunction, pa.Schema, pa.Schema],
+    ) -> _Mapped:
+        """Rows with more columns, and a row for each group, both of what stays with the workers.
+
+        ``by`` begins with the column that tells groups, and ``ties`` are the session's columns by
+        which rows stand that agree in it; ``asked`` is a function with the columns that it gives of
+        the rows and of the groups.
+        """
+        session = self.session
+        function, gives, of_groups = asked
+        made = {field.name: SparkColumn(session.name(), field.type) for field in gives}
+        group = {field.name: SparkColumn(session.name(), field.type) for field in of_groups}
+        first = session.name()
+        leading = [column.ident for column in columns.values()]
+        names = [*leading, *(name for name in self.own if name not in leading)]
+        order = [columns[name].ident for name in by]
+        frame = self.frame.select(*names).repartition(functions.col(order[0]))
+        frame = frame.sortWithinPartitions(*ascending([*order, *ties]))
+        asking = AskedOfGroups(
+            VERSION,
+            function,
+            within=list(columns).index(by[0]),
+            reads=[(name, column.type) for name, column in columns.items()],
+            gives=[(c.ident, c.type) for c in made.values()],
+            of_groups=[(c.ident, c.type) for c in group.values()],
+            first=first,
+            names=names,
+        )
+        kinds = {name: kind for name, kind in frame.dtypes}  # noqa: C416 - of pairs
+        fields = [f"{name} {kinds[name]}" for name in names]
+        fields += [f"{c.ident} {c.sql_type}" for c in (*made.values(), *group.values())]
+        mapped = frame.mapInArrow(asking.__call__, ", ".join([*fields, f"{first} boolean"]))
+        whole = replace(self, frame=mapped).keeping()
+        few = replace(whole.where(first), places=(order[0],), number=None)
+        return _Mapped(whole, made, few, group)
+
+    def starts_of_groups(self, group: str) -> _Starts:
+        """Count the rows of groups, and add them up."""
+        session = self.session
+        counted = pl.DataFrame(session.arrow(self.frame.groupBy(group).count())).sort(group)
+        rows = counted["count"].to_numpy()
+        first = array_of(np.cumsum(rows) - rows)
+        groups = counted[group].to_arrow()
+        return _Starts(
+            group, pa.Table.from_arrays([groups, first], [session.name(), session.name()])
+        )
+
+    def drawn_values(self, starts: _Starts, column: str, key: Key) -> tuple[Frame, _DrawnColumns]:
+        """The values of a column, each with its group and the place that it goes to."""
+        session = self.session
+        group, own, number, word, place = (session.name() for _ in range(5))
+        column_of, within = functions.col, window.Window.partitionBy
+        known, first = starts.table.column_names
+        small = functions.broadcast(session.frame(starts.table))
+        # Groups are renamed: a data frame that is joined with itself has each column twice.
+        frame = self.frame.select(
+            column_of(starts.group).alias(group), column_of(column).alias(own)
+        )
+        frame = frame.join(small, column_of(group) == column_of(known))
+        rank = functions.row_number().over(within(group).orderBy(*ascending([own])))
+        frame = frame.select(group, own, (column_of(first) + rank - 1).alias(number))
+        drawn = _words(key, number, word)
+        frame = frame.select(group, own, number, drawn.getField(word).alias(word))
+        to = functions.row_number().over(within(group).orderBy(word, number)).cast("bigint") - 1
+        values = frame.select(column_of(group), to.alias(place), column_of(own).alias(column))
+        return values, _DrawnColumns(group, place)
+
 
 def alike(keys: Mapping[str, str]) -> Any:
     """Whether columns are equal, missing values too."""
@@ -551,48 +618,6 @@ class _Mapped:
     of_groups: dict[str, SparkColumn]
 
 
-def mapped_by_groups(
-    relation: SparkRelation,
-    columns: Mapping[str, SparkColumn],
-    by: Sequence[str],
-    ties: Sequence[str],
-    asked: tuple[GroupFunction, pa.Schema, pa.Schema],
-) -> _Mapped:
-    """Rows with more columns, and a row for each group, both of what stays with the workers.
-
-    ``by`` begins with the column that tells groups, and ``ties`` are the session's columns by which
-    rows stand that agree in it; ``asked`` is a function with the columns that it gives of the rows
-    and of the groups.
-    """
-    session = relation.session
-    function, gives, of_groups = asked
-    made = {field.name: SparkColumn(session.name(), field.type) for field in gives}
-    group = {field.name: SparkColumn(session.name(), field.type) for field in of_groups}
-    first = session.name()
-    leading = [column.ident for column in columns.values()]
-    names = [*leading, *(name for name in relation.own if name not in leading)]
-    order = [columns[name].ident for name in by]
-    frame = relation.frame.select(*names).repartition(functions.col(order[0]))
-    frame = frame.sortWithinPartitions(*ascending([*order, *ties]))
-    asking = AskedOfGroups(
-        VERSION,
-        function,
-        within=list(columns).index(by[0]),
-        reads=[(name, column.type) for name, column in columns.items()],
-        gives=[(c.ident, c.type) for c in made.values()],
-        of_groups=[(c.ident, c.type) for c in group.values()],
-        first=first,
-        names=names,
-    )
-    kinds = {name: kind for name, kind in frame.dtypes}  # noqa: C416 - of pairs
-    fields = [f"{name} {kinds[name]}" for name in names]
-    fields += [f"{c.ident} {c.sql_type}" for c in (*made.values(), *group.values())]
-    mapped = frame.mapInArrow(asking.__call__, ", ".join([*fields, f"{first} boolean"]))
-    whole = replace(relation, frame=mapped).keeping()
-    few = replace(whole.where(first), places=(order[0],), number=None)
-    return _Mapped(whole, made, few, group)
-
-
 window = on_demand("pyspark.sql.window")
 
 
@@ -612,39 +637,6 @@ class _DrawnColumns:
 
     group: str
     place: str
-
-
-def starts_of_groups(relation: SparkRelation, group: str) -> _Starts:
-    """Count the rows of groups, and add them up."""
-    session = relation.session
-    counted = pl.DataFrame(session.arrow(relation.frame.groupBy(group).count())).sort(group)
-    rows = counted["count"].to_numpy()
-    first = array_of(np.cumsum(rows) - rows)
-    groups = counted[group].to_arrow()
-    return _Starts(group, pa.Table.from_arrays([groups, first], [session.name(), session.name()]))
-
-
-def drawn_values(
-    relation: SparkRelation, starts: _Starts, column: str, key: Key
-) -> tuple[Frame, _DrawnColumns]:
-    """The values of a column, each with its group and the place that it goes to."""
-    session = relation.session
-    group, own, number, word, place = (session.name() for _ in range(5))
-    column_of, within = functions.col, window.Window.partitionBy
-    known, first = starts.table.column_names
-    small = functions.broadcast(session.frame(starts.table))
-    # Groups are renamed: a data frame that is joined with itself has each column twice.
-    frame = relation.frame.select(
-        column_of(starts.group).alias(group), column_of(column).alias(own)
-    )
-    frame = frame.join(small, column_of(group) == column_of(known))
-    rank = functions.row_number().over(within(group).orderBy(*ascending([own])))
-    frame = frame.select(group, own, (column_of(first) + rank - 1).alias(number))
-    drawn = _words(key, number, word)
-    frame = frame.select(group, own, number, drawn.getField(word).alias(word))
-    to = functions.row_number().over(within(group).orderBy(word, number)).cast("bigint") - 1
-    values = frame.select(column_of(group), to.alias(place), column_of(own).alias(column))
-    return values, _DrawnColumns(group, place)
 
 
 def _words(key: Key, number: str, word: str) -> Any:
