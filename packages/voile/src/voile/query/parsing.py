@@ -84,7 +84,10 @@ class AggregateCall:
         """``SUM(column)`` and the like, in any case; raises ``QueryError``."""
         call = _CALL.fullmatch(text)
         if call is None:
-            msg = f"{text!r} is no aggregate of one column; {_EXAMPLE}; conditions go into --where"
+            msg = (
+                f"{text!r} is not one aggregate of one column; {_EXAMPLE}; "
+                "conditions go into --where"
+            )
             raise QueryError(msg)
         function, argument = call[1].upper(), call[2].strip()
         if function not in AGGREGATES:
