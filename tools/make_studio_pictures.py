@@ -65,7 +65,7 @@ def draw(page: Any, address: str) -> None:
     page.click("button.deed")
     page.wait_for_selector("text=Release 1")
     keep(page, "sign")
-    page.click("text=Its evidence")
+    page.click("text=Its evidence >> nth=0")
     page.wait_for_selector("text=The three risks that")
     keep(page, "evidence")
 

@@ -34,7 +34,7 @@ from voile_studio.screens.pages import Pages
 from voile_studio.screens.trying import tries
 from voile_studio.words import method_cards, remedy_of
 
-__all__ = ["foreign_routes", "releases", "routes", "signing_routes"]
+__all__ = ["foreign_routes", "policies", "releases", "routes", "signing_routes"]
 
 
 def foreign_routes(pages: Pages) -> APIRouter:
@@ -107,7 +107,7 @@ def routes(pages: Pages) -> APIRouter:
             project,
             releases=releases(project),
             tries=tries(project),
-            policies=[*template_names(), *_policies(project)],
+            policies=policies(project),
             remedy_of=remedy_of,
             files=_other_tables(project),
         )
@@ -115,7 +115,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.post("/releases/{release}/check")
     def check(name: str, release: str, policy: Annotated[str, Form(max_length=4096)]) -> Response:
         project = pages.project(name)
-        if policy not in {*template_names(), *_policies(project)}:
+        if policy not in policies(project):
             msg = "there is no such policy in the folder that Studio was started in"
             raise InputError(msg)
         _hold_against(project, _release_of(project, release), policy)
@@ -192,10 +192,11 @@ def _hold_against(project: Project, folder: Path, policy: str) -> None:
     project.run(f"check-{folder.name}", command, policy)
 
 
-def _policies(project: Project) -> list[str]:
-    """The policies that stand in the start folder, which begin with ``policy``."""
+def policies(project: Project) -> list[str]:
+    """The shipped policies, and those in the start folder, whose names begin with ``policy``."""
     found = project.start.folder.resolve().glob("policy*.toml")
-    return sorted(path.name for path in found if not path.is_symlink())
+    own = sorted(path.name for path in found if not path.is_symlink())
+    return [*template_names(), *own]
 
 
 def _tick(folder: Path, asked: Collection[str], ticked: Collection[str], by: str) -> None:

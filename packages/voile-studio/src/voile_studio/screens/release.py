@@ -22,7 +22,7 @@ from voile_studio.jobs import Job, told_as_command
 from voile_studio.planning import plan_of, problem_of
 from voile_studio.project import Project, charge_told
 from voile_studio.screens.data import columns_of
-from voile_studio.screens.evidence import releases
+from voile_studio.screens.evidence import policies, releases
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.trying import looks
 
@@ -124,6 +124,7 @@ def _page(project: Project) -> Json:
         "maps": project.start.maps() if plan and _has_trips(project, plan) else [],
         "charge": charge_told(project, plan) if plan and not wrong else None,
         "releases": releases(project),
+        "policies": policies(project),
         "running": _unfinished(project, out),
         "looks": looks(project),
         "has_key": project.key.is_file(),

@@ -187,7 +187,14 @@ def _holds_values(cells: Sequence[str | None], body: Sequence[Row], width: int) 
         below = [each[place] for _, each in body if place < len(each) and each[place]]
         again += bool(cell) and not _is_value(cell) and cell in below
     least = 1 if width == 1 else _FEW
+    if not values and any(_repeats(cells, each) for _, each in body):  # of another table below
+        again *= not any(_of_numbers(place, body) for place in range(width))
     return len(values) >= least or (bool(values) and again > 0) or again >= least
+
+
+def _repeats(cells: Sequence[str | None], others: Sequence[str | None]) -> bool:
+    """Whether a row has the cells of another, three or more."""
+    return _filled(cells) > _FEW and list(cells) == list(others)
 
 
 def _is_upper(above: Row, names: Row) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,11 @@ _DIRECTORY = 4096
 _COMPOUND = b"\xd0\xcf\x11\xe0"
 """How the files begin that Office encrypts, and its old workbooks."""
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_FILLED = 0.9
+"""The share of its cells that a column of a table has, at least, above its end."""
+_BELOW = 4
+"""Rows below the end of a shorter table, at least."""
+_FEWEST = 3
 _NO_TITLE = re.compile(r"[\[\]:*?/\\]")
 _LONGEST_TITLE = 31
 
@@ -82,6 +88,8 @@ class Excel:
             ) from None
         refuse_nothing(file, names, frame.height)
         _refuse_gaps(file, sheet, frame, layout)
+        _refuse_shorter(file, sheet, frame)
+        _refuse_stacked(file, sheet, frame, names, layout)
         frame.columns = list(names)
         wanted = [name for name in names if columns is None or name in columns]
         shaped = [_shaped(frame[name], layout) for name in wanted]
@@ -298,6 +306,56 @@ def _refuse_gaps(file: Path, sheet: str, frame: pl.DataFrame, layout: InputLayou
         f"or notes. Read this table alone with last = {row - 1} in the plan's [input], or "
         f"{file.name}#last={row - 1}; copy another table to a sheet of its own; or delete the row"
     )
+
+
+def _refuse_shorter(file: Path, sheet: str, frame: pl.DataFrame) -> None:
+    """Raise ``TableError`` where neighbours end together above the others: a table beside it."""
+    filled = [column.is_not_null() for column in frame.get_columns()]
+    ends = [int(there.arg_true().max() or 0) if there.any() else -1 for there in filled]  # type: ignore[arg-type,call-overload]
+    for place, (end, following) in enumerate(pairwise(ends)):
+        full = all(filled[one].head(end + 1).mean() >= _FILLED for one in (place, place + 1))  # type: ignore[operator]
+        if end == following and 0 < end < frame.height - _BELOW and full:
+            raise TableError(
+                f"{file}: columns {place + 1} and {place + 2} of sheet {sheet!r} end together "
+                f"{frame.height - end - 1} rows above the others: another table stands beside it. "
+                f"Copy each table to a sheet of its own, and name the sheet: {file.name}#SHEET; "
+                "where they are one table, write NA into its empty cells"
+            )
+
+
+def _refuse_stacked(
+    file: Path, sheet: str, frame: pl.DataFrame, names: Sequence[str], layout: InputLayout
+) -> None:
+    """Raise ``TableError`` where a row holds names of columns: another table begins there.
+
+    Such a row has a text in each of three cells or more, of which one stands in a column of
+    numbers; no other row has one of these texts.  Or it is the row of names once more.
+    """
+    texts = [column for column in frame.get_columns() if column.dtype == pl.String]
+    mixed = [one for one in texts if _is_of_numbers(one)]
+    if frame.width < _FEWEST or len(texts) < frame.width or not mixed:
+        return
+    no_number = pl.all().cast(pl.Float64, strict=False).is_null()
+    named = pl.all_horizontal(pl.all().is_not_null() & no_number)
+    once = pl.all_horizontal(pl.all().is_unique())
+    again = pl.all_horizontal(
+        pl.col(column.name) == name for column, name in zip(texts, names, strict=True)
+    )
+    found = frame.select((named & (once | again)).arg_true().min()).item()
+    if found is None:
+        return
+    row = found + layout.rows_above + 1
+    raise TableError(
+        f"{file}: row {row} of sheet {sheet!r} holds names, as the first row of another table "
+        f"does. Read the table above it alone with last = {row - 1} in the plan's [input], or "
+        f"{file.name}#last={row - 1}; copy the other to a sheet of its own"
+    )
+
+
+def _is_of_numbers(column: pl.Series) -> bool:
+    """Whether most texts of a column are numbers."""
+    there = column.drop_nulls()
+    return len(there) > 0 and there.cast(pl.Float64, strict=False).null_count() < len(there) / 2
 
 
 def _refuse_encrypted(file: Path) -> None:
