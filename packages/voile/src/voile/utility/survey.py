@@ -68,6 +68,8 @@ _TOLD = 1e-12
 _BLOCK = 1 << 16
 """Rows at a time."""
 _ROUNDS = 50
+_APART = 1e-6
+"""The logit from which on a row is on its side, and not there by rounding."""
 _SAME = 1 - 1e-14
 """Shares of the same distribution overlap so, but for rounding."""
 
@@ -373,7 +375,8 @@ def _logistic(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, i
     """Fitted probabilities by Newton's method, and how many coefficients can be told apart.
 
     Directions come from the columns' products with each other, so that nothing of the size of the
-    rows stands beside them: O(n k^2) a round, memory of k^2 and a block of rows.
+    rows stands beside them: O(n k^2) a round, memory of k^2 and a block of rows.  Where some
+    direction parts the two kinds of rows, the probabilities tend to 0 and 1, and are told at once.
     """
     size, directions = np.linalg.eigh(_products(design, weight))
     told = size > _TOLD * size[-1]
@@ -385,6 +388,8 @@ def _logistic(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, i
         bend = turned.T @ _products(design, weight * score * (1 - score)) @ turned
         step = design @ (turned @ np.linalg.lstsq(bend, slope, rcond=None)[0])
         logit += step
+        if (np.where(target > 0, logit, -logit) > _APART).all():  # its likelihood has no greatest
+            return target, turned.shape[1]
         score = 1 / (1 + np.exp(-np.clip(logit, -30, 30)))
         if np.abs(step).max(initial=0.0) < 1e-8:
             break
@@ -395,8 +400,9 @@ def _products(design: Floats, weight: Floats) -> Floats:
     """The weighted sums of products of columns, shape (k, k)."""
     found = np.zeros((design.shape[1], design.shape[1]))
     for begin in range(0, len(design), _BLOCK):
-        rows = design[begin : begin + _BLOCK]
-        found += rows.T @ (rows * weight[begin : begin + _BLOCK, np.newaxis])
+        root = np.sqrt(weight[begin : begin + _BLOCK, np.newaxis])
+        rows = design[begin : begin + _BLOCK] * root
+        found += rows.T @ rows  # of one array with itself, which takes half of the products
     return found
 
 
