@@ -311,7 +311,7 @@ def _refuse_gaps(file: Path, sheet: str, frame: pl.DataFrame, layout: InputLayou
 def _refuse_shorter(file: Path, sheet: str, frame: pl.DataFrame) -> None:
     """Raise ``TableError`` where neighbours end together above the others: a table beside it."""
     filled = [column.is_not_null() for column in frame.get_columns()]
-    ends = [int(there.arg_true().max() or 0) if there.any() else -1 for there in filled]  # type: ignore[arg-type,call-overload]
+    ends = [int(there.arg_true().max() or 0) if there.any() else -1 for there in filled]  # type: ignore[arg-type]
     for place, (end, following) in enumerate(pairwise(ends)):
         full = all(filled[one].head(end + 1).mean() >= _FILLED for one in (place, place + 1))  # type: ignore[operator]
         if end == following and 0 < end < frame.height - _BELOW and full:
