@@ -119,9 +119,10 @@ class Meaning:
 def fits(patterns: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a name of these words fits one of some patterns, as ``words.toml`` writes them."""
     alone, together = _forms_of(tuple(patterns))
-    return any(map(alone.fits, words)) or any(
-        all(any(map(part.fits, words)) for part in parts) for parts in together
-    )
+    if any(map(alone.fits, words)):
+        return True
+    likely = (one for word in {*words, ""} for one in together.get(word, ()))
+    return any(all(any(map(part.fits, words)) for part in parts) for parts in likely)
 
 
 class _Forms(NamedTuple):
@@ -149,13 +150,21 @@ class _Forms(NamedTuple):
 _WILD = re.compile(r"[*?\[]")
 
 
+_Together = Mapping[str, tuple[tuple[_Forms, ...], ...]]
+"""Patterns of several words by one of them that is written out; those without such under ""."""
+
+
 @lru_cache(maxsize=1 << 12)
-def _forms_of(patterns: tuple[str, ...]) -> tuple[_Forms, tuple[tuple[_Forms, ...], ...]]:
-    """Patterns of one word at once, and those of several by their words."""
-    together = (pattern.split("+") for pattern in patterns if "+" in pattern)
-    return _Forms.of([pattern for pattern in patterns if "+" not in pattern]), tuple(
-        tuple(_Forms.of([part]) for part in parts) for parts in together
-    )
+def _forms_of(patterns: tuple[str, ...]) -> tuple[_Forms, _Together]:
+    """Patterns of one word at once, and those of several by a word of theirs."""
+    together: dict[str, list[tuple[_Forms, ...]]] = {}
+    for pattern in patterns:
+        parts = pattern.split("+")
+        if len(parts) > 1:
+            plain = next((part for part in parts if not _WILD.search(part)), "")
+            together.setdefault(plain, []).append(tuple(_Forms.of([part]) for part in parts))
+    alone = _Forms.of([pattern for pattern in patterns if "+" not in pattern])
+    return alone, {word: tuple(found) for word, found in together.items()}
 
 
 @lru_cache(maxsize=1 << 16)
@@ -181,6 +190,7 @@ def stems_of(names: Sequence[str]) -> Mapping[str, str]:
     }
 
 
+@lru_cache(maxsize=1 << 14)
 def meaning_of(name: str, shortest: int = 1) -> Meaning | None:
     """The first meaning that fits a name, by words of so many letters or more.
 
