@@ -226,7 +226,7 @@ def _details_of(column: pl.Series, profile: Callable[[pl.Series], ColumnProfile]
         few=frozenset(spelled) if 0 < len(spelled) <= _FEW else frozenset(),
         sample=_sample_of(texts),
         whole=_is_whole(column),
-        falling=_are_falling(column),
+        falling=counted.distinct <= _MOST_COUNTED and _are_falling(column),
         ascending=column.dtype.is_integer() and column.is_sorted(),
         sentinels=sentinels,
         named_itself=bool((texts == column.name).any() or _DATA.fullmatch(column.name)),
@@ -251,7 +251,8 @@ def _without_sentinels(column: pl.Series) -> tuple[pl.Series, tuple[str, ...]]:
     if not column.dtype.is_integer() and not _is_whole(column):
         return column, ()
     different = column.drop_nulls().unique().cast(pl.Float64).sort()
-    found = [code for code in _SENTINELS if code in set(different)]
+    low = set(different.filter(different.is_in([float(code) for code in _SENTINELS])))
+    found = [code for code in _SENTINELS if code in low]
     rest = different.filter(~different.is_in([float(code) for code in found]))
     if not len(rest) or rest[0] < 0:
         found, rest = [], different
