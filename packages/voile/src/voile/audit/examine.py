@@ -40,6 +40,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
+from voile.attack.registry import attack_names
 from voile.audit.beside import JointCodes
 from voile.audit.counting import ExaminedRows, RiskQuery, counted, unit_of
 from voile.audit.foreign import Foreign, Repetition, as_release, copy_notices, repetition
@@ -69,7 +70,7 @@ from voile.study.record import Skipped
 from voile.study.single import versions
 from voile.table.looking import MACHINE_MADE, count_occurrences
 from voile.table.profile import Inspected
-from voile.utility.protocol import Comparison, Measure, Measurement
+from voile.utility.protocol import Comparison, Measurement, measure_names
 from voile_base.errors import RefusedError
 from voile_base.randomness import Randomness
 from voile_base.values.value import plain
@@ -160,7 +161,9 @@ def audit(
     Raises a ``VoileError`` where files, plan and inquiry disagree.
     """
     inquiry = inquiry or Inquiry()
-    instruments = Instruments.standard(inquiry.attacks)
+    quick = inquiry.quick
+    attacks = inquiry.attacks or (() if quick else None)
+    instruments = Instruments.standard(attacks, measured=not quick)
     clock = StageClock()
     progress("reading")
     named = {"released": released, "original": original, "control": control, "plan": plan}
@@ -173,7 +176,7 @@ def audit(
     progress("recognising columns")
     with clock.timed("recognising"):
         found = _recognition(sides)
-    subject = _AuditedFile(sides, found.foreign, draws_of(run), quick=inquiry.quick)
+    subject = _AuditedFile(sides, found.foreign, draws_of(run), quick=quick)
     with clock.timed("risks"):
         risks, risks_skipped = parted(subject.risks(inquiry, progress))
     subject.judge_control(risks)
@@ -215,20 +218,20 @@ def _evidence(inquiry: Inquiry, every: Instruments, run: EvidenceRun, sides: Sid
     """
     absent = None if sides.control is None else sides.control.frame
     knowledge = Knowledge(targets=inquiry.targets, absent=absent)
+    found = run.evidence(every.attacks, every.measures, knowledge)
     if not inquiry.quick:
-        return run.evidence(every.attacks, every.measures, knowledge)
-    found = run.evidence(every.attacks if inquiry.attacks else (), (), knowledge)
-    attacks = () if inquiry.attacks else Instruments.standard().attacks
+        return found
+    attacks = () if inquiry.attacks else attack_names()
     return replace(
         found,
         attacks_skipped=(*found.attacks_skipped, *_not_quick(attacks)),
-        utility_skipped=(*found.utility_skipped, *_not_quick(every.measures)),
+        utility_skipped=(*found.utility_skipped, *_not_quick(measure_names())),
     )
 
 
-def _not_quick(instruments: Iterable[Attack | Measure]) -> Iterator[Skipped]:
+def _not_quick(names: Iterable[str]) -> Iterator[Skipped]:
     """That a quick look leaves out each of some attacks or measures."""
-    return (Skipped(one.name, _NOT_QUICK) for one in instruments)
+    return (Skipped(name, _NOT_QUICK) for name in names)
 
 
 class _Recognition(NamedTuple):

@@ -224,8 +224,8 @@ class Instruments:
     """The three risks, where they are asked for."""
 
     @classmethod
-    def standard(cls, attacks: Sequence[str] | None = None) -> Self:
-        """All measures, and the adversaries of these names; None: all of them.
+    def standard(cls, attacks: Sequence[str] | None = None, *, measured: bool = True) -> Self:
+        """All measures where it is ``measured``, and the adversaries of these names; None: all.
 
         Raises ``InputError`` for a name that no adversary has.
         """
@@ -234,9 +234,14 @@ class Instruments:
         names = attack_registry.attack_names() if attacks is None else tuple(dict.fromkeys(attacks))
         return cls(
             tuple(attack_registry.attack_named(name) for name in names),
-            utility_protocol.measures(),
-            utility_marginals.distributions,
+            utility_protocol.measures() if measured else (),
+            _distributions,
         )
+
+
+def _distributions(compared: Comparison) -> Sequence[Any]:
+    """Of each published column, by a module that is loaded when they are asked for."""
+    return utility_marginals.distributions(compared)
 
 
 _NO_REHEARSAL = "no rehearsal could be made"
