@@ -49,7 +49,14 @@ SUBJECTS = {
         "survey_microdata",
     ),
     "Differential privacy": ("dp_generalization", "dp_synthesis", "synthesis_peers", "noise"),
-    "Evidence": ("audit_process", "worst_off", "audit_intervals", "league", "study_grid"),
+    "Evidence": (
+        "audit_process",
+        "worst_off",
+        "audit_intervals",
+        "membership_attacks",
+        "league",
+        "study_grid",
+    ),
     "Whole processes, engines and Studio": (
         "kernel_speed",
         "publish_process",

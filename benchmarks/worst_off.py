@@ -154,7 +154,7 @@ def noisy(given: People) -> pl.DataFrame:
 def cart(table: pl.DataFrame, draws: Draws, leaf: int) -> pl.DataFrame:
     """A synthesizer of trees, column after column, as synthpop's: a draw of the leaf's values."""
     codes = {c.name: c.cast(pl.String).rank("dense").to_numpy().astype(np.int64) for c in table}
-    for name in NUMBERS:
+    for name in set(NUMBERS) & set(table.columns):
         order = table[name].cast(pl.Float64, strict=False).fill_null(-1e9)
         codes[name] = order.rank("dense").to_numpy().astype(np.int64)
     first, *rest = table.columns
