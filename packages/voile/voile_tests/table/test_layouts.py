@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +209,32 @@ def test_a_layout_for_what_has_none_is_refused(tmp_path: Path) -> None:
         read(file, header=20)
     with pytest.raises(TableError, match="ends above"):
         read(book(tmp_path / "t.xlsx", [NAMES]), header=4)
+
+
+def test_tables_right_beside_or_below_each_other_are_refused(tmp_path: Path) -> None:
+    """A column whose last values are missing is none; the message names the place of the other."""
+    beside = [[n, "ab"[n % 2], *(("x", n) if n < 10 else (None, None))] for n in range(40)]
+    late = [[n, "ab"[n % 2], n if n < 10 else None] for n in range(40)]
+    lines = [[n, "ab"[n % 2], "cd"[n % 2]] for n in range(40)]
+    others = [["dose", "drug", "unit"], *lines[:9]]
+    again = [["age", "sex", "ward"], *lines[:9]]
+    names = ["age", "sex", "ward"]
+    read(book(tmp_path / "late.xlsx", [names, *late]))
+    for name, rows, told in (
+        ("beside", [[*names, "unit"], *beside], "columns 3 and 4"),
+        ("below", [names, *lines, *others], "row 42"),
+        ("again", [names, *lines, *again], "row 42"),
+    ):
+        with pytest.raises(TableError, match=told):
+            read(book(tmp_path / f"{name}.xlsx", rows))
+
+
+def test_a_sheet_with_an_empty_column_is_read_in_silence(tmp_path: Path) -> None:
+    """What the library that reads sheets remarks stays off the terminal."""
+    sheet = book(tmp_path / "t.xlsx", [["x", "n"], *([n, None] for n in range(5))])
+    code = "import pathlib, sys; from voile.table.reading import read_frame"
+    code += "; read_frame(pathlib.Path(sys.argv[1]))"
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(sheet)], capture_output=True, text=True, check=True
+    )
+    assert said.stderr == ""

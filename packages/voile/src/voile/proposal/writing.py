@@ -95,8 +95,9 @@ trips = "numbered"  # numbers take the place of ids
 """
 _NOT_MOVED = f"""\
 {ASKS} trips: positions and times are reports of trips, and not all of trip, time, latitude and
-#   longitude were found. Name them in [roles]; docs/methods/geo-indistinguishability.md moves
-#   places, and docs/methods/flows.md counts trips. Without a [method] nothing is published."""
+#   longitude were found. Name them in [roles]. The file of a single device has no column of trips:
+#   add one with the same value in each row. docs/methods/geo-indistinguishability.md moves places,
+#   and docs/methods/flows.md counts trips. Without a [method] nothing is published."""
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,13 @@ is encrypted.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -73,7 +75,7 @@ class Excel:
         layout: InputLayout = USUAL,
     ) -> Whole:
         """The sheet of that name, or the only one, from the row of names on."""
-        fastexcel = library("fastexcel", "excel", f"{file}: reading workbooks")
+        fastexcel = _reader_of(file)
         _refuse_encrypted(file)
         faults = (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError)
         try:
@@ -97,7 +99,7 @@ class Excel:
 
     def head(self, file: Path, part: str | None, rows: int) -> tuple[str, list[list[str | None]]]:
         """The name of a sheet and its first rows as texts; raises as ``read`` does."""
-        fastexcel = library("fastexcel", "excel", f"{file}: reading workbooks")
+        fastexcel = _reader_of(file)
         _refuse_encrypted(file)
         try:
             book = fastexcel.read_excel(file)
@@ -185,6 +187,16 @@ def _write_sheet(book: Any, title: str, batches: Iterator[pl.DataFrame], schema:
         for values in batch.iter_rows():
             row += 1
             _write_row(sheet, row, values, columns)
+
+
+def _reader_of(file: Path) -> ModuleType:
+    """The library that reads workbooks, without its remarks on columns that hold nothing."""
+    quiet = logging.getLogger("fastexcel")
+    if not quiet.handlers:
+        quiet.addHandler(logging.NullHandler())
+        quiet.propagate = False
+    reader: ModuleType = library("fastexcel", "excel", f"{file}: reading workbooks")
+    return reader
 
 
 def _sheet(file: Path, book: ExcelReader, part: str | None) -> str:
