@@ -6,8 +6,8 @@ memory than there is; 3 infeasible; 4 refused; 1 a fault of Voile.
 
 Subcommands are imported when they are called, so that each starts as fast as it can; and without
 looking for garbage, since what is loaded stays: that alone takes a fifteenth of a small release.
-Garbage is looked for seldom afterwards; and the threads of a linear algebra that few commands use
-sleep while they have no work, where they would keep all cores busy for some tenths of a second.
+Garbage is looked for seldom afterwards; and linear algebra has one thread: where other work keeps
+the cores busy, two wait for each other, and take twenty times the processor.
 Plugins of Pydantic are not looked for: they would be shown the private values that are checked.
 """
 
@@ -72,7 +72,7 @@ _OTHERS: Registry[click.Command] = Registry(
 """Those of other packages, looked for where a name is none of ours."""
 _GARBAGE = (20_000, 10, 10)
 """How many new objects, and rounds of the next younger ones, make it worth a search."""
-_SETTINGS = {"OPENBLAS_THREAD_TIMEOUT": "4", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+_SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """Of libraries that read them when they are imported, unless somebody has set them."""
 _FAULT = 1
 _INTERRUPTED = 130

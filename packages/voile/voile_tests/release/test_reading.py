@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import voile
 from voile.disclosure.evidence import IntervalEvidence, Labels
-from voile.release.reading import People, PublishedRows, Sightings, _seconds, exact_labels_as_one
+from voile.release.reading import People, PublishedRows, Sightings, exact_labels_as_one
+from voile.release.recounting import _seconds
 from voile.table.opening import published_rows
 from voile_testing.plugin import examples
 from voile_tests.releases import described, promised

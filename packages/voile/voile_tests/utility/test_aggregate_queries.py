@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from voile.release.reading import People, PublishedRows
+from voile.utility import aggregate_queries
 from voile.utility.aggregate_queries import RelativeQueryError, _random_queries
 from voile.utility.covering import OriginalDomain, columns_in_role, coverings
 from voile_base.errors import InputError
@@ -49,6 +50,23 @@ def drawn(*domains, sensitive=(), count=1, queries=200, selectivity=0.1, seed=1)
 
 
 # --- answers
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_that_show_the_same_are_counted_once(method, monkeypatch):
+    """A large release gives the answers that its rows give one by one."""
+    measures = both(published(method), queries=60)
+    monkeypatch.setattr(aggregate_queries, "MOST_ROWS", 10)
+    monkeypatch.setattr(aggregate_queries, "_SEVERAL", 1)
+    made = list[object]()
+    of_table = aggregate_queries._Cells.of
+    monkeypatch.setattr(
+        aggregate_queries._Cells, "of", lambda *of: made.append(of_table(*of)) or made[-1]
+    )
+    for found, expected in zip(both(published(method), queries=60), measures, strict=True):
+        assert found.value == pytest.approx(expected.value, rel=1e-9, abs=1e-12)
+        assert found.parts == pytest.approx(expected.parts, rel=1e-9, abs=1e-12)
+    assert any(cells is not None for cells in made)
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "dp-generalization"])

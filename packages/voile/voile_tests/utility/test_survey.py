@@ -14,9 +14,10 @@ from voile.publish.microaggregation import Microaggregation
 from voile.release.reading import People, PublishedRows
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
+from voile.utility import protocol, survey
 from voile.utility.aggregate_queries import _Query, _Table
 from voile.utility.covering import coverings
-from voile.utility.protocol import Comparison, measure_named
+from voile.utility.protocol import Comparison, measure_named, sampled_rows
 from voile.utility.survey import _logistic
 from voile_base.randomness import Randomness
 from voile_tests.attack.by_definition import release_of
@@ -59,6 +60,58 @@ def _measured(comparison: Comparison, name: str):
     measure = measure_named(name)
     assert measure.refusal(comparison) is None
     return measure.measure(comparison)
+
+
+def _of_many(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    """Take tables of more than so many rows for large ones."""
+    for module in (protocol, survey):
+        monkeypatch.setattr(module, "MOST_ROWS", rows)
+
+
+@pytest.mark.parametrize("keep", [("id",), ("id", "w")])
+def test_regressions_of_large_tables_are_those_of_all_rows(
+    monkeypatch: pytest.MonkeyPatch, keep: tuple[str, ...]
+) -> None:
+    """Sums of products over blocks of rows give what the rows give at once, weighted or not."""
+    comparison, _ = _compared(keep=keep)
+    (whole,) = _measured(comparison, "interval-overlap")
+    _of_many(monkeypatch, 60)
+    monkeypatch.setattr(survey, "_BLOCK", 32)
+    (counted,) = _measured(comparison, "interval-overlap")
+    assert counted.value == pytest.approx(whole.value, rel=1e-9)
+    assert counted.parts == pytest.approx(whole.parts, rel=1e-9)
+    assert counted.notes == whole.notes
+
+
+def test_propensity_scores_of_large_tables_state_their_sample(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """How many rows of how many, and what as few rows bring by chance; small tables have none."""
+    comparison, _ = _compared(keep=("id",))
+    assert sampled_rows(comparison) is protocol.EVERY_ROW
+    assert not any("sample" in note for one in _measured(comparison, "propensity-score")
+                   for note in one.notes)  # fmt: skip
+    _of_many(monkeypatch, 100)
+    before, after = sampled_rows(comparison)
+    again = sampled_rows(comparison)
+    for side, other in zip((before, after), again, strict=True):
+        assert isinstance(side, np.ndarray)
+        assert len(np.unique(side)) == 100
+        assert (side == other).all(), "every measure sees the same rows"
+    for one in _measured(comparison, "propensity-score"):
+        assert "100 of 150 original rows and 100 of 150 published ones" in one.notes[0]
+        assert "by chance" in one.notes[1] or "chance alone" in one.notes[1]
+    whole = _measured(comparison, "propensity-score")[0]
+    assert whole.parts["expected by chance"] == pytest.approx(
+        (_coefficients(comparison) - 1) / 8 / 200, rel=1e-12
+    )
+
+
+def _coefficients(comparison: Comparison) -> int:
+    """Of the regression that tells rows apart."""
+    rows = survey._feature_rows(comparison, sampled_rows(comparison)).scaled
+    design = np.vstack([rows.before, rows.after])
+    return int(np.linalg.matrix_rank(np.column_stack([np.ones(len(design)), design])))
 
 
 def test_il1s_is_the_mean_distance_of_paired_rows() -> None:

@@ -148,7 +148,7 @@ class Adversary(Attack, Generic[Aim]):
         where the release, the original and the plan disagree, or where the attack makes no sense.
         """
         require_sense(self.name, self.refusal(release, plan))
-        people = People(from_native(original)[0], plan)
+        people = People.of(release, from_native(original)[0], plan)
         return self.outcome(Scene(release, people, randomness or Randomness.secure()))
 
     def outcome(self, scene: Scene) -> AttackOutcome:

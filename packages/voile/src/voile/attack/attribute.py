@@ -388,7 +388,7 @@ class AttributeAttack(Adversary["AttributeTarget"]):
         if self.sensitive is not None:
             return super().run(release, original, plan, randomness)
         require_sense(self.name, self.refusal(release, plan))
-        people = People(from_native(original)[0], plan)
+        people = People.of(release, from_native(original)[0], plan)
         scene = Scene(release, people, randomness or Randomness.secure())
         found = {
             str(one.sensitive): one.outcome(scene)

@@ -67,8 +67,6 @@ from voile.release.reading import (
     exact_labels_as_one,
 )
 from voile.release.release import Release
-from voile.table.alignment import common_codes
-from voile.table.codes import encode
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key
 
@@ -127,9 +125,7 @@ class Fitted:
         read = [column for column in seen if column is not None]
         if len(read) < len(seen):
             return None
-        cells, (shown,) = common_codes(
-            [published.frame.select([c for name in columns for c in published.columns_of(name)])]
-        )
+        cells, shown = published.cells([c for name in columns for c in published.columns_of(name)])
         first = _first_of_each(shown, cells.height)
         joined = _joined(read, crowd.first, first)
         if joined is None:
@@ -220,7 +216,7 @@ class _MatchingColumn:
     @classmethod
     def of(cls, published: PublishedRows, people: People, name: str) -> _MatchingColumn | None:
         """A column; None where rows neither fit nor do not, or where that cannot be told."""
-        values = encode(people.column(name))
+        values = people.coded(name)
         value = values.codes.astype(np.int64)
         first = _first_of_each(value, len(values.values))
         sightings = Sightings.of(published, people, [name], first)
@@ -458,12 +454,13 @@ class _Cells:
         fitting = np.bincount(self.cell, minlength=len(self.room))
         if (fitting < self.room).any():
             return None
-        told = bool((fitting == self.room).all())
-        order = np.arange(len(self.row)) if told else np.argsort(key.stream(len(self.row)))
+        if (fitting == self.room).all():
+            return self._standing(self.row, self.cell, told=True, drawn=True)
+        order = np.argsort(key.stream(len(self.row)))
         order = order[np.argsort(self.cell[order], kind="stable")]
         within = np.arange(len(order)) - np.repeat(np.cumsum(fitting) - fitting, fitting)
         chosen = order[within < np.repeat(self.room, fitting)]
-        return self._standing(self.row[chosen], self.cell[chosen], told=told, drawn=True)
+        return self._standing(self.row[chosen], self.cell[chosen], told=False, drawn=True)
 
     def filled(self) -> Standing | None:
         """One way of filling every cell with all rows; None where there is none."""

@@ -76,7 +76,7 @@ class IdentificationAttack(Adversary["_Aim"]):
     Raises ``InputError`` where no target or no column is asked for.
     """
 
-    counts_by_link = True
+    counts_by_link = tells_by_link_alone = True
 
     columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
     """Columns of the original that the adversary knows; None: the quasi-identifiers."""

@@ -34,7 +34,8 @@ Cost: O(d n m) for d different people, n different rows and m columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,8 +44,8 @@ from numpy.typing import NDArray
 from voile.disclosure.evidence import Chosen, CoverEvidence, Labels
 from voile.release.reading import People, PublishedRows, Sightings, texts_of
 from voile.release.release import Release
-from voile.table.arrays import Values
-from voile.table.codes import combine, encode
+from voile.table.arrays import Frame, Values
+from voile.table.codes import DictionaryColumn, combine, encode
 from voile_base.errors import InputError, nearest
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key, Randomness
@@ -103,8 +104,12 @@ def draw_targets(
         rows = np.arange(len(whose)) if there is None else there
         chosen = draw_units(people, targets, randomness, np.unique(whose[rows]))
         return _row_of_each(people, names, rows[np.isin(whose[rows], chosen)], randomness)
-    known = (people.column(name) for name in names)
-    return _drawn(known, people.frame.height, targets, randomness.key("targets"))
+    key, height = randomness.key("targets"), people.frame.height
+
+    def draw() -> Indices:
+        return _drawn(lambda: {name: people.coded(name) for name in names}, height, targets, key)
+
+    return people.drawn((names, targets, key.secret), draw)
 
 
 def draw_units(
@@ -117,8 +122,10 @@ def draw_units(
     units, count = people.units
     among = np.arange(count) if among is None else among
     _, first = np.unique(units, return_index=True)
-    called = people.frame[people.unit_column].gather(first[among])
-    chosen = _drawn([called], len(among), targets, randomness.key("targets"))
+    name = people.unit_column
+    called = people.frame[name].gather(first[among])
+    key = randomness.key("targets")
+    chosen = _drawn(lambda: {name: encode(called)}, len(among), targets, key)
     return among[chosen]
 
 
@@ -127,7 +134,11 @@ def _row_of_each(
 ) -> Indices:
     """Of these rows one of each person, drawn by what it holds; ascending."""
     units, _ = people.units
-    known = [people.column(name).gather(rows) for name in (*names, people.unit_column)]
+    known = {
+        name: DictionaryColumn(column.values, column.codes[rows])
+        for name in (*names, people.unit_column)
+        for column in [people.coded(name)]
+    }
     words = polars_engine.unique_words(known, randomness.key("rows of targets"))
     order = np.lexsort((words, units[rows]))
     _, first = np.unique(units[rows][order], return_index=True)
@@ -139,8 +150,13 @@ def draw_rows(published: PublishedRows, count: int | None, randomness: Randomnes
 
     A function of what rows show, not of where they stand.
     """
-    columns = (published.frame[name] for name in sorted(published.frame.columns))
-    return _drawn(columns, published.frame.height, count, randomness.key("rows"))
+    names, key = sorted(published.frame.columns), randomness.key("rows")
+    columns = partial(_encoded, published.frame, names)
+    return _drawn(columns, published.frame.height, count, key)
+
+
+def _encoded(frame: Frame, names: Sequence[str]) -> dict[str, DictionaryColumn]:
+    return {name: encode(frame[name]) for name in names}
 
 
 def posteriors(
@@ -230,9 +246,20 @@ def rows_of_people(
         if frame[link].n_unique() < frame.height:
             msg = f"column {link!r} of {where} does not tell rows apart; a link is unique"
             raise InputError(msg)
-    row_of = {text: row for row, text in enumerate(texts_of(published.frame[link]))}
-    texts = texts_of(people.column(link).gather(targets))
+    shown, own = published.frame[link], people.column(link)
+    if all(_is_small_integers(side) for side in (shown, own)):
+        numbers, known = shown.cast(int).to_numpy(), own.cast(int).to_numpy()[targets]
+        order = np.argsort(numbers, kind="stable")
+        row = np.append(order, -1)[np.searchsorted(numbers, known, sorter=order)]
+        return np.where(np.append(numbers, 0)[row] == known, row, -1)
+    row_of = {text: row for row, text in enumerate(texts_of(shown))}
+    texts = texts_of(own.gather(targets))
     return np.array([row_of.get(text, -1) for text in texts], dtype=np.int64)
+
+
+def _is_small_integers(values: Values) -> bool:
+    highest = values.max() if values.dtype.is_integer() and not values.null_count() else None
+    return isinstance(highest, int) and highest < 1 << 63
 
 
 def sampling(release: Release) -> float:
@@ -246,13 +273,15 @@ def worst_and_typical(probability: Floats) -> tuple[int, int]:
     return int(order[-1]), int(order[(len(order) - 1) // 2])
 
 
-def _drawn(columns: Iterable[Values], rows: int, count: int | None, key: Key) -> Indices:
+def _drawn(
+    columns: Callable[[], Mapping[str, DictionaryColumn]], rows: int, count: int | None, key: Key
+) -> Indices:
     """Indices of so many of the rows, ascending; all where there are no more."""
     if count is None or rows <= count:
         return np.arange(rows)
 
-    words = polars_engine.unique_words(columns, key)
-    return np.sort(np.argsort(words)[:count])
+    words = polars_engine.unique_words(columns(), key)
+    return np.sort(np.argpartition(words, count)[:count])
 
 
 def _weights(
@@ -354,7 +383,7 @@ class Crowd:
     @classmethod
     def of(cls, people: People, columns: Sequence[str]) -> Crowd:
         """Tell people apart by columns of which there is at least one."""
-        encoded = [encode(people.column(name)) for name in columns]
+        encoded = [people.coded(name) for name in columns]
         found = combine([(column.codes, len(column.values)) for column in encoded])
         number = found.index.astype(np.int64)
         first = np.empty(len(found.rows), dtype=np.int64)

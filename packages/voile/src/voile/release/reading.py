@@ -19,23 +19,17 @@ groups of the release tells which groups a row may be in, and nothing else; so i
 groups that sightings are told apart then, and not by the value that happens to stand in a row.
 
 Cost: a sort of the n published rows, and one look-up a value.
-
-Reports of trips beside the true ones: the same trip at the same time
----------------------------------------------------------------------
-Trips are told apart by their ids, which a release shows unless it numbers them anew.  Of several
-reports of a trip at one time only the first of each side counts.
-
-Cost: a join of n reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -49,11 +43,10 @@ from voile.schema.coding import BottomCoded, Coding, TopCoded, coded_values, des
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected
-from voile.schema.trajectory import TrajectoryColumns
 from voile.table.alignment import common_codes
-from voile.table.arrays import Frame, as_dates, from_native, text_values, with_missing
+from voile.table.arrays import Frame, as_dates, text_values, with_missing
 from voile.table.binding import coded_series, distinct_values
-from voile.table.codes import DictionaryColumn, code_type, combine, encode
+from voile.table.codes import DictionaryColumn, code_type, combine, encode, gathered
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import dataclass, on_demand
 
@@ -65,13 +58,11 @@ __all__ = [
     "ShownCells",
     "Sightings",
     "Texts",
-    "columns_of",
     "distinct_texts_of",
     "exact_labels_as_one",
     "finite",
     "floats_of",
     "narrow_texts_of",
-    "paired_reports",
     "texts_of",
 ]
 
@@ -86,11 +77,27 @@ class PublishedRows:
 
     release: Release
     frame: pl.DataFrame
+    _cells: dict[tuple[str, ...], tuple[Frame, Codes]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, release: Release) -> PublishedRows:
-        """Read the rows of a release."""
-        return cls(release, pl.DataFrame(release.table.to_arrow()))
+        """The rows of a release, read once as long as the release is there."""
+        held = _HELD.setdefault(release, _Held())
+        if held.frame is None:
+            held.frame = pl.DataFrame(release.table.to_arrow())
+        return cls(release, held.frame, held.cells)
+
+    def cells(self, columns: Sequence[str]) -> tuple[Frame, Codes]:
+        """Distinct rows of some published columns, ascending, and which of them each row shows.
+
+        The last answer is kept: adversaries who know the same ask for the same.
+        """
+        asked = tuple(columns)
+        if asked not in self._cells:
+            distinct, (place,) = common_codes([self.frame.select(columns)])
+            self._cells.clear()
+            self._cells[asked] = distinct, place
+        return self._cells[asked]
 
     @property
     def disclosure(self) -> Disclosure:
@@ -191,6 +198,42 @@ class People:
     frame: pl.DataFrame
     plan: Plan | None = None
     """Public facts about the columns: hierarchies, bounds, texts that stand for missing values."""
+    _coded: dict[str, DictionaryColumn] = field(default_factory=dict, init=False, repr=False)
+    _targets: list[tuple[object, Codes]] = field(default_factory=list, init=False, repr=False)
+
+    @classmethod
+    def of(cls, release: Release, frame: pl.DataFrame, plan: Plan | None) -> People:
+        """The table behind a release: whoever asks for it again shares what was worked out."""
+        held = _HELD.setdefault(release, _Held())
+        known = held.people
+        if known is None or known.frame is not frame or known.plan is not plan:
+            known = held.people = cls(frame, plan)
+        return known
+
+    def drawn(self, asked: object, draw: Callable[[], Codes]) -> Codes:
+        """Rows that are drawn in answer to a question; those of the last one are kept."""
+        if not self._targets or self._targets[0][0] != asked:
+            self._targets[:] = [(asked, draw())]
+        return self._targets[0][1]
+
+    def coded(self, name: str) -> DictionaryColumn:
+        """The distinct values of a column, as the plan types them, and the code of each row."""
+        if name not in self._coded:
+            held = self.frame[name]
+            if isinstance(held.dtype, pl.Categorical | pl.Enum):
+                column = encode(held)
+                alone = People(pl.DataFrame([column.values.alias(name)]), self.plan)
+                self._coded[name] = column.mapped(alone.column(name))
+            else:
+                self._coded[name] = encode(self.column(name))
+        return self._coded[name]
+
+    def coded_finite(self, name: str) -> DictionaryColumn:
+        """The same without NaN and infinities."""
+        column = self.coded(name)
+        if not column.values.dtype.is_float():
+            return column
+        return column.mapped(finite(column.values))
 
     def column(self, name: str) -> pl.Series:
         """The values of a column, as the plan types them."""
@@ -207,7 +250,8 @@ class People:
         """The values of a column as texts, which may repeat, and which of them each row has."""
         held = self.frame[name]
         if not isinstance(held.dtype, pl.Categorical | pl.Enum):
-            return narrow_texts_of(self.column(name))
+            column = self.coded_finite(name)
+            return [*distinct_values(column.values).texts], column.codes
         column = encode(held)
         known = People(pl.DataFrame([column.values.alias(name)]), self.plan)
         return texts_of(known.column(name)), column.codes
@@ -251,7 +295,11 @@ class People:
 
     def numbers(self, name: str) -> Floats:
         """The numbers of a column, moved into its public bounds; NaN where there is none."""
-        numbers = floats_of(self.column(name))
+        if self.frame[name].dtype.is_numeric() and self.described(name).reads_as != "text":
+            numbers = floats_of(self.column(name))
+        else:
+            column = self.coded(name)
+            numbers = floats_of(column.values)[column.codes]
         bounds = self.described(name).bounds
         return np.clip(numbers, float(bounds[0]), float(bounds[1])) if bounds else numbers
 
@@ -288,6 +336,18 @@ class People:
             plan = replace(plan, columns=columns)
         frame = self.frame.with_columns(values.gather(pl.Series(coded.codes)).alias(name))
         return People(frame, plan), coded, found.codes
+
+
+@dataclass(eq=False)
+class _Held:
+    """What was read of a release and of the table behind it; private."""
+
+    frame: pl.DataFrame | None = None
+    cells: dict[tuple[str, ...], tuple[Frame, Codes]] = field(default_factory=dict)
+    people: People | None = None
+
+
+_HELD: WeakKeyDictionary[Release, _Held] = WeakKeyDictionary()
 
 
 def texts_of(values: pl.Series) -> Texts:
@@ -333,7 +393,8 @@ class KnownValues:
     @cached_property
     def texts(self) -> Texts:
         """The values as texts."""
-        return texts_of(self.people.column(self.name).gather(self.targets))
+        column = self.people.coded(self.name)
+        return texts_of(gathered(column.values, column.codes[self.targets]))
 
     @property
     def numbers(self) -> Floats:
@@ -343,7 +404,7 @@ class KnownValues:
     @cached_property
     def vocabulary(self) -> AbstractSet[str | None]:
         """All values of the column."""
-        return set(texts_of(self.people.column(self.name).unique()))
+        return set(texts_of(self.people.coded(self.name).values))
 
     @property
     def order(self) -> Sequence[str] | None:
@@ -364,7 +425,7 @@ class KnownValues:
         """What the values become at a level of the hierarchy, or at each."""
         if self.people.plan is None:
             return None
-        column = encode(finite(self.people.column(self.name)))
+        column = self.people.coded_finite(self.name)
         values = distinct_values(column.values)
         hierarchy = self.people.described(self.name).bind_hierarchy(self.name, values)
         codes = column.codes[self.targets].astype(np.int64)
@@ -374,7 +435,7 @@ class KnownValues:
 
     def coded(self, codings: Sequence[Coding]) -> KnownValues | None:
         """The same of the coded column; None where its hierarchy is not known."""
-        column = encode(finite(self.people.column(self.name)))
+        column = self.people.coded_finite(self.name)
         found = self.people.coded_column(column, codings)
         return None if found is None else KnownValues(found[0], self.name, self.targets)
 
@@ -478,7 +539,7 @@ class Sightings:
         used = dict.fromkeys(c for name in staying for c in published.columns_of(name))
         if by_group or len(staying) < len(columns):
             used[published.group_column] = None
-        distinct, (place,) = common_codes([published.frame.select(list(used))])
+        distinct, place = published.cells(list(used))
         rows = np.bincount(place, minlength=distinct.height)
         cells = distinct, rows
         evidence, notes = list[Evidence](), list[str]()
@@ -524,8 +585,8 @@ def _by_distinct(
     distinct, rows = cells
     few, (cell,) = common_codes([distinct.select(published.columns_of(name))])
     many = np.bincount(cell, rows, minlength=few.height).astype(np.int64)
-    values = encode(people.column(name).gather(targets))
-    value, first = values.codes.astype(np.int64), np.empty(len(values.values), dtype=np.int64)
+    held, value = np.unique(people.coded(name).codes[targets], return_inverse=True)
+    first = np.empty(len(held), dtype=np.int64)
     first[value[::-1]] = targets[::-1]
     view = ColumnView.of(published, (few, many), people, name, first)
     found = view.evidence()
@@ -571,75 +632,3 @@ def exact_labels_as_one(labels: Sequence[Labels]) -> Labels:
         coded.append((column.astype(code_type(size)), size))
     place = combine(coded).index.astype(np.int32)
     return Labels(place[np.newaxis, :targets], place[targets:], labels[0].anything)
-
-
-_MILLISECONDS = 1e11
-"""Larger numbers are milliseconds since 1970."""
-_PLACES = ("latitude", "longitude")
-
-
-def columns_of(release: Release) -> TrajectoryColumns:
-    """The columns of trips as a release names them, which are those of its original."""
-    trip, time, latitude, longitude = (
-        release.roles.get(role, (role,))[0] for role in ("trip", "time", *_PLACES)
-    )
-    return TrajectoryColumns(trip, time, latitude, longitude)
-
-
-def paired_reports(release: Release, original: object, named: TrajectoryColumns) -> pl.DataFrame:
-    """Published and true reports side by side, by trip and time; private.
-
-    Columns: ``trip`` (texts), ``time`` (seconds), ``shown_`` and ``true_`` ``latitude`` and
-    ``longitude`` in degrees, or ``shown_remaining`` in metres in place of what is shown of
-    positions, and where ``named`` has a destination, ``to_latitude`` and ``to_longitude``.
-
-    ``original`` is the private table, a data frame of any kind.  Raises ``InputError`` where it
-    lacks a column, or no report of the release is one of its own.
-    """
-    private, _ = from_native(original)
-    for name in named.names:
-        if name not in private.columns:
-            msg = (
-                f"the private original has no column {name!r}; name its columns in a plan ([roles])"
-            )
-            raise InputError(msg)
-    true = {f"true_{role}": getattr(named, role) for role in _PLACES}
-    true |= dict(zip(("to_latitude", "to_longitude"), named.destination or (), strict=False))
-    shown = {
-        f"shown_{role}": release.roles[role][0]
-        for role in (*_PLACES, "remaining")
-        if role in release.roles
-    }
-    public = pl.DataFrame(release.table.to_arrow())
-    trip, time = (release.roles[role][0] for role in ("trip", "time"))
-    pairs = (
-        _side(public, (trip, time), shown)
-        .join(_side(private, (named.trip, named.time), true), on=["trip", "time"])
-        .sort("trip", "time")
-    )
-    if pairs.is_empty():
-        msg = (
-            "no report of the release is one of the original: their trips are numbered anew, or "
-            "these are other trips"
-        )
-        raise InputError(msg)
-    return pairs
-
-
-def _side(frame: pl.DataFrame, keys: tuple[str, str], numbers: dict[str, str]) -> pl.DataFrame:
-    """The reports of one side, its columns by what they are."""
-    return frame.select(
-        pl.col(keys[0]).cast(pl.String).alias("trip"),
-        _seconds(frame[keys[1]]).alias("time"),
-        *(pl.col(column).cast(pl.Float64).alias(name) for name, column in numbers.items()),
-    ).unique(["trip", "time"], keep="first", maintain_order=True)
-
-
-def _seconds(values: pl.Series) -> pl.Series:
-    """Times in seconds since 1970."""
-    if values.dtype == pl.String:
-        values = values.str.to_datetime(strict=False)
-    if values.dtype.is_temporal():
-        return values.dt.epoch("ms").cast(pl.Float64) / 1000
-    numbers = values.cast(pl.Float64)
-    return numbers / 1000 if np.any(np.abs(numbers.to_numpy()) > _MILLISECONDS) else numbers

@@ -118,7 +118,7 @@ class ReleaseUnderTest:
     def comparison(self) -> Comparison:
         """The release beside its original, as measures see it."""
         randomness = self.randomness or Randomness.secure()
-        people = People(self.original, self.plan)
+        people = People.of(self.release, self.original, self.plan)
         return Comparison(PublishedRows.of(self.release), people, randomness)
 
 
@@ -369,8 +369,8 @@ class _RehearsedRelease(ReleaseUnderTest):
         # With noise in its rows a release never tells whose they are: do not ask it in vain.
         disclosure = self.staged.release.disclosure
         if not any(one.graded for one in disclosure.columns.values()):
-            outcome = self._run(attack, self.staged)
-            if outcome.checked:
+            outcome = None if attack.tells_by_link_alone else self._run(attack, self.staged)
+            if outcome is not None and outcome.checked:
                 return outcome
             if not disclosure.permuted and disclosure.sampled is None and self.numbered:
                 return self._run(attack, self.numbered)
@@ -400,8 +400,8 @@ class _RehearsedRelease(ReleaseUnderTest):
             return measure.measure(comparison)
         # The same question with rows held out tells whether these are what is missing.
         if self.rows.held_out is not None:
-            with_absent = replace(self.staged, held_out=self.rows.held_out)
-            reason = measure.refusal(with_absent.comparison(draws))
+            absent = People(self.rows.held_out, comparison.original.plan)
+            reason = measure.refusal(replace(comparison, held_out=absent))
         if reason is not None:
             return Skipped(measure.name, reason)
         rehearsal = self.rehearsal.comparison(draws)

@@ -130,7 +130,7 @@ class Staged:
             published = PublishedRows.of(self.release.without(self.link))
             plan = _keeping(plan, (name for name in plan.roles.keep if name != self.link))
             original = original.drop(self.link)
-        return published, People(original, plan)
+        return published, People.of(published.release, original, plan)
 
 
 def hold_out(

@@ -30,6 +30,8 @@ rows are not made up for: nobody is told how many there are.
 
 Where the plan names sampling weights that the release shows, rows count by them.
 
+Of a release of more than ``MOST_ROWS`` rows those that show the same are counted once.
+
 Cost: O(q (n p + d + e)) for q queries with p predicates on n rows, d values and e entries,
 and O(d log d) to draw a predicate.
 
@@ -56,6 +58,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.covering import Spread
+from voile.table.codes import combine, count_pairs, look_up
 from voile.utility.covering import (
     ColumnCovering,
     OriginalDomain,
@@ -64,7 +67,7 @@ from voile.utility.covering import (
     expectations,
     sampling_weights,
 )
-from voile.utility.protocol import Comparison, Measurement
+from voile.utility.protocol import MOST_ROWS, Comparison, Measurement
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
@@ -77,6 +80,8 @@ Errors = Mapping[str, Sequence[float]]
 """Relative errors by aggregate and number of quasi-identifiers."""
 
 _COUNT, _SUM, _AVERAGE = "COUNT", "SUM", "AVG"
+_SEVERAL = 4
+"""Rows of a combination, on average, from which on they are counted by their combinations."""
 _NOTHING = 1e-9
 """Expected rows below this are rounding."""
 Predicates = Mapping[str, NDArray[np.bool_]]
@@ -139,6 +144,7 @@ class RelativeQueryError:
             )
             blind = replace(blind, people=np.array([weights[0].mean()]))
             notes = ("rows count by their sampling weights",)
+        truth, given = (replace(side, cells=_Cells.of(side, known)) for side in (truth, given))
         errors, worst = (self._errors(queries, truth, side) for side in (given, blind))
         return [
             self._measurement(self.name, np.median, errors, worst, notes),
@@ -198,6 +204,8 @@ class _Table:
     rows: int
     people: Floats | None = None
     """Shape (n,): the sampling weight of each row; None: 1 each."""
+    cells: _Cells | None = None
+    """Rows that show the same of the quasi-identifiers, where many do; None: row by row."""
 
     @classmethod
     def original(cls, columns: Mapping[str, ColumnCovering], summed: str | None) -> Self:
@@ -239,11 +247,20 @@ class _Table:
 
     def answers(self, query: _Query) -> dict[str, float | None]:
         """The answer to each aggregate; None for an AVG over nothing."""
+        if self.cells is not None:
+            return self.cells.answers(query, self)
         _, matching = self._matching(query.counted)
-        answers: dict[str, float | None] = {_COUNT: self.weight * float(matching.sum())}
+        rows, sums = float(matching.sum()), None
         if self.numbers is not None:
-            rows, matching = self._matching(query.known)
-            count, total = (matching @ self.numbers[rows]).tolist()
+            which, matching = self._matching(query.known)
+            sums = matching @ self.numbers[which]
+        return self.told(rows, sums)
+
+    def told(self, rows: float, sums: Floats | None) -> dict[str, float | None]:
+        """The answers, from the rows that match and the sums of ``numbers`` over those known."""
+        answers: dict[str, float | None] = {_COUNT: self.weight * rows}
+        if sums is not None:
+            count, total = sums.tolist()
             answers[_SUM] = self.weight * total
             answers[_AVERAGE] = total / count if count > _NOTHING else None
         return answers
@@ -273,16 +290,86 @@ class _Table:
         The predicate of the fewest values comes first: others look only at rows that it leaves.
         """
         rows: slice | Indices = slice(None)
-        matching = self._weighed(np.ones(self.rows))
+        matching = self.people
         for name, chosen in sorted(predicates.items(), key=lambda one: float(one[1].mean())):
             spread, entry = self.columns[name]
-            values = chosen[:, np.newaxis].astype(np.float64)
-            matching = matching * _of_rows(values, spread, entry[rows])[:, 0]
-            left = np.flatnonzero(matching)
+            share = look_up(_of_entries(chosen, spread), entry[rows])
+            matching = share if matching is None else matching * share
+            left = np.flatnonzero(matching != 0)
             if len(left) < len(matching) / 2:
                 rows = left if isinstance(rows, slice) else rows[left]
                 matching = matching[left]
+        assert matching is not None, "a query has a predicate"
         return rows, matching
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The c different combinations of what rows show of the quasi-identifiers."""
+
+    shown: Mapping[str, NDArray[Any]]
+    """Shape (c,): the entry of each column."""
+    number: NDArray[Any]
+    """Shape (n,): the combination of each row."""
+    rows: Floats
+    """Shape (c,)."""
+    sums: Floats | None
+    """Shape (c, 2): of the numbers of their rows."""
+    pairs: dict[str, list[Indices]] = field(default_factory=dict)
+    """For each sensitive column the combinations and entries that rows have, and how many do."""
+
+    @classmethod
+    def of(cls, table: _Table, known: Sequence[str]) -> Self | None:
+        """Of a table without sampling weights; None where they are about as many as the rows."""
+        if table.rows <= MOST_ROWS or table.people is not None:
+            return None
+        entries = [table.columns[name] for name in known]
+        sizes = [int(entry.max(initial=0)) + 1 for _, entry in entries]
+        found = combine([(entry, size) for (_, entry), size in zip(entries, sizes, strict=True)])
+        if len(found.rows) > table.rows / _SEVERAL:
+            return None
+        number, sums = found.index, None
+        if table.numbers is not None:
+            each = [np.bincount(number, column, len(found.rows)) for column in table.numbers.T]
+            sums = np.stack(each, axis=1).astype(np.float64, copy=False)
+        shown = dict(zip(known, found.codes, strict=True))
+        return cls(shown, number, found.rows.astype(np.float64), sums)
+
+    def answers(self, query: _Query, table: _Table) -> dict[str, float | None]:
+        """As the table gives them, but for rounding."""
+        matching = self._matching(query.counted, table)
+        secret = [name for name in query.counted if name not in self.shown]
+        if secret:
+            cell, entry, rows = self._paired(secret[0], table)
+            share = _of_entries(query.counted[secret[0]], table.columns[secret[0]][0])
+            count = float((matching[cell] * share[entry]) @ rows)
+        else:
+            count = float(matching @ self.rows)
+        if self.sums is None:
+            return table.told(count, None)
+        return table.told(count, self._matching(query.known, table) @ self.sums)
+
+    def _matching(self, predicates: Predicates, table: _Table) -> Floats:
+        """The share of the rows of each combination that match what is asked of it, shape (c,)."""
+        matching = np.ones(len(self.rows))
+        for name, chosen in predicates.items():
+            if name in self.shown:
+                matching *= _of_entries(chosen, table.columns[name][0])[self.shown[name]]
+        return matching
+
+    def _paired(self, name: str, table: _Table) -> list[Indices]:
+        if name not in self.pairs:
+            entry = table.columns[name][1]
+            sized = (self.number, len(self.rows)), (entry, int(entry.max(initial=0)) + 1)
+            self.pairs[name] = count_pairs(*sized)
+        return self.pairs[name]
+
+
+def _of_entries(chosen: NDArray[np.bool_], spread: Spread | None) -> Floats:
+    """The share of each entry that a predicate asks for, shape (e,)."""
+    values = chosen[:, np.newaxis].astype(np.float64)
+    found = values if spread is None else expectations(spread, values)
+    return np.ascontiguousarray(found[:, 0])
 
 
 def _of_rows(values: Floats, spread: Spread | None, entry: NDArray[np.generic]) -> Floats:

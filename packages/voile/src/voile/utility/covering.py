@@ -72,7 +72,6 @@ from voile.release.reading import (
     People,
     PublishedRows,
     ShownCells,
-    finite,
     floats_of,
     texts_of,
 )
@@ -82,7 +81,7 @@ from voile.schema.plan import ColumnPlan
 from voile.table.alignment import common_codes
 from voile.table.arrays import Frame
 from voile.table.binding import distinct_values
-from voile.table.codes import DictionaryColumn, encode
+from voile.table.codes import DictionaryColumn
 from voile.utility.protocol import Comparison
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import dataclass
@@ -121,7 +120,7 @@ class OriginalDomain:
         if name not in (known := original.frame.columns):
             msg = f"the private original has no column {name!r}{nearest(name, known)}"
             raise TableError(msg)
-        column = encode(finite(original.column(name)))
+        column = original.coded_finite(name)
         if not len(column.codes):
             msg = "the private original has no rows, so that nothing can be compared with it"
             raise TableError(msg)

@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from typing import Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.release.reading import People, PublishedRows
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
@@ -20,14 +23,19 @@ from voile_base.registry import Registry
 from voile_base.values import Json
 
 __all__ = [
+    "EVERY_ROW",
     "MEASURES",
+    "MOST_ROWS",
     "Better",
     "Comparison",
     "Measure",
     "Measurement",
+    "Sampled",
     "measure_named",
     "measure_names",
     "measures",
+    "sample_notes",
+    "sampled_rows",
 ]
 
 
@@ -72,6 +80,40 @@ class Comparison:
     """Draws queries, folds and the like."""
     held_out: People | None = None
     """Rows of the same origin that did not go in; None where none were held out."""
+
+
+MOST_ROWS = 100_000
+"""Rows of either side that are looked at one by one; of more, so many are drawn."""
+Sampled = tuple[slice | NDArray[np.int64], slice | NDArray[np.int64]]
+"""Which rows of the original are looked at, and which of the release."""
+EVERY_ROW: Sampled = (slice(None), slice(None))
+
+
+def sampled_rows(comparison: Comparison) -> Sampled:
+    """The rows for measures that need rows and cannot count; the same for all of them.
+
+    All where no side has more than ``MOST_ROWS``.
+    """
+    heights = comparison.original.frame.height, comparison.published.frame.height
+    if max(heights) <= MOST_ROWS:
+        return EVERY_ROW
+    before, after = (
+        np.sort(np.argpartition(words, MOST_ROWS)[:MOST_ROWS]) if rows > MOST_ROWS else slice(None)
+        for side, rows in zip(("original", "release"), heights, strict=True)
+        for words in [comparison.randomness.key("utility", "sample", side).stream(rows)]
+    )
+    return before, after
+
+
+def sample_notes(comparison: Comparison, rows: Sampled) -> tuple[str, ...]:
+    """What was drawn of how many, for whoever reads a measure; nothing where all were looked at."""
+    if rows is EVERY_ROW:
+        return ()
+    original, release = comparison.original.frame.height, comparison.published.frame.height
+    return (
+        f"of a sample that all measures share which need rows: {min(original, MOST_ROWS):,} of "
+        f"{original:,} original rows and {min(release, MOST_ROWS):,} of {release:,} published ones",
+    )
 
 
 class Measure(Protocol):

@@ -30,6 +30,9 @@ column of numbers is regressed on all other columns, before and after, and the o
 **Weighted totals** with the standard error of sampling with replacement,
 n / (n - 1) sum (w x - mean)^2; the difference is told in standard errors of the original.
 
+Above ``MOST_ROWS`` rows of a side the propensity score looks at a sample of them, and says so; all
+other measures look at all rows.
+
 Cost for n rows and f features: O(n f^2); IL1s sorts.
 """
 
@@ -42,8 +45,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.release.reading import floats_of
+from voile.table.codes import Codes, combine, sort_rows
 from voile.utility.covering import ColumnCovering, coverings, expectations, sampling_weights
-from voile.utility.protocol import Comparison, Measurement
+from voile.utility.protocol import (
+    EVERY_ROW,
+    MOST_ROWS,
+    Comparison,
+    Measurement,
+    Sampled,
+    sample_notes,
+    sampled_rows,
+)
 from voile_base.ondemand import dataclass
 
 __all__ = [
@@ -56,6 +68,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 _BINS = 20
 _MOST_TEXTS = 20
@@ -70,6 +83,7 @@ _BLOCK = 1 << 16
 _ROUNDS = 50
 _APART = 1e-6
 """The logit from which on a row is on its side, and not there by rounding."""
+_BY_WEIGHT = "rows count by their sampling weights"
 _SAME = 1 - 1e-14
 """Shares of the same distribution overlap so, but for rounding."""
 
@@ -107,23 +121,30 @@ def _columns(comparison: Comparison) -> dict[str, ColumnCovering]:
     return {name: one for name, one in coverings(comparison).items() if name != weight}
 
 
-def _numbers(comparison: Comparison) -> _Sides | None:
-    """Columns of numbers without missing values and of several ones; None where there is none."""
-    names, before, after = [], [], []
-    for name, one in _columns(comparison).items():
-        points = one.points
-        if points is None or one.values.numbers is None or np.isnan(points).any():
-            continue
-        if len(points) < 2:
-            continue
-        shown = _shown_numbers(one, points)
-        names.append(name)
-        before.append(points[one.own])
-        after.append(shown[one.entry])
-    if not names or not len(after[0]):
+def _numeric(comparison: Comparison) -> dict[str, tuple[ColumnCovering, Floats]]:
+    """Columns of numbers without missing values and of several ones, and these numbers."""
+    return {
+        name: (one, one.points)
+        for name, one in _columns(comparison).items()
+        if one.points is not None and one.values.numbers is not None
+        if len(one.points) >= 2 and not np.isnan(one.points).any()
+    }
+
+
+def _numbers(comparison: Comparison, rows: Sampled = EVERY_ROW) -> _Sides | None:
+    """The numbers of rows of both sides; None where no column has any, or no row is published."""
+    found = _numeric(comparison)
+    if not found or not comparison.published.frame.height:
         return None
+    before = [points[one.own[rows[0]]] for one, points in found.values()]
+    after = [_shown_numbers(one, points)[one.entry[rows[1]]] for one, points in found.values()]
     sides = np.stack(before, axis=1), np.stack(after, axis=1)
-    return _Sides(tuple(names), *sides, sampling_weights(comparison))
+    return _Sides(tuple(found), *sides, _weights(comparison, rows))
+
+
+def _weights(comparison: Comparison, rows: Sampled) -> tuple[Floats, Floats] | None:
+    weights = sampling_weights(comparison)
+    return None if weights is None else (weights[0][rows[0]], weights[1][rows[1]])
 
 
 def _shown_numbers(one: ColumnCovering, points: Floats) -> Floats:
@@ -135,38 +156,64 @@ def _shown_numbers(one: ColumnCovering, points: Floats) -> Floats:
     return np.where(np.isnan(shown), means, shown)
 
 
-def _features(comparison: Comparison) -> tuple[_Sides, list[str]] | None:
-    """Numbers, and indicators of texts but for one; with the column of each feature."""
-    numbers = _numbers(comparison)
-    names = [] if numbers is None else list(numbers.names)
-    before = [] if numbers is None else list(numbers.before.T)
-    after = [] if numbers is None else list(numbers.after.T)
-    owners = list(names)
-    for name, one in _columns(comparison).items():
-        if name in names or len(one.values) < 2:
-            continue
-        common = np.argsort(-one.domain.rows, kind="stable")[1:_MOST_TEXTS]
-        shares = expectations(one.spread, np.eye(len(one.values))[:, common])
-        for place, value in enumerate(common.tolist()):
-            names.append(f"{name} {value}")
-            owners.append(name)
-            before.append((one.own == value).astype(np.float64))
-            after.append(shares[one.entry, place])
-    if not names or not len(after[0]):
-        return None
-    sides = np.stack(before, axis=1), np.stack(after, axis=1)
-    return _Sides(tuple(names), *sides, sampling_weights(comparison)), owners
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """One column as f features: its number, or indicators of texts but for one."""
+
+    one: ColumnCovering
+    numeric: bool
+    before: Floats
+    """Shape (d, f): those of each value."""
+    after: Floats
+    """Shape (e, f): those of each entry, on average."""
+
+    def of(self, side: int, rows: slice | Indices) -> Floats:
+        """Those of rows of the original, or of the release (1)."""
+        shown: Floats = (
+            self.after[self.one.entry[rows]] if side else self.before[self.one.own[rows]]
+        )
+        return shown
+
+
+def _features(comparison: Comparison) -> list[_Features]:
+    """The features of all columns, those of numbers first."""
+    numeric = _numeric(comparison)
+    found = [
+        _Features(one, True, points[:, np.newaxis], _shown_numbers(one, points)[:, np.newaxis])
+        for one, points in numeric.values()
+    ]
+    for name in _owners(comparison):
+        if name not in numeric:
+            one = _columns(comparison)[name]
+            common = np.argsort(-one.domain.rows, kind="stable")[1:_MOST_TEXTS]
+            own = np.eye(len(one.values))[:, common]
+            found.append(_Features(one, False, own, expectations(one.spread, own)))
+    return found
+
+
+def _feature_rows(comparison: Comparison, rows: Sampled = EVERY_ROW) -> _Sides:
+    """All features of rows of both sides."""
+    found = _features(comparison)
+    names = [f"{one.one.column} {place}" for one in found for place in range(one.before.shape[1])]
+    sides = [np.hstack([one.of(side, rows[side]) for one in found]) for side in (0, 1)]
+    return _Sides(tuple(names), sides[0], sides[1], _weights(comparison, rows))
+
+
+def _owners(comparison: Comparison) -> list[str]:
+    """The columns that have features; none where no row is published."""
+    if not comparison.published.frame.height:
+        return []
+    return [name for name, one in _columns(comparison).items() if len(one.values) >= 2]
 
 
 def _no_numbers(comparison: Comparison, least: int = 1) -> str | None:
-    found = _numbers(comparison)
-    if found is None or len(found.names) < least:
+    if not comparison.published.frame.height or len(_numeric(comparison)) < least:
         return f"fewer than {least} of the published columns hold numbers that are all there"
     return None
 
 
 def _weighing(sides: _Sides) -> tuple[str, ...]:
-    return () if sides.weights is None else ("rows count by their sampling weights",)
+    return () if sides.weights is None else (_BY_WEIGHT,)
 
 
 @dataclass(frozen=True)
@@ -190,12 +237,10 @@ class InformationLossIL1s:
         assert sides is not None
         assert groups is not None
         parts = {}
-        for place, name in enumerate(sides.names):
-            own, shown = sides.before[:, place], sides.after[:, place]
-            apart = np.abs(
-                own[np.lexsort((own, groups[0]))] - shown[np.lexsort((shown, groups[1]))]
-            )
-            deviation = own.std(ddof=1)
+        for place, (name, (one, points)) in enumerate(_numeric(comparison).items()):
+            own = _in_order(groups[0], one.own, points)
+            shown = _in_order(groups[1], one.entry, _shown_numbers(one, points))
+            apart, deviation = np.abs(own - shown), sides.before[:, place].std(ddof=1)
             parts[name] = float(apart.mean() / (np.sqrt(2) * deviation)) if deviation else 0.0
         alone = float((np.bincount(groups[0])[groups[0]] == 1).mean())
         note = (
@@ -211,23 +256,35 @@ class InformationLossIL1s:
             Measurement(self.name, "IL1s", value, "lower", meaning, 0.0, None, parts, (note,))
         ]  # fmt: skip
 
-    def _pairs(self, comparison: Comparison) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    def _pairs(self, comparison: Comparison) -> tuple[Codes, Codes] | None:
         """The group of each row by what is shown exactly, before and after; None without pairs."""
         found = _columns(comparison)
         rows = next(iter(found.values()), None)
         if rows is None or len(rows.own) != len(rows.entry):
             return None
         exact = [one for one in found.values() if one.stated.as_it_is]
-        labels = [np.zeros(len(rows.own), np.int64), np.zeros(len(rows.own), np.int64)]
-        for one in exact:
-            value = one.spread.order[one.spread.start][one.entry]
-            both = np.concatenate([labels[0] * len(one.values) + one.own,
-                                   labels[1] * len(one.values) + value])  # fmt: skip
-            label = np.unique(both, return_inverse=True)[1]
-            labels = [label[: len(one.own)], label[len(one.own) :]]
-        most = max(int(side.max(initial=0)) for side in labels) + 1
+        if not exact:
+            alike = np.zeros(len(rows.own), np.int64)
+            return alike, alike
+        both = [
+            (np.concatenate([one.own, one.spread.order[one.spread.start][one.entry]]),
+             len(one.values))
+            for one in exact
+        ]  # fmt: skip
+        label = combine(both).index
+        labels = label[: len(rows.own)], label[len(rows.own) :]
+        most = int(label.max(initial=0)) + 1
         counts = [np.bincount(side, minlength=most) for side in labels]
-        return (labels[0], labels[1]) if (counts[0] == counts[1]).all() else None
+        return labels if (counts[0] == counts[1]).all() else None
+
+
+def _in_order(label: Codes, place: Codes, values: Floats) -> Floats:
+    """The values at these places, ascending within each label, label by label."""
+    distinct, rank = np.unique(values, return_inverse=True)
+    labels = label, int(label.max(initial=0)) + 1
+    codes = rank.astype(np.min_scalar_type(len(distinct)))[place]
+    ordered: Floats = distinct[sort_rows([labels, (codes, len(distinct))])[1]]
+    return ordered
 
 
 @dataclass(frozen=True)
@@ -296,7 +353,7 @@ class HellingerDistance:
                 parts[name] = float(np.sqrt(max(0.0, 1 - overlap))) if overlap < _SAME else 0.0
             else:
                 parts[name] = 1.0
-        note = () if weights is None else ("rows count by their sampling weights",)
+        note = () if weights is None else (_BY_WEIGHT,)
         value = float(np.mean(list(parts.values())))
         meaning = "the mean Hellinger distance between the distributions of a column"
         return [
@@ -327,13 +384,12 @@ class PropensityScore:
 
     def refusal(self, comparison: Comparison) -> str | None:
         """Rows need features."""
-        return None if _features(comparison) else "no published column differs between rows"
+        return None if _owners(comparison) else "no published column differs between rows"
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """pMSE, and its ratio to what a sample of the same distribution would give."""
-        found = _features(comparison)
-        assert found is not None
-        sides = found[0].scaled
+        rows_of = sampled_rows(comparison)
+        sides = _feature_rows(comparison, rows_of).scaled
         rows = len(sides.before) + len(sides.after)
         design = np.ones((rows, 1 + sides.before.shape[1]))
         np.concatenate([sides.before, sides.after], out=design[:, 1:])
@@ -348,6 +404,13 @@ class PropensityScore:
         by_chance = (k - 1) * (1 - c) ** 2 * c / n
         deviation = np.sqrt(2 * (k - 1)) * (1 - c) ** 2 * c / n
         standard = float((pmse - by_chance) / deviation) if deviation else 0.0
+        notes = (*_weighing(sides), *sample_notes(comparison, rows_of))
+        if rows_of is not EVERY_ROW:
+            notes = (
+                *notes,
+                f"with as few rows chance alone brings {by_chance:.2g}, give or take "
+                f"{deviation:.2g}: a difference of less says nothing",
+            )
         return [
             Measurement(
                 self.name,
@@ -358,7 +421,7 @@ class PropensityScore:
                 0.0,
                 c * (1 - c),
                 {"standardized": standard, "expected by chance": float(by_chance)},
-                _weighing(sides),
+                notes,
             ),
             Measurement(
                 "propensity-score-ratio",
@@ -367,6 +430,7 @@ class PropensityScore:
                 "lower",
                 "pMSE in units of what rows that are drawn from the original ones would give",
                 0.0,
+                notes=notes if rows_of is not EVERY_ROW else (),
             ),
         ]
 
@@ -416,23 +480,27 @@ class IntervalOverlap:
         """A regression needs a number and a further column."""
         if (why := _no_numbers(comparison)) is not None:
             return why
-        found = _features(comparison)
-        if found is None or len(set(found[1])) < 2:
+        if len(_owners(comparison)) < 2:
             return "a regression needs a second column"
         return None
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean over coefficients, with the mean of each regressed column as a part."""
-        found, numbers = _features(comparison), _numbers(comparison)
-        assert found is not None
-        assert numbers is not None
-        sides, owners = found[0].scaled, np.array(found[1])
+        found = _features(comparison)
+        owners = np.repeat(
+            [one.one.column for one in found], [one.before.shape[1] for one in found]
+        )
+        weights = sampling_weights(comparison)
         parts = {}
-        factors = [
-            _factor(rows, sides.weight(side))
-            for side, rows in enumerate((sides.before, sides.after))
-        ]
-        for place, name in enumerate(numbers.names):
+        if max(len(found[0].one.own), len(found[0].one.entry)) > MOST_ROWS:
+            factors = [_counted_factor(found, side, weights) for side in (0, 1)]
+        else:
+            sides = _feature_rows(comparison).scaled
+            factors = [
+                _factor(rows, sides.weight(side))
+                for side, rows in enumerate((sides.before, sides.after))
+            ]
+        for place, name in enumerate(one.one.column for one in found if one.numeric):
             others = np.flatnonzero(owners != name)
             fits = [_least_squares(factor, others, place) for factor in factors]
             overlap = _overlap(*fits)
@@ -444,7 +512,7 @@ class IntervalOverlap:
         )
         value = float(np.mean(list(parts.values()))) if parts else 0.0
         title = "Overlap of coefficients' intervals"
-        notes = _weighing(sides)
+        notes = () if weights is None else (_BY_WEIGHT,)
         return [Measurement(self.name, title, value, "higher", meaning, 1.0, 0.0, parts, notes)]
 
 
@@ -453,7 +521,7 @@ class _Factor:
     """What regressions among some columns ask of the rows: O(n c^2) for n rows of c columns."""
 
     triangle: Floats
-    """R of a QR decomposition of the weighted rows, a column of ones before them."""
+    """R'R are the sums of products of the weighted rows, a column of ones before them."""
     rows: int
 
 
@@ -462,6 +530,37 @@ def _factor(rows: Floats, weight: Floats) -> _Factor:
     root = np.sqrt(weight / weight.mean())[:, np.newaxis]
     whole = np.hstack([np.ones((len(rows), 1)), rows]) * root
     return _Factor(np.asarray(np.linalg.qr(whole, mode="r"), np.float64), len(rows))
+
+
+def _counted_factor(
+    found: Sequence[_Features], side: int, weights: tuple[Floats, Floats] | None
+) -> _Factor:
+    """The same of all rows of one side, from sums of products over some rows at a time.
+
+    Features are scaled by what the original has.  A square root of the sums takes the place of R:
+    the regressions ask for nothing but its products.
+    """
+    counts = [np.bincount(one.one.own, minlength=len(one.before)) for one in found]
+    middle = [count @ one.before / count.sum() for count, one in zip(counts, found, strict=True)]
+    spread = [
+        np.sqrt(count @ (one.before - mean) ** 2 / count.sum())
+        for count, one, mean in zip(counts, found, middle, strict=True)
+    ]
+    scale = [np.where(each > _NOTHING, each, 1.0) for each in spread]
+    rows = len(found[0].one.entry if side else found[0].one.own)
+    weight = np.ones(rows) if weights is None else weights[side] / weights[side].mean()
+    sums = np.zeros((1, 1))
+    for begin in range(0, rows, _BLOCK):
+        part = slice(begin, begin + _BLOCK)
+        each = [
+            (one.of(side, part) - mean) / size
+            for one, mean, size in zip(found, middle, scale, strict=True)
+        ]
+        block = np.hstack([np.ones((len(each[0]), 1)), *each])
+        sums = sums + _products(block, weight[part])
+    size, directions = np.linalg.eigh(sums)
+    size = np.where(size > _TOLD * size[-1], size, 0.0)
+    return _Factor(np.sqrt(size)[:, np.newaxis] * directions.T, rows)
 
 
 def _least_squares(factor: _Factor, others: NDArray[np.int64], place: int) -> tuple[Floats, Floats]:

@@ -48,7 +48,7 @@ import numpy as np
 
 from voile.disclosure.exact import Numbered
 from voile.disclosure.replaced import Moved, Remaining
-from voile.release.reading import paired_reports
+from voile.release.recounting import paired_reports
 from voile.release.release import Release
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.arrays import Frame

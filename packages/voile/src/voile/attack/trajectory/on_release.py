@@ -72,7 +72,7 @@ from voile.attack.trajectory.knowing import (
 from voile.attack.trajectory.reports import Sighted
 from voile.disclosure import replaced as stating
 from voile.disclosure.replaced import Moved
-from voile.release.reading import columns_of, paired_reports
+from voile.release.recounting import columns_of, paired_reports
 from voile.release.release import Release
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.arrays import Frame, from_native

@@ -651,12 +651,9 @@ class PolarsEngine(OfEagerFrames[PolarsRows]):
         return shown
 
 
-def unique_words(columns: Iterable[pl.Series], key: Key) -> Words:
-    """64 pseudorandom bits for each row, also of several equal ones, whatever their order.
-
-    One column at a time is held as it is, and the others in dictionaries.
-    """
-    coded = {column.name: PolarsColumn.of(encode(without_minus_zero(column))) for column in columns}
+def unique_words(columns: Mapping[str, DictionaryColumn], key: Key) -> Words:
+    """64 pseudorandom bits for each row, also of several equal ones, whatever their order."""
+    coded = {name: PolarsColumn.of(column) for name, column in columns.items()}
     height = len(next(iter(coded.values())))
     rows = with_row_words(PolarsRows(coded, height), list(coded), key)
     gives = pa.schema([pa.field(WORDS[0], pa.uint64())])
