@@ -58,7 +58,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.covering import Spread
-from voile.table.codes import combine, count_pairs, look_up
+from voile.table.codes import Codes, combine, count_pairs, look_up
 from voile.utility.covering import (
     ColumnCovering,
     OriginalDomain,
@@ -307,9 +307,9 @@ class _Table:
 class _Cells:
     """The c different combinations of what rows show of the quasi-identifiers."""
 
-    shown: Mapping[str, NDArray[Any]]
+    shown: Mapping[str, Codes]
     """Shape (c,): the entry of each column."""
-    number: NDArray[Any]
+    number: Codes
     """Shape (n,): the combination of each row."""
     rows: Floats
     """Shape (c,)."""
