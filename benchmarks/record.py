@@ -51,6 +51,7 @@ SUBJECTS = {
     "Differential privacy": ("dp_generalization", "dp_synthesis", "synthesis_peers", "noise"),
     "Evidence": (
         "audit_process",
+        "evidence_process",
         "worst_off",
         "audit_intervals",
         "membership_attacks",
