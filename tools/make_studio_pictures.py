@@ -57,7 +57,7 @@ def draw(page: Any, address: str) -> None:
     keep(page, "try")
     page.click('th a:text-is("k = 5")')
     page.click("text=Show such a release")
-    page.wait_for_selector("text=The first rows of such a release")
+    page.wait_for_selector("h3:text-is('Rows before and after') ~ div table")
     page.locator("h2:has-text('What became of the table')").scroll_into_view_if_needed()
     page.evaluate("document.querySelectorAll('h2')[2].scrollIntoView()")
     keep(page, "study")
