@@ -27,7 +27,6 @@ from voile.table.engines.polars import PolarsEngine
 from voile.table.private import PrivateTable
 from voile_base.errors import InfeasibleError
 from voile_pack import Instance, Stop
-from voile_pack import parcels as packer
 from voile_pack.distributions import PublishedNoise
 from voile_pack.parcels import (
     Limit,
@@ -38,7 +37,6 @@ from voile_pack.parcels import (
     feasibility,
     heaviest_overload,
     objective_ratio,
-    plan,
 )
 from voile_pack.solve import solve
 
@@ -201,6 +199,6 @@ def _bins(measure: ParcelMeasure, capacity: int, way: Way, stop: Stop) -> NDArra
     limit = Limit(Decimal(capacity))
     if way.robust is not None:
         task = Task((measure,), (limit,), robust=way.robust)
-        return packer.pack(task, stop).outcome.packing.bin_of
-    planned = plan(measure, limit, way.use)
+        return task.pack(stop).outcome.packing.bin_of
+    planned = measure.plan(limit, way.use)
     return solve(Instance(planned.units, planned.capacity), stop).packing.bin_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from voile_base.randomness import Randomness
 from voile_share.protocol import TruckSlot
-from voile_share.protocol.primitives import Kind, header, number
+from voile_share.protocol.primitives import Kind, number
 
 __all__ = ["DECOUPLES_FIGURE", "PAPER_FIGURE", "decouples_layout", "paper_layout"]
 
@@ -55,7 +55,7 @@ def decouples_layout(place: TruckSlot, items: int, randomness: Randomness) -> by
 
 def _message(place: TruckSlot, body: bytes) -> bytes:
     """With the head by which the contract knows truck and slot."""
-    return header(Kind.REPORT, _PAPER_SUITE) + place.encode() + number(len(body), 3) + body
+    return Kind.REPORT.header(_PAPER_SUITE) + place.encode() + number(len(body), 3) + body
 
 
 def _padded(drawn: Randomness, name: str, size: int) -> bytes:

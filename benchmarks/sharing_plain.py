@@ -127,7 +127,7 @@ class _Plain:
             await Response(status_code=401)(scope, receive, send)
             return
         message = ingest.Request(None, scope["query_string"].decode(), await request.body(), {})
-        decoded = ingest.decode(message, ingest.Arrival(time.time(), ingest.LIVE, "truck"))
+        decoded = message.decode(ingest.Arrival(time.time(), ingest.LIVE, "truck"))
         await outcome_of(self._store.append(truck, decoded.fixes[0]))
         await Response(media_type="text/plain")(scope, receive, send)
 

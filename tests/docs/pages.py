@@ -32,7 +32,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from voile.policy.stated import policy_of_text
+from voile.policy.stated import StatedPolicy
 from voile.schema.plan import parse_plan
 from voile_base.main import main
 from voile_share.service.options import Telemetry
@@ -114,7 +114,7 @@ class Reader:
     def _save(self, block: Block) -> None:
         document = tomllib.loads(block.text, parse_float=Decimal)
         if "criteria" in document:
-            policy_of_text(block.text, block.place)
+            StatedPolicy.of_text(block.text, block.place)
         elif "telemetry" in document:  # of a service's share.toml
             Telemetry(**document["telemetry"])
         elif "assumption" not in document:

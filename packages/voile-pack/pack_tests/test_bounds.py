@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pack_tests.brute_force import fewest_bins
-from voile_pack import Instance, require_valid
-from voile_pack.heuristics import _functions, decreasing, lower_bound, reduce
+from voile_pack import Instance
+from voile_pack.heuristics import Reduced, _functions, decreasing, lower_bound
 
 small = st.lists(st.integers(1, 20), max_size=9)
 
@@ -57,24 +57,24 @@ def test_bounds_of_huge_weights_do_not_overflow():
 def test_the_reduction_keeps_the_optimum(weights, capacity):
     """Fixed bins and the optimum of the core make the optimum of the instance."""
     instance = Instance(np.array(weights, np.int64), capacity)
-    reduced = reduce(instance)
+    reduced = Reduced.of(instance)
     core = reduced.core.weights.tolist()
     optimum = fewest_bins([w for w in weights if w], capacity)
     assert reduced.fixed + fewest_bins(core, reduced.core.capacity) == optimum
     assert core == sorted(core, reverse=True)
     packing = reduced.lift(decreasing(np.array(core, np.int64), reduced.core.capacity))
-    require_valid(packing, instance)
+    packing.require_valid(instance)
 
 
 def test_the_reduction_fixes_what_is_certain():
     """Exact pairs, items that fit with nothing, and items that fit with one other are fixed."""
-    reduced = reduce(Instance(np.array([10, 7, 3, 9, 8, 2, 6, 0]), 10))
+    reduced = Reduced.of(Instance(np.array([10, 7, 3, 9, 8, 2, 6, 0]), 10))
     assert reduced.fixed == 5
     assert len(reduced.core) == 0
 
 
 def test_the_core_is_divided_by_its_greatest_common_divisor():
     """Capacities are rounded down, which loses nothing."""
-    reduced = reduce(Instance(np.array([300, 300, 200, 200, 200, 200]), 1_050))
+    reduced = Reduced.of(Instance(np.array([300, 300, 200, 200, 200, 200]), 1_050))
     assert reduced.core.capacity == 10
     assert reduced.core.weights.tolist() == [3, 3, 2, 2, 2, 2]

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from pack_tests.brute_force import best_value, fewest_bins
 from pack_tests.demands import all_patterns, demand_of
-from voile_pack import Stop, require_valid
+from voile_pack import Stop
 from voile_pack.column_generation import corners, finish, mean_of, relax
 from voile_pack.instance import Packing
-from voile_pack.patterns import PART, Prices, _choose_patterns, _tight_patterns, choose_of_part
+from voile_pack.patterns import PART, Prices, _choose_patterns, _tight_patterns
 from voile_pack.solve import _dive_to_part
 from voile_testing.plugin import examples
 
@@ -27,7 +27,7 @@ def test_patterns_are_chosen_or_proved_to_be_too_few(weights, capacity):
     table = all_patterns(demand)
     verdict = _choose_patterns(demand, table, optimum, 1_000, ENOUGH.start())
     assert verdict.patterns is not None
-    require_valid(Packing(demand.bins_of(verdict.patterns)), demand.core())
+    Packing(demand.bins_of(verdict.patterns)).require_valid(demand.core())
     below = _choose_patterns(demand, table, optimum - 1, 1_000, ENOUGH.start())
     assert below.patterns is None
     assert below.impossible
@@ -131,7 +131,7 @@ def test_a_dive_to_a_part_packs_everything_or_gives_up(weights, capacity, word):
         patterns = _dive_to_part(demand, relaxation, bins, ENOUGH.start(), word)
         if patterns is not None:
             packing = Packing(demand.bins_of(patterns))
-            require_valid(packing, demand.core())
+            packing.require_valid(demand.core())
             assert packing.bins <= bins
     assert _dive_to_part(demand, relaxation, optimum - 1, ENOUGH.start(), word) is None
 
@@ -141,8 +141,8 @@ def test_a_part_of_too_many_patterns_packs_triplets():
     demand = demand_of([w for i in range(20) for w in (251 + i, 340 + 2 * i, 409 - 3 * i)], 1005)
     prices = Prices(demand.weights, 1005)
     assert _tight_patterns(demand, prices, 20, PART)[0] is None
-    patterns = choose_of_part(demand, prices, 20, ENOUGH.start())
+    patterns = demand.choose_of_part(prices, 20, ENOUGH.start())
     assert patterns is not None
     packing = Packing(demand.bins_of(patterns))
-    require_valid(packing, demand.core())
+    packing.require_valid(demand.core())
     assert packing.bins == 20

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from pack_tests.brute_force import best_value, fewest_bins
 from pack_tests.demands import all_patterns, demand_of
-from voile_pack import Stop, require_valid
+from voile_pack import Stop
 from voile_pack.column_generation import SCALE, _best_pattern, relax
 from voile_pack.instance import Packing
 from voile_pack.patterns import Prices
@@ -135,7 +135,7 @@ def test_a_dive_packs_everything_or_gives_up(weights, capacity):
     patterns = _dive(demand, relaxation, optimum, ENOUGH.start(), 2_000)
     assert patterns is not None
     packing = Packing(demand.bins_of(patterns))
-    require_valid(packing, demand.core())
+    packing.require_valid(demand.core())
     assert packing.bins <= optimum
     assert _dive(demand, relaxation, optimum - 1, ENOUGH.start(), 200) is None
 

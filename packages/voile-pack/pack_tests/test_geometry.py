@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_pack.geometry import BoxInstance, _BoxOutcome, _require_valid_boxes, solve_boxes
+from voile_pack.geometry import BoxInstance, _BoxOutcome, _require_valid_boxes
 from voile_pack.instance import Packing, Stop
 from voile_testing.plugin import examples
 
@@ -57,7 +57,7 @@ sides = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
 @settings(max_examples=examples(60))
 def test_bounds_and_packings_agree_with_all_placements(sizes, turns):
     """A bound above one bin is true, and a packing into one bin is possible."""
-    outcome = solve_boxes(boxes(sizes, (3, 3, 4), turns), Stop.by_work(0.3))
+    outcome = boxes(sizes, (3, 3, 4), turns).solve(Stop.by_work(0.3))
     fits = fit_in_one(sizes, (3, 3, 4), turns)
     if fits:
         assert outcome.lower_bound == 1
@@ -71,7 +71,7 @@ def test_every_packing_is_checked(sizes):
     """Packings of all kinds of boxes pass the independent check, with any allowed turns."""
     for turns in ("any", "upright", "none"):
         case = boxes(sizes, (30, 40, 50), turns, np.arange(len(sizes)), 100)
-        outcome = solve_boxes(case, Stop.by_work(0))
+        outcome = case.solve(Stop.by_work(0))
         _require_valid_boxes(outcome, case)
         assert 1 <= outcome.lower_bound <= outcome.bins
 
@@ -112,28 +112,28 @@ def test_turns_that_are_not_allowed_are_rejected():
 def test_turning_saves_bins():
     """Boxes that fit only when turned are turned."""
     tall = [(1, 1, 4)] * 16
-    assert solve_boxes(boxes(tall, (4, 4, 4), "none"), ENOUGH).bins == 1
-    assert solve_boxes(boxes(tall, (4, 4, 1), "any"), ENOUGH).bins == 4
+    assert boxes(tall, (4, 4, 4), "none").solve(ENOUGH).bins == 1
+    assert boxes(tall, (4, 4, 1), "any").solve(ENOUGH).bins == 4
     with pytest.raises(InputError, match="16 boxes have no way to fit"):
         boxes(tall, (4, 4, 1), "none")
 
 
 def test_a_full_bin_is_filled():
     """27 cubes fill a bin of 3 x 3 x 3 exactly, and the 28th needs another: both proved."""
-    full = solve_boxes(boxes([(1, 1, 1)] * 27, (3, 3, 3)), ENOUGH)
-    more = solve_boxes(boxes([(1, 1, 1)] * 28, (3, 3, 3)), ENOUGH)
+    full = boxes([(1, 1, 1)] * 27, (3, 3, 3)).solve(ENOUGH)
+    more = boxes([(1, 1, 1)] * 28, (3, 3, 3)).solve(ENOUGH)
     assert (full.bins, full.proved, more.bins, more.proved) == (1, True, 2, True)
 
 
 def test_rows_are_seen_by_the_bound():
     """Boxes too wide to stand side by side are bounded by the rows they must form."""
-    outcome = solve_boxes(boxes([(3, 3, 3)] * 5, (4, 4, 7), "none"), ENOUGH)
+    outcome = boxes([(3, 3, 3)] * 5, (4, 4, 7), "none").solve(ENOUGH)
     assert (outcome.lower_bound, outcome.bound_by, outcome.bins) == (3, "rows", 3)
 
 
 def test_weight_limits_a_bin():
     """Small heavy boxes are packed by weight."""
-    outcome = solve_boxes(boxes([(1, 1, 1)] * 6, weights=[3] * 6, capacity=7), ENOUGH)
+    outcome = boxes([(1, 1, 1)] * 6, weights=[3] * 6, capacity=7).solve(ENOUGH)
     assert (outcome.bins, outcome.bound_by) == (3, "weight")
 
 
@@ -141,7 +141,7 @@ def test_packings_are_good():
     """200 random boxes fill their bins to at least 80 % on average, and repacking never harms."""
     sizes = np.random.default_rng(1).integers(10, 60, (200, 3))
     case = boxes(sizes, (100, 100, 100))
-    first, better = solve_boxes(case, Stop.by_work(0)), solve_boxes(case, Stop.by_work(2))
+    first, better = case.solve(Stop.by_work(0)), case.solve(Stop.by_work(2))
     assert better.bins <= first.bins
     assert case.volumes.sum() / (better.bins * 100**3) > 0.8
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pack_tests.brute_force import fewest_bins
-from voile_pack import Instance, Packing, Stop, require_valid
+from voile_pack import Instance, Packing, Stop
 from voile_pack.heuristics import _best_fit_decreasing, decreasing, first_fit_decreasing, search
 
 ENOUGH = Stop.by_work(60)
@@ -52,7 +52,7 @@ def test_heuristics_need_at_least_the_optimum(weights, capacity):
     """Their packings are valid, so none has fewer bins than the best."""
     items = _descending(weights)
     packing = Packing(decreasing(items, capacity))
-    require_valid(packing, Instance(items, capacity))
+    packing.require_valid(Instance(items, capacity))
     assert packing.bins >= fewest_bins(weights, capacity)
 
 
@@ -65,7 +65,7 @@ def test_the_search_finds_the_optimum_of_a_few_items_and_nothing_below(weights, 
     found = search(core, optimum, start, 20_000, ENOUGH.start())
     assert found is not None
     assert found.max() + 1 <= optimum
-    require_valid(Packing(found), core)
+    Packing(found).require_valid(core)
     assert search(core, optimum - 1, start, 500, ENOUGH.start()) is None
 
 
@@ -111,4 +111,4 @@ def test_the_search_counts_no_empty_bins():
     core = Instance(np.array([6, 2, 2]), 10)
     found = search(core, 2, np.arange(3), 100, ENOUGH.start())
     assert found is not None
-    require_valid(Packing(found), core)
+    Packing(found).require_valid(core)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_pack import Instance, Packing, PackingResult, require_valid
+from voile_pack import Instance, Packing, PackingResult
 
 
 def test_an_item_heavier_than_a_bin_is_refused_by_its_place_and_not_its_weight():
@@ -55,20 +55,20 @@ def test_no_items_need_no_bins():
     packing = Packing(np.array([], np.int64))
     assert packing.bins == 0
     assert packing.items() == []
-    require_valid(packing, Instance(np.array([], np.int64), 5))
+    packing.require_valid(Instance(np.array([], np.int64), 5))
 
 
 @pytest.mark.parametrize("bin_of", [[0, 0, 0], [0, 2, 0], [0, -1, 1]])
 def test_a_faulty_packing_is_a_fault(bin_of):
     """Overfull bins, empty bins and unpacked items are all seen."""
     with pytest.raises(AssertionError):
-        require_valid(Packing(np.array(bin_of)), Instance(np.array([4, 4, 4]), 10))
+        Packing(np.array(bin_of)).require_valid(Instance(np.array([4, 4, 4]), 10))
 
 
 def test_a_packing_of_other_items_is_a_fault():
     """A packing must be as long as the instance."""
     with pytest.raises(ValueError, match="zip"):
-        require_valid(Packing(np.array([0])), Instance(np.array([4, 4]), 10))
+        Packing(np.array([0])).require_valid(Instance(np.array([4, 4]), 10))
 
 
 @given(st.lists(st.integers(0, 9), max_size=8), st.data())
@@ -80,10 +80,10 @@ def test_the_check_agrees_with_the_definition(weights, data):
     valid = max(loads) <= 12 and used == set(range(len(used)))
     instance, packing = Instance(np.array(weights, np.int64), 12), Packing(np.array(bin_of, int))
     if valid:
-        require_valid(packing, instance)
+        packing.require_valid(instance)
     else:
         with pytest.raises(AssertionError):
-            require_valid(packing, instance)
+            packing.require_valid(instance)
 
 
 def test_the_gap_is_what_a_better_packing_might_save():

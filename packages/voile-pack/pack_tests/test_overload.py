@@ -14,13 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_pack.distributions import (
-    Distributions,
-    NoisyValues,
-    PublishedNoise,
-    _NoisyCluster,
-    distributions_given,
-)
+from voile_pack.distributions import Distributions, NoisyValues, PublishedNoise, _NoisyCluster
 from voile_pack.robust import _overload_bound, _overload_bounds
 from voile_testing.plugin import examples
 
@@ -207,7 +201,7 @@ def test_posterior_laws_are_calibrated():
     """
     count = 10_000
     true, shown = publish(count, np.random.default_rng(3))
-    laws = distributions_given(shown, CLUSTERS, 1000.0)
+    laws = shown.distributions(CLUSTERS, 1000.0)
     for share in (0.05, 0.3, 0.5, 0.8, 0.97):
         below = float((true <= laws.quantile(share)).mean())
         assert below == pytest.approx(share, abs=spread_of(share, count))
@@ -218,6 +212,6 @@ def test_posterior_of_an_impossible_value():
     """Values whose true ones cannot fit into a bin are refused, by number."""
     shown = NoisyValues(np.array([150.0]), np.array([42.0]), np.array([200.0]))
     only = PublishedNoise((_NoisyCluster(90.0, 108.0, 1.0, 1.0, 0.0, (90.0, 200.0)),), 0.0)
-    assert distributions_given(shown, only, 100.0).limits[1][0] == 100.0
+    assert shown.distributions(only, 100.0).limits[1][0] == 100.0
     with pytest.raises(InputError, match="1 published values come from true ones beyond"):
-        distributions_given(shown, only, 80.0)
+        shown.distributions(only, 80.0)

@@ -14,11 +14,9 @@ from voile_pack.parcels import (
     ParcelMeasure,
     Use,
     bin_loads,
-    distributions_of,
     feasibility,
     heaviest_overload,
     objective_ratio,
-    plan,
 )
 
 
@@ -35,12 +33,12 @@ def test_planning_values():
         ("upper", [1.5, 2.5]),
         ("quantile:0.9", [1.4, 2.45]),
     ):
-        planned = plan(interval, limit, Use.of(use))
+        planned = interval.plan(limit, Use.of(use))
         found = [float(planned.number(units)) for units in planned.units]
         assert found == pytest.approx(expected, abs=2e-6)
         assert all(f >= e - 1e-9 for f, e in zip(found, expected, strict=True))
         assert planned.number(planned.capacity) == Decimal("9.8")
-    exact = plan(ParcelMeasure("w", numbers("0.1", "0.2", "0.3")), Limit(Decimal("0.3")), Use())
+    exact = ParcelMeasure("w", numbers("0.1", "0.2", "0.3")).plan(Limit(Decimal("0.3")), Use())
     assert exact.units.tolist() == [1, 2, 3]
     assert exact.capacity == 3
 
@@ -48,7 +46,7 @@ def test_planning_values():
 def test_published_values_are_moved_to_possible_ones():
     """Noise may go below zero or beyond a bin; that is planned as zero, or as a bin of its own."""
     measure = ParcelMeasure("w", numbers(-4, 70, 5), numbers(-9, 65, 0), numbers(1, 75, 10))
-    planned = plan(measure, Limit(Decimal(50)), Use())
+    planned = measure.plan(Limit(Decimal(50)), Use())
     assert [planned.number(units) for units in planned.units] == [0, 50, 5]
     assert len(planned.notices) == 2
     assert "1 parcel is planned beyond what a bin may hold" in planned.notices[0]
@@ -70,14 +68,14 @@ def test_published_values_are_moved_to_possible_ones():
 def test_impossible_parcels(measure, words):
     """True parcels that cannot be packed are refused by row, never by value."""
     with pytest.raises(InputError, match=words):
-        plan(measure, Limit(Decimal(50)), Use())
+        measure.plan(Limit(Decimal(50)), Use())
 
 
 def test_unknown_noise_is_refused():
     """A noisy value without its law has no probability of overload."""
     measure = ParcelMeasure("w", numbers(5), numbers(1), numbers(9))
     with pytest.raises(InputError, match="give the release folder"):
-        distributions_of(measure, Limit(Decimal(50)))
+        measure.distributions(Limit(Decimal(50)))
 
 
 @pytest.mark.parametrize("text", ["median", "quantile:", "quantile:1.5", "quantile:0", "0.9"])

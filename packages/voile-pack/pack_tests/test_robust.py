@@ -11,8 +11,8 @@ from voile.schema.numbers import ExactNumbers
 from voile_base.errors import InputError
 from voile_pack.distributions import Distributions
 from voile_pack.instance import Stop
-from voile_pack.parcels import Limit, ParcelMeasure, Use, plan
-from voile_pack.robust import _overload_bound, _overload_bounds, solve_robust
+from voile_pack.parcels import Limit, ParcelMeasure, Use
+from voile_pack.robust import RobustOutcome, _overload_bound, _overload_bounds
 
 
 def noisy(values, scale, most=1000.0) -> Distributions:
@@ -47,7 +47,7 @@ def test_robust_packings_keep_their_promise(probability, runs):
         true = generator.uniform(0, 60, 60)
         published = true + generator.laplace(0, scale, 60)
         laws = noisy(published, scale, 60.0)
-        outcome = solve_robust([laws], [capacity], probability, Stop.by_work(0.03))
+        outcome = RobustOutcome.solve([laws], [capacity], probability, Stop.by_work(0.03))
         loads = np.bincount(outcome.packing.bin_of, true)
         overloaded += int((loads > capacity).sum())
         bins += len(loads)
@@ -65,7 +65,7 @@ def test_planning_with_the_mean_breaks_the_promise():
         true = generator.uniform(0, 60, 60)
         published = true + generator.laplace(0, 8.0, 60)
         measure = ParcelMeasure("w", *(ExactNumbers.of(published + a) for a in (0, -9.6, 9.6)))
-        planned = plan(measure, Limit(Decimal(300)), Use())
+        planned = measure.plan(Limit(Decimal(300)), Use())
         order = np.argsort(-planned.units, kind="stable")
         bin_of, spaces = np.empty(60, np.int64), []
         for item in order:
@@ -84,7 +84,7 @@ def test_robust_with_weight_and_volume():
     generator = np.random.default_rng(6)
     weights = noisy(generator.uniform(0, 60, 50), 5.0, 100.0)
     volumes = Distributions.uniform(np.zeros(50), generator.uniform(1, 20, 50))
-    outcome = solve_robust([weights, volumes], [200.0, 80.0], 0.05, Stop.by_work(0.1))
+    outcome = RobustOutcome.solve([weights, volumes], [200.0, 80.0], 0.05, Stop.by_work(0.1))
     both = _overload_bounds(weights, outcome.packing.bin_of, 200.0) + _overload_bounds(
         volumes, outcome.packing.bin_of, 80.0
     )
@@ -108,7 +108,7 @@ def test_robust_lower_bound_is_below_every_packing_that_keeps_the_promise():
     for _ in range(5):
         low = generator.uniform(5, 40, 6)
         laws = Distributions.uniform(low, low + generator.uniform(1, 30, 6))
-        outcome = solve_robust([laws], [90.0], 0.1, Stop.by_work(0.1))
+        outcome = RobustOutcome.solve([laws], [90.0], 0.1, Stop.by_work(0.1))
         keeping = [
             len(groups)
             for groups in partitions(list(range(6)))
@@ -121,7 +121,7 @@ def test_robust_refusals():
     """A parcel too uncertain for a bin of its own, and probabilities that are none."""
     wide = Distributions.uniform(np.array([0.0, 0.0]), np.array([1.0, 100.0]))
     with pytest.raises(InputError, match=r"1 parcels would overload .* item 2"):
-        solve_robust([wide], [50.0], 0.1)
+        RobustOutcome.solve([wide], [50.0], 0.1)
     for probability in (0.0, 1.0, float("nan")):
         with pytest.raises(InputError, match="between 0 and 1"):
-            solve_robust([wide], [500.0], probability)
+            RobustOutcome.solve([wide], [500.0], probability)

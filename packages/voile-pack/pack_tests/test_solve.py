@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pack_tests.brute_force import best_value, fewest_bins
 from voile_base.errors import InputError
-from voile_pack import Instance, Packing, Stop, patterns, require_valid
+from voile_pack import Instance, Packing, Stop, patterns
 from voile_pack.column_generation import corners, finish, mean_of, relax
-from voile_pack.patterns import CLOSE, Demand, _PatternVerdict, decide
+from voile_pack.patterns import CLOSE, Demand, _PatternVerdict
 from voile_pack.solve import solve
 from voile_testing.plugin import examples
 
@@ -34,7 +34,7 @@ def test_small_instances_are_solved_and_proved(drawn):
     outcome = solve(instance, ENOUGH)
     assert outcome.bins == fewest_bins([w for w in drawn[0] if w], drawn[1]) or not any(drawn[0])
     assert outcome.proved
-    require_valid(outcome.packing, instance)
+    outcome.packing.require_valid(instance)
 
 
 @settings(max_examples=examples(50))
@@ -43,7 +43,7 @@ def test_without_work_the_answer_is_valid_and_the_bound_true(drawn):
     """No work at all still gives a packing, and a bound at most the optimum."""
     instance = _instance(*drawn)
     outcome = solve(instance, Stop.by_work(0))
-    require_valid(outcome.packing, instance)
+    outcome.packing.require_valid(instance)
     positive = [w for w in drawn[0] if w]
     optimum = fewest_bins(positive, drawn[1]) or int(len(drawn[0]) > 0)
     assert outcome.lower_bound <= optimum <= outcome.bins
@@ -142,7 +142,7 @@ def test_the_limit_is_kept_by_the_given_clock():
         # Nearly equal halves: no stage can close the gap at once.
         instance = Instance(np.arange(201, 351) * 1009 % 977 + 3300, 10_000)
         outcome = solve(instance, Stop(limit, clock))
-        require_valid(outcome.packing, instance)
+        outcome.packing.require_valid(instance)
         assert ticks[0] < limit + 12
 
 
@@ -219,7 +219,7 @@ def test_hard_instances_are_proved(shared_data, name):
     instance = dict(_read(shared_data / "bin-packing", "hard28"))[f"Hard28_BPP{name}"]
     outcome = solve(instance, Stop.by_work(10))
     assert (outcome.bins, outcome.lower_bound) == (optimum, optimum)
-    require_valid(outcome.packing, instance)
+    outcome.packing.require_valid(instance)
 
 
 @pytest.mark.slow
@@ -241,10 +241,10 @@ def test_a_bin_more_than_the_programme_asks_for_is_proved_in_whole_numbers(
     monkeypatch.setattr(
         "voile_pack.patterns._prove", lambda *_: _PatternVerdict(None, impossible=False)
     )
-    verdict = decide(demand, filters, 75, CLOSE, ENOUGH.start())
+    verdict = demand.decide(filters, 75, CLOSE, ENOUGH.start())
     assert verdict.patterns is None
     assert verdict.impossible
-    assert not decide(demand, filters, 76, CLOSE, ENOUGH.start()).impossible
+    assert not demand.decide(filters, 76, CLOSE, ENOUGH.start()).impossible
 
 
 def test_a_seed_chooses_the_course_and_nothing_else():
@@ -252,7 +252,7 @@ def test_a_seed_chooses_the_course_and_nothing_else():
     instance = Instance(_triplets(30, 4), 1000)
     for seed in (1, 2, 1_000_000):
         first, again = (solve(instance, ENOUGH, seed=seed) for _ in range(2))
-        require_valid(first.packing, instance)
+        first.packing.require_valid(instance)
         assert (first.bins, first.lower_bound) == (30, 30)
         assert first.packing.bin_of.tolist() == again.packing.bin_of.tolist()
     for seed in (0, -1, 1_000_001):

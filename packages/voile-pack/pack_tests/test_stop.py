@@ -12,11 +12,11 @@ import pytest
 from voile_base.errors import InputError
 from voile_pack import Instance, Stop
 from voile_pack.distributions import Distributions
-from voile_pack.geometry import BoxInstance, solve_boxes
+from voile_pack.geometry import BoxInstance
 from voile_pack.instance import OPERATIONS
-from voile_pack.robust import solve_robust
+from voile_pack.robust import RobustOutcome
 from voile_pack.solve import solve
-from voile_pack.vector import VectorInstance, solve_vectors
+from voile_pack.vector import VectorInstance
 
 
 def test_a_stop_follows_its_clock():
@@ -93,17 +93,17 @@ def _few_of_one_measure(stop):
 
 
 def _several_measures(stop, solver="auto"):
-    return solve_vectors(VectorInstance(_numbers(100, 2), np.full(2, 1000)), stop, solver=solver)
+    return VectorInstance(_numbers(100, 2), np.full(2, 1000)).solve(stop, solver=solver)
 
 
 def _boxes(stop):
     sizes = _numbers(60, 3)
-    return solve_boxes(BoxInstance(sizes, np.full(3, 1000), np.zeros(60, np.int64), 1), stop)
+    return BoxInstance(sizes, np.full(3, 1000), np.zeros(60, np.int64), 1).solve(stop)
 
 
 def _robust(stop):
     low = _numbers(80)
-    return solve_robust([Distributions.uniform(low, low + 30.0)], [1000.0], 0.05, stop)
+    return RobustOutcome.solve([Distributions.uniform(low, low + 30.0)], [1000.0], 0.05, stop)
 
 
 SOLVERS = {

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from pack_tests.brute_force import fewest_bins
 from pack_tests.demands import demand_of
-from voile_pack import Stop, require_valid
+from voile_pack import Stop
 from voile_pack.column_generation import relax
 from voile_pack.instance import Packing
-from voile_pack.patterns import LONG, SHORT, Prices, _tight_patterns, decide
+from voile_pack.patterns import LONG, SHORT, Prices, _tight_patterns
 from voile_testing.plugin import examples
 
 ENOUGH = Stop.by_work(60)
@@ -50,15 +50,15 @@ def test_the_verdict_is_the_truth(weights, capacity):
     optimum = fewest_bins(weights, capacity)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
-    verdict = decide(demand, [relaxation.prices], optimum, LONG, ENOUGH.start())
+    verdict = demand.decide([relaxation.prices], optimum, LONG, ENOUGH.start())
     assert verdict.patterns is not None
     packing = Packing(demand.bins_of(verdict.patterns))
-    require_valid(packing, demand.core())
+    packing.require_valid(demand.core())
     assert packing.bins <= optimum
     assert not verdict.impossible
     # Prices of the weights alone are weaker, and so leave more to the solvers.
     weak = Prices(demand.weights, capacity)
-    below = decide(demand, [weak], optimum - 1, LONG, ENOUGH.start())
+    below = demand.decide([weak], optimum - 1, LONG, ENOUGH.start())
     assert below.patterns is None
     assert below.impossible
 
@@ -75,7 +75,7 @@ def test_triplets_without_waste_are_packed():
     demand = demand_of(_triplets_that_almost_fill(20), 1000)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
-    verdict = decide(demand, [relaxation.prices], 20, SHORT, ENOUGH.start())
+    verdict = demand.decide([relaxation.prices], 20, SHORT, ENOUGH.start())
     assert verdict.patterns is not None
     assert all(pattern @ demand.weights == 1000 for pattern in verdict.patterns)
 
@@ -89,7 +89,7 @@ def test_beyond_the_effort_nothing_is_claimed():
         replace(LONG, branches=5),
         replace(LONG, waste=-1.0),
     ):
-        verdict = decide(demand, [prices], 20, effort, ENOUGH.start())
+        verdict = demand.decide([prices], 20, effort, ENOUGH.start())
         assert verdict.patterns is None
         assert not verdict.impossible
 
@@ -104,6 +104,6 @@ def test_without_the_constraint_solver_nothing_is_proved(monkeypatch: pytest.Mon
     table, _ = _tight_patterns(demand, prices, 4, LONG)
     assert table is not None
     assert len(table)
-    verdict = decide(demand, [prices], 4, LONG, ENOUGH.start())
+    verdict = demand.decide([prices], 4, LONG, ENOUGH.start())
     assert verdict.patterns is None
     assert not verdict.impossible

@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 from voile_base.errors import InputError
 from voile_pack.instance import Packing, Stop
-from voile_pack.vector import (
-    VectorInstance,
-    _require_valid_vectors,
-    coarse_bound,
-    pack_quickly,
-    solve_vectors,
-)
-from voile_pack.vector_columns import ItemTypes, _profitable_patterns, generate_columns
+from voile_pack.vector import VectorInstance, _require_valid_vectors, coarse_bound
+from voile_pack.vector_columns import ItemTypes, _profitable_patterns
 from voile_testing.plugin import examples
 
 
@@ -55,7 +49,7 @@ small = st.integers(1, 3).flatmap(
 def test_small_instances_are_solved(case):
     """Every small instance is packed in the fewest bins, and that is proved."""
     sizes, capacities = case
-    outcome = solve_vectors(instance(sizes, capacities), Stop.by_work(20))
+    outcome = instance(sizes, capacities).solve(Stop.by_work(20))
     assert outcome.bins == fewest_bins(sizes, capacities)
     assert outcome.proved
     _require_valid_vectors(outcome.packing, instance(sizes, capacities))
@@ -66,14 +60,14 @@ def test_small_instances_are_solved(case):
 def test_quick_bounds_hold(case):
     """First bounds are below and first packings above the optimum."""
     sizes, capacities = case
-    outcome = pack_quickly(instance(sizes, capacities))
+    outcome = instance(sizes, capacities).pack_quickly()
     assert outcome.lower_bound <= fewest_bins(sizes, capacities) <= outcome.bins
 
 
 def test_exclusion_counts_different_dimensions():
     """Items that exclude each other in different dimensions are seen by no single dimension."""
     sizes = [(6, 1, 6), (6, 6, 1), (1, 6, 6)]
-    outcome = pack_quickly(instance(sizes, (10, 10, 10)))
+    outcome = instance(sizes, (10, 10, 10)).pack_quickly()
     assert outcome.lower_bound == 3
     assert outcome.bound_by == "exclusion"
 
@@ -83,10 +77,10 @@ def test_columns_close_a_gap_that_simple_bounds_leave():
     sizes = np.random.default_rng(7).integers(3, 8, (24, 2))
     sizes[:12, 1] //= 2
     sizes[12:, 0] //= 2
-    simple = pack_quickly(instance(sizes))
+    simple = instance(sizes).pack_quickly()
     types = ItemTypes.of(sizes, np.array([10, 10]))
     start = types.contents(simple.packing.bin_of)
-    columns = generate_columns(types, start, simple.bins, Stop.by_work(20).start())
+    columns = types.generate_columns(start, simple.bins, Stop.by_work(20).start())
     assert simple.lower_bound < columns.lower_bound <= simple.bins
 
 
@@ -134,14 +128,14 @@ def test_checks_are_independent():
 def test_or_tools_alone():
     """Constraint programming alone proves the optimum of a small instance."""
     sizes = [(6, 2), (4, 8), (5, 5), (5, 5), (3, 3), (7, 7)]
-    outcome = solve_vectors(instance(sizes), Stop.by_work(20), solver="or-tools")
+    outcome = instance(sizes).solve(Stop.by_work(20), solver="or-tools")
     assert (outcome.bins, outcome.proved) == (fewest_bins(sizes, (10, 10)), True)
 
 
 def test_results_repeat():
     """Work that ends before the limit gives the same packing again."""
     sizes = np.random.default_rng(5).integers(1, 8, (40, 2))
-    first, again = (solve_vectors(instance(sizes), Stop.by_work(30)) for _ in range(2))
+    first, again = (instance(sizes).solve(Stop.by_work(30)) for _ in range(2))
     assert (first.packing.bin_of == again.packing.bin_of).all()
 
 
@@ -149,17 +143,15 @@ def test_progress_and_no_work():
     """Without work the first heuristics still answer; progress tells bins above the bound."""
     sizes = np.random.default_rng(11).integers(100, 500, (30, 2))
     told = []
-    solve_vectors(instance(sizes, (1000, 1000)), Stop.by_work(2), told.append)
+    instance(sizes, (1000, 1000)).solve(Stop.by_work(2), told.append)
     assert all(report.lower_bound <= report.bins for report in told)
-    quick = solve_vectors(instance(sizes, (1000, 1000)), Stop.by_work(0))
+    quick = instance(sizes, (1000, 1000)).solve(Stop.by_work(0))
     assert quick.lower_bound <= quick.bins
 
 
 def test_no_items():
     """Nothing to pack needs no bins."""
-    outcome = solve_vectors(
-        VectorInstance(np.empty((0, 2), np.int64), np.array([1, 1])), Stop.by_work(1)
-    )
+    outcome = VectorInstance(np.empty((0, 2), np.int64), np.array([1, 1])).solve(Stop.by_work(1))
     assert (outcome.bins, outcome.lower_bound, outcome.proved) == (0, 0, True)
 
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from voile_base.errors import InputError
-from voile_share.arrival import ArrivalInterval, ArrivalTable, Past, SharedPosition, left_out
+from voile_share.arrival import ArrivalInterval, ArrivalTable, LeftOut, Past, SharedPosition
 
 TRIALS, PARCELS = 400, 8
 WANTED = 0.9
@@ -192,12 +192,12 @@ def test_leaving_each_tour_out_is_what_fitting_to_the_others_says():
                     found = next((each for each in told if each is not None), None)
                     figures += found is not None
                     held += found is not None and found.low <= seconds <= found.high
-    tried = left_out(past)
+    tried = LeftOut.of(past)
     assert (tried.tours, tried.forecasts) == (40, 320)
     assert (tried.figures, tried.held) == (figures, held)
     assert 0 < figures < 320
-    assert left_out(past[:6]).coverage is None
-    assert left_out([]).coverage is None
+    assert LeftOut.of(past[:6]).coverage is None
+    assert LeftOut.of([]).coverage is None
 
 
 def test_a_table_is_what_its_document_says_and_none_of_an_earlier_voile_is():

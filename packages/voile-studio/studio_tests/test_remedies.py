@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("fastapi")
 
 from studio_tests.studio import Visitor
-from voile.policy.case import Case, open_case
+from voile.policy.case import Case
 from voile.policy.checking import judge
 from voile.policy.ruling import Ruling
-from voile.policy.stated import read_policy, template_names
+from voile.policy.stated import StatedPolicy, template_names
 from voile.schema.plan import parse_plan
 from voile.study.evidence import EvidenceTerms
 from voile.study.single import make_study
@@ -46,12 +46,12 @@ def studied(folder: Path, k: int) -> Case:
     )
     terms = EvidenceTerms(("prosecutor", "journalist", "marketer"), held_out=0.2)
     make_study(PEOPLE, plan, folder, terms=terms)
-    return open_case(folder)
+    return Case.open(folder)
 
 
 def unmet(case: Case) -> list[Ruling]:
     """What the templates ask and the case lacks."""
-    policies = [read_policy(name) for name in template_names()]
+    policies = [StatedPolicy.read(name) for name in template_names()]
     return [one for each in policies for one in judge(case, each).rulings if not one.passed]
 
 

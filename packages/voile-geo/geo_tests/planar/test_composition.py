@@ -20,7 +20,6 @@ from voile_geo.planar.costs import (
     _masses,
     composed_epsilon,
     gaussian_epsilon,
-    log_moment,
 )
 
 PLANAR, LINE = LossDistribution("planar-laplace", 0.5), LossDistribution("laplace", 0.5)
@@ -71,7 +70,7 @@ def drawn_delta(
     """
     rng, draws = np.random.default_rng(8), 40_000
     orders = np.geomspace(0.01, 60, 400)
-    moments = reports * log_moment(law, orders) + mu**2 / 2 * orders * (orders + 1)
+    moments = reports * law.log_moment(orders) + mu**2 / 2 * orders * (orders + 1)
     tilt = orders[np.argmin(moments - orders * epsilon)]
     pool = np.empty(0)
     while len(pool) < 400_000:
@@ -89,7 +88,7 @@ def drawn_delta(
         sums += rng.choice(pool, draws)
     if mu:
         sums += rng.normal(mu**2 / 2 + tilt * mu**2, mu, draws)
-    moment = reports * log_moment(law, np.array(tilt)) + mu**2 / 2 * tilt * (tilt + 1)
+    moment = reports * law.log_moment(np.array(tilt)) + mu**2 / 2 * tilt * (tilt + 1)
     excess = np.exp(moment - tilt * sums) * np.maximum(1 - np.exp(epsilon - sums), 0.0)
     return float(excess.mean()), float(excess.std() / math.sqrt(draws))
 
@@ -118,11 +117,11 @@ def test_a_law_and_its_moments_agree(noise: str, reach: float):
     """Masses sum to one under either neighbour, and have the moments of the closed form."""
     law = LossDistribution(noise, reach)
     orders = np.array([-3.0, -1.0, -0.5, 0.0, 0.5, 4.0])
-    assert log_moment(law, np.array([0.0, -1.0])) == pytest.approx([0, 0], abs=1e-12)
+    assert law.log_moment(np.array([0.0, -1.0])) == pytest.approx([0, 0], abs=1e-12)
     first, mass = _masses(law, reach / 500)
     losses = (first + np.arange(len(mass))) * reach / 500
     found = [math.log(mass @ np.exp(order * losses)) for order in orders]
-    assert found == pytest.approx(log_moment(law, orders), rel=1e-3, abs=1e-11)
+    assert found == pytest.approx(law.log_moment(orders), rel=1e-3, abs=1e-11)
     assert mass @ np.exp(-losses) == pytest.approx(1, abs=1e-12)
 
 

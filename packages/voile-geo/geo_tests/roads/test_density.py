@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile_geo.planar.steps import Zones
-from voile_geo.roads.nearest import MOST_CELLS, _radius_of_roads, radii_of_roads, stretches
+from voile_geo.roads.nearest import MOST_CELLS, RoadRadii, _radius_of_roads, stretches
 from voile_geo.roads.network import RoadNetwork
 from voile_testing.plugin import examples
 from voile_testing.towns import network_of, random_network
@@ -53,7 +53,7 @@ def test_the_radius_holds_so_many_roads_and_no_fewer(
 def test_a_cell_has_the_next_radius_of_the_ladder(seed: int, count: int) -> None:
     """In the middle of every cell: at least what holds so many roads, at most a tenth above."""
     roads, bounds = random_network(seed, size=5, spacing=0.004), (120.0, 500.0)
-    found = radii_of_roads(roads, count, bounds)
+    found = RoadRadii.of(roads, count, bounds)
     assert (found.radii[0], found.radii[-1]) == bounds
     steps = np.array(found.radii[1:]) / found.radii[:-1]
     assert steps.min() > 1
@@ -77,7 +77,7 @@ def test_a_cell_has_the_next_radius_of_the_ladder(seed: int, count: int) -> None
 
 def test_beyond_the_map_the_largest_radius_holds() -> None:
     """Off the map in all directions, however dense the roads at its border are."""
-    found = radii_of_roads(random_network(3), 3, (100.0, 900.0))
+    found = RoadRadii.of(random_network(3), 3, (100.0, 900.0))
     zones = Zones((1.0,), found.radii, grid=found.grid).table(None)
     middle = found.grid.middle
     assert zones.epsilon((0, 0), middle) > 1 / 500
@@ -92,7 +92,7 @@ def test_large_maps_have_larger_cells() -> None:
     """Two villages a thousand kilometres apart: the number of cells stays bounded."""
     village = [(45.0, 5.0), (45.001, 5.0), (45.001, 5.001)]
     far = [(54.0, 15.0), (54.001, 15.0), (54.001, 15.001)]
-    found = radii_of_roads(network_of(village, far), 1, (100.0, 2_000.0))
+    found = RoadRadii.of(network_of(village, far), 1, (100.0, 2_000.0))
     assert found.grid.cells.size <= MOST_CELLS
     assert found.cell == 2_000.0
     assert {found.grid.cells.ravel()[0], found.grid.cells.ravel()[-1]} != {len(found.radii) - 1}
@@ -117,7 +117,7 @@ def test_beijing(shared_data) -> None:  # type: ignore[no-untyped-def]
 
     folder = shared_data / "roads"
     roads = read_roads(folder / "beijing-edges.csv", folder / "beijing-nodes.csv")
-    found = radii_of_roads(roads, 20, (100.0, 2_000.0))
+    found = RoadRadii.of(roads, 20, (100.0, 2_000.0))
     radii = np.array(found.radii)[found.grid.cells]
     rows, columns = (np.arange(count) + 0.5 for count in radii.shape)
     north = (found.grid.corner[0] + rows * found.grid.step[0]) / 1e6 - 39.906

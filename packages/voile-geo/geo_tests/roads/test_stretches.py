@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile_geo.roads.nearest import chains_of, stretches
+from voile_geo.roads.nearest import Chains, stretches
 from voile_geo.roads.network import RoadNetwork
 from voile_testing.plugin import examples
 from voile_testing.towns import network_of, random_network, split
@@ -20,7 +20,7 @@ BEND = [(0.0, 0.0), (0.001, 0.0), (0.001, 0.001), (0.002, 0.001)]
 
 def runs(roads: RoadNetwork) -> list[list[int]]:
     """The nodes that each run passes."""
-    chains = chains_of(roads)
+    chains = Chains.of(roads)
     parts = np.split(chains.edge, chains.start[1:-1])
     for part in parts:
         assert (roads.target[part[:-1]] == roads.source[part[1:]]).all()
@@ -72,7 +72,7 @@ def test_a_ring_without_a_crossing_is_a_run_from_its_first_node(ways, count) -> 
 def test_each_edge_is_in_one_run_of_its_road(seed: int, parts: int) -> None:
     """Every directed edge once; a run stays on one road, and no crossing lies within it."""
     roads = split(random_network(seed, size=5), parts)
-    chains, road = chains_of(roads), stretches(roads)
+    chains, road = Chains.of(roads), stretches(roads)
     assert sorted(chains.edge.tolist()) == list(range(roads.edges))
     others = [set[int]() for _ in range(roads.nodes)]
     for a, b in zip(roads.source.tolist(), roads.target.tolist(), strict=True):
@@ -100,4 +100,4 @@ def test_more_shape_points_make_no_more_roads_and_no_more_runs(seed: int) -> Non
 def test_an_edge_that_a_map_has_twice_is_driven_once() -> None:
     """Of equal edges the first alone is in a run."""
     roads = network_of(BEND, BEND, ways="forward")
-    assert chains_of(roads).edge.tolist() == [0, 1, 2]
+    assert Chains.of(roads).edge.tolist() == [0, 1, 2]

@@ -13,15 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from voile_pack.instance import (
-        Instance,
-        Packing,
-        PackingReport,
-        PackingResult,
-        Progress,
-        Stop,
-        require_valid,
-    )
+    from voile_pack.instance import Instance, Packing, PackingReport, PackingResult, Progress, Stop
 
 _HOMES = {
     "Instance": "instance",
@@ -40,7 +32,6 @@ __all__ = [
     "PackingResult",
     "Progress",
     "Stop",
-    "require_valid",
 ]
 
 

@@ -239,9 +239,9 @@ def _pack_command(  # noqa: PLR0913 - one parameter for each option
     done = f"written: {', '.join(map(str, files))}" if files else "the parcels were packed"
     with telling_what_is_done(done):
         if as_json:
-            print_json(parcels.document_of(given.origin, packed))
+            print_json(given.origin.document(packed))
         else:
-            parcels.show_packed(given.origin, packed)
+            given.origin.show(packed)
         for notice in (*given.numbers.notes, *packed.notices):
             say(f"voile: {notice}.")
         for place in files:
@@ -363,4 +363,4 @@ def _pack(task: Task, stop: instance.Stop, solver: str, stage: Callable[[str], N
             f"({now.stage}, {now.seconds:.0f} s)"
         )
 
-    return parcels.pack(task, stop, report, solver)  # type: ignore[arg-type]
+    return task.pack(stop, report, solver)  # type: ignore[arg-type]

@@ -56,7 +56,12 @@ from voile.disclosure.noise import Cluster, StatedNoise
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
 
-__all__ = ["Distributions", "Floats", "NoisyValues", "PublishedNoise", "distributions_given"]
+__all__ = [
+    "Distributions",
+    "Floats",
+    "NoisyValues",
+    "PublishedNoise",
+]
 
 
 Floats = NDArray[np.float64]
@@ -354,42 +359,39 @@ class NoisyValues:
         wider = widths >= np.minimum(reach, widths.max())
         return np.asarray(np.where(cut | ~near.any(axis=0), near | wider, near))
 
+    def distributions(self, noise: PublishedNoise, capacity: float) -> Distributions:
+        """The distributions of the true values, which are within 0 and ``capacity``.
 
-def distributions_given(
-    values: NoisyValues, noise: PublishedNoise, capacity: float
-) -> Distributions:
-    """The distributions of the true values, which are within 0 and ``capacity``.
+        Raises ``InputError``, with counts only, where a true value cannot be.
+        """
+        pieces = [
+            piece
+            for drawn, possible in zip(noise.clusters, self.drawn_in(noise), strict=True)
+            for piece in _pieces(self, noise.clusters, drawn, possible, capacity)
+        ]
+        logs = np.stack([piece.log_weight for piece in pieces])
+        top = logs.max(axis=0)
+        lost = int(np.isneginf(top).sum())
+        if lost:
+            raise InputError(
+                f"{lost:,} published values come from true ones beyond the capacity of a bin; give "
+                "a larger capacity"
+            )
+        weight = np.exp(logs - top)
+        order = np.argsort(-weight, axis=0, kind="stable")[: int((weight > 0).sum(axis=0).max())]
 
-    Raises ``InputError``, with counts only, where a true value cannot be.
-    """
-    pieces = [
-        piece
-        for drawn, possible in zip(noise.clusters, values.drawn_in(noise), strict=True)
-        for piece in _pieces(values, noise.clusters, drawn, possible, capacity)
-    ]
-    logs = np.stack([piece.log_weight for piece in pieces])
-    top = logs.max(axis=0)
-    lost = int(np.isneginf(top).sum())
-    if lost:
-        raise InputError(
-            f"{lost:,} published values come from true ones beyond the capacity of a bin; give a "
-            "larger capacity"
+        def heaviest(arrays: Sequence[Floats]) -> Floats:
+            """The pieces of each value that count: few of all that some value has."""
+            return np.take_along_axis(np.stack(arrays), order, axis=0)
+
+        return Distributions(
+            centre=heaviest([piece.centre for piece in pieces]),
+            rate=heaviest([piece.rate for piece in pieces]),
+            least=heaviest([piece.least for piece in pieces]),
+            most=heaviest([piece.most for piece in pieces]),
+            weight=np.take_along_axis(weight, order, axis=0),
+            step=noise.step,
         )
-    weight = np.exp(logs - top)
-    order = np.argsort(-weight, axis=0, kind="stable")[: int((weight > 0).sum(axis=0).max())]
-
-    def heaviest(arrays: Sequence[Floats]) -> Floats:
-        """The pieces of each value that count: few of all that some value has."""
-        return np.take_along_axis(np.stack(arrays), order, axis=0)
-
-    return Distributions(
-        centre=heaviest([piece.centre for piece in pieces]),
-        rate=heaviest([piece.rate for piece in pieces]),
-        least=heaviest([piece.least for piece in pieces]),
-        most=heaviest([piece.most for piece in pieces]),
-        weight=np.take_along_axis(weight, order, axis=0),
-        step=noise.step,
-    )
 
 
 @dataclass(frozen=True, eq=False)

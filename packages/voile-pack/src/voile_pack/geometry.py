@@ -62,11 +62,15 @@ from voile_pack.instance import (
     Progress,
     Stop,
     ignore,
-    require_valid,
 )
 from voile_pack.vector import coarse_bound
 
-__all__ = ["RULES", "BoxInstance", "Turns", "fitting_turns", "solve_boxes"]
+__all__ = [
+    "RULES",
+    "BoxInstance",
+    "Turns",
+    "fitting_turns",
+]
 
 
 RULES = 3
@@ -329,6 +333,20 @@ class BoxInstance:
         """Which allowed turns of each box fit into an empty bin, (n, r)."""
         return fitting_turns(self.sizes, self.box, self.turns)
 
+    def solve(
+        self,
+        stop: Stop | None = None,
+        progress: Progress = ignore,
+    ) -> _BoxOutcome:
+        """Pack the boxes into as few bins as the time allows, and bound what is possible."""
+        search = _Search(self, (stop or Stop()).start(), progress)
+        if len(self):
+            search.construct()
+            search.improve()
+        outcome = search.outcome()
+        _require_valid_boxes(outcome, self)
+        return outcome
+
 
 def fitting_turns(sizes: Integers, box: Integers, turns: Turns) -> NDArray[np.bool_]:
     """Which allowed turns of boxes (n, 3) fit into an empty bin (3,); (n, r)."""
@@ -359,7 +377,7 @@ def _require_valid_boxes(outcome: _BoxOutcome, instance: BoxInstance) -> None:
     Shares no code with the solver: weights by plain sums; sides, walls and all pairs of boxes of
     a bin by comparison.
     """
-    require_valid(outcome.packing, Instance(instance.weights, instance.capacity))
+    outcome.packing.require_valid(Instance(instance.weights, instance.capacity))
     start, end = outcome.corners, outcome.corners + outcome.placed
     if len(start) != len(instance) or (start < 0).any() or (end > instance.box).any():
         raise AssertionError("a box stands in a wall")
@@ -371,21 +389,6 @@ def _require_valid_boxes(outcome: _BoxOutcome, instance: BoxInstance) -> None:
             others = items[index + 1 :]
             if ((start[item] < end[others]) & (start[others] < end[item])).all(axis=1).any():
                 raise AssertionError("two boxes overlap")
-
-
-def solve_boxes(
-    instance: BoxInstance,
-    stop: Stop | None = None,
-    progress: Progress = ignore,
-) -> _BoxOutcome:
-    """Pack the boxes into as few bins as the time allows, and bound what is possible."""
-    search = _Search(instance, (stop or Stop()).start(), progress)
-    if len(instance):
-        search.construct()
-        search.improve()
-    outcome = search.outcome()
-    _require_valid_boxes(outcome, instance)
-    return outcome
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,13 @@ from voile_base.compiled import njit, register_jitable
 from voile_base.ondemand import dataclass
 from voile_pack.instance import Deadline, Instance, Packing
 
-__all__ = ["Reduced", "decreasing", "first_fit_decreasing", "lower_bound", "reduce", "search"]
+__all__ = [
+    "Reduced",
+    "decreasing",
+    "first_fit_decreasing",
+    "lower_bound",
+    "search",
+]
 
 STEPS = 100
 MOST = 2_000
@@ -232,25 +238,25 @@ class Reduced:
         # Whatever weighs nothing fits everywhere.
         return Packing(np.maximum(bin_of, 0))
 
-
-def reduce(instance: Instance) -> Reduced:
-    """Fix what can be fixed."""
-    order = np.argsort(-instance.weights, kind="stable")
-    order = order[instance.weights[order] > 0]
-    bin_of = np.full(len(order), -1, np.int64)
-    descending = np.ascontiguousarray(instance.weights[order])
-    fixed = _fix_exact_pairs(descending, instance.capacity, bin_of)
-    left = np.flatnonzero(bin_of < 0)
-    bin_left = np.full(len(left), -1, np.int64)
-    fixed += _fix_dominant_pairs(descending[left], instance.capacity, bin_left, fixed)
-    bin_of[left] = bin_left
-    fixed_bin = np.full(len(instance), -1, np.int64)
-    fixed_bin[order] = bin_of
-    index = order[bin_of < 0]
-    weights = instance.weights[index]
-    unit = math.gcd(*np.unique(weights).tolist()) or 1
-    core = Instance(weights // unit, max(instance.capacity // unit, 1))
-    return Reduced(core, index, fixed_bin, fixed)
+    @staticmethod
+    def of(instance: Instance) -> Reduced:
+        """Fix what can be fixed."""
+        order = np.argsort(-instance.weights, kind="stable")
+        order = order[instance.weights[order] > 0]
+        bin_of = np.full(len(order), -1, np.int64)
+        descending = np.ascontiguousarray(instance.weights[order])
+        fixed = _fix_exact_pairs(descending, instance.capacity, bin_of)
+        left = np.flatnonzero(bin_of < 0)
+        bin_left = np.full(len(left), -1, np.int64)
+        fixed += _fix_dominant_pairs(descending[left], instance.capacity, bin_left, fixed)
+        bin_of[left] = bin_left
+        fixed_bin = np.full(len(instance), -1, np.int64)
+        fixed_bin[order] = bin_of
+        index = order[bin_of < 0]
+        weights = instance.weights[index]
+        unit = math.gcd(*np.unique(weights).tolist()) or 1
+        core = Instance(weights // unit, max(instance.capacity // unit, 1))
+        return Reduced(core, index, fixed_bin, fixed)
 
 
 @njit(cache=True)

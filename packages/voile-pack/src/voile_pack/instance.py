@@ -42,7 +42,6 @@ __all__ = [
     "Progress",
     "Stop",
     "ignore",
-    "require_valid",
 ]
 
 
@@ -112,20 +111,19 @@ class Packing:
         np.add.at(loads, self.bin_of, weights)
         return loads
 
+    def require_valid(self, instance: Instance) -> None:
+        """Raise ``AssertionError``, a fault of Voile, unless it packs ``instance``.
 
-def require_valid(packing: Packing, instance: Instance) -> None:
-    """Raise ``AssertionError``, a fault of Voile, unless ``packing`` packs ``instance``.
-
-    Shares no code with the solvers: plain sums of plain integers.
-    """
-    loads: dict[int, int] = {}
-    weights = instance.weights.tolist()
-    for number, weight in zip(packing.bin_of.tolist(), weights, strict=True):
-        loads[number] = loads.get(number, 0) + weight
-    if sorted(loads) != list(range(packing.bins)):
-        raise AssertionError("a solver left a bin empty or an item unpacked")
-    if max(loads.values(), default=0) > instance.capacity:
-        raise AssertionError("a solver overfilled a bin")
+        Shares no code with the solvers: plain sums of plain integers.
+        """
+        loads: dict[int, int] = {}
+        weights = instance.weights.tolist()
+        for number, weight in zip(self.bin_of.tolist(), weights, strict=True):
+            loads[number] = loads.get(number, 0) + weight
+        if sorted(loads) != list(range(self.bins)):
+            raise AssertionError("a solver left a bin empty or an item unpacked")
+        if max(loads.values(), default=0) > instance.capacity:
+            raise AssertionError("a solver overfilled a bin")
 
 
 class PackingReport(NamedTuple):

@@ -45,13 +45,13 @@ from voile.table.opening import write_columns
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
 from voile_base.terminal import print_table
-from voile_pack.distributions import Distributions, NoisyValues, PublishedNoise, distributions_given
+from voile_pack.distributions import Distributions, NoisyValues, PublishedNoise
 from voile_pack.drawing import DrawnMeasure, draw_bins
-from voile_pack.geometry import BoxInstance, Turns, fitting_turns, solve_boxes
+from voile_pack.geometry import BoxInstance, Turns, fitting_turns
 from voile_pack.instance import PackingResult, Progress, Stop, ignore
-from voile_pack.robust import RobustOutcome, require_probability, solve_robust
+from voile_pack.robust import RobustOutcome, require_probability
 from voile_pack.solve import Solver
-from voile_pack.vector import VectorInstance, solve_vectors
+from voile_pack.vector import VectorInstance
 
 __all__ = [
     "PICTURES",
@@ -63,14 +63,9 @@ __all__ = [
     "Task",
     "Use",
     "bin_loads",
-    "distributions_of",
-    "document_of",
     "feasibility",
     "heaviest_overload",
     "objective_ratio",
-    "pack",
-    "plan",
-    "show_packed",
     "write_packed",
 ]
 
@@ -132,6 +127,59 @@ class ParcelMeasure:
         """The row in the table, from 1, of the parcel at an index, from 0."""
         return index + 1 if self.rows is None else int(self.rows[index])
 
+    def plan(self, limit: Limit, use: Use) -> _Planned:
+        """Whole numbers to plan with; a notice for whatever had to be moved.
+
+        Raises ``InputError``, with row numbers and counts only, where a parcel is certainly
+        negative or heavier than a bin.
+        """
+        usable = limit.usable
+        scale = _unit(self, limit)
+        capacity = int(usable / scale)
+        if capacity < 1:
+            raise InputError(f"{self.name}: the capacity is below the smallest unit of the column")
+        full = int(Fraction(limit.capacity) / scale)
+        surely = self.value if self.low is None else self.low
+        assert surely is not None
+        certain = _ceilings(surely, scale)
+        chosen = _ceilings(_chosen(self, limit, use), scale)
+        if self.exact or (self.noise is None and self.value is None):
+            _refuse_impossible(self, certain, full)
+        notices = _moved(self, chosen, capacity)
+        high = chosen if self.high is None else _ceilings(self.high, scale)
+        low = chosen if self.low is None else certain
+        return _Planned(
+            name=self.name,
+            units=np.clip(chosen, 0, capacity).astype(np.int64),
+            capacity=capacity,
+            full=full,
+            low=np.clip(low, 0, full).astype(np.int64),
+            high=np.clip(high, 0, full).astype(np.int64),
+            scale=scale,
+            notices=notices,
+        )
+
+    def distributions(self, limit: Limit) -> Distributions:
+        """The distributions of the true numbers given what is known, in units of the column.
+
+        A true number is at least 0 and fits into a bin.  Raises ``InputError`` where the noise of a
+        published value is not known.
+        """
+        capacity = float(limit.capacity)
+        if self.low is None or self.high is None:
+            assert self.value is not None
+            return Distributions.exact(_floats(self.value))
+        low, high = _floats(self.low), _floats(self.high)
+        if self.value is None:
+            return Distributions.uniform(np.clip(low, 0, capacity), np.clip(high, 0, capacity))
+        if self.noise is None:
+            raise InputError(
+                f"{self.name}: these values have noise, and how much is not known; give the "
+                "release folder, whose release.json tells it"
+            )
+        values = NoisyValues(_floats(self.value), low, high)
+        return values.distributions(self.noise, capacity)
+
 
 @dataclass(frozen=True)
 class Limit:
@@ -187,39 +235,6 @@ class _Planned:
         return unscaled(whole, 12)
 
 
-def plan(measure: ParcelMeasure, limit: Limit, use: Use) -> _Planned:
-    """Whole numbers to plan with; a notice for whatever had to be moved.
-
-    Raises ``InputError``, with row numbers and counts only, where a parcel is certainly negative
-    or heavier than a bin.
-    """
-    usable = limit.usable
-    scale = _unit(measure, limit)
-    capacity = int(usable / scale)
-    if capacity < 1:
-        raise InputError(f"{measure.name}: the capacity is below the smallest unit of the column")
-    full = int(Fraction(limit.capacity) / scale)
-    surely = measure.value if measure.low is None else measure.low
-    assert surely is not None
-    certain = _ceilings(surely, scale)
-    chosen = _ceilings(_chosen(measure, limit, use), scale)
-    if measure.exact or (measure.noise is None and measure.value is None):
-        _refuse_impossible(measure, certain, full)
-    notices = _moved(measure, chosen, capacity)
-    high = chosen if measure.high is None else _ceilings(measure.high, scale)
-    low = chosen if measure.low is None else certain
-    return _Planned(
-        name=measure.name,
-        units=np.clip(chosen, 0, capacity).astype(np.int64),
-        capacity=capacity,
-        full=full,
-        low=np.clip(low, 0, full).astype(np.int64),
-        high=np.clip(high, 0, full).astype(np.int64),
-        scale=scale,
-        notices=notices,
-    )
-
-
 def _plan_sides(
     sides: Sequence[ParcelMeasure], box: Sequence[Decimal], turns: Turns, use: Use
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:
@@ -244,28 +259,6 @@ def _plan_sides(
     allowed = fitting_turns(sizes, whole, turns).any(axis=1)
     _refuse(sides[0], ~allowed, "too large for a bin in every turn", "give larger bins")
     return sizes, whole, scale
-
-
-def distributions_of(measure: ParcelMeasure, limit: Limit) -> Distributions:
-    """The distributions of the true numbers given what is known, in units of the column.
-
-    A true number is at least 0 and fits into a bin.  Raises ``InputError`` where the noise of a
-    published value is not known.
-    """
-    capacity = float(limit.capacity)
-    if measure.low is None or measure.high is None:
-        assert measure.value is not None
-        return Distributions.exact(_floats(measure.value))
-    low, high = _floats(measure.low), _floats(measure.high)
-    if measure.value is None:
-        return Distributions.uniform(np.clip(low, 0, capacity), np.clip(high, 0, capacity))
-    if measure.noise is None:
-        raise InputError(
-            f"{measure.name}: these values have noise, and how much is not known; give the release "
-            "folder, whose release.json tells it"
-        )
-    values = NoisyValues(_floats(measure.value), low, high)
-    return distributions_given(values, measure.noise, capacity)
 
 
 def _unit(measure: ParcelMeasure, limit: Limit) -> Fraction:
@@ -305,9 +298,9 @@ def _chosen(measure: ParcelMeasure, limit: Limit, use: Use) -> ExactNumbers:
         if value is None:
             spread = Distributions.uniform(_floats(low), _floats(high))
             return _rounded(spread.quantile(float(use.quantile)))
-        return _rounded(distributions_of(measure, limit).quantile(float(use.quantile)))
+        return _rounded(measure.distributions(limit).quantile(float(use.quantile)))
     if value is not None:
-        return value if measure.noise is None else _rounded(distributions_of(measure, limit).mean)
+        return value if measure.noise is None else _rounded(measure.distributions(limit).mean)
     scale = max(low.scale, high.scale)
     return ExactNumbers(_sum(low.rescaled(scale), high.rescaled(scale)) * 5, scale + 1)
 
@@ -391,6 +384,35 @@ class Task:
                 "boxes can be packed with one more measure, their weight, and not in robust mode"
             )
 
+    def pack(
+        self,
+        stop: Stop | None = None,
+        progress: Progress = ignore,
+        solver: Solver = "auto",
+    ) -> Packed:
+        """Pack the parcels of a task; raises ``InputError`` where one cannot be packed."""
+        if self.boxes:
+            return _pack_boxes(self, self.boxes, stop, progress)
+        pairs = list(zip(self.measures, self.limits, strict=True))
+        planned = tuple(measure.plan(limit, self.use) for measure, limit in pairs)
+        notices = tuple(notice for one in planned for notice in one.notices)
+        if self.robust is not None and not all(measure.exact for measure in self.measures):
+            distributions = [measure.distributions(limit) for measure, limit in pairs]
+            usable = [float(limit.usable) for limit in self.limits]
+            outcome: PackingResult = RobustOutcome.solve(
+                distributions, usable, self.robust, stop, progress
+            )
+            expected = zip(planned, distributions, strict=True)
+            return Packed(
+                outcome, tuple(one.expecting(distribution.mean) for one, distribution in expected)
+            )
+        instance = VectorInstance(
+            np.column_stack([one.units for one in planned]),
+            np.array([one.capacity for one in planned]),
+            tuple(one.name for one in planned),
+        )
+        return Packed(instance.solve(stop, progress, solver), planned, notices)
+
 
 @dataclass(frozen=True, eq=False)
 class Packed:
@@ -408,37 +430,9 @@ class Packed:
         return self.outcome.overload if isinstance(self.outcome, RobustOutcome) else None
 
 
-def pack(
-    task: Task,
-    stop: Stop | None = None,
-    progress: Progress = ignore,
-    solver: Solver = "auto",
-) -> Packed:
-    """Pack the parcels of a task; raises ``InputError`` where one cannot be packed."""
-    if task.boxes:
-        return _pack_boxes(task, task.boxes, stop, progress)
-    pairs = list(zip(task.measures, task.limits, strict=True))
-    planned = tuple(plan(measure, limit, task.use) for measure, limit in pairs)
-    notices = tuple(notice for one in planned for notice in one.notices)
-    if task.robust is not None and not all(measure.exact for measure in task.measures):
-        distributions = [distributions_of(measure, limit) for measure, limit in pairs]
-        usable = [float(limit.usable) for limit in task.limits]
-        outcome: PackingResult = solve_robust(distributions, usable, task.robust, stop, progress)
-        expected = zip(planned, distributions, strict=True)
-        return Packed(
-            outcome, tuple(one.expecting(distribution.mean) for one, distribution in expected)
-        )
-    instance = VectorInstance(
-        np.column_stack([one.units for one in planned]),
-        np.array([one.capacity for one in planned]),
-        tuple(one.name for one in planned),
-    )
-    return Packed(solve_vectors(instance, stop, progress, solver), planned, notices)
-
-
 def _pack_boxes(task: Task, boxes: Boxes, stop: Stop | None, progress: Progress) -> Packed:
     sizes, box, scale = _plan_sides(boxes.sides, boxes.box, boxes.turns, task.use)
-    weights = [plan(m, c, task.use) for m, c in zip(task.measures, task.limits, strict=True)]
+    weights = [m.plan(c, task.use) for m, c in zip(task.measures, task.limits, strict=True)]
     instance = BoxInstance(
         sizes=sizes,
         box=box,
@@ -456,7 +450,7 @@ def _pack_boxes(task: Task, boxes: Boxes, stop: Stop | None, progress: Progress)
         high=instance.volumes,
         scale=scale**3,
     )
-    outcome = solve_boxes(instance, stop, progress)
+    outcome = instance.solve(stop, progress)
     notices = tuple(notice for one in weights for notice in one.notices)
     return Packed(outcome, (*weights, volumes), notices, scale)
 
@@ -475,6 +469,62 @@ class Origin:
     """Rows of the table."""
     kept: NDArray[np.int64]
     """Indices of the n rows that were packed, from 0."""
+
+    def document(self, packed: Packed) -> dict[str, object]:
+        """The packing as JSON."""
+        outcome = packed.outcome
+        document: dict[str, object] = {"private": _PRIVATE} if self.private else {}
+        document |= {
+            "parcels": len(self.kept),
+            "left_out": self.rows - len(self.kept),
+            "bins": outcome.bins,
+            "lower_bound": outcome.lower_bound,
+            "gap": round(outcome.gap, 6),
+            "proved": outcome.proved,
+            "found_by": outcome.found_by,
+            "bound_by": outcome.bound_by,
+            "seconds": round(outcome.seconds, 3),
+            "work": round(outcome.work, 6),
+            "measures": [
+                {
+                    "name": planned.name,
+                    "capacity": json_number(planned.number(planned.full)),
+                    "usable": json_number(planned.number(planned.capacity)),
+                    "loads": [
+                        json_number(planned.number(load)) for load in _loads(packed, planned)
+                    ],
+                }
+                for planned in packed.planned
+            ],
+            "notices": list(packed.notices),
+        }
+        if packed.overload is not None:
+            document["overload"] = [float(f"{chance:.3g}") for chance in packed.overload]
+        return document
+
+    def show(self, packed: Packed) -> None:
+        """The packing for people."""
+        outcome = packed.outcome
+        if self.private:
+            click.echo(_PRIVATE)
+        parcels = f"{len(self.kept):,} parcel{'s' * (len(self.kept) != 1)}"
+        click.echo(f"{parcels} in {outcome.bins:,} bin{'s' * (outcome.bins != 1)}")
+        if outcome.proved:
+            click.echo(f"No packing has fewer bins (proved: {outcome.bound_by})")
+        else:
+            click.echo(
+                f"Every packing needs at least {outcome.lower_bound:,} bins ({outcome.bound_by}); "
+                f"at most {outcome.bins - outcome.lower_bound:,} might be saved ({outcome.gap:.2%})"
+            )
+        left_out = self.rows - len(self.kept)
+        if left_out:
+            click.echo(f"{left_out:,} rows were left out: a measure is missing")
+        if packed.overload is not None:
+            click.echo(
+                f"Each bin is overloaded with a probability of at most {packed.overload.max():.2g}"
+            )
+        click.echo(f"Found by {outcome.found_by}, {outcome.seconds:.1f} s\n")
+        _print_loads(packed)
 
 
 def write_packed(file: Path, origin: Origin, packed: Packed) -> None:
@@ -531,64 +581,8 @@ def _drawn(planned: _Planned) -> DrawnMeasure:
     )
 
 
-def document_of(origin: Origin, packed: Packed) -> dict[str, object]:
-    """The packing as JSON."""
-    outcome = packed.outcome
-    document: dict[str, object] = {"private": _PRIVATE} if origin.private else {}
-    document |= {
-        "parcels": len(origin.kept),
-        "left_out": origin.rows - len(origin.kept),
-        "bins": outcome.bins,
-        "lower_bound": outcome.lower_bound,
-        "gap": round(outcome.gap, 6),
-        "proved": outcome.proved,
-        "found_by": outcome.found_by,
-        "bound_by": outcome.bound_by,
-        "seconds": round(outcome.seconds, 3),
-        "work": round(outcome.work, 6),
-        "measures": [
-            {
-                "name": planned.name,
-                "capacity": json_number(planned.number(planned.full)),
-                "usable": json_number(planned.number(planned.capacity)),
-                "loads": [json_number(planned.number(load)) for load in _loads(packed, planned)],
-            }
-            for planned in packed.planned
-        ],
-        "notices": list(packed.notices),
-    }
-    if packed.overload is not None:
-        document["overload"] = [float(f"{chance:.3g}") for chance in packed.overload]
-    return document
-
-
 def _loads(packed: Packed, planned: _Planned) -> NDArray[np.int64]:
     return packed.outcome.packing.loads(planned.units)
-
-
-def show_packed(origin: Origin, packed: Packed) -> None:
-    """The packing for people."""
-    outcome = packed.outcome
-    if origin.private:
-        click.echo(_PRIVATE)
-    parcels = f"{len(origin.kept):,} parcel{'s' * (len(origin.kept) != 1)}"
-    click.echo(f"{parcels} in {outcome.bins:,} bin{'s' * (outcome.bins != 1)}")
-    if outcome.proved:
-        click.echo(f"No packing has fewer bins (proved: {outcome.bound_by})")
-    else:
-        click.echo(
-            f"Every packing needs at least {outcome.lower_bound:,} bins ({outcome.bound_by}); at "
-            f"most {outcome.bins - outcome.lower_bound:,} might be saved ({outcome.gap:.2%})"
-        )
-    left_out = origin.rows - len(origin.kept)
-    if left_out:
-        click.echo(f"{left_out:,} rows were left out: a measure is missing")
-    if packed.overload is not None:
-        click.echo(
-            f"Each bin is overloaded with a probability of at most {packed.overload.max():.2g}"
-        )
-    click.echo(f"Found by {outcome.found_by}, {outcome.seconds:.1f} s\n")
-    _print_loads(packed)
 
 
 def _print_loads(packed: Packed) -> None:

@@ -88,9 +88,7 @@ __all__ = [
     "Pattern",
     "Prices",
     "Relaxation",
-    "choose_of_part",
     "constraint_solver",
-    "decide",
     "is_installed",
     "pack",
     "solved",
@@ -226,6 +224,53 @@ class Demand:
             number += bool(taken.any())
         assert not left.any(), "the patterns leave items unpacked"
         return bin_of
+
+    def choose_of_part(self, prices: Prices, bins: int, deadline: Deadline) -> list[Pattern] | None:
+        """Patterns that pack all into ``bins`` bins, of those that miss least; None if none."""
+        least, most = 0, prices.missing(self, bins)
+        missing, part = most, None
+        for _ in range(HALVINGS):
+            table, branches = _patterns_within(self, prices, missing, PART)
+            deadline.spend(branches * WORK_OF_A_BRANCH)
+            if table is None:
+                most = missing
+            else:
+                least, part = missing, table
+                if least == most or 2 * len(part) > PART.patterns:
+                    break
+            missing = (least + most) // 2
+        if part is None or not len(part) or deadline.passed():
+            return None
+        return _find(self, part, bins, PART.nodes, deadline)
+
+    def decide(
+        self, filters: Sequence[Prices], bins: int, effort: Effort, deadline: Deadline
+    ) -> _PatternVerdict:
+        """Whether all of it fits into ``bins`` bins.
+
+        ``filters`` are prices of its types: the first ones enumerate, and what passes them must
+        pass all others.
+        """
+        table, branches = _tight_patterns(self, filters[0], bins, effort)
+        deadline.spend(branches * WORK_OF_A_BRANCH)
+        if table is None or deadline.passed():
+            return UNKNOWN
+        for prices in filters[1:]:
+            at_least = prices.pattern_at_most - prices.missing(self, bins)
+            table = table[table @ prices.prices >= at_least]
+        if not len(table):
+            return _PatternVerdict(None, impossible=True)
+        share = SHARE_TO_FIND if len(table) <= FEW_PATTERNS else SHARE_OF_MANY
+        within = deadline.within(share) if effort.proves else deadline
+        patterns = _find(self, table, bins, effort.nodes, within)
+        if patterns is not None:
+            return _PatternVerdict(patterns, impossible=False)
+        if not effort.proves or not is_installed() or deadline.passed():
+            return UNKNOWN
+        verdict = _prove(self, table, bins, deadline.within(SHARE_TO_PROVE))
+        if verdict.patterns is not None or verdict.impossible:
+            return verdict
+        return _choose_patterns(self, table, bins, effort.nodes, deadline.within(0.5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -489,57 +534,6 @@ LONG = Effort(waste=np.inf, patterns=100_000, branches=20_000_000, nodes=10_000,
 PART = Effort(waste=np.inf, patterns=2_000, branches=1_000_000, nodes=50, proves=False)
 HALVINGS = 12
 """Steps towards the part that is just small enough."""
-
-
-def choose_of_part(
-    demand: Demand, prices: Prices, bins: int, deadline: Deadline
-) -> list[Pattern] | None:
-    """Patterns that pack ``demand`` into ``bins`` bins, of those that miss least; None if none."""
-    least, most = 0, prices.missing(demand, bins)
-    missing, part = most, None
-    for _ in range(HALVINGS):
-        table, branches = _patterns_within(demand, prices, missing, PART)
-        deadline.spend(branches * WORK_OF_A_BRANCH)
-        if table is None:
-            most = missing
-        else:
-            least, part = missing, table
-            if least == most or 2 * len(part) > PART.patterns:
-                break
-        missing = (least + most) // 2
-    if part is None or not len(part) or deadline.passed():
-        return None
-    return _find(demand, part, bins, PART.nodes, deadline)
-
-
-def decide(
-    demand: Demand, filters: Sequence[Prices], bins: int, effort: Effort, deadline: Deadline
-) -> _PatternVerdict:
-    """Whether ``demand`` fits into ``bins`` bins.
-
-    ``filters`` are prices of its types: the first ones enumerate, and what passes them must pass
-    all others.
-    """
-    table, branches = _tight_patterns(demand, filters[0], bins, effort)
-    deadline.spend(branches * WORK_OF_A_BRANCH)
-    if table is None or deadline.passed():
-        return UNKNOWN
-    for prices in filters[1:]:
-        at_least = prices.pattern_at_most - prices.missing(demand, bins)
-        table = table[table @ prices.prices >= at_least]
-    if not len(table):
-        return _PatternVerdict(None, impossible=True)
-    share = SHARE_TO_FIND if len(table) <= FEW_PATTERNS else SHARE_OF_MANY
-    within = deadline.within(share) if effort.proves else deadline
-    patterns = _find(demand, table, bins, effort.nodes, within)
-    if patterns is not None:
-        return _PatternVerdict(patterns, impossible=False)
-    if not effort.proves or not is_installed() or deadline.passed():
-        return UNKNOWN
-    verdict = _prove(demand, table, bins, deadline.within(SHARE_TO_PROVE))
-    if verdict.patterns is not None or verdict.impossible:
-        return verdict
-    return _choose_patterns(demand, table, bins, effort.nodes, deadline.within(0.5))
 
 
 def _find(

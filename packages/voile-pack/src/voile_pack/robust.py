@@ -86,9 +86,12 @@ from voile_pack.instance import (
     Stop,
     ignore,
 )
-from voile_pack.vector import VectorInstance, coarse_bound, pack_quickly, solve_vectors
+from voile_pack.vector import VectorInstance, coarse_bound
 
-__all__ = ["RobustOutcome", "require_probability", "solve_robust"]
+__all__ = [
+    "RobustOutcome",
+    "require_probability",
+]
 
 
 _TOLERANCE = 1e-6
@@ -211,53 +214,53 @@ class RobustOutcome(PackingResult):
     overload: Floats = field(default_factory=lambda: np.empty(0))
     """Shape (bins,), summed over the measures."""
 
+    @staticmethod
+    def solve(
+        distributions: Sequence[Distributions],
+        capacities: Sequence[float],
+        probability: float,
+        stop: Stop | None = None,
+        progress: Progress = ignore,
+    ) -> RobustOutcome:
+        """Pack n items so that each bin is overloaded with at most this probability.
 
-def solve_robust(
-    distributions: Sequence[Distributions],
-    capacities: Sequence[float],
-    probability: float,
-    stop: Stop | None = None,
-    progress: Progress = ignore,
-) -> RobustOutcome:
-    """Pack n items so that each bin is overloaded with at most this probability.
-
-    ``distributions`` has one entry of n numbers for each measure, such as weight and volume, and
-    ``capacities`` one number.  Raises ``InputError`` unless 0 < probability < 1, and where an item
-    would overload a bin of its own with a larger probability.
-    """
-    require_probability(probability)
-    deadline = (stop or Stop()).start()
-    problem = _Problem(tuple(distributions), tuple(map(float, capacities)), probability)
-    problem.require_possible()
-    lower_bound = problem.lower_bound()
-    best = problem.planned(1.0)
-    too_little, enough = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        if deadline.passed() or _bins(best) <= lower_bound:
-            break
-        share = (too_little + enough) / 2
-        tried = problem.planned(share)
-        deadline.spend(_bins(tried) * _WORK_OF_A_BIN)
-        if problem.keeps(tried):
-            enough = share
+        ``distributions`` has one entry of n numbers for each measure, such as weight and volume,
+        and ``capacities`` one number.  Raises ``InputError`` unless 0 < probability < 1, and where
+        an item would overload a bin of its own with a larger probability.
+        """
+        require_probability(probability)
+        deadline = (stop or Stop()).start()
+        problem = _Problem(tuple(distributions), tuple(map(float, capacities)), probability)
+        problem.require_possible()
+        lower_bound = problem.lower_bound()
+        best = problem.planned(1.0)
+        too_little, enough = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            if deadline.passed() or _bins(best) <= lower_bound:
+                break
+            share = (too_little + enough) / 2
+            tried = problem.planned(share)
+            deadline.spend(_bins(tried) * _WORK_OF_A_BIN)
+            if problem.keeps(tried):
+                enough = share
+                best = tried if _bins(tried) < _bins(best) else best
+            else:
+                too_little = share
+            progress(PackingReport("reserves", _bins(best), lower_bound, deadline.elapsed()))
+        if _bins(best) > lower_bound and not deadline.passed():
+            planned = problem.planned(enough, deadline, progress)
+            tried = problem.mended(planned)
+            deadline.spend(_bins(tried) * _WORK_OF_A_BIN)
             best = tried if _bins(tried) < _bins(best) else best
-        else:
-            too_little = share
-        progress(PackingReport("reserves", _bins(best), lower_bound, deadline.elapsed()))
-    if _bins(best) > lower_bound and not deadline.passed():
-        planned = problem.planned(enough, deadline, progress)
-        tried = problem.mended(planned)
-        deadline.spend(_bins(tried) * _WORK_OF_A_BIN)
-        best = tried if _bins(tried) < _bins(best) else best
-    return RobustOutcome(
-        packing=Packing(best),
-        lower_bound=lower_bound,
-        found_by="effective weights",
-        bound_by="necessary weights",
-        seconds=deadline.elapsed(),
-        work=deadline.work,
-        overload=problem.overload(best),
-    )
+        return RobustOutcome(
+            packing=Packing(best),
+            lower_bound=lower_bound,
+            found_by="effective weights",
+            bound_by="necessary weights",
+            seconds=deadline.elapsed(),
+            work=deadline.work,
+            overload=problem.overload(best),
+        )
 
 
 def require_probability(probability: float) -> None:
@@ -340,10 +343,10 @@ class _Problem:
         shared = np.flatnonzero(~alone)
         instance = VectorInstance(sizes[shared], np.full(len(self.distributions), _UNITS))
         if deadline is not None:
-            outcome = solve_vectors(instance, deadline.rest(), progress)
+            outcome = instance.solve(deadline.rest(), progress)
             deadline.spend(outcome.work * OPERATIONS)
         else:
-            outcome = pack_quickly(instance)
+            outcome = instance.pack_quickly()
         bin_of = np.empty(len(sizes), np.int64)
         bin_of[shared] = outcome.packing.bin_of
         bin_of[alone] = outcome.bins + np.arange(alone.sum())

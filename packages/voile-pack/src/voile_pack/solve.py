@@ -61,7 +61,7 @@ from numpy.typing import NDArray
 from voile_base.errors import InputError, nearest
 from voile_base.ondemand import dataclass
 from voile_pack.column_generation import corners, finish, mean_of, relax
-from voile_pack.heuristics import Reduced, decreasing, lower_bound, reduce, search
+from voile_pack.heuristics import Reduced, decreasing, lower_bound, search
 from voile_pack.instance import (
     Deadline,
     Instance,
@@ -71,7 +71,6 @@ from voile_pack.instance import (
     Progress,
     Stop,
     ignore,
-    require_valid,
 )
 from voile_pack.patterns import (
     CLOSE,
@@ -82,9 +81,7 @@ from voile_pack.patterns import (
     Pattern,
     Prices,
     Relaxation,
-    choose_of_part,
     constraint_solver,
-    decide,
     is_installed,
 )
 from voile_pack.patterns import pack as packed_by_or_tools
@@ -177,7 +174,7 @@ def _pack_rest(
         return None
     found = corners(left, finished, deadline, _CORNERS, _SPREAD, word)
     prices = mean_of(left, found, bins, deadline) if found else finished.prices
-    return choose_of_part(left, prices, bins, deadline.within(SHARE_OF_PART))
+    return left.choose_of_part(prices, bins, deadline.within(SHARE_OF_PART))
 
 
 def _start(demand: Demand) -> NDArray[np.int64]:
@@ -275,13 +272,13 @@ def solve(
         )
     if solver == "or-tools":
         constraint_solver()
-    work = _Work(reduce(instance), (stop or Stop()).start(), progress, seed)
+    work = _Work(Reduced.of(instance), (stop or Stop()).start(), progress, seed)
     for stage in _stages(work) if solver == "auto" else _plain(work):
         if work.done:
             break
         work.report(stage)
     packing = work.packing()
-    require_valid(packing, instance)
+    packing.require_valid(instance)
     return PackingResult(
         packing,
         work.total(work.bound) or int(len(instance) > 0),
@@ -427,7 +424,7 @@ def _parts(work: _Work, relaxation: Relaxation, number: int) -> None:
 def _decide(work: _Work, filters: list[Prices], effort: Effort) -> None:
     """Settle one number of bins after another, as long as it can be settled."""
     while not work.done:
-        verdict = decide(work.demand, filters, work.bound, effort, work.deadline)
+        verdict = work.demand.decide(filters, work.bound, effort, work.deadline)
         if verdict.patterns is not None:
             work.found(work.demand.bins_of(verdict.patterns), "tight patterns")
         if not verdict.impossible:

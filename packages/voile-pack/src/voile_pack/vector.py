@@ -59,13 +59,15 @@ from voile_pack.instance import (
     Progress,
     Stop,
     ignore,
-    require_valid,
 )
 from voile_pack.patterns import constraint_solver, is_installed, solved
 from voile_pack.solve import Solver, solve
-from voile_pack.vector_columns import ItemTypes, generate_columns, pack_with_columns
+from voile_pack.vector_columns import ItemTypes
 
-__all__ = ["VectorInstance", "coarse_bound", "pack_quickly", "solve_vectors"]
+__all__ = [
+    "VectorInstance",
+    "coarse_bound",
+]
 
 
 _CHOSEN_BINS = 4
@@ -323,47 +325,45 @@ class VectorInstance:
         """Each dimension alone."""
         return (self.dimension(k) for k in range(len(self.capacities)))
 
+    def solve(
+        self,
+        stop: Stop | None = None,
+        progress: Progress = ignore,
+        solver: Solver = "auto",
+    ) -> PackingResult:
+        """Pack the items into as few bins as the time allows, and bound what is possible.
+
+        One dimension alone goes to ``solve`` where the first heuristics leave a gap.  ``solver``
+        "or-tools" asks constraint programming for one bin less again and again, after the first
+        heuristics, and does nothing else; raises ``InputError`` where OR-Tools is not installed.
+        Without it "auto" leaves out the stages that need it.
+        """
+        search = _Search(self, (stop or Stop()).start(), progress)
+        if solver == "or-tools":
+            constraint_solver()
+        if len(self.capacities) == 1:
+            return search.solve_one_dimension(solver)
+        if len(self) and search.open and solver == "auto":
+            search.improve(_ROUNDS // 20)
+            types = search.types_for_columns()
+            if search.open and types is not None:
+                search.generate(types)
+            if search.open:
+                search.improve(_ROUNDS)
+        if search.open and is_installed():
+            search.assign(limited=solver == "auto")
+        return search.checked()
+
+    def pack_quickly(self) -> PackingResult:
+        """Bounds and the first heuristics alone; does not depend on a clock."""
+        deadline = Stop(np.inf).start()
+        return _Search(self, deadline, ignore).outcome
+
 
 def _require_valid_vectors(packing: Packing, instance: VectorInstance) -> None:
     """Raise ``AssertionError``, a fault of Voile, unless every capacity holds in every bin."""
     for dimension in instance.dimensions():
-        require_valid(packing, dimension)
-
-
-def solve_vectors(
-    instance: VectorInstance,
-    stop: Stop | None = None,
-    progress: Progress = ignore,
-    solver: Solver = "auto",
-) -> PackingResult:
-    """Pack the items into as few bins as the time allows, and bound what is possible.
-
-    One dimension alone goes to ``solve`` where the first heuristics leave a gap.  ``solver``
-    "or-tools" asks constraint programming for one bin less again and again, after the first
-    heuristics, and does nothing else; raises ``InputError`` where OR-Tools is not installed.
-    Without it "auto" leaves out the stages that need it.
-    """
-    search = _Search(instance, (stop or Stop()).start(), progress)
-    if solver == "or-tools":
-        constraint_solver()
-    if len(instance.capacities) == 1:
-        return search.solve_one_dimension(solver)
-    if len(instance) and search.open and solver == "auto":
-        search.improve(_ROUNDS // 20)
-        types = search.types_for_columns()
-        if search.open and types is not None:
-            search.generate(types)
-        if search.open:
-            search.improve(_ROUNDS)
-    if search.open and is_installed():
-        search.assign(limited=solver == "auto")
-    return search.checked()
-
-
-def pack_quickly(instance: VectorInstance) -> PackingResult:
-    """Bounds and the first heuristics alone; does not depend on a clock."""
-    deadline = Stop(np.inf).start()
-    return _Search(instance, deadline, ignore).outcome
+        packing.require_valid(dimension)
 
 
 class _Search:
@@ -443,11 +443,11 @@ class _Search:
     def generate(self, types: ItemTypes) -> None:
         """Generate columns for the bound, and put packings together from them."""
         start = types.contents(self.outcome.packing.bin_of)
-        columns = generate_columns(types, start, self.outcome.bins, self.deadline)
+        columns = types.generate_columns(start, self.outcome.bins, self.deadline)
         self._better("column generation", None, columns.lower_bound)
         if self.open:
             half = self.deadline.within(0.5)
-            bin_of = pack_with_columns(types, columns, self.outcome.bins, half)
+            bin_of = types.pack_with_columns(columns, self.outcome.bins, half)
             self._better("columns", bin_of)
 
     def assign(self, *, limited: bool) -> None:

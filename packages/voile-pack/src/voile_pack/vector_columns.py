@@ -32,7 +32,7 @@ from voile_pack.column_generation import Master
 from voile_pack.instance import Deadline
 from voile_pack.patterns import constraint_solver, solved
 
-__all__ = ["ItemTypes", "generate_columns", "pack_with_columns"]
+__all__ = ["ItemTypes"]
 
 _UNIT = 10_000_000
 _NODES = 200_000
@@ -74,6 +74,50 @@ class ItemTypes:
             bin_of[items] = np.repeat(np.arange(len(contents)), contents[:, j])[: len(items)]
         return np.unique(bin_of, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
+    def generate_columns(
+        self, start: NDArray[np.int64], enough: int, deadline: Deadline
+    ) -> _BinContents:
+        """Generate contents until the bound reaches ``enough``, none is missing, or time is up.
+
+        ``start`` (p, t) are contents that hold all items, such as those of a packing.
+        """
+        master = Master(self.copies, start)
+        lower_bound = 0
+        while lower_bound < enough and not deadline.passed():
+            duals = master.duals(deadline)
+            if duals is None:
+                break
+            profits = np.floor(duals * _UNIT).astype(np.int64)
+            found = _profitable_patterns(self.sizes, self.copies, self.capacities, profits, _NODES)
+            deadline.spend(found.nodes * len(self.capacities) * _WORK_OF_A_NODE)
+            total = sum(int(p) * int(c) for p, c in zip(profits, self.copies, strict=True))
+            lower_bound = max(lower_bound, -(-total // max(found.bound, 1)))
+            if found.profit <= _UNIT:
+                break
+            master.add(found.copies)
+        return _BinContents(np.array(master.columns), lower_bound)
+
+    def pack_with_columns(
+        self, columns: _BinContents, bins: int, deadline: Deadline
+    ) -> NDArray[np.int64] | None:
+        """The fewest contents that hold all items: the bin of each; None if not below ``bins``."""
+        cp_model = constraint_solver()
+        model = cp_model.CpModel()
+        contents = columns.contents
+        often = [model.new_int_var(0, bins, "") for _ in contents]
+        for j, copies in enumerate(self.copies):
+            holding = np.flatnonzero(contents[:, j])
+            model.add(sum(int(contents[p, j]) * often[p] for p in holding) >= int(copies))
+        total = sum(often)
+        model.add(total >= columns.lower_bound)
+        model.add(total <= bins - 1)
+        model.minimize(total)
+        solver, status = solved(model, deadline)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return None
+        chosen = np.array([solver.value(variable) for variable in often])
+        return self.packing(np.repeat(contents, chosen, axis=0))
+
 
 @dataclass(frozen=True, eq=False)
 class _BinContents:
@@ -81,52 +125,6 @@ class _BinContents:
 
     contents: NDArray[np.int64]
     lower_bound: int
-
-
-def generate_columns(
-    types: ItemTypes, start: NDArray[np.int64], enough: int, deadline: Deadline
-) -> _BinContents:
-    """Generate contents until the bound reaches ``enough``, none is missing, or the limit strikes.
-
-    ``start`` (p, t) are contents that hold all items, such as those of a packing.
-    """
-    master = Master(types.copies, start)
-    lower_bound = 0
-    while lower_bound < enough and not deadline.passed():
-        duals = master.duals(deadline)
-        if duals is None:
-            break
-        profits = np.floor(duals * _UNIT).astype(np.int64)
-        found = _profitable_patterns(types.sizes, types.copies, types.capacities, profits, _NODES)
-        deadline.spend(found.nodes * len(types.capacities) * _WORK_OF_A_NODE)
-        total = sum(int(p) * int(c) for p, c in zip(profits, types.copies, strict=True))
-        lower_bound = max(lower_bound, -(-total // max(found.bound, 1)))
-        if found.profit <= _UNIT:
-            break
-        master.add(found.copies)
-    return _BinContents(np.array(master.columns), lower_bound)
-
-
-def pack_with_columns(
-    types: ItemTypes, columns: _BinContents, bins: int, deadline: Deadline
-) -> NDArray[np.int64] | None:
-    """The fewest contents that hold all items, as the bin of each; None if not below ``bins``."""
-    cp_model = constraint_solver()
-    model = cp_model.CpModel()
-    contents = columns.contents
-    often = [model.new_int_var(0, bins, "") for _ in contents]
-    for j, copies in enumerate(types.copies):
-        holding = np.flatnonzero(contents[:, j])
-        model.add(sum(int(contents[p, j]) * often[p] for p in holding) >= int(copies))
-    total = sum(often)
-    model.add(total >= columns.lower_bound)
-    model.add(total <= bins - 1)
-    model.minimize(total)
-    solver, status = solved(model, deadline)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return None
-    chosen = np.array([solver.value(variable) for variable in often])
-    return types.packing(np.repeat(contents, chosen, axis=0))
 
 
 class _Patterns(NamedTuple):

@@ -15,8 +15,7 @@ from typing import Self
 
 import pytest
 
-from voile_share.chain import ChainError, connect
-from voile_share.chain.web3_chain import Web3Chain
+from voile_share.chain import ChainError, Web3Chain
 from voile_testing.processes import PATIENCE
 
 VERSION = "1.7.1"
@@ -60,7 +59,7 @@ class Anvil:
             self._port = free.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"http://127.0.0.1:{self._port}"
-        self.chain: Web3Chain = connect(self.url, seconds=5)
+        self.chain: Web3Chain = Web3Chain.connect(self.url, seconds=5)
 
     def __enter__(self) -> Self:
         self.start()

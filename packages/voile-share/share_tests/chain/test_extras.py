@@ -14,7 +14,7 @@ from voile_share.chain import (
     EmbeddedChain,
     Mode,
     TransactionTerms,
-    connect,
+    Web3Chain,
     signer,
 )
 from voile_share.chain.contract import address_of
@@ -35,7 +35,7 @@ def test_importing_loads_nothing_heavy() -> None:
     ("use", "extra"),
     [
         (EmbeddedChain, "embedded-chain"),
-        (lambda: connect("http://127.0.0.1:1"), "chain"),
+        (lambda: Web3Chain.connect("http://127.0.0.1:1"), "chain"),
         (lambda: signer(b"k" * 32), "chain"),
     ],
     ids=["embedded", "node", "account"],
@@ -66,8 +66,8 @@ def test_a_key_is_never_shown() -> None:
         lambda: Deployment(1, bytes(20), -1),
         lambda: address_of("0xzz"),
         lambda: address_of("0x1234"),
-        lambda: connect("ftp://node"),
-        lambda: connect("127.0.0.1:8545"),
+        lambda: Web3Chain.connect("ftp://node"),
+        lambda: Web3Chain.connect("127.0.0.1:8545"),
     ],
 )
 def test_wrong_values_are_refused(wrong) -> None:
@@ -83,7 +83,7 @@ def test_modes_have_the_names_of_the_documentation() -> None:
 
 def test_a_node_that_is_away_is_a_chain_error_without_its_address() -> None:
     """Addresses of nodes often hold a key."""
-    node = connect("http://127.0.0.1:1/v3/key-of-the-operator", seconds=1)
+    node = Web3Chain.connect("http://127.0.0.1:1/v3/key-of-the-operator", seconds=1)
     with pytest.raises(ChainError) as caught:
         node.head()
     assert "key-of-the-operator" not in str(caught.value)

@@ -21,7 +21,7 @@ from share_tests.protocol.scenes import (
     reports,
 )
 from share_tests.protocol.scenes import RANDOMNESS as DRAWN
-from voile_share.chain import Mode, published, read_published
+from voile_share.chain import ChainReadings, Mode, published
 from voile_share.chain.contract import Contract
 from voile_share.protocol import Reader, Reason
 from voile_share.store import Entry
@@ -44,13 +44,13 @@ def test_a_link_reads_its_parcel_from_the_chain(stage: Stage, mode: Mode) -> Non
         log.append([Entry(TRUCK, NOON + k * SLOT_SECONDS, messages[k]) for k in (1, 2)])
     found = list(published(stage.chain, stage.deployment, TRUCK))
     assert [one.message for one in found] == messages
-    readings = read_published(Reader(link()), found, LATER)
+    readings = ChainReadings.read(Reader(link()), found, LATER)
     assert [one.position for one in readings.sightings] == [positions()[1]] * 3
     assert [one.at.slot for one in readings.sightings] == [one.at.slot for one in found]
     assert readings.rejected == ()
     rest = list(published(stage.chain, stage.deployment, TRUCK, found[1].block))
     assert rest == found[1:]
-    assert read_published(readings.reader, rest, LATER).rejected == tuple(
+    assert ChainReadings.read(readings.reader, rest, LATER).rejected == tuple(
         (one.at.slot, Reason.REPLAYED) for one in rest
     )
 
@@ -62,7 +62,7 @@ def test_a_company_that_forges_a_report_is_not_believed(stage: Stage) -> None:
     send(stage, good)
     send(stage, changed)
     found = list(published(stage.chain, stage.deployment, TRUCK))
-    readings = read_published(Reader(link()), found, LATER)
+    readings = ChainReadings.read(Reader(link()), found, LATER)
     assert len(readings.sightings) == 1
     assert readings.rejected == ((NOON + SLOT_SECONDS, Reason.SIGNATURE),)
 
@@ -73,7 +73,7 @@ def test_reading_goes_on_after_rubbish(stage: Stage) -> None:
     for message in (first, second[:60], third):
         send(stage, message)
     found = list(published(stage.chain, stage.deployment, TRUCK))
-    readings = read_published(Reader(link()), found, LATER)
+    readings = ChainReadings.read(Reader(link()), found, LATER)
     assert len(readings.sightings) == 2
     assert readings.rejected == ((NOON + SLOT_SECONDS, Reason.TRUNCATED),)
 
@@ -84,7 +84,7 @@ def test_the_chain_vouches_for_reports_without_signature(stage: Stage) -> None:
     for message in messages:
         send(stage, message)
     found = list(published(stage.chain, stage.deployment, TRUCK))
-    readings = read_published(Reader(link(PAPER)), found, LATER, vouched=True)
+    readings = ChainReadings.read(Reader(link(PAPER)), found, LATER, vouched=True)
     assert [one.position for one in readings.sightings] == [positions()[1]] * 2
     with closing(stage.log()) as log:
         assert log.last(TRUCK) is None
@@ -96,5 +96,5 @@ def test_a_vouched_report_must_name_its_place(stage: Stage) -> None:
     send(stage, message)
     [found] = published(stage.chain, stage.deployment, TRUCK)
     moved = replace(found, at=replace(found.at, slot=found.at.slot + SLOT_SECONDS))
-    readings = read_published(Reader(link()), [moved], LATER, vouched=True)
+    readings = ChainReadings.read(Reader(link()), [moved], LATER, vouched=True)
     assert readings.sightings == ()

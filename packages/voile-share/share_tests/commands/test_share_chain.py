@@ -12,9 +12,8 @@ from time import time
 import pytest
 
 from voile_share import chain
-from voile_share.chain import EmbeddedChain, signer
+from voile_share.chain import EmbeddedChain, Web3Chain, signer
 from voile_share.ingest import Request
-from voile_share.service import on_chain
 from voile_share.service.folder import Configuration, open_platform
 from voile_testing.processes import PATIENCE
 
@@ -29,8 +28,7 @@ def node() -> EmbeddedChain:
 @pytest.fixture
 def folder(desk, node, monkeypatch):
     """A service, and a node that answers at ``URL``."""
-    monkeypatch.setattr(chain, "connect", lambda url: node)
-    monkeypatch.setattr(on_chain, "connect", lambda url: node)
+    monkeypatch.setattr(Web3Chain, "connect", lambda url: node)
     assert desk.run("share", "init", desk / "service").status == 0
     return desk / "service"
 

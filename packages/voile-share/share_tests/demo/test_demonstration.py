@@ -15,14 +15,13 @@ from voile_base.errors import InputError
 from voile_geo.geodesy import metres_between
 from voile_share import protocol
 from voile_share.demo import Demonstration, Drive, Pace, Town
-from voile_share.map import compact_map
 from voile_share.parties import PlatformClientError
 from voile_testing.processes import PATIENCE, wait_until
 
 
 def test_the_town_is_always_the_same():
     """Roads and drives come from a fixed seed."""
-    assert compact_map(Town().streets).encoded == compact_map(Town().streets).encoded
+    assert Town().streets.compact().encoded == Town().streets.compact().encoded
     first, again = Town().drives(2)[1], Town().drives(3)[1]
     assert (first.latitude == again.latitude).all()
 
@@ -85,7 +84,7 @@ def test_parties_of_the_demonstration_follow_their_trucks(tmp_path):
     drives = [
         Drive(one.seconds[:60], one.latitude[:60], one.longitude[:60]) for one in town.drives(2)
     ]
-    road_map = compact_map(town.streets).encoded
+    road_map = town.streets.compact().encoded
     with Demonstration(tmp_path / "demo", drives, road_map, Pace(1, 20.0)) as running:
         assert [one.party for one in running.addresses] == ["sender", "receiver"] * 2
         seen = [sighting(one.address) for one in running.addresses]
@@ -102,7 +101,7 @@ def test_the_truck_with_its_own_keys_is_pinned_in_the_demonstration(tmp_path, mo
     """A platform that lies of all trucks gets the mail of those whose keys it has anyhow."""
     malicious = Malicious.between(monkeypatch)
     town = Town()
-    road_map = compact_map(town.streets).encoded
+    road_map = town.streets.compact().encoded
     with (
         pytest.raises(PlatformClientError, match="another card"),
         Demonstration(tmp_path / "demo", town.drives(2), road_map, Pace(1, 20.0)),
@@ -117,7 +116,7 @@ def test_a_demonstration_on_a_chain_says_what_it_cost(tmp_path, mode):
     """Reports go to the embedded chain, parties follow their truck, and the gas is counted."""
     town = Town()
     drives = [Drive(one.seconds[:9], one.latitude[:9], one.longitude[:9]) for one in town.drives(2)]
-    road_map = compact_map(town.streets).encoded
+    road_map = town.streets.compact().encoded
     pace = Pace(1, 20.0)
     with Demonstration(tmp_path / "demo", drives, road_map, pace, chain=mode) as running:
         assert sighting(running.addresses[-1].address) is not None

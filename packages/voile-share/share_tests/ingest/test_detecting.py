@@ -15,7 +15,7 @@ from share_tests.ingest.messages import (
     as_owntracks,
     as_traccar,
 )
-from voile_share.ingest import LIVE, Fix, Format, IngestError, Request, Rules, decode, detect
+from voile_share.ingest import LIVE, Fix, Format, IngestError, Request, Rules, detect
 from voile_share.ingest.fixes import Arrival
 
 FIX = Fix("truck-7", 51.9, 4.4, NOW - 60)
@@ -48,7 +48,7 @@ REQUESTS = [
 def test_each_request_finds_its_decoder(form: Format, request_: Request) -> None:
     """By its first character, whatever its content type claims among those taken."""
     assert detect(request_.content_type, request_.query, request_.body, LIVE) is form
-    decoded = decode(request_, ARRIVAL)
+    decoded = request_.decode(ARRIVAL)
     assert decoded.format is form
     (fix,) = decoded.fixes
     assert fix.latitude == pytest.approx(51.9)
@@ -60,18 +60,18 @@ def test_headers_name_the_device_of_owntracks_in_any_case() -> None:
     """As servers and proxies change it."""
     headers = {"X-LIMIT-U": "fleet", "x-Limit-d": "truck-7"}
     request = Request(JSON, "", as_owntracks(FIX), headers)
-    assert decode(request, ARRIVAL).devices == {"fleet/truck-7"}
+    assert request.decode(ARRIVAL).devices == {"fleet/truck-7"}
 
 
 def test_an_empty_body_of_json_says_nothing_and_is_answered() -> None:
     """OwnTracks posts one where a friend was deleted."""
-    decoded = decode(Request(JSON), ARRIVAL)
+    decoded = Request(JSON).decode(ARRIVAL)
     assert (decoded.fixes, decoded.reply[1]) == ((), b"[]")
 
 
 def test_other_apps_are_answered_with_an_empty_body() -> None:
     """Traccar Client looks at the status alone."""
-    assert decode(Request(JSON, "", as_traccar(FIX)), ARRIVAL).reply == ("text/plain", b"")
+    assert Request(JSON, "", as_traccar(FIX)).decode(ARRIVAL).reply == ("text/plain", b"")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_other_apps_are_answered_with_an_empty_body() -> None:
 def test_other_requests_are_of_no_known_format(request_: Request) -> None:
     """Nothing is guessed."""
     with pytest.raises(IngestError) as caught:
-        decode(request_, ARRIVAL)
+        request_.decode(ARRIVAL)
     assert caught.value.reason == "unknown-format"
 
 
@@ -97,9 +97,9 @@ def test_other_requests_are_of_no_known_format(request_: Request) -> None:
 def test_every_decoder_refuses_what_is_too_large(form: Format, request_: Request) -> None:
     """The limit is on bytes, and one more than the limit is too many."""
     size = max(len(request_.body), len(request_.query))
-    assert decode(request_, Arrival(NOW, Rules(size=size), "truck-7")).format is form
+    assert request_.decode(Arrival(NOW, Rules(size=size), "truck-7")).format is form
     with pytest.raises(IngestError) as caught:
-        decode(request_, Arrival(NOW, Rules(size=size - 1), "truck-7"))
+        request_.decode(Arrival(NOW, Rules(size=size - 1), "truck-7"))
     assert caught.value.reason == "too-large"
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from share_tests.ingest.messages import FIXES, NOW
-from voile_share.ingest.fixes import LIVE, REASONS, Fix, IngestError, Region, Rules, checked
+from voile_share.ingest.fixes import LIVE, REASONS, Fix, IngestError, Region, Rules
 
 GOOD = Fix("truck-7", 51.9, 4.4, NOW - 60, speed=13.0, course=271.0, accuracy=5.0, battery=0.5)
 NETHERLANDS = Rules(region=Region(south=50.7, west=3.2, north=53.6, east=7.3))
@@ -18,14 +18,14 @@ NETHERLANDS = Rules(region=Region(south=50.7, west=3.2, north=53.6, east=7.3))
 def refusal(fix: Fix, rules: Rules = LIVE) -> IngestError:
     """Why a fix is refused."""
     with pytest.raises(IngestError) as caught:
-        checked(fix, NOW, rules)
+        fix.checked(NOW, rules)
     return caught.value
 
 
 @given(FIXES)
 def test_a_good_fix_stays_as_it_is(fix: Fix) -> None:
     """Nothing in range is changed or lost."""
-    assert checked(fix, NOW, LIVE) == fix
+    assert fix.checked(NOW, LIVE) == fix
 
 
 @pytest.mark.parametrize(
@@ -73,23 +73,23 @@ def test_a_bad_fix_is_refused_with_its_reason(change: dict[str, float], reason: 
 def test_what_lies_on_a_border_is_taken(change: dict[str, float]) -> None:
     """Poles, the 180th meridian, the limits of time, and a measured (0, 0)."""
     fix = replace(GOOD, **change)
-    assert checked(fix, NOW, LIVE) == fix
+    assert fix.checked(NOW, LIVE) == fix
 
 
 def test_what_a_device_does_not_know_is_left_out() -> None:
     """Values below zero say unknown; a course of a full turn is north."""
-    told = checked(replace(GOOD, speed=-1.0, course=-1.0, battery=-1.0), NOW, LIVE)
+    told = replace(GOOD, speed=-1.0, course=-1.0, battery=-1.0).checked(NOW, LIVE)
     assert (told.speed, told.course, told.battery) == (None, None, None)
-    assert checked(replace(GOOD, course=360.0), NOW, LIVE).course == 0.0
+    assert replace(GOOD, course=360.0).checked(NOW, LIVE).course == 0.0
 
 
 def test_a_region_tells_swapped_coordinates() -> None:
     """Only what lies in the region the other way round is suspicious; a trip abroad is not."""
     swapped = replace(GOOD, latitude=GOOD.longitude, longitude=GOOD.latitude)
     assert refusal(swapped, NETHERLANDS).reason == "coordinates-swapped"
-    assert checked(swapped, NOW, LIVE) == swapped
+    assert swapped.checked(NOW, LIVE) == swapped
     for fix in (GOOD, replace(GOOD, latitude=48.8, longitude=2.3)):
-        assert checked(fix, NOW, NETHERLANDS) == fix
+        assert fix.checked(NOW, NETHERLANDS) == fix
 
 
 def test_a_fix_does_not_show_where_it_is() -> None:

@@ -31,7 +31,6 @@ from voile_share.ingest import (
     Fix,
     IngestError,
     Request,
-    decode,
     decode_owntracks_mqtt,
 )
 from voile_share.ingest.formats import (
@@ -44,7 +43,7 @@ from voile_share.ingest.gpx import decode_gpx
 from voile_testing.plugin import ROOT
 
 DECODERS = {
-    "request": lambda body: decode(Request(None, "", body), ARRIVAL),
+    "request": lambda body: Request(None, "", body).decode(ARRIVAL),
     "query": lambda body: decode_osmand(body.decode("latin-1"), b"", ARRIVAL),
     "form": lambda body: decode_osmand("", body, ARRIVAL),
     "traccar": lambda body: decode_traccar(body, ARRIVAL),
@@ -165,7 +164,7 @@ def test_deep_json_is_refused_before_it_is_parsed(name: str, opening: str) -> No
             DECODERS[name](body.encode())
         assert caught.value.reason == "nested-too-deeply"
     shallow = json.dumps({"_type": "lwt", "text": '[{"' * 50}).encode()
-    assert decode(Request(None, "", shallow), ARRIVAL).fixes == ()
+    assert Request(None, "", shallow).decode(ARRIVAL).fixes == ()
 
 
 def test_texts_that_never_end_are_refused() -> None:
@@ -192,7 +191,7 @@ def test_a_refusal_shows_no_position(fix: Fix, which: int, now: float) -> None:
     writers = (lambda f: as_osmand(f).encode(), as_traccar, as_owntracks, as_nmea, as_gpx)
     body = writers[which]([fix] if which == 4 else fix)  # type: ignore[operator]
     arrival = Arrival(now, device=fix.device)
-    refusal = outcome(lambda sent: decode(Request(None, "", sent), arrival), body)
+    refusal = outcome(lambda sent: Request(None, "", sent).decode(arrival), body)
     if isinstance(refusal, IngestError):
         said = str(refusal)
         assert fix.device not in said
@@ -203,7 +202,7 @@ def test_a_refusal_shows_no_position(fix: Fix, which: int, now: float) -> None:
 
 def test_every_reason_is_used_and_explained() -> None:
     """Each stands in the code that refuses, and in the page for those who send."""
-    package = Path(decode.__code__.co_filename).parent
+    package = Path(Request.decode.__code__.co_filename).parent
     sources = [path for path in package.glob("*.py") if path.name != "errors.py"]
     code = "".join(path.read_text("utf-8") for path in sources)
     page = (ROOT / "docs" / "trackers.md").read_text("utf-8")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from share_tests.ingest.messages import NOW, as_gpx, as_nmea, as_owntracks, as_traccar
-from voile_share.ingest import Arrival, Fix, IngestError, Request, decode, passed_over
+from voile_share.ingest import Arrival, Fix, IngestError, Request, passed_over
 
 OLD = Fix("truck-7", 52.0, 4.0, NOW - 8 * 86_400, accuracy=5.0)
 QUERY = f"id=truck-7&lat=52&lon=4&timestamp={OLD.time}"
@@ -17,7 +17,7 @@ JSON = "application/json"
 def refusal(request: Request) -> IngestError:
     """Why a request is refused."""
     with pytest.raises(IngestError) as caught:
-        decode(request, Arrival(NOW, device="truck-7"))
+        request.decode(Arrival(NOW, device="truck-7"))
     return caught.value
 
 

@@ -11,15 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile_base.randomness import Randomness
-from voile_share.ingest.fixes import (
-    DeviceToken,
-    IngestError,
-    admit,
-    issue,
-    revoked,
-    token_hash,
-    token_in,
-)
+from voile_share.ingest.fixes import DeviceToken, IngestError, admit, issue, token_hash, token_in
 
 NOW = 1_777_896_000.0
 
@@ -74,7 +66,7 @@ def test_everybody_else_is_refused_with_the_same_words() -> None:
         refusal(token, kept, ("truck-7", "truck-8")),
         refusal(token, kept, ("",)),
         refusal(token, kept, now=NOW + 60),
-        refusal(token, revoked(kept, NOW)),
+        refusal(token, kept.revoked_at(NOW)),
         refusal("ü\ud800", kept),
     }
     assert len(words) == 1
@@ -94,12 +86,12 @@ def test_a_name_opens_nothing_without_the_token() -> None:
 def test_a_token_ends_when_it_expires_or_is_revoked(lifetime: float, until: float) -> None:
     """Whichever comes first; from that moment on, and not a moment before."""
     _, kept = issue("truck-7", NOW, lifetime)
-    ended = revoked(kept, NOW + until)
+    ended = kept.revoked_at(NOW + until)
     end = NOW + min(lifetime, until)
     assert not ended.is_open(end)
     assert ended.is_open(end - 1)
     assert kept.is_open(NOW + lifetime - 1)
-    assert revoked(ended, NOW) == ended
+    assert ended.revoked_at(NOW) == ended
     assert replace(kept, expires=None).is_open(NOW + 1e9)
 
 

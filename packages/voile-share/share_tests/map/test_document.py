@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from voile_base.errors import InputError
 from voile_geo.geodesy import separation
 from voile_geo.roads.reading import read_roads
-from voile_share.map import RANKS, Streets, compact_map, rank_of, read_map
+from voile_share.map import RANKS, MapFile, Streets, rank_of
 
 UNIT = 1e-5
 
@@ -65,11 +65,11 @@ def test_every_road_is_in_the_map_once_at_its_best_rank(network) -> None:
     given_ = streets(latitude + 52, longitude + 4, ends, rank)
     if not expected:
         with pytest.raises(InputError, match="no road"):
-            compact_map(given_, tolerance=0)
+            given_.compact(tolerance=0)
         return
     found = [
         (tuple(tuple((np.rint(end / 1e-3) - (52_000, 4_000)).astype(int)) for end in piece), rank)
-        for rank, lines in enumerate(map(lines_of(compact_map(given_, 0).document).get, RANKS))
+        for rank, lines in enumerate(map(lines_of(given_.compact(0).document).get, RANKS))
         for line in lines or []
         for piece in pairwise(line)
     ]
@@ -93,7 +93,7 @@ def test_no_road_is_farther_off_than_the_tolerance(network, tolerance: float) ->
     at, ends, _ = network
     latitude, longitude = np.array(at).T * 1e-3
     try:
-        made = compact_map(streets(latitude, longitude, ends), tolerance)
+        made = streets(latitude, longitude, ends).compact(tolerance)
     except InputError:
         return
     lines = [line for lines in lines_of(made.document).values() for line in lines]
@@ -117,10 +117,10 @@ def test_simplification_drops_bends_that_nobody_sees() -> None:
     latitude[3] += 1e-5
     latitude[7] += 3e-4
     ends = [(place, place + 1) for place in range(10)]
-    made = compact_map(streets(latitude, longitude, ends))
+    made = streets(latitude, longitude, ends).compact()
     assert (made.lines, made.points) == (1, 5)
-    assert compact_map(streets(latitude, longitude, ends), 0.5).points == 8
-    assert compact_map(streets(latitude, longitude, ends), 100).points == 2
+    assert streets(latitude, longitude, ends).compact(0.5).points == 8
+    assert streets(latitude, longitude, ends).compact(100).points == 2
 
 
 def test_tolerance_is_in_metres_at_every_latitude() -> None:
@@ -128,13 +128,13 @@ def test_tolerance_is_in_metres_at_every_latitude() -> None:
     for latitude in (0.0, 60.0, 75.0):
         bend = 6 / 111_320
         line = streets([latitude, latitude + bend, latitude], [4, 4.01, 4.02], [(0, 1), (1, 2)])
-        assert compact_map(line, 5).points == 3
-        assert compact_map(line, 8).points == 2
+        assert line.compact(5).points == 3
+        assert line.compact(8).points == 2
 
 
 def test_maps_may_lie_across_the_date_line() -> None:
     """Longitudes are steps from the middle: no line goes round the world."""
-    made = compact_map(streets([-17, -17.01], [179.99, -179.99], [(0, 1)]))
+    made = streets([-17, -17.01], [179.99, -179.99], [(0, 1)]).compact()
     (line,) = lines_of(made.document)["motorway"]
     assert abs(line[1, 1] - line[0, 1]) == pytest.approx(0.02, abs=2e-5)
     south, west, north, east = made.document["reach"]
@@ -146,10 +146,8 @@ def test_the_same_roads_give_the_same_bytes() -> None:
     ends = [(0, 1), (1, 2), (2, 0)]
     triangle = streets([52, 52.01, 52], [4, 4, 4.01], ends)
     turned = streets([52, 52.01, 52], [4, 4, 4.01], [(b, a) for a, b in ends])
-    made = compact_map(triangle, attribution="\N{COPYRIGHT SIGN} Cartographers")
-    assert (
-        made.encoded == compact_map(turned, attribution="\N{COPYRIGHT SIGN} Cartographers").encoded
-    )
+    made = triangle.compact(attribution="\N{COPYRIGHT SIGN} Cartographers")
+    assert made.encoded == turned.compact(attribution="\N{COPYRIGHT SIGN} Cartographers").encoded
     assert json.loads(made.encoded) == made.document
     assert gzip.decompress(made.gzipped) == made.encoded
 
@@ -177,18 +175,18 @@ def test_classes_have_ranks(name: str | None, rank: str) -> None:
 def test_tolerances_that_are_no_lengths_are_refused(tolerance: float) -> None:
     """Said before anything is computed."""
     with pytest.raises(InputError, match="tolerance"):
-        compact_map(streets([52, 53], [4, 4], [(0, 1)]), tolerance)
+        streets([52, 53], [4, 4], [(0, 1)]).compact(tolerance)
 
 
 def test_a_map_is_read_for_sending(tmp_path: Path) -> None:
     """As it was written, packed, and named by its content."""
-    made = compact_map(streets([52, 52.1], [4, 4], [(0, 1)]))
+    made = streets([52, 52.1], [4, 4], [(0, 1)]).compact()
     path = tmp_path / "roads.json"
     path.write_bytes(made.encoded)
-    sent = read_map(path)
+    sent = MapFile.read(path)
     assert sent.body == made.encoded == gzip.decompress(sent.gzipped)
     path.write_bytes(made.encoded.replace(b"motorway", b"street"))
-    assert read_map(path).etag != sent.etag
+    assert MapFile.read(path).etag != sent.etag
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b"{}", b'{"format": "x", "version": 1}'])
@@ -198,7 +196,7 @@ def test_what_is_no_map_is_not_sent(tmp_path: Path, content: bytes | None) -> No
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(InputError, match=r"roads\.json"):
-        read_map(path)
+        MapFile.read(path)
 
 
 def test_a_city_is_small(shared_data: Path) -> None:
@@ -207,7 +205,7 @@ def test_a_city_is_small(shared_data: Path) -> None:
     network = read_roads(roads / "beijing-edges.csv", roads / "beijing-nodes.csv")
     rank = np.array([rank_of(name) for name in network.classes])[network.class_of]
     given_ = Streets(network.latitude, network.longitude, network.source, network.target, rank)
-    made = compact_map(given_)
+    made = given_.compact()
     assert len(made.gzipped) < 150_000
     drawn = sum(
         float(separation(*line[:-1].T.copy(), *line[1:].T.copy()).sum())

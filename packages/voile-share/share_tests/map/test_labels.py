@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile_share.map import MapLabel, Streets, _labels_of, compact_map
+from voile_share.map import MapLabel, Streets, _labels_of
 
 METRE = 1 / 111_320
 """Of latitude, in degrees."""
@@ -71,7 +71,7 @@ def test_the_document_says_names_where_they_lie_and_nothing_without() -> None:
     streets = Streets(
         np.array([-17.0, -17.0]), longitude, np.array([0, 1]), np.array([1, 0]), np.array([4, 4])
     )
-    plain = compact_map(streets, tolerance=0)
+    plain = streets.compact(tolerance=0)
     assert {"names", "labels", "places"}.isdisjoint(plain.document)
     assert plain.names == 0
     named = replace(
@@ -80,7 +80,7 @@ def test_the_document_says_names_where_they_lie_and_nothing_without() -> None:
         name_of=np.array([0, 0]),
         places=(MapLabel("Waldheim", "village", -17.001, -179.9995),),
     )
-    made = compact_map(named, tolerance=0)
+    made = named.compact(tolerance=0)
     assert made.document["names"] == ["Ünterm Walde"]
     assert made.names == 2
     rank, name, *where = made.document["labels"]

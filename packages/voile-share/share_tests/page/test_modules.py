@@ -17,7 +17,7 @@ from share_tests.protocol.scenes import NOON, VOILE, link, report, truck
 from voile_base.randomness import Randomness
 from voile_geo.geodesy import east_north
 from voile_share.arrival import ArrivalTable, Past, SharedPosition
-from voile_share.map import Streets, compact_map
+from voile_share.map import Streets
 from voile_share.protocol import Reader, ReaderLink, Record, RejectedError, Report
 from voile_share.protocol.truck import digest_of_body
 
@@ -235,7 +235,7 @@ def test_the_map_is_read_as_it_was_written(modules: Viewer) -> None:
     longitude = np.array([179.98, 179.99, -179.99, -179.97, 179.95])
     ends = np.array([[0, 1], [1, 2], [2, 3], [0, 4]]).T
     rank = np.array([0, 0, 0, 4])
-    made = compact_map(Streets(latitude, longitude, *ends, rank), tolerance=0)
+    made = Streets(latitude, longitude, *ends, rank).compact(tolerance=0)
     body = """
     const { roadsIn } = await load("roads");
     const { layers } = roadsIn(given);

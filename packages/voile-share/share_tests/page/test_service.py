@@ -10,7 +10,6 @@ import pytest
 
 from share_tests.page.conftest import PATIENCE, Viewer
 from voile_share.demo import Demonstration, Pace, Town
-from voile_share.map import compact_map
 
 MOVED = "(before) => document.getElementById('about-place').textContent !== before"
 
@@ -23,7 +22,7 @@ def test_a_demonstration_is_followed_in_a_browser(
     town = Town()
     # No faster than they drove: they are under way for a quarter of an hour, or the test's time.
     drives = town.drives(2)
-    road_map = compact_map(town.streets, attribution="A town that never was").encoded
+    road_map = town.streets.compact(attribution="A town that never was").encoded
     with Demonstration(tmp_path / "demo", drives, road_map, Pace(1, 1.0)) as running:
         followers = []
         for one in running.addresses:

@@ -30,7 +30,6 @@ from voile_share.protocol import (
     RejectedError,
     Report,
     ReportPublisher,
-    is_equivocation,
 )
 
 
@@ -103,12 +102,12 @@ def test_two_stories_of_one_slot_are_proof_against_the_truck():
         for n in (0, 1)
     )
     card = truck().card()
-    assert is_equivocation(card, one, other)
-    assert not is_equivocation(card, one, one)
-    assert not is_equivocation(card, *records(2))
+    assert card.is_equivocation(one, other)
+    assert not card.is_equivocation(one, one)
+    assert not card.is_equivocation(*records(2))
     forged = dataclasses.replace(Record.decode(other), body=bytes(32)).encode()
     with pytest.raises(RejectedError):
-        is_equivocation(card, one, forged)
+        card.is_equivocation(one, forged)
 
 
 def test_a_report_is_the_one_recorded_or_not():

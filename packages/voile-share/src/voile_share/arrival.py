@@ -13,7 +13,7 @@ Ramdas, 2022) was tried: without a model, n tours promise 1 - 2 / (n + 1) at mos
 Guarantee: none without the model.  Where the tours' means of log(seconds + 60) in a window of
 distances are normal, with a like variance within tours, and later tours are like past ones, the
 interval holds an arrival with probability ``coverage``; on three sets of drives it held at least
-85 % of forecasts from 3 tours on (benchmark sharing_arrival_tours).  ``left_out`` measures it on a
+85 % of forecasts from 3 tours on (benchmark sharing_arrival_tours).  ``LeftOut`` measures it on a
 company's own tours.  Tours of one day have its weather in common, which is not counted.
 
 Privacy: only what was shown enters, at the time of forecasting and in the past, beside the times of
@@ -60,7 +60,6 @@ __all__ = [
     "LeftOut",
     "Past",
     "SharedPosition",
-    "left_out",
     "standing",
 ]
 
@@ -281,22 +280,24 @@ class LeftOut:
         """The share of figures that held; None where there was none."""
         return self.held / self.figures if self.figures else None
 
-
-def left_out(past: Sequence[Past], coverage: float = 0.9) -> LeftOut:
-    """Leave each tour out, fit to the others, and look whether its arrivals were held."""
-    tallies, tours = _tallies(past)
-    forecasts = figures = held = 0
-    for number, drives in enumerate(_by_tour(past)):
-        rows = {name: one.row(coverage, without=number) for name, one in tallies.items()}
-        for drive in drives:
-            classes = drive.classes or [()] * len(drive.metres)
-            for metres, seconds, some in zip(drive.metres, drive.seconds, classes, strict=True):
-                places = (rows.get(name, [])[_place(metres) :][:1] for name in (*some[::-1], _ALL))
-                told = next((one[0] for one in places if one and one[0] is not None), None)
-                forecasts += 1
-                figures += told is not None
-                held += told is not None and told.low <= seconds <= told.high
-    return LeftOut(tours, forecasts, figures, held)
+    @staticmethod
+    def of(past: Sequence[Past], coverage: float = 0.9) -> LeftOut:
+        """Leave each tour out, fit to the others, and look whether its arrivals were held."""
+        tallies, tours = _tallies(past)
+        forecasts = figures = held = 0
+        for number, drives in enumerate(_by_tour(past)):
+            rows = {name: one.row(coverage, without=number) for name, one in tallies.items()}
+            for drive in drives:
+                classes = drive.classes or [()] * len(drive.metres)
+                for metres, seconds, some in zip(drive.metres, drive.seconds, classes, strict=True):
+                    places = (
+                        rows.get(name, [])[_place(metres) :][:1] for name in (*some[::-1], _ALL)
+                    )
+                    told = next((one[0] for one in places if one and one[0] is not None), None)
+                    forecasts += 1
+                    figures += told is not None
+                    held += told is not None and told.low <= seconds <= told.high
+        return LeftOut(tours, forecasts, figures, held)
 
 
 @dataclass(frozen=True)

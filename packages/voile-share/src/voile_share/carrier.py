@@ -44,7 +44,7 @@ from voile_base.operating_system import lock
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 from voile_share import protocol
-from voile_share.arrival import ArrivalTable, LeftOut, left_out
+from voile_share.arrival import ArrivalTable, LeftOut
 from voile_share.parties import (
     Consignment,
     PlatformClient,
@@ -477,7 +477,7 @@ def fitted(histories: Iterable[str], now: float) -> tuple[ArrivalTable, LeftOut]
             msg = "this is no history of `voile share truck history`"
             raise InputError(msg) from None
     past = past_of(list(drives.values()), now)
-    table, tried = ArrivalTable.fit(past, now), left_out(past)
+    table, tried = ArrivalTable.fit(past, now), LeftOut.of(past)
     if not table.rows:
         msg = (
             f"{table.tours} tours that are over are too few to tell an arrival by: "

@@ -80,9 +80,7 @@ __all__ = [
     "MapLabel",
     "RoadMap",
     "Streets",
-    "compact_map",
     "rank_of",
-    "read_map",
 ]
 
 RANKS = ("motorway", "primary", "secondary", "tertiary", "street", "service")
@@ -278,6 +276,44 @@ class Streets:
     """Shape (e,): places in ``names``, -1 where a street has no name; None: no street has one."""
     places: tuple[MapLabel, ...] = ()
 
+    def compact(self, tolerance: float = 3.0, attribution: str = "") -> RoadMap:
+        """The compact map of some roads; ``tolerance`` is how far a line may be off, in metres.
+
+        Raises ``InputError`` where no road is left to draw, or the tolerance is no length.
+        """
+        if not 0 <= tolerance <= 1_000:
+            msg = "the tolerance of a map must be from 0 to 1,000 metres"
+            raise InputError(msg)
+        middle = _middle(self)
+        units = _units(self.latitude, self.longitude, middle)
+        plane = _mercator(units, middle)
+        ends = _ends(self, units)
+        edges = _edges(ends, self.rank)
+        ends, rank = ends[edges], self.rank[edges]
+        layers = []
+        for index, name in enumerate(RANKS):
+            lines = _lines(plane, ends[rank == index], tolerance)
+            layer = _layer(units, *lines)
+            if layer["counts"]:
+                layers.append({"rank": name, **layer})
+        if not layers:
+            msg = (
+                "the map has no road that could be drawn: its roads are shorter than the tolerance"
+            )
+            raise InputError(msg)
+        used = units[np.unique(ends)]
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "attribution": attribution,
+            "middle": list(middle),
+            "reach": [*used.min(axis=0).tolist(), *used.max(axis=0).tolist()],
+            "layers": layers,
+            **_labels(self, edges, ends, plane, middle),
+            **_places(self.places, middle),
+        }
+        return RoadMap(document)
+
 
 @dataclass(frozen=True, eq=False)
 class RoadMap:
@@ -309,43 +345,6 @@ class RoadMap:
     def names(self) -> int:
         """Number of names of streets and places."""
         return len(self.document.get("names", ())) + len(self.document.get("places", ()))
-
-
-def compact_map(streets: Streets, tolerance: float = 3.0, attribution: str = "") -> RoadMap:
-    """The compact map of some roads; ``tolerance`` is how far a line may be off, in metres.
-
-    Raises ``InputError`` where no road is left to draw, or the tolerance is no length.
-    """
-    if not 0 <= tolerance <= 1_000:
-        msg = "the tolerance of a map must be from 0 to 1,000 metres"
-        raise InputError(msg)
-    middle = _middle(streets)
-    units = _units(streets.latitude, streets.longitude, middle)
-    plane = _mercator(units, middle)
-    ends = _ends(streets, units)
-    edges = _edges(ends, streets.rank)
-    ends, rank = ends[edges], streets.rank[edges]
-    layers = []
-    for index, name in enumerate(RANKS):
-        lines = _lines(plane, ends[rank == index], tolerance)
-        layer = _layer(units, *lines)
-        if layer["counts"]:
-            layers.append({"rank": name, **layer})
-    if not layers:
-        msg = "the map has no road that could be drawn: its roads are shorter than the tolerance"
-        raise InputError(msg)
-    used = units[np.unique(ends)]
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "attribution": attribution,
-        "middle": list(middle),
-        "reach": [*used.min(axis=0).tolist(), *used.max(axis=0).tolist()],
-        "layers": layers,
-        **_labels(streets, edges, ends, plane, middle),
-        **_places(streets.places, middle),
-    }
-    return RoadMap(document)
 
 
 def _labels(
@@ -485,24 +484,24 @@ class MapFile:
     """A strong one, with its quotes."""
     content_type: str = "application/json"
 
-
-def read_map(path: str | Path) -> MapFile:
-    """Read what ``voile share roads`` wrote; raises ``InputError`` where it is something else."""
-    place = Path(path)
-    try:
-        body = place.read_bytes()
-    except OSError as error:
-        msg = f"{place}: the road map cannot be read ({error.strerror or 'input error'})"
-        raise InputError(msg) from None
-    try:
-        document = json.loads(body)
-        known = (document["format"], document["version"]) == (FORMAT, VERSION)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        known = False
-    if not known:
-        msg = f"{place}: this is no road map of the page; make one with: voile share roads"
-        raise InputError(msg)
-    return MapFile(body, gzip.compress(body, 9, mtime=0), f'"{sha256(body).hexdigest()[:32]}"')
+    @staticmethod
+    def read(path: str | Path) -> MapFile:
+        """Read what ``voile share roads`` wrote; raises ``InputError`` on anything else."""
+        place = Path(path)
+        try:
+            body = place.read_bytes()
+        except OSError as error:
+            msg = f"{place}: the road map cannot be read ({error.strerror or 'input error'})"
+            raise InputError(msg) from None
+        try:
+            document = json.loads(body)
+            known = (document["format"], document["version"]) == (FORMAT, VERSION)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            known = False
+        if not known:
+            msg = f"{place}: this is no road map of the page; make one with: voile share roads"
+            raise InputError(msg)
+        return MapFile(body, gzip.compress(body, 9, mtime=0), f'"{sha256(body).hexdigest()[:32]}"')
 
 
 def _kept_points(points: Floats, first: Integers, tolerance: Floats) -> NDArray[np.bool_]:

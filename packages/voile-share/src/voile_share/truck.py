@@ -35,7 +35,7 @@ import httpx2 as httpx
 from voile_base.durable import new_private_folder, write_text
 from voile_base.errors import InputError, VoileError
 from voile_base.values import Json
-from voile_share.ingest import Request, decode
+from voile_share.ingest import Request
 from voile_share.platform import Platform, Settings, SlotOutcome, Vault
 from voile_share.protocol import Reason, RejectedError, Report
 from voile_share.protocol.primitives import from_base64url, to_base64url
@@ -164,9 +164,7 @@ class OwnTruck:
         A message that names its device must call it "truck".
         """
         # Whoever may read this folder may send: there is no token to ask for.
-        answer = self._platform.receive_vouched(
-            self._company.company, _DEVICE, lambda arrival: decode(request, arrival)
-        )
+        answer = self._platform.receive_vouched(self._company.company, _DEVICE, request.decode)
         outcome = answer.result().outcome
         if outcome is SlotOutcome.PUBLISHED:
             with suppress(OSError):  # it is a note, and only teaches

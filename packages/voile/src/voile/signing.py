@@ -71,9 +71,9 @@ from voile.audit.record import RELEASED
 from voile.policy.case import AUDIT, AUDITOR, SIGNATURES, Case, FileDocument, files_in
 from voile.policy.checking import VERDICT, Verdict, judge
 from voile.policy.ruling import ASSUMPTIONS, Ruling
-from voile.policy.stated import Policy, StatedPolicy, policy_of_text
+from voile.policy.stated import Policy, StatedPolicy
 from voile.release.folder import DOCUMENT
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile.study.documents import SEAL, json_text
 from voile_base.durable import new_private_file, replace_private_file
 from voile_base.errors import InputError, RefusedError, nearest
@@ -98,7 +98,6 @@ __all__ = [
     "public_key",
     "public_text",
     "read_key",
-    "read_signed",
     "sign",
     "sign_audit",
     "verify",
@@ -168,6 +167,12 @@ class Signed(Value):
     statement: Statement
     signatures: tuple[Signature, ...]
 
+    @staticmethod
+    def read(path: Path) -> Signed:
+        """The signatures of a file; raises ``RefusedError`` where it is not as it was written."""
+        found: Signed = _as_written(path, Signed)
+        return found
+
 
 class Salts(Value):
     """The salts of commitments by file; private."""
@@ -176,12 +181,6 @@ class Salts(Value):
         "PRIVATE: opens the commitments of signatures.json"
     )
     salts: Mapping[str, Hex]
-
-
-def read_signed(path: Path) -> Signed:
-    """The signatures of a file; raises ``RefusedError`` where it is not as it was written."""
-    found: Signed = _as_written(path, Signed)
-    return found
 
 
 def _read_salts(path: Path) -> Salts:
@@ -375,7 +374,7 @@ def verify(
         msg = f"{links[0]}: this is a link, which may lead elsewhere later; name the folder itself"
         return Verification((msg,), (), (), "not here")
     try:
-        signed = read_signed(public / SIGNATURES)
+        signed = Signed.read(public / SIGNATURES)
     except RefusedError as error:
         return Verification((str(error),), (), (), "not here")
     changes = [*_public_changes(public, signed)]
@@ -384,7 +383,7 @@ def verify(
     if private is not None:
         changes += _private_changes(private, signed)
     try:
-        own = policy_of_text(signed.statement.policy, "the signed policy").policy
+        own = StatedPolicy.of_text(signed.statement.policy, "the signed policy").policy
     except InputError as error:
         return Verification((*changes, str(error)), (), (), "not here")
     if policy is not None and policy.text != signed.statement.policy:
@@ -436,7 +435,7 @@ def _broken_claims(public: Path) -> Iterator[str]:
     for document in (public / DOCUMENT, *public.glob(f"*/{DOCUMENT}")):
         if document.is_file():
             try:
-                refusal = recount(document.parent).refusal()
+                refusal = Recount.of(document.parent).refusal()
             except RefusedError as error:
                 refusal = error
             if refusal is not None:
@@ -545,7 +544,7 @@ def sign(case: Case, key: Ed25519PrivateKey, role: str) -> Signature:
         policy=text,
         passed=True,
     )
-    if earlier and read_signed(path).statement != statement:
+    if earlier and Signed.read(path).statement != statement:
         raise RefusedError(f"{path}: {_ANOTHER}")
     signed = key.sign(message_of(statement, role, public)).hex()
     signature = Signature(role=role, key=public, signature=signed)
@@ -616,7 +615,7 @@ def _passed(case: Case, private: Path) -> tuple[Policy, str]:
         msg = f"{case.public}: this release must not be published, and is not signed: {UNFIT}"
         raise RefusedError(msg)
     verdict = Verdict.read(private / VERDICT)
-    stated = policy_of_text(verdict.text, f"{private / VERDICT}: its policy")
+    stated = StatedPolicy.of_text(verdict.text, f"{private / VERDICT}: its policy")
     if judge(case, stated) != verdict:
         msg = (
             f"{private / VERDICT}: this is not what the policy says of what stands here now; run "
@@ -655,7 +654,7 @@ def _of_others(case: Case, role: str) -> tuple[Signature, ...]:
     if any(one.role == role for one in found.signatures):
         msg = f"{case.public / SIGNATURES}: somebody has signed as {role!r} already"
         raise RefusedError(msg)
-    return read_signed(case.public / SIGNATURES).signatures
+    return Signed.read(case.public / SIGNATURES).signatures
 
 
 def _private_files(case: Case, private: Path) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import voile
 from voile.attack.registry import attack_named
 from voile.models.population import individual_risk
-from voile.policy.case import open_case
+from voile.policy.case import Case
 from voile.policy.criteria.measured import AttackRate
 from voile.publish.local_suppression import LocalSuppression
 from voile.schema.plan import parse_plan
@@ -112,7 +112,7 @@ def test_a_study_tells_them_and_a_policy_asks_for_them(tmp_path: Path) -> None:
     record = json.loads((out / "private" / "record.json").read_text())
     risk = {one["attack"]: one["success"]["value"] for one in record["attacks"]}
     assert set(risk) == set(NAMES)
-    case = open_case(out)
+    case = Case.open(out)
     for name, value in risk.items():
         for most, met in ((min(value * 1.01 + 1e-9, 1), True), (value / 2, value == 0)):
             (ruling,) = AttackRate(name=name, most=most).rulings(case, ())

@@ -9,9 +9,9 @@ import pytest
 
 import voile
 from voile.audit.counting import risks_of_rehearsal
-from voile.policy.case import open_case
+from voile.policy.case import Case
 from voile.policy.checking import judge
-from voile.policy.stated import policy_of_text
+from voile.policy.stated import StatedPolicy
 from voile.study.evidence import EvidenceTerms, Instruments
 from voile.study.record import StudyRecord
 from voile.study.single import make_study
@@ -61,7 +61,7 @@ def test_a_study_gives_a_policy_the_three_risks_beside_the_rows_that_were_held_o
     assert all(one["control"] is not None for one in beside)
     assert all("rehearsal" in one["notes"][-1] for one in record.risks)
     assert "three risks" in record.evidence["rehearsed"]
-    verdict = judge(open_case(tmp_path / "study"), policy_of_text(POLICY, "policy.toml"))
+    verdict = judge(Case.open(tmp_path / "study"), StatedPolicy.of_text(POLICY, "policy.toml"))
     assert [one.told for one in verdict.rulings] == ["pass", "pass"]
 
 
@@ -70,7 +70,7 @@ def test_without_held_out_rows_nobody_is_a_control_and_the_record_says_so(tmp_pa
     record = _study(tmp_path, held_out=0)
     assert not record.risks
     assert record.risks_skipped[0].reason == "no rows were held out"
-    verdict = judge(open_case(tmp_path / "study"), policy_of_text(POLICY, "policy.toml"))
+    verdict = judge(Case.open(tmp_path / "study"), StatedPolicy.of_text(POLICY, "policy.toml"))
     assert [one.told for one in verdict.rulings] == ["MISSING", "MISSING"]
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from voile.disclosure.covering import intervals_covered, sets_covered
+from voile.disclosure.covering import Covered
 from voile.disclosure.evidence import IntervalEvidence
 from voile.disclosure.foreign import NearEvidence, Perturbed
 from voile_base.errors import TableError
@@ -43,7 +43,7 @@ class Towns(SimpleNamespace):
 
 def test_a_set_stands_for_the_values_that_it_names():
     """One that is not written out stands for all, and names that no row has for nothing more."""
-    covered = sets_covered(Towns(), [["York"], None, ["Bath", "Leeds", None]])
+    covered = Covered.sets(Towns(), [["York"], None, ["Bath", "Leeds", None]])
     assert covered.spread.matrix.toarray().tolist() == [
         [0, 0, 1],
         [0.25, 0.5, 0.25],
@@ -51,11 +51,11 @@ def test_a_set_stands_for_the_values_that_it_names():
     ]
     assert covered.size.tolist() == [0, 1, 2 / 3]
     assert covered.level is None
-    alone = sets_covered(Towns(), [["York"], [None]])
+    alone = Covered.sets(Towns(), [["York"], [None]])
     assert alone.level.tolist() == [0, 0]
-    assert sets_covered(Towns(), []).spread.start.dtype == np.int64
+    assert Covered.sets(Towns(), []).spread.start.dtype == np.int64
     with pytest.raises(TableError, match="1 of its 2 different published entries"):
-        sets_covered(Towns(), [["Leeds"], ["York"]])
+        Covered.sets(Towns(), [["Leeds"], ["York"]])
 
 
 class Ages(SimpleNamespace):
@@ -74,7 +74,7 @@ def test_intervals_are_of_the_level_that_made_them(level, levels):
     """None where groups differ; each stands for the values within it, and is as wide as it is."""
     evidence = IntervalEvidence(Ages.points, np.array([1.0, 4.0]), np.array([3.0, 5.0]))
     cells = Shows("age", {"age.low": [1, 4], "age.high": [3, 5]})
-    covered = intervals_covered(Ages(), cells, evidence, level)
+    covered = Covered.intervals(Ages(), cells, evidence, level)
     assert covered.spread.matrix.toarray().tolist() == [[0.5, 0.5, 0], [0, 0, 1]]
     assert covered.size.tolist() == [0.5, 0.25]
     assert (covered.level if levels is None else covered.level.tolist()) == levels

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.models.population import (
+    PopulationRisk,
     household_risk,
     individual_risk,
     log_linear_risk,
     matching,
     population_uniques,
-    risk_in_population,
     special_uniques,
 )
 from voile.schema.plan import parse_plan
@@ -119,7 +119,7 @@ def test_the_household_survey_is_that_of_sdcmicro(shared_data: Path) -> None:
     stated = golden["global"]
     assert risk.sum() == pytest.approx(golden["sum_individual"], rel=1e-9)
     assert households.sum() == pytest.approx(stated["hier_risk_ER"], rel=1e-9)
-    whole = risk_in_population(sample)
+    whole = PopulationRisk.of_sample(sample)
     assert whole.expected == pytest.approx(stated["risk_ER"], rel=1e-9)
     assert whole.households_expected == pytest.approx(stated["hier_risk_ER"], rel=1e-9)
     assert whole.special_rows == golden["suda"]["positive"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import voile
-from voile.models.criteria import Groups, SensitiveCells, criterion_of
+from voile.models.criteria import Groups, SensitiveCells, StatedCriterion
 from voile.publish.generalization import Generalization
 from voile.release.check import check_release
 from voile.schema.hierarchy.generalized import DistinctValues
@@ -34,7 +34,9 @@ def _groups(table) -> Groups:
 
 
 def _criterion(plan=None, **stated):
-    return criterion_of({"column": "items", **stated}).criterion(DistinctValues("text", SETS), plan)
+    return StatedCriterion.of({"column": "items", **stated}).criterion(
+        DistinctValues("text", SETS), plan
+    )
 
 
 def _all_in_k(rows, k: int, m: int) -> bool:
@@ -131,7 +133,7 @@ def test_releases_have_it_in_every_group(criterion) -> None:
 def test_parameters_that_cannot_be_are_refused(stated, words) -> None:
     """With the key and what is allowed."""
     with pytest.raises(PlanError, match=words):
-        criterion_of({"column": "items", **stated})
+        StatedCriterion.of({"column": "items", **stated})
 
 
 def test_what_the_table_does_not_have_is_refused() -> None:
@@ -143,4 +145,6 @@ def test_what_the_table_does_not_have_is_refused() -> None:
         _criterion(plan, name="km-anonymity", k=2, m=2)
     many = DistinctValues("text", ("|".join(map(str, range(400))),))
     with pytest.raises(PlanError, match="smaller m"):
-        criterion_of({"name": "km-anonymity", "column": "x", "k": 2, "m": 3}).criterion(many, None)
+        StatedCriterion.of({"name": "km-anonymity", "column": "x", "k": 2, "m": 3}).criterion(
+            many, None
+        )

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import voile
-from voile.models.criteria import Groups, SensitiveCells, criterion_of
+from voile.models.criteria import Groups, SensitiveCells, StatedCriterion
 from voile.publish.generalization import Generalization
 from voile.release.check import check_release
 from voile.schema.hierarchy.generalized import DistinctValues
@@ -32,7 +32,9 @@ def _groups(table) -> Groups:
 
 
 def _criterion(**table):
-    return criterion_of({"column": "ill", **table}).criterion(DistinctValues("text", ()), None)
+    return StatedCriterion.of({"column": "ill", **table}).criterion(
+        DistinctValues("text", ()), None
+    )
 
 
 def _shares(table):
@@ -129,4 +131,4 @@ def test_a_generalization_keeps_it_and_a_release_is_measured_again(criterion):
 def test_parameters_that_cannot_be_are_refused(table, told):
     """By their key."""
     with pytest.raises(PlanError, match=told):
-        criterion_of(table)
+        StatedCriterion.of(table)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from voile.policy.checking import Verdict
-from voile.policy.stated import read_policy
+from voile.policy.stated import StatedPolicy
 from voile_tests.audit.tables import marginals
 from voile_tests.policy.cases import ORIGINAL, audited, policy, tick_all, voile
 
@@ -38,7 +38,7 @@ def _rulings(folder: Path, stated: Path | str) -> dict[str, list[dict[str, objec
 @pytest.mark.parametrize("name", FOR_RECIPIENTS)
 def test_templates_for_recipients_limit_the_few_and_say_what_a_lawyer_decides(name: str) -> None:
     """Each has a recipient, sources, and limits on the worst-off, small groups and membership."""
-    stated = read_policy(name).policy
+    stated = StatedPolicy.read(name).policy
     assert stated.recipient is not None
     assert stated.legal_questions
     kinds = {each.kind for each in stated.criteria}
@@ -49,7 +49,8 @@ def test_templates_for_recipients_limit_the_few_and_say_what_a_lawyer_decides(na
 def test_the_stricter_the_setting_the_lower_each_limit() -> None:
     """Public release asks no less than registered researchers do, and these no less than a room."""
     limits = [
-        {(one.kind, getattr(one, "name", "")): one.most for one in read_policy(name).policy.criteria
+        {(one.kind, getattr(one, "name", "")): one.most
+         for one in StatedPolicy.read(name).policy.criteria
          if hasattr(one, "most")}
         for name in FOR_RECIPIENTS
     ]  # fmt: skip

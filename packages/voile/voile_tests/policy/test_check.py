@@ -15,7 +15,7 @@ from voile.attack.protocol import Estimate
 from voile.audit.risk import Risk
 from voile.policy.checking import Verdict, verdict_schema
 from voile.policy.criteria.identifiers import categories
-from voile.policy.stated import policy_of_text, policy_schema, read_policy
+from voile.policy.stated import StatedPolicy, policy_schema
 from voile.policy.templates import template_names
 from voile.release.folder import manifest_of
 from voile.study.documents import json_text, sealed
@@ -526,7 +526,7 @@ def test_evidence_of_something_else_is_refused(tmp_path: Path, study: Path) -> N
 def test_what_is_wrong_with_a_policy_is_said(text: str, told: str) -> None:
     """With the place, and what was probably meant."""
     with pytest.raises(InputError) as refused:
-        policy_of_text(f'name = "x"\n[[criteria]]\n{text}\n', "policy.toml")
+        StatedPolicy.of_text(f'name = "x"\n[[criteria]]\n{text}\n', "policy.toml")
     assert str(refused.value).startswith("policy.toml: ")
     assert told in str(refused.value)
 
@@ -536,8 +536,8 @@ def test_a_template_is_printed_and_says_where_it_is_from(tmp_path: Path) -> None
     for name in template_names():
         found = voile("check", "--template", name)
         (tmp_path / "policy.toml").write_text(found.stdout)
-        stated = read_policy(tmp_path / "policy.toml")
-        assert stated.policy == read_policy(name).policy
+        stated = StatedPolicy.read(tmp_path / "policy.toml")
+        assert stated.policy == StatedPolicy.read(name).policy
         assert stated.policy.source
     assert "did you mean 'gdpr'?" in str(voile("check", "--template", "gdrp").exception)
 
@@ -549,7 +549,7 @@ def test_documents_fit_their_schemas(study: Path, tmp_path: Path) -> None:
     verdict = Verdict.read(study / "private" / "verdict.json")
     jsonschema.validate(json.loads(json.dumps(verdict.document())), verdict_schema())
     for name in template_names():
-        jsonschema.validate(tomllib.loads(read_policy(name).text), policy_schema())
+        jsonschema.validate(tomllib.loads(StatedPolicy.read(name).text), policy_schema())
 
 
 def test_it_is_said_to_be_no_legal_advice(copied: Path) -> None:

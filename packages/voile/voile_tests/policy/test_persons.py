@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from voile.policy.case import open_case
+from voile.policy.case import Case
 from voile.policy.criteria.groups import ClosenessCriterion, DiversityCriterion, GroupSize
 from voile.schema.plan import parse_plan
 from voile.study.evidence import EvidenceTerms
@@ -37,7 +37,7 @@ def test_what_is_promised_of_persons_meets_a_policy(tmp_path: Path) -> None:
         }
     )
     make_study(STAYS, plan, tmp_path / "one", terms=EvidenceTerms(("prosecutor",)))
-    case = open_case(tmp_path / "one")
+    case = Case.open(tmp_path / "one")
     for least, most, met in ((3, "0.4", True), (4, "0.3", False)):
         asked = (
             DiversityCriterion(least=least),

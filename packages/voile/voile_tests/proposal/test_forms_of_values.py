@@ -17,7 +17,7 @@ from voile.recognisers.values import ColumnLook
 from voile.schema.names import meaning_of
 from voile.schema.persons import Occurrences, refuse_repeating
 from voile.schema.plan import open_questions, parse_plan
-from voile.table.profile import inspect_file
+from voile.table.profile import Inspected
 from voile_base.errors import PlanError
 
 ROWS = 400
@@ -30,7 +30,7 @@ def _proposal(folder: Path, columns: dict[str, tuple[str, ...]]) -> Proposal:
     lines += [";".join(draw.choice(values) for values in columns.values()) for _ in range(ROWS)]
     path = folder / "table.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    table = inspect_file(path)
+    table = Inspected.of_file(path)
     details = [table.details(name) for name in table.columns]
     return propose(details, lambda names: int(table.group_sizes(names).max()))
 

@@ -9,11 +9,11 @@ import pytest
 
 from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import propose
-from voile.table.profile import inspect_file
+from voile.table.profile import Inspected
 
 
 def _proposed(file: Path, name: str) -> ColumnProposal:
-    table = inspect_file(file)
+    table = Inspected.of_file(file)
     columns = propose([table.details(column) for column in table.columns]).columns
     return next(one for one in columns if one.name == name)
 

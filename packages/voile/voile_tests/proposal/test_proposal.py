@@ -18,7 +18,7 @@ from voile.publish.registry import METHODS
 from voile.schema.names import meaning_of, named
 from voile.schema.plan import read_plan
 from voile.study.run import make_release
-from voile.table.profile import inspect_file
+from voile.table.profile import Inspected
 from voile_testing.plugin import ROOT
 
 HERE = Path(__file__).parent
@@ -29,7 +29,7 @@ NEVER_MISSED = {"identifier", "person", "household"}
 
 def proposal_of(path: Path) -> Proposal:
     """What is proposed for the table of a file."""
-    table = inspect_file(path)
+    table = Inspected.of_file(path)
     return propose([table.details(column) for column in table.columns])
 
 

@@ -12,7 +12,7 @@ from voile.proposal.writing import plan_text
 from voile.recognisers.recognition import recognised
 from voile.recognisers.values import ColumnLook
 from voile.schema.plan import open_questions
-from voile.table.profile import inspect_file
+from voile.table.profile import Inspected
 
 GIVEN = ("Anna", "Peter", "Maria", "Lukas", "Giulia", "Piotr", "Carmen", "Jean", "Sanne", "Erik")
 FAMILY = ("Mueller", "Rossi", "Kowalski", "Garcia", "Dubois", "Jansen", "Silva", "Berg", "Novak")
@@ -28,7 +28,7 @@ def _written(folder: Path, name: str, columns: dict[str, list[object]]) -> Path:
 
 
 def _proposal(path: Path) -> Proposal:
-    table = inspect_file(path)
+    table = Inspected.of_file(path)
     details = [table.details(column) for column in table.columns]
     return propose(details, lambda names: int(table.group_sizes(names).max()))
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import voile
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile.study.run import make_release
 from voile_base.errors import InfeasibleError, PlanError, TableError
 
@@ -88,7 +88,7 @@ def test_steps_are_done_in_order_and_claims_hold_at_the_end(tmp_path: Path) -> N
     assert set(shown["age"].drop_nulls()) <= {f"[{a}, {a + 9}]" for a in range(10, 80, 10)} | {
         "[80, 80]"
     }
-    assert not recount(tmp_path / "out").breaches
+    assert not Recount.of(tmp_path / "out").breaches
 
 
 def test_a_chain_of_codings_leaves_what_the_method_alone_does_with_coded_rows(
@@ -143,7 +143,7 @@ def test_drawn_steps_go_on_and_are_stated_behind_codings(
     kinds = {document["guarantee"]["kind"], *(o["kind"] for o in document["guarantee"]["further"])}
     assert len(kinds) == 2
     assert shown.height == 200
-    assert not recount(tmp_path / "out").breaches
+    assert not Recount.of(tmp_path / "out").breaches
 
 
 def test_persons_are_counted_at_the_end(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_mutant_of_a_chain_is_found_by_recounting(tmp_path: Path) -> None:
         "sha256": sha256(changed.encode()).hexdigest(),
     }
     (out / "release.json").write_text(json.dumps(document))
-    assert any("codings" in breach for breach in recount(out).breaches)
+    assert any("codings" in breach for breach in Recount.of(out).breaches)
 
 
 def test_a_study_attacks_the_end_of_a_chain(tmp_path: Path) -> None:

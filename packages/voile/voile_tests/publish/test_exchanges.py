@@ -20,7 +20,7 @@ from voile.publish.exchanging import (
     swapped_places,
 )
 from voile.release.check import check_release
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile.table.opening import published_rows
 from voile_base.errors import InfeasibleError, PlanError
 from voile_base.randomness import Randomness
@@ -398,8 +398,8 @@ def test_a_planted_value_is_told_by_a_recount_against_the_table(publisher, name,
     release = published(publisher, frame).release
     assert release.disclosure.columns[name].margin == "kept"
     release.write(tmp_path / "right")
-    assert recount(tmp_path / "right", frame).breaches == ()
+    assert Recount.of(tmp_path / "right", frame).breaches == ()
     rows = pl.DataFrame(release.table.to_arrow())
     planted = rows.with_columns(pl.lit(rows[name][0]).alias(name))
     replace(release, table=published_rows(planted)).write(tmp_path / "wrong")
-    assert any(name in told for told in recount(tmp_path / "wrong", frame).breaches)
+    assert any(name in told for told in Recount.of(tmp_path / "wrong", frame).breaches)

@@ -18,7 +18,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from voile.models.k_anonymity import exposure
+from voile.models.k_anonymity import GroupExposure
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.generalization import Generalization
@@ -150,7 +150,7 @@ def test_an_index_changes_no_measure(index: Any) -> None:
     plan = parse_plan({"roles": {"quasi_identifiers": ["age", "city"]}})
     sizes = open_frame(frame, plan).count_combinations(["age", "city"]).rows
     expected = Counter(zip(PEOPLE["age"], PEOPLE["city"], strict=True))
-    assert exposure(sizes).smallest == min(expected.values())
+    assert GroupExposure.of(sizes).smallest == min(expected.values())
     assert sorted(sizes) == sorted(expected.values())
 
 

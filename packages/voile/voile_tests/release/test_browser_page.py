@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile_base.errors import VoileError
 from voile_testing.processes import BrowserUser, browser
 from voile_tests.policy.cases import policy, studied, voile
@@ -69,7 +69,7 @@ def told(browser: Any, good: dict[str, Path]) -> Iterator[Told]:
 
 def _by_python(folder: Path) -> str:
     try:
-        found = recount(folder)
+        found = Recount.of(folder)
     except VoileError:
         return "broken"
     return "broken" if found.breaches or found.unknown else "holds"

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from voile.release.folder import manifest_of
-from voile.release.recounting import read_recounted, recount
+from voile.release.recounting import Recount, read_recounted
 from voile.release.release import read_release
 from voile_base.errors import RefusedError
 from voile_tests.policy.cases import voile
@@ -274,7 +274,7 @@ def _pass(folder: Path, method: str, seed: int) -> None:
     intervals = ("columns", "text")[seed % 2]
     made = {"k": 2 + seed % 5, "file_format": file_format, "intervals": intervals}
     out, frame = make(method, folder, seed, **made)
-    found = recount(out, frame)
+    found = Recount.of(out, frame)
     assert not found.breaches
     assert not found.unknown
 
@@ -316,11 +316,11 @@ def test_a_release_in_parts_is_recounted(good, tmp_path):
     path = folder / "release.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**document, "data": manifest_of(folder, names)}), encoding="utf-8")
-    assert recount(folder).files == tuple(names)
-    assert not recount(folder).breaches
+    assert Recount.of(folder).files == tuple(names)
+    assert not Recount.of(folder).breaches
     pl.read_parquet(folder / names[1])[:-1].write_parquet(folder / names[1])
     list_again(folder)
-    assert any("and it states" in what for what in recount(folder).breaches)
+    assert any("and it states" in what for what in Recount.of(folder).breaches)
 
 
 def test_an_empty_release_is_recounted(good, tmp_path):
@@ -332,10 +332,10 @@ def test_an_empty_release_is_recounted(good, tmp_path):
     document = json.loads(path.read_text(encoding="utf-8")) | {"rows": 0}
     path.write_text(json.dumps(document), encoding="utf-8")
     list_again(folder)
-    assert recount(folder).rows == 0
+    assert Recount.of(folder).rows == 0
     (folder / "data.parquet").write_bytes(b"")
     with pytest.raises(RefusedError, match="was changed since it was published"):
-        recount(folder)
+        Recount.of(folder)
 
 
 def test_a_claim_that_nobody_knows_is_refused_by_its_name(good, tmp_path):

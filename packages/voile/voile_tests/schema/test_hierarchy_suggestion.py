@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.schema.hierarchy.ranges import Dates, Intervals, Prefixes
-from voile.schema.hierarchy.suggestion import Suggestion, suggest
+from voile.schema.hierarchy.suggestion import Suggestion
 from voile.schema.plan import ColumnPlan, parse_plan
 
 
@@ -23,7 +23,7 @@ def read_back(suggestion: Suggestion) -> ColumnPlan:
 
 def test_ages():
     """Widths of 5, 10 and 20 years for ages from 17 to 90."""
-    suggestion = suggest("age", "integer", None, ColumnPlan((Decimal(17), Decimal(90))))
+    suggestion = Suggestion.of("age", "integer", None, ColumnPlan((Decimal(17), Decimal(90))))
     assert suggestion.text() == (
         "# intervals from the declared bounds\n"
         "[columns.age]\n"
@@ -40,7 +40,7 @@ def test_ages():
 def test_widths_are_round_nest_and_cut_the_bounds_into_a_handful(low, span, kind):
     """At most twenty and some intervals, widths of 1, 2 or 5 times a power of ten."""
     column = ColumnPlan((low, low + span))
-    suggestion = suggest("x", kind, None, column)
+    suggestion = Suggestion.of("x", kind, None, column)
     if suggestion.keys is None:
         assert kind == "integer"
         assert span < 4
@@ -60,7 +60,7 @@ def test_widths_are_round_nest_and_cut_the_bounds_into_a_handful(low, span, kind
 
 def test_without_bounds_they_are_asked_for():
     """The data is never looked at for bounds; what is said is a comment in TOML."""
-    suggestion = suggest("age", "integer", 2, ColumnPlan())
+    suggestion = Suggestion.of("age", "integer", 2, ColumnPlan())
     assert suggestion.keys is None
     assert "declare bounds" in suggestion.note
     assert tomllib.loads(suggestion.text()) == {}
@@ -72,22 +72,22 @@ def test_without_bounds_they_are_asked_for():
 )
 def test_codes_of_digits(digits, kept):
     """Texts of digits keep their first ones, in at most four steps."""
-    written = read_back(suggest("zip", "text", digits, ColumnPlan()))
+    written = read_back(Suggestion.of("zip", "text", digits, ColumnPlan()))
     assert written == ColumnPlan(type="text", hierarchy=Prefixes(kept))
 
 
 def test_numbers_that_the_plan_calls_text():
     """A zip code without zeros in front looks like a number, and the plan knows better."""
-    written = read_back(suggest("zip", "integer", 5, ColumnPlan(type="text")))
+    written = read_back(Suggestion.of("zip", "integer", 5, ColumnPlan(type="text")))
     assert written.hierarchy == Prefixes((4, 3, 2, 1))
 
 
 def test_dates_and_times():
     """Months and years; for times days come first."""
-    assert read_back(suggest("since", "date", None, ColumnPlan())).hierarchy == Dates(
+    assert read_back(Suggestion.of("since", "date", None, ColumnPlan())).hierarchy == Dates(
         ("month", "year")
     )
-    assert read_back(suggest("at", "datetime", None, ColumnPlan())).hierarchy == Dates(
+    assert read_back(Suggestion.of("at", "datetime", None, ColumnPlan())).hierarchy == Dates(
         ("day", "month", "year")
     )
 
@@ -103,14 +103,14 @@ def test_dates_and_times():
 )
 def test_where_nothing_can_be_suggested(kind, digits, words):
     """The note says what to do instead."""
-    suggestion = suggest("x", kind, digits, ColumnPlan())
+    suggestion = Suggestion.of("x", kind, digits, ColumnPlan())
     assert suggestion.keys is None
     assert words in suggestion.note
 
 
 def test_a_hierarchy_that_is_there_stays():
     """Nothing is suggested for a column whose plan has a hierarchy."""
-    suggestion = suggest("zip", "text", 5, ColumnPlan(hierarchy=Prefixes((2,))))
+    suggestion = Suggestion.of("zip", "text", 5, ColumnPlan(hierarchy=Prefixes((2,))))
     assert suggestion.keys is None
     assert "has a hierarchy" in suggestion.note
 
@@ -119,7 +119,7 @@ def test_a_hierarchy_that_is_there_stays():
 def test_names_and_what_the_plan_says_survive(name):
     """The suggested table replaces the one of the plan, whatever the column is called."""
     column = ColumnPlan((Decimal("-0.5"), Decimal(10**6)), nulls="drop", outside="clamp")
-    written = read_back(suggest(name, "decimal", None, column))
+    written = read_back(Suggestion.of(name, "decimal", None, column))
     assert (written.bounds, written.nulls, written.outside) == (
         column.bounds,
         column.nulls,

@@ -22,7 +22,6 @@ from voile.signing import (
     new_key,
     public_text,
     read_key,
-    read_signed,
     verify,
     write_signed,
 )
@@ -255,7 +254,7 @@ def test_a_signature_that_the_policy_asks_of_nobody_does_not_verify(
 ) -> None:
     """As another role, or by another key than is named: it holds, and it is no signer's."""
     path = next(signed.rglob("signatures.json"))
-    text, stated, key = path.read_text(), read_signed(path), read_key(keys / "board")
+    text, stated, key = path.read_text(), Signed.read(path), read_key(keys / "board")
     public = public_text(key)
 
     def by(role: str) -> Signature:

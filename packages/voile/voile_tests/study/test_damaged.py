@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.release.claims import UnknownClaim
-from voile.release.folder import release_schema, stated_in
-from voile.release.recounting import recount
+from voile.release.folder import ReleaseDocument, release_schema
+from voile.release.recounting import Recount
 from voile.release.release import Guarantee, read_release
 from voile.schema.plan import parse_plan
 from voile.study.documents import read_record, record_schema
@@ -146,7 +146,7 @@ def test_a_damaged_release_is_told_by_file_and_place(tmp_path, name, place, valu
     shutil.copytree(FOLDER / name, folder)
     path = folder / "release.json"
     path.write_text(damaged(json.loads(path.read_text()), place, value))
-    for ask in (read_release, recount):
+    for ask in (read_release, Recount.of):
         with pytest.raises(TableError) as caught:
             ask(folder)
         assert str(caught.value).startswith(f"{path}: {told}")
@@ -208,7 +208,7 @@ def test_any_damage_is_refused_by_file_and_place_where_the_schema_refuses_it(dra
 
 def read_both(document: dict[str, Any]) -> Guarantee:
     """Read what a document states, and what it claims."""
-    stated_in(document, Path("release"))
+    ReleaseDocument.stated_in(document, Path("release"))
     return Guarantee.of_document(document["guarantee"], "release/release.json: guarantee")
 
 
@@ -244,7 +244,7 @@ def test_damaged_tables_are_told_by_file_and_place(tmp_path, tabulated, place, v
     shutil.copytree(tabulated, tmp_path / "out")
     path = tmp_path / "out" / "release.json"
     path.write_text(damaged(json.loads(path.read_text()), place, value))
-    for ask in (recount, released_cells):
+    for ask in (Recount.of, released_cells):
         if ask is released_cells and told.startswith("guarantee: "):
             continue  # cells are read without what is claimed of them
         with pytest.raises(TableError) as caught:
@@ -264,7 +264,7 @@ def test_any_damage_to_tables_is_refused_by_file_and_place(tmp_path_factory, tab
     shutil.copytree(tabulated, folder)
     (folder / "release.json").write_text(text)
     try:
-        found = recount(folder)
+        found = Recount.of(folder)
     except VoileError as error:
         said = str(error)
         assert said.startswith(f"{folder}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from voile.schema.plan import ColumnPlan, Nulls, Outside, Plan
 from voile.schema.roles import Roles
-from voile.table.binding import bind
+from voile.table.binding import BoundTable
 from voile.table.engines.polars import PolarsRows
 from voile_base.errors import TableError
 
@@ -31,7 +31,7 @@ def bound(
     """The rows of a column as its plan has them."""
     columns = {"x": ColumnPlan(bounds=bounds, outside=outside)}
     plan = Plan(Roles(keep=("x",)), nulls=nulls, columns=columns)
-    return bind(rows_of({"x": values}), plan).rows.to_native()["x"]
+    return BoundTable.bind(rows_of({"x": values}), plan).rows.to_native()["x"]
 
 
 INTEGERS = {pl.Int64: range(-300, 300), pl.Int16: range(-300, 300), pl.UInt8: range(256)}
@@ -118,7 +118,7 @@ def test_refusing_counts_rows_and_names_the_way_out():
 def test_clamped_values_meet_those_that_were_there():
     """Clamping may make distinct values equal; the dictionary stays sorted and distinct."""
     plan = Plan(Roles(keep=("x",)), columns={"x": ColumnPlan(bounds=(2, 4), outside="clamp")})
-    rows = bind(rows_of({"x": [9, 1, 4, 3, 0, 2]}), plan).rows
+    rows = BoundTable.bind(rows_of({"x": [9, 1, 4, 3, 0, 2]}), plan).rows
     assert rows.count(["x"]).values[0].to_pylist() == [2, 3, 4]
     assert rows.to_native()["x"].to_list() == [4, 2, 4, 3, 2, 2]
 
@@ -126,22 +126,22 @@ def test_clamped_values_meet_those_that_were_there():
 def test_clamping_is_not_silent():
     """A note counts the values that were clamped; where none was, there is none."""
     plan = Plan(Roles(keep=("x",)), columns={"x": ColumnPlan(bounds=(2, 4), outside="clamp")})
-    (note,) = bind(rows_of({"x": [3, 987654, 0]}), plan).notes
+    (note,) = BoundTable.bind(rows_of({"x": [3, 987654, 0]}), plan).notes
     assert "'x': 2 values lie outside" in note
     assert "987654" not in note
-    assert bind(rows_of({"x": [2, 4]}), plan).notes == ()
+    assert BoundTable.bind(rows_of({"x": [2, 4]}), plan).notes == ()
 
 
 @pytest.mark.parametrize("wrong", [0, -3, float("nan"), float("inf"), 1e300])
 def test_sampling_weights_that_are_shown_must_be_numbers_above_0(wrong):
     """The message names the column and the first row, never the weight."""
     plan = Plan(Roles(keep=("x",), weight="x"))
-    assert bind(rows_of({"x": pl.Series([2.5, 7.0])}), plan).rows.height == 2
+    assert BoundTable.bind(rows_of({"x": pl.Series([2.5, 7.0])}), plan).rows.height == 2
     with pytest.raises(TableError, match=r"'x': a sampling weight .* 1 values .* first in row 2"):
-        bind(rows_of({"x": pl.Series([2.5, float(wrong)])}), plan)
+        BoundTable.bind(rows_of({"x": pl.Series([2.5, float(wrong)])}), plan)
 
 
 def test_sampling_weights_that_are_texts_are_refused():
     """A text stands for no people."""
     with pytest.raises(TableError, match="a sampling weight is a number above 0"):
-        bind(rows_of({"x": pl.Series(["a", "b"])}), Plan(Roles(keep=("x",), weight="x")))
+        BoundTable.bind(rows_of({"x": pl.Series(["a", "b"])}), Plan(Roles(keep=("x",), weight="x")))

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from voile.table import opening
-from voile.table.opening import plain, read_compactly, rows_in_memory
+from voile.table.opening import Read, plain, rows_in_memory
 from voile_base.errors import TableError
 
 ROWS = "age,town,born,note\n31,Oslo,2001-02-03,\n,Bern,,?\n45,Oslo,1999-12-31,x\n"
@@ -19,7 +19,7 @@ def test_columns_read_some_at_a_time_are_those_read_at_once(tmp_path, monkeypatc
     path = tmp_path / "people.csv"
     path.write_text(ROWS)
     seen: list[str] = []
-    read = read_compactly(path, ["?"], look=lambda rows, notes: seen.extend(rows.columns))
+    read = Read.compactly(path, ["?"], look=lambda rows, notes: seen.extend(rows.columns))
     at_once, _ = rows_in_memory(str(path), missing=["?"])
     assert seen == at_once.columns
     assert read.types == at_once.schema
@@ -32,4 +32,4 @@ def test_a_broken_file_is_refused_as_if_it_was_read_at_once(tmp_path, monkeypatc
     path = tmp_path / "people.csv"
     path.write_text("a,b,c\n1,2,3\n4,5\n")
     with pytest.raises(TableError, match="line 3 has 2 fields"):
-        read_compactly(path)
+        Read.compactly(path)

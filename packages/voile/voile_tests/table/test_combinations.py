@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from voile.table import codes
 from voile.table import codes as table_codes
-from voile.table.codes import combine, count_codes
+from voile.table.codes import Combinations, count_codes
 from voile.table.engines.polars import PolarsRows, unique_words
 from voile.table.keeping import WORDS, with_words
 from voile_base import randomness
@@ -42,7 +42,7 @@ def test_combinations_are_those_of_tuples(
     rows = data.draw(st.lists(codes, min_size=1, max_size=30))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table_codes, "_DENSE_COMBINATIONS", dense)
-        found = combine(columns_of(rows, distinct))
+        found = Combinations.of(columns_of(rows, distinct))
     shown = list(zip(*(column.tolist() for column in found.codes), strict=True))
     assert shown == sorted(set(rows))
     assert dict(zip(shown, found.rows.tolist(), strict=True)) == Counter(rows)
@@ -54,7 +54,7 @@ def test_many_rows_are_combined_like_few(distinct: list[int]) -> None:
     """200,000 rows give what NumPy's sorting of tuples gives."""
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.integers(0, d, 200_000) for d in distinct])
-    found = combine([(column, d) for column, d in zip(rows.T, distinct, strict=True)])
+    found = Combinations.of([(column, d) for column, d in zip(rows.T, distinct, strict=True)])
     expected, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     assert np.array_equal(np.column_stack(found.codes), expected)
     assert np.array_equal(found.index, place.ravel())
@@ -96,7 +96,9 @@ def test_runs_are_combined_like_rows(runs: list[tuple[int, int, int]], in_parts:
         if in_parts:
             patch.setattr(randomness, "_PART", 7)
         patch.setattr(table_codes, "_RUN", 2)
-        found = combine([(rows[:, 0].astype(np.uint8), 3), (rows[:, 1].astype(np.uint8), 2)])
+        found = Combinations.of(
+            [(rows[:, 0].astype(np.uint8), 3), (rows[:, 1].astype(np.uint8), 2)]
+        )
     expected, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     assert np.array_equal(np.column_stack(found.codes), expected)
     assert np.array_equal(found.index, place.ravel())

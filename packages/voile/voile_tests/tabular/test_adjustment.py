@@ -11,7 +11,7 @@ import pytest
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
 from voile.tabular.counting import PrivateCells, plan_of_rows
-from voile.tabular.perturbation import adjust
+from voile.tabular.perturbation import AdjustedCells
 from voile.tabular.primary import PrimaryCells
 from voile_base.errors import InfeasibleError
 from voile_tests.tabular.small_tables import random_small
@@ -23,7 +23,7 @@ def adjusted(rows, tables, **protection):
     table = open_frame(pl.DataFrame(rows), plan_of_rows(plan))
     cells = PrivateCells.count(table, plan.tables)
     primary = PrimaryCells.find(cells, plan.protection)
-    return cells, primary, adjust(cells, primary, plan.protection).values[0]
+    return cells, primary, AdjustedCells.adjust(cells, primary, plan.protection).values[0]
 
 
 @pytest.mark.parametrize("seed", range(25))

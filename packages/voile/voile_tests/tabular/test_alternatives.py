@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile.schema.plan import parse_plan
 from voile.tabular.breaches import InsiderKnowledge, MeasureProof, PatternAttack
 from voile.tabular.moves import CellMove
@@ -137,7 +137,7 @@ def test_a_table_beyond_the_exact_search_is_proved_and_recounted(
     assert not (made.primary.cells & ~made.pattern.suppressed).any()
     assert made.pattern.proof is not None
     assert made.pattern.proof.verified(made.pattern.suppressed)
-    assert recount(tmp_path / "out").refusal() is None
+    assert Recount.of(tmp_path / "out").refusal() is None
 
 
 @pytest.mark.slow

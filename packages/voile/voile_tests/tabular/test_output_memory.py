@@ -13,7 +13,7 @@ from voile.ledger import Ledger
 from voile.schema.plan import parse_plan
 from voile.schema.tabulation import Condition
 from voile.study.outputs import OutputMemory
-from voile.tabular.output_memory import judge_output
+from voile.tabular.output_memory import OutputVerdict
 from voile.tabular.publishing import TablesOutput, make_tables
 from voile.tabular.remembered import RememberedTable
 from voile_base.errors import InputError, LedgerError, PlanError, RefusedError, TableError
@@ -33,7 +33,7 @@ KINDS = 10
 def judged(seed: int, *, planted: bool):
     """The verdict on the last output of a series."""
     *earlier, new = series(seed, planted=planted).tables()
-    return judge_output(earlier, [new], MINIMUM)
+    return OutputVerdict.judge(earlier, [new], MINIMUM)
 
 
 @pytest.mark.parametrize("seed", range(KINDS))
@@ -65,7 +65,7 @@ def test_five_hundred_planted_series_and_as_many_harmless_ones(start: int) -> No
 def test_the_least_change_makes_it_safe_and_no_less_does(seed: int) -> None:
     """The new table without the named cells is safe; with any one of them it is not."""
     *earlier, new = series(seed, planted=True).tables()
-    change = judge_output(earlier, [new], MINIMUM).change
+    change = OutputVerdict.judge(earlier, [new], MINIMUM).change
     texts = [new.text_of(cell) for cell in range(len(new.codes))]
     named = [texts.index(text) for text in change]
 
@@ -78,7 +78,7 @@ def test_the_least_change_makes_it_safe_and_no_less_does(seed: int) -> None:
         table = RememberedTable(
             new.name, new.conditions, new.dimensions, new.codes, {"count": kept}, new.units
         )
-        return judge_output(earlier, [table], MINIMUM).safe
+        return OutputVerdict.judge(earlier, [table], MINIMUM).safe
 
     assert safe(named)
     assert not any(safe([each for each in named if each != one]) for one in named)
@@ -91,8 +91,8 @@ def test_a_series_is_found_among_many_other_outputs() -> None:
     others = random_outputs(rows, 3, 60)
     old = table_of(rows, ["age < 43"], ["region"])
     new = table_of(rows, ["age < 44"], ["region", "sex"])
-    assert judge_output(others, [new], MINIMUM).safe
-    found = judge_output([*others[:30], old, *others[30:]], [new], MINIMUM)
+    assert OutputVerdict.judge(others, [new], MINIMUM).safe
+    found = OutputVerdict.judge([*others[:30], old, *others[30:]], [new], MINIMUM)
     assert "age = 43, region = r1" in {one.what for one in found.derived}
 
 
@@ -112,9 +112,9 @@ def test_a_suppressed_cell_is_found_that_another_table_gives_back() -> None:
         "first", (), hidden.dimensions, hidden.codes, {"count": kept}, hidden.units
     )
     second = table_of(rows, ["region = r1"], [])
-    found = judge_output([first], [second], MINIMUM)
+    found = OutputVerdict.judge([first], [second], MINIMUM)
     assert [one.what for one in found.derived] == ["region = r0"]
-    assert judge_output([], [first], MINIMUM).safe
+    assert OutputVerdict.judge([], [first], MINIMUM).safe
 
 
 def test_a_sum_is_judged_by_the_units_that_are_left() -> None:
@@ -131,9 +131,9 @@ def test_a_sum_is_judged_by_the_units_that_are_left() -> None:
         )
 
     all_of_them, but_one = summed(None, 5_000, 20), summed("region != r1", 4_000, 19)
-    found = judge_output([all_of_them], [but_one], MINIMUM)
+    found = OutputVerdict.judge([all_of_them], [but_one], MINIMUM)
     assert [(one.value, one.units) for one in found.derived] == [(100.0, 1)]
-    assert judge_output([all_of_them], [summed("region != r1", 4_000, 15)], MINIMUM).safe
+    assert OutputVerdict.judge([all_of_them], [summed("region != r1", 4_000, 15)], MINIMUM).safe
 
 
 def test_tables_that_cannot_be_of_the_same_rows_are_refused() -> None:
@@ -141,14 +141,16 @@ def test_tables_that_cannot_be_of_the_same_rows_are_refused() -> None:
     rows = population(2)
     fewer = {name: values[10:] for name, values in rows.items()}
     with pytest.raises(TableError, match="another value of the same cell"):
-        judge_output([table_of(rows, [], ["sex"])], [table_of(fewer, [], ["sex"])], MINIMUM)
+        OutputVerdict.judge([table_of(rows, [], ["sex"])], [table_of(fewer, [], ["sex"])], MINIMUM)
 
 
 def test_what_is_remembered_comes_back_as_it_was() -> None:
     """Packed and unpacked, a table gives the same verdicts."""
     *earlier, new = series(3, planted=True).tables()
     again = [RememberedTable.unpacked(table.packed()) for table in earlier]
-    assert judge_output(again, [new], MINIMUM) == judge_output(earlier, [new], MINIMUM)
+    assert OutputVerdict.judge(again, [new], MINIMUM) == OutputVerdict.judge(
+        earlier, [new], MINIMUM
+    )
     with pytest.raises(ValueError, match="cannot be read"):
         RememberedTable.unpacked(b"none")
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile.schema.plan import parse_plan
-from voile.tabular.perturbation import RoundedCounts, narrowed, round_counts
+from voile.tabular.perturbation import RoundedCounts, narrowed
 from voile.tabular.publishing import make_tables
 from voile_base.errors import PlanError, RefusedError
 from voile_tests.tabular.small_tables import counted, random_small
@@ -37,7 +37,7 @@ def test_the_rounding_is_the_nearest_that_adds_up(seed: int) -> None:
     small = random_small(seed)
     cells, _ = counted(small.rows, small.tables, minimum=2)
     (measure,) = cells.measures
-    found = round_counts(cells.system, measure.values, 3)
+    found = RoundedCounts.round(cells.system, measure.values, 3)
     assert (found.values % 3 == 0).all()
     assert (found.values >= 0).all()
     assert not (cells.system.constraints @ found.values).any()
@@ -85,7 +85,7 @@ def test_linked_tables_are_rounded_as_one_system_and_recounted(tmp_path: Path) -
     made = make_tables(rows(1), plan_of(base=5), tmp_path / "out")
     counts = [value for value in made.columns["count"] if value is not None]
     assert all(value % 5 == 0 for value in counts)
-    found = recount(tmp_path / "out")
+    found = Recount.of(tmp_path / "out")
     assert found.refusal() is None
     assert found.claims[0].claim.document()["base"] == 5
     file = tmp_path / "out" / "tables.csv"
@@ -93,7 +93,7 @@ def test_linked_tables_are_rounded_as_one_system_and_recounted(tmp_path: Path) -
     assert again.columns == made.columns
     file.write_text(file.read_text().replace(",Total,Total,", ",Total,Total,1", 1))
     with pytest.raises(RefusedError, match=r"changed|hash"):
-        recount(tmp_path / "out")
+        Recount.of(tmp_path / "out")
 
 
 def test_what_cannot_be_rounded_is_refused(tmp_path: Path) -> None:

@@ -123,7 +123,6 @@ __all__ = [
     "gaussian_deltas",
     "gaussian_epsilon",
     "independent_cost",
-    "log_moment",
     "next_squared_mu",
     "squared_mu",
 ]
@@ -231,25 +230,24 @@ class LossDistribution:
     reach: float
     """The largest loss: epsilon per metre, times the metres between neighbours; above 0."""
 
+    def log_moment(self, order: Floats) -> Floats:
+        """The logarithm of E_P e^(order L), of any shape; at order 0 and at -1 it is 0."""
+        order = np.asarray(order, dtype=np.float64)
+        if self.noise == "laplace":
+            return np.asarray(_log_moment_on_a_line(self.reach, order))
+        z = self.reach / 2
+        y = np.abs(1 + 2 * order) * z
+        # e^-y I_1(y) / y is 1/2 at 0.
+        ratio = np.where(y > 0, special.ive(1, y) / np.where(y > 0, y, 1.0), 0.5)
+        inside = z * special.kve(1, z) * special.ive(0, y) + z * z * special.kve(0, z) * ratio
+        return np.asarray(np.log(inside) + y - z)
+
 
 class _Masses(NamedTuple):
     """A distribution on the points of a grid, (first + i) step for i = 0, 1, ..., under P."""
 
     first: int
     mass: Floats
-
-
-def log_moment(distribution: LossDistribution, order: Floats) -> Floats:
-    """The logarithm of E_P e^(order L), of any shape; at order 0 and at -1 it is 0."""
-    order = np.asarray(order, dtype=np.float64)
-    if distribution.noise == "laplace":
-        return np.asarray(_log_moment_on_a_line(distribution.reach, order))
-    z = distribution.reach / 2
-    y = np.abs(1 + 2 * order) * z
-    # e^-y I_1(y) / y is 1/2 at 0.
-    ratio = np.where(y > 0, special.ive(1, y) / np.where(y > 0, y, 1.0), 0.5)
-    inside = z * special.kve(1, z) * special.ive(0, y) + z * z * special.kve(0, z) * ratio
-    return np.asarray(np.log(inside) + y - z)
 
 
 def _log_moment_on_a_line(reach: float, order: Floats) -> Floats:
@@ -392,9 +390,7 @@ class _Composed:
         def proves(log_order: float) -> float:
             order = math.exp(log_order)
             at = np.asarray(order)
-            exact = sum(
-                n * log_moment(distribution, at).item() for distribution, n in self._reports
-            )
+            exact = sum(n * distribution.log_moment(at).item() for distribution, n in self._reports)
             return (exact + gaussian(order)) / order
 
         found = optimize.minimize_scalar(

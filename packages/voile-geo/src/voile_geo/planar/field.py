@@ -92,7 +92,6 @@ __all__ = [
     "Positions",
     "Trips",
     "fields_at",
-    "move_with_field",
 ]
 
 
@@ -321,6 +320,26 @@ class Trips:
             )
             first = last
 
+    def move_with_field(
+        self, epsilon: float, distribution: FieldDistribution, key: Key, fields: Key
+    ) -> Positions:
+        """Move all reports of many trips: fresh noise by one key, and what stays by another.
+
+        Raises ``ValueError`` where it is not said which vehicle each trip is of.
+        """
+        at, clock = _driven(self)
+        # Another distribution has other fields: of one field in two sizes the position could be
+        # computed.
+        own = fields.within("law", f"{epsilon!r}", *distribution.name)
+        noise = _staying(self, at, distribution, own)
+        fresh = np.empty_like(noise)
+        _remember(self.start, clock, self.draws(key), distribution.tau, fresh)
+        noise += math.sqrt(1 - distribution.share) * fresh
+        east, north = gaussian_scale(epsilon) * noise.T
+        # What is shown of a truck that stands is that of the report at which it last moved.
+        moved = displace(self.latitude, self.longitude, east.copy(), north.copy())
+        return Positions(moved[0][at], moved[1][at], np.full(len(self), epsilon))
+
 
 @dataclass(frozen=True, eq=False)
 class Positions:
@@ -364,27 +383,6 @@ class FieldDistribution:
         """What tells it from other distributions, in keys; without fleets as before there were."""
         numbers = astuple(self) if self.shared else astuple(self)[:-1]
         return tuple(f"{number!r}" for number in numbers)
-
-
-def move_with_field(
-    trips: Trips, epsilon: float, distribution: FieldDistribution, key: Key, fields: Key
-) -> Positions:
-    """Move all reports of many trips: fresh noise by one key, and what stays by another.
-
-    Raises ``ValueError`` where it is not said which vehicle each trip is of.
-    """
-    at, clock = _driven(trips)
-    # Another distribution has other fields: of one field in two sizes the position could be
-    # computed.
-    own = fields.within("law", f"{epsilon!r}", *distribution.name)
-    noise = _staying(trips, at, distribution, own)
-    fresh = np.empty_like(noise)
-    _remember(trips.start, clock, trips.draws(key), distribution.tau, fresh)
-    noise += math.sqrt(1 - distribution.share) * fresh
-    east, north = gaussian_scale(epsilon) * noise.T
-    # What is shown of a truck that stands is that of the report at which it last moved.
-    moved = displace(trips.latitude, trips.longitude, east.copy(), north.copy())
-    return Positions(moved[0][at], moved[1][at], np.full(len(trips), epsilon))
 
 
 def _staying(trips: Trips, at: Indices, distribution: FieldDistribution, key: Key) -> Floats:

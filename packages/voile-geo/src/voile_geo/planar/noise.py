@@ -56,14 +56,7 @@ from voile_base.ondemand import dataclass
 from voile_base.randomness import Blocks128, Key
 from voile_base.values import Document, Json
 from voile_geo.geodesy import Floats, displaced, metres_between
-from voile_geo.planar.field import (
-    STILL,
-    FieldDistribution,
-    Positions,
-    Trips,
-    fields_at,
-    move_with_field,
-)
+from voile_geo.planar.field import STILL, FieldDistribution, Positions, Trips, fields_at
 from voile_geo.planar.steps import (
     ANGLES,
     CORRELATED,
@@ -128,7 +121,7 @@ def perturb(noise: LocationNoise, trips: Trips, key: Key, fields: Key | None = N
         distribution = FieldDistribution(
             noise.share, noise.length, noise.period, noise.tau, noise.shared
         )
-        return move_with_field(trips, one, distribution, key, fields or key)
+        return trips.move_with_field(one, distribution, key, fields or key)
     unknown = trips.receiver is None or np.isnan(trips.receiver).any()
     if zones.needs_receiver and unknown:
         msg = "levels that differ need the place that each trip is bound for"

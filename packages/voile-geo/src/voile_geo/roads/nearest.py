@@ -16,7 +16,7 @@ carriageways of one street are two where the map draws them as two.  Whatever is
 by road goes by this, for a map that draws more bends shows no more roads.
 
 ``stretches``  which road each edge is part of
-``chains_of``  the edges in the order in which they are driven, from where one may turn to the next
+``Chains``     the edges in the order in which they are driven, from where one may turn to the next
 
 Cost: sorting the edges.
 
@@ -64,9 +64,7 @@ __all__ = [
     "NearbyRoads",
     "RoadRadii",
     "Ways",
-    "chains_of",
     "distance_to_segment",
-    "radii_of_roads",
     "stretches",
 ]
 
@@ -266,31 +264,32 @@ class Chains:
     start: Indices
     """Shape (c + 1,): where each run begins in ``edge``."""
 
+    @staticmethod
+    def of(roads: RoadNetwork) -> Chains:
+        """The edges of a network in runs.
 
-def chains_of(roads: RoadNetwork) -> Chains:
-    """The edges of a network in runs.
-
-    A run goes on through every bend: a node that is joined to exactly two others and that is left
-    in as many ways as it is reached.  It ends at crossings, at dead ends, and where a road becomes
-    one-way.  A ring without a crossing is one run, from the node with the smallest number.
-    """
-    key = roads.source * roads.nodes + roads.target
-    _, kept = np.unique(key, return_index=True)
-    kept = kept[roads.source[kept] != roads.target[kept]]
-    source, target = roads.source[kept], roads.target[kept]
-    reached = np.bincount(target, minlength=roads.nodes)
-    left = np.bincount(source, minlength=roads.nodes)
-    pairs = np.unique(np.minimum(source, target) * roads.nodes + np.maximum(source, target))
-    joined = np.bincount(pairs // roads.nodes, minlength=roads.nodes)
-    joined += np.bincount(pairs % roads.nodes, minlength=roads.nodes)
-    bend = (joined == 2) & (reached == left)
-    # Sorted by source, so that what leaves a node stands in a row.
-    begins = np.searchsorted(source, np.arange(roads.nodes + 1))
-    onward = begins[target]
-    back = target[np.minimum(onward, len(kept) - 1)] == source
-    onward = np.where(bend[target], onward + back, -1)
-    order, start = _walked(onward.astype(np.int64))
-    return Chains(kept[order], start)
+        A run goes on through every bend: a node that is joined to exactly two others and that is
+        left in as many ways as it is reached.  It ends at crossings, at dead ends, and where a road
+        becomes one-way.  A ring without a crossing is one run, from the node with the smallest
+        number.
+        """
+        key = roads.source * roads.nodes + roads.target
+        _, kept = np.unique(key, return_index=True)
+        kept = kept[roads.source[kept] != roads.target[kept]]
+        source, target = roads.source[kept], roads.target[kept]
+        reached = np.bincount(target, minlength=roads.nodes)
+        left = np.bincount(source, minlength=roads.nodes)
+        pairs = np.unique(np.minimum(source, target) * roads.nodes + np.maximum(source, target))
+        joined = np.bincount(pairs // roads.nodes, minlength=roads.nodes)
+        joined += np.bincount(pairs % roads.nodes, minlength=roads.nodes)
+        bend = (joined == 2) & (reached == left)
+        # Sorted by source, so that what leaves a node stands in a row.
+        begins = np.searchsorted(source, np.arange(roads.nodes + 1))
+        onward = begins[target]
+        back = target[np.minimum(onward, len(kept) - 1)] == source
+        onward = np.where(bend[target], onward + back, -1)
+        order, start = _walked(onward.astype(np.int64))
+        return Chains(kept[order], start)
 
 
 @njit(cache=True, nogil=True)
@@ -386,6 +385,25 @@ class RoadRadii:
     cell: float
     """Metres: about the height and width of a cell."""
 
+    @staticmethod
+    def of(roads: RoadNetwork, count: int, bounds: tuple[float, float]) -> RoadRadii:
+        """The radii within which ``count`` roads lie, in a grid over a map.
+
+        ``bounds`` are the smallest and the largest radius that is allowed, in metres, ascending.
+        """
+        ladder = _ladder(*bounds)
+        cell, step, corner, shape = _layout(roads)
+        middles = [
+            (start + size * (np.arange(cells) + 0.5)) / MICRODEGREES
+            for start, size, cells in zip(corner, step, shape, strict=True)
+        ]
+        latitude, longitude = (side.ravel() for side in np.meshgrid(*middles, indexing="ij"))
+        points = roads.to_plane(latitude, longitude)
+        found = _radius_of_roads(roads, points, count, bounds[1], cell)
+        # To the centimetre, so that the last digits of a machine's arithmetic do not matter.
+        cells = np.searchsorted(ladder, np.round(found, 2)).reshape(shape).astype(np.int16)
+        return RoadRadii(tuple(ladder.tolist()), RadiusGrid(corner, step, cells), cell)
+
 
 def _radius_of_roads(
     roads: RoadNetwork, points: Floats, count: int, most: float = 20_000.0, cell: float = CELL
@@ -398,25 +416,6 @@ def _radius_of_roads(
     radii = np.empty(len(points))
     _radii(points, NearbyRoads(roads, cell).grid, stretches(roads), count, most, radii)
     return radii
-
-
-def radii_of_roads(roads: RoadNetwork, count: int, bounds: tuple[float, float]) -> RoadRadii:
-    """The radii within which ``count`` roads lie, in a grid over a map.
-
-    ``bounds`` are the smallest and the largest radius that is allowed, in metres, ascending.
-    """
-    ladder = _ladder(*bounds)
-    cell, step, corner, shape = _layout(roads)
-    middles = [
-        (start + size * (np.arange(cells) + 0.5)) / MICRODEGREES
-        for start, size, cells in zip(corner, step, shape, strict=True)
-    ]
-    latitude, longitude = (side.ravel() for side in np.meshgrid(*middles, indexing="ij"))
-    points = roads.to_plane(latitude, longitude)
-    found = _radius_of_roads(roads, points, count, bounds[1], cell)
-    # To the centimetre, so that the last digits of a machine's arithmetic do not matter.
-    cells = np.searchsorted(ladder, np.round(found, 2)).reshape(shape).astype(np.int16)
-    return RoadRadii(tuple(ladder.tolist()), RadiusGrid(corner, step, cells), cell)
 
 
 def _ladder(least: float, most: float) -> Floats:

@@ -6,7 +6,7 @@ import pytest
 
 from share_tests.chain.scenes import QUICK, account
 from share_tests.service.chain.scenes import URL, OnChain
-from voile_share.chain import ContractAccount, EmbeddedChain, address_of, deploy
+from voile_share.chain import ContractAccount, EmbeddedChain, Web3Chain, address_of, deploy
 from voile_share.service import on_chain
 from voile_share.service.on_chain import ChainOptions
 from voile_testing.processes import PATIENCE
@@ -19,8 +19,8 @@ def node() -> EmbeddedChain:
 
 @pytest.fixture
 def on(tmp_path, node, monkeypatch):
-    """Makes a platform in a mode, over a contract of its own; ``connect`` gives the node."""
-    monkeypatch.setattr(on_chain, "connect", lambda url: node)
+    """Makes a platform in a mode, over a contract of its own; to connect gives the node."""
+    monkeypatch.setattr(Web3Chain, "connect", lambda url: node)
     scenes = []
 
     def make(mode: str, **more) -> OnChain:

@@ -11,6 +11,7 @@ from voile_base.errors import InputError
 from voile_base.randomness import Randomness
 from voile_share import protocol
 from voile_share.chain import (
+    ChainReadings,
     ChainSigner,
     Contract,
     Deployment,
@@ -22,7 +23,6 @@ from voile_share.chain import (
     audit,
     check_anchored,
     published,
-    read_published,
 )
 from voile_share.chain.contract import transaction
 from voile_share.ingest import Request
@@ -56,7 +56,7 @@ def test_a_position_comes_out_by_the_link_and_stands_on_the_chain(on, node, mode
         return
     found = list(published(node, scene.deployment, truck.truck))
     assert [one.message for one in found] == [entry.message for entry in entries]
-    assert len(read_published(protocol.Reader(link), found, now).sightings) == 2
+    assert len(ChainReadings.read(protocol.Reader(link), found, now).sightings) == 2
     audited = list(audit(node, scene.deployment, scene.platform.card(truck.truck)))
     assert [one.slot for one in audited] == [entry.slot for entry in entries]
     assert [one.number for one in audited] == [0, 1]

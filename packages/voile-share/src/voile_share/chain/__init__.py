@@ -8,7 +8,7 @@ trucks by the account that sends for them, trucks publish.  Three modes, by what
     anchor    ``AnchorLog``   the root of a tree of reports; they are in another log, off the chain
 
 Both classes are a ``store.ReportLog``.  They work on any ``Chain``: the embedded one for tests and
-demonstrations (``EmbeddedChain``), or a node over JSON-RPC (``connect``).
+demonstrations (``EmbeddedChain``), or a node over JSON-RPC (``Web3Chain.connect``).
 
     contract       what is asked of a chain, and the contract that the package brings to it
     web3_chain     both back ends
@@ -52,9 +52,8 @@ from voile_share.chain.registry import (
     deploy,
     fill,
     published,
-    read_published,
 )
-from voile_share.chain.web3_chain import EmbeddedChain, Mined, connect, signer
+from voile_share.chain.web3_chain import EmbeddedChain, Mined, Web3Chain, signer
 
 __all__ = [
     "AnchorLog",
@@ -82,14 +81,13 @@ __all__ = [
     "RevertedError",
     "TransactionTerms",
     "UnfundedError",
+    "Web3Chain",
     "address_of",
     "audit",
     "check_anchored",
-    "connect",
     "deploy",
     "fill",
     "published",
-    "read_published",
     "signer",
     "verify_inclusion",
 ]

@@ -10,8 +10,8 @@ Money for gas goes from one account to others, so that these can send.
 
 **Readers and auditors** ask no platform, and trust none.
 
-``published`` gives the reports of a truck as the chain has them, and ``read_published`` hands them
-to a ``protocol.Reader``.  In mode ``anchor``, where a report comes from elsewhere,
+``published`` gives the reports of a truck as the chain has them, and ``ChainReadings.read`` hands
+them to a ``protocol.Reader``.  In mode ``anchor``, where a report comes from elsewhere,
 ``check_anchored`` tells whether the truck's company anchored it.  What the node says is believed:
 ask one's own, or several.
 
@@ -67,7 +67,6 @@ __all__ = [
     "deploy",
     "fill",
     "published",
-    "read_published",
 ]
 
 _PAUSE = 0.05
@@ -238,6 +237,31 @@ class ChainReadings:
     rejected: tuple[tuple[int, Reason], ...]
     """Slots whose reports are not accepted, and why: of days without a key, among others."""
 
+    @staticmethod
+    def read(
+        reader: Reader, reports: Iterable[ReportOnChain], now: int, *, vouched: bool = False
+    ) -> ChainReadings:
+        """Read reports from a chain; what is rejected is told, and reading goes on.
+
+        Reports are believed by the truck's signature; or, ``vouched``, because the chain names
+        their sender, as reports of suite ``paper`` need.  Then the company is believed, too, which
+        decides whose account the truck's is.
+        """
+        sightings, rejected = [], []
+        for one in reports:
+            try:
+                if vouched:
+                    report = Report.decode(one.message)
+                    reader, sighting = reader.read_vouched(one.at, report.body, now)
+                else:
+                    reader, sighting = reader.read(one.message, now)
+            except RejectedError as error:
+                rejected.append((one.at.slot, error.reason))
+                continue
+            if sighting is not None:
+                sightings.append(sighting)
+        return ChainReadings(reader, tuple(sightings), tuple(rejected))
+
 
 class NotAnchoredError(InputError):
     """A report is not anchored as it is said to be; ``reason`` says why, for programs."""
@@ -267,31 +291,6 @@ def published(
                 message = contract.stored(one.truck, one.slot)
             yield ReportOnChain(at, message, one.block)
         block = end + 1
-
-
-def read_published(
-    reader: Reader, reports: Iterable[ReportOnChain], now: int, *, vouched: bool = False
-) -> ChainReadings:
-    """Read reports from a chain; what is rejected is told, and reading goes on.
-
-    Reports are believed by the truck's signature; or, ``vouched``, because the chain names their
-    sender, as reports of suite ``paper`` need.  Then the company is believed, too, which decides
-    whose account the truck's is.
-    """
-    sightings, rejected = [], []
-    for one in reports:
-        try:
-            if vouched:
-                report = Report.decode(one.message)
-                reader, sighting = reader.read_vouched(one.at, report.body, now)
-            else:
-                reader, sighting = reader.read(one.message, now)
-        except RejectedError as error:
-            rejected.append((one.at.slot, error.reason))
-            continue
-        if sighting is not None:
-            sightings.append(sighting)
-    return ChainReadings(reader, tuple(sightings), tuple(rejected))
 
 
 def check_anchored(

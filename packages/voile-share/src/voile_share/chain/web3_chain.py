@@ -29,7 +29,12 @@ from voile_share.chain.contract import (
     needed,
 )
 
-__all__ = ["EmbeddedChain", "Mined", "Web3Chain", "connect", "signer"]
+__all__ = [
+    "EmbeddedChain",
+    "Mined",
+    "Web3Chain",
+    "signer",
+]
 
 T = TypeVar("T")
 
@@ -51,21 +56,6 @@ def signer(key: bytes) -> ChainSigner:
         msg = "the key of an account must be a number from 1 to the order of its curve"
         raise InputError(msg) from None
     return signing
-
-
-def connect(url: str, seconds: float = _SECONDS) -> Web3Chain:
-    """A node by its address, such as ``http://127.0.0.1:8545``; ``seconds`` for each answer."""
-    if not url.startswith(("http://", "https://")):
-        msg = "a node is reached by http:// or https://"
-        raise InputError(msg)
-    web3 = needed("web3")
-    provider = web3.HTTPProvider(url, request_kwargs={"timeout": seconds})
-    # Log of reports decide themselves when to ask again.
-    provider.exception_retry_configuration = None
-    node = web3.Web3(provider)
-    poa = needed("web3.middleware").ExtraDataToPOAMiddleware
-    node.middleware_onion.inject(poa, layer=0)
-    return Web3Chain(node)
 
 
 class Web3Chain:
@@ -193,6 +183,21 @@ class Web3Chain:
         except (OSError, ValueError) as error:
             msg = f"the node of the chain does not answer ({type(error).__name__})"
             raise ChainError(msg) from None
+
+    @staticmethod
+    def connect(url: str, seconds: float = _SECONDS) -> Web3Chain:
+        """A node by its address, such as ``http://127.0.0.1:8545``; ``seconds`` for each answer."""
+        if not url.startswith(("http://", "https://")):
+            msg = "a node is reached by http:// or https://"
+            raise InputError(msg)
+        web3 = needed("web3")
+        provider = web3.HTTPProvider(url, request_kwargs={"timeout": seconds})
+        # Log of reports decide themselves when to ask again.
+        provider.exception_retry_configuration = None
+        node = web3.Web3(provider)
+        poa = needed("web3.middleware").ExtraDataToPOAMiddleware
+        node.middleware_onion.inject(poa, layer=0)
+        return Web3Chain(node)
 
 
 def _said(error: Exception) -> str:

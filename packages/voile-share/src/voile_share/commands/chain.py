@@ -92,7 +92,7 @@ def _deploy(folder: Path, url: str | None, *, as_json: bool) -> None:
     if options.is_embedded:
         msg = "an embedded chain makes its contract by itself when the service begins"
         raise InputError(msg)
-    operator, node = on_chain.operator_of(folder), chain.connect(options.url)
+    operator, node = on_chain.operator_of(folder), chain.Web3Chain.connect(options.url)
     if not node.balance(chain.address_of(operator)):
         msg = (
             f"the account {operator.address} has no money on chain {node.identity()}: send it some "
@@ -176,7 +176,7 @@ def _verify_command(card: str, url: str, contract: str, block: int, *, as_json: 
     the contract names this card, and that each report is signed by the truck and continues the
     record before it, from the first one on. Where reports are read is not needed, and not asked.
     """
-    node, encoded = chain.connect(url), _octets(card)
+    node, encoded = chain.Web3Chain.connect(url), _octets(card)
     truck = protocol.TruckCard.decode(encoded).truck.hex()
     deployment = chain.Deployment(node.identity(), chain.address_of(contract), block)
     if not node.has_code(deployment.address):

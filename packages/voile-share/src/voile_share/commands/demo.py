@@ -101,9 +101,7 @@ def _demo_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         raise InputError(msg)
     town = demo.Town()
     drives = [_drive(path) for path in traces] or town.drives(trucks)
-    road_map = (
-        share_map.read_map(roads).body if roads else share_map.compact_map(town.streets).encoded
-    )
+    road_map = share_map.MapFile.read(roads).body if roads else town.streets.compact().encoded
     with tempfile.TemporaryDirectory(prefix="voile-share-") as folder:
         place = Path(folder) / "service"
         pace = demo.Pace(slot, faster)
@@ -126,7 +124,7 @@ def _drive(path: Path) -> demo.Drive:
     try:
         rules = replace(ingest.BACKFILL, past=_ANY_AGE)
         track = ingest.Request("application/gpx+xml", body=body)
-        fixes = ingest.decode(track, ingest.Arrival(time.time(), rules, "truck")).fixes
+        fixes = track.decode(ingest.Arrival(time.time(), rules, "truck")).fixes
         times, first = numpy.unique([fix.time for fix in fixes], return_index=True)
         places = numpy.array([(fix.latitude, fix.longitude) for fix in fixes])[first]
         return demo.Drive(times, places[:, 0], places[:, 1])

@@ -89,7 +89,7 @@ def _roads_command(
         streets = _with_places(_streets(roads_reading.read_roads(source, nodes), smallest), source)
         stage("making it small")
         said = roads_drawing.ATTRIBUTION if attribution is None else attribution
-        made = share_map.compact_map(streets, tolerance, said)
+        made = streets.compact(tolerance, said)
         with appearing([out]) as (hidden,):
             hidden.write_bytes(made.encoded)
     with telling_what_is_done(f"the map stands at {out}"):

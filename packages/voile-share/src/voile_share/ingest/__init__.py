@@ -26,13 +26,11 @@ from voile_share.ingest.fixes import (
     admit,
     check_last,
     issue,
-    revoked,
     token_hash,
     token_in,
 )
 from voile_share.ingest.formats import (
     Request,
-    decode,
     decode_owntracks_mqtt,
     detect,
     device_of_topic,
@@ -56,13 +54,11 @@ __all__ = [
     "Rules",
     "admit",
     "check_last",
-    "decode",
     "decode_owntracks_mqtt",
     "detect",
     "device_of_topic",
     "issue",
     "passed_over",
-    "revoked",
     "token_hash",
     "token_in",
 ]

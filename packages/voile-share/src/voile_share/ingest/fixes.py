@@ -1,12 +1,12 @@
 """Messages of devices: the token that lets one in, its positions, and why one is refused.
 
 **Positions.**  A ``Fix`` is what every format ends in: where a device was and when, and what is
-believed of that.  ``checked`` holds it against ``Rules``: what a position needs is refused where it
-is wrong, and what a device cannot know (a course while it stands) is left out.  A fix never shows
-its position in ``repr``, so none reaches a log by accident.  A message may carry many positions.
-Of these each is judged by itself: a device that keeps positions sends a refused message again and
-again, so one bad position must not hold back the others.  A message of which nothing can be taken
-is refused as a whole.
+believed of that.  ``Fix.checked`` holds it against ``Rules``: what a position needs is refused
+where it is wrong, and what a device cannot know (a course while it stands) is left out.  A fix
+never shows its position in ``repr``, so none reaches a log by accident.  A message may carry many
+positions. Of these each is judged by itself: a device that keeps positions sends a refused message
+again and again, so one bad position must not hold back the others.  A message of which nothing can
+be taken is refused as a whole.
 
 **Refusals.**  A reason is a code for programs (the last part of a problem type of RFC 9457) and
 stays as it is once published; the sentence beside it is for people.  Neither ever carries a
@@ -71,13 +71,10 @@ __all__ = [
     "admit",
     "check_last",
     "check_size",
-    "checked",
     "decimal",
-    "decoded",
     "device_name",
     "issue",
     "quietly",
-    "revoked",
     "seconds",
     "text_of",
     "token_hash",
@@ -186,6 +183,33 @@ class Fix:
     battery: float | None = field(default=None, repr=False)
     """Charge, from 0 to 1."""
 
+    def checked(self, now: float, rules: Rules) -> Fix:
+        """The fix with unknown values left out, as far as it can be believed at the time ``now``.
+
+        Raises ``IngestError`` otherwise.
+        """
+        for name in ("latitude", "longitude", "time", *_RANGES):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise IngestError("not-a-number", f"the {name}")
+        # Phones report a negative accuracy where the position itself is invalid (Apple, Core
+        # Location: CLLocation.horizontalAccuracy), and others below zero where they are unknown.
+        if self.accuracy is not None and self.accuracy < 0:
+            raise IngestError("no-fix", "the accuracy is negative")
+        _check_position(self, rules)
+        if self.time > now + rules.future:
+            raise IngestError("time-in-the-future", "set the clock of the device")
+        if self.time < now - rules.past:
+            raise IngestError("time-too-old", "it is older than what is taken here")
+        return replace(
+            self,
+            speed=_known("speed", self.speed),
+            course=_known("course", self.course),
+            accuracy=_known("accuracy", self.accuracy),
+            altitude=_known("altitude", self.altitude),
+            battery=_known("battery", self.battery),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Region:
@@ -227,34 +251,6 @@ LIVE = Rules()
 
 BACKFILL = Rules(past=366 * _DAY, size=8 * 1024 * 1024, fixes=50_000)
 """For files of trips that were driven before."""
-
-
-def checked(fix: Fix, now: float, rules: Rules) -> Fix:
-    """The fix with unknown values left out, as far as it can be believed at the time ``now``.
-
-    Raises ``IngestError`` otherwise.
-    """
-    for name in ("latitude", "longitude", "time", *_RANGES):
-        value = getattr(fix, name)
-        if value is not None and not math.isfinite(value):
-            raise IngestError("not-a-number", f"the {name}")
-    # Phones report a negative accuracy where the position itself is invalid (Apple, Core
-    # Location: CLLocation.horizontalAccuracy), and other values below zero where these are unknown.
-    if fix.accuracy is not None and fix.accuracy < 0:
-        raise IngestError("no-fix", "the accuracy is negative")
-    _check_position(fix, rules)
-    if fix.time > now + rules.future:
-        raise IngestError("time-in-the-future", "set the clock of the device")
-    if fix.time < now - rules.past:
-        raise IngestError("time-too-old", "it is older than what is taken here")
-    return replace(
-        fix,
-        speed=_known("speed", fix.speed),
-        course=_known("course", fix.course),
-        accuracy=_known("accuracy", fix.accuracy),
-        altitude=_known("altitude", fix.altitude),
-        battery=_known("battery", fix.battery),
-    )
 
 
 def check_last(slot: int, now: float) -> None:
@@ -378,6 +374,28 @@ class Format(StrEnum):
     NMEA = "nmea"
     GPX = "gpx"
 
+    def decode(self, items: Iterable[T], read: Callable[[T], Fix], arrival: Arrival) -> Decoded:
+        """Read and check each item.
+
+        Raises ``IngestError`` where there are too many, or none of them is taken: the first's
+        reason.
+        """
+        fixes: list[Fix] = []
+        refused: list[Refusal] = []
+        first: IngestError | None = None
+        for index, item in enumerate(items):
+            if index == arrival.rules.fixes:
+                raise IngestError("too-many-fixes", f"at most {index} are taken at once")
+            try:
+                fixes.append(read(item).checked(arrival.now, arrival.rules))
+            except IngestError as refusal:
+                refused.append(Refusal(index, refusal.reason))
+                first = first or refusal
+        if first is not None and not fixes:
+            first.positions = len(refused)
+            raise first
+        return Decoded(self, tuple(fixes), tuple(refused))
+
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
@@ -428,30 +446,6 @@ def check_size(body: bytes | str, rules: Rules) -> None:
         raise IngestError("too-large", f"at most {rules.size} bytes are taken at once")
 
 
-def decoded(
-    form: Format, items: Iterable[T], read: Callable[[T], Fix], arrival: Arrival
-) -> Decoded:
-    """Read and check each item.
-
-    Raises ``IngestError`` where there are too many, or none of them is taken: the first's reason.
-    """
-    fixes: list[Fix] = []
-    refused: list[Refusal] = []
-    first: IngestError | None = None
-    for index, item in enumerate(items):
-        if index == arrival.rules.fixes:
-            raise IngestError("too-many-fixes", f"at most {index} are taken at once")
-        try:
-            fixes.append(checked(read(item), arrival.now, arrival.rules))
-        except IngestError as refusal:
-            refused.append(Refusal(index, refusal.reason))
-            first = first or refusal
-    if first is not None and not fixes:
-        first.positions = len(refused)
-        raise first
-    return Decoded(form, tuple(fixes), tuple(refused))
-
-
 _BYTES = 20
 _LONGEST = 1024
 _NOBODY = bytes(32)
@@ -476,6 +470,10 @@ class DeviceToken:
         ended = self.expires is not None and now >= self.expires
         return not ended and (self.revoked is None or now < self.revoked)
 
+    def revoked_at(self, now: float) -> DeviceToken:
+        """The token, refused from ``now`` on; a second time changes nothing."""
+        return self if self.revoked is not None else replace(self, revoked=now)
+
 
 def issue(
     device: str, now: float, lifetime: float | None = None, randomness: Randomness | None = None
@@ -489,11 +487,6 @@ def issue(
     token = b32encode(key.secret[:_BYTES]).decode("ascii").lower()
     expires = None if lifetime is None else now + lifetime
     return token, DeviceToken(device, token_hash(token), now, expires)
-
-
-def revoked(token: DeviceToken, now: float) -> DeviceToken:
-    """The token, refused from ``now`` on; a second time changes nothing."""
-    return token if token.revoked is not None else replace(token, revoked=now)
 
 
 def token_hash(token: str) -> bytes:

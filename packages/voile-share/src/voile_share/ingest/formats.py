@@ -121,7 +121,6 @@ from voile_share.ingest.fixes import (
     Rules,
     check_size,
     decimal,
-    decoded,
     device_name,
     quietly,
     seconds,
@@ -132,7 +131,6 @@ from voile_share.ingest.gpx import decode_gpx
 __all__ = [
     "Request",
     "checksum",
-    "decode",
     "decode_nmea",
     "decode_osmand",
     "decode_owntracks",
@@ -162,7 +160,7 @@ def decode_osmand(query: str, body: bytes, arrival: Arrival) -> Decoded:
     Raises ``IngestError``.
     """
     fields = _read_fields(query, body, arrival.rules)
-    return decoded(Format.OSMAND, [fields], lambda one: _osmand_fix(one, arrival), arrival)
+    return Format.OSMAND.decode([fields], lambda one: _osmand_fix(one, arrival), arrival)
 
 
 class _MessageFields:
@@ -404,7 +402,7 @@ def _decoded(device: object, payload: _MessageFields, arrival: Arrival) -> Decod
         raise IngestError("encrypted", "remove the encryption key in the app; use https")
     if kind != "location":
         return Decoded(Format.OWNTRACKS)
-    return decoded(Format.OWNTRACKS, [payload], lambda one: _owntracks_fix(device, one), arrival)
+    return Format.OWNTRACKS.decode([payload], lambda one: _owntracks_fix(device, one), arrival)
 
 
 def _owntracks_fix(device: object, payload: _MessageFields) -> Fix:
@@ -434,8 +432,8 @@ def decode_traccar(body: bytes, arrival: Arrival) -> Decoded:
         raise IngestError("unknown-format", "a message is an object with device_id and location")
     messages = message if isinstance(message, list) else [message]
     if isinstance(message, dict) and "position" in message and "device" in message:
-        return decoded(Format.TRACCAR, [_MessageFields(message)], _forwarded, arrival)
-    return decoded(Format.TRACCAR, _locations(messages), _traccar_fix, arrival)
+        return Format.TRACCAR.decode([_MessageFields(message)], _forwarded, arrival)
+    return Format.TRACCAR.decode(_locations(messages), _traccar_fix, arrival)
 
 
 def _locations(messages: list[object]) -> Iterator[tuple[object, _MessageFields]]:
@@ -507,7 +505,7 @@ def decode_nmea(body: bytes, arrival: Arrival) -> Decoded:
     if not lines:
         raise IngestError("not-nmea")
     items = [line for line in lines if not _is_other(line)]
-    return decoded(Format.NMEA, items, lambda line: _nmea_fix(line, arrival), arrival)
+    return Format.NMEA.decode(items, lambda line: _nmea_fix(line, arrival), arrival)
 
 
 def checksum(said: str) -> str:
@@ -618,6 +616,25 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Of these only X-Limit-U and X-Limit-D are read, whatever their case."""
 
+    def decode(self, arrival: Arrival) -> Decoded:
+        """What a request says, in whichever format.
+
+        Raises ``IngestError``; ``InputError`` where it is GPX and gpxpy is not installed.
+        """
+        form = detect(self.content_type, self.query, self.body, arrival.rules)
+        match form:
+            case Format.OSMAND:
+                return decode_osmand(self.query, self.body, arrival)
+            case Format.TRACCAR:
+                return decode_traccar(self.body, arrival)
+            case Format.OWNTRACKS:
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                return decode_owntracks(headers, self.query, self.body, arrival)
+            case Format.NMEA:
+                return decode_nmea(self.body, arrival)
+            case Format.GPX:
+                return decode_gpx(self.body, arrival)
+
 
 def detect(content_type: str | None, query: str, body: bytes, rules: Rules) -> Format:
     """The format of a request.
@@ -642,26 +659,6 @@ def detect(content_type: str | None, query: str, body: bytes, rules: Rules) -> F
     if not start and _is_osmand(query, rules):
         return Format.OSMAND
     raise IngestError("unknown-format", "send OsmAnd, Traccar, OwnTracks, NMEA or GPX")
-
-
-def decode(request: Request, arrival: Arrival) -> Decoded:
-    """What a request says, in whichever format.
-
-    Raises ``IngestError``; ``InputError`` where it is GPX and gpxpy is not installed.
-    """
-    form = detect(request.content_type, request.query, request.body, arrival.rules)
-    match form:
-        case Format.OSMAND:
-            return decode_osmand(request.query, request.body, arrival)
-        case Format.TRACCAR:
-            return decode_traccar(request.body, arrival)
-        case Format.OWNTRACKS:
-            headers = {name.lower(): value for name, value in request.headers.items()}
-            return decode_owntracks(headers, request.query, request.body, arrival)
-        case Format.NMEA:
-            return decode_nmea(request.body, arrival)
-        case Format.GPX:
-            return decode_gpx(request.body, arrival)
 
 
 def passed_over(refusal: IngestError, request: Request) -> tuple[str, bytes] | None:

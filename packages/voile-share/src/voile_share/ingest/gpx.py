@@ -40,7 +40,6 @@ from voile_share.ingest.fixes import (
     Rules,
     check_size,
     decimal,
-    decoded,
     device_name,
     quietly,
     text_of,
@@ -67,7 +66,7 @@ def decode_gpx(body: bytes, arrival: Arrival) -> Decoded:
     points = _points(_PREFIX.sub(r"\1'\2'", text))
     if points is None:
         raise IngestError("not-gpx", "a point of it cannot be read")
-    return decoded(Format.GPX, points, lambda point: _fix(point, arrival), arrival)
+    return Format.GPX.decode(points, lambda point: _fix(point, arrival), arrival)
 
 
 class _StopError(Exception):

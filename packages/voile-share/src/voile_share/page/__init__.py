@@ -1,7 +1,7 @@
 """The tracking page: static files, and the headers they must be sent with.
 
 A service sends ``page_files()`` at their paths, each with its headers, and the road map
-(``voile_share.map.read_map``) at ``MAP_PATH`` of ``map.document`` with ``SECURITY_HEADERS``.
+(``voile_share.map.MapFile.read``) at ``MAP_PATH`` of ``map.document`` with ``SECURITY_HEADERS``.
 There is nothing to build: the modules in ``static`` are what browsers run.  The service worker is
 the one file that is not sent as it stands: the version, a digest of all files, and the list of
 their paths are written into it, so that browsers notice every change.

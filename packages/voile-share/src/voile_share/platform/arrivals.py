@@ -45,7 +45,6 @@ from voile_share.arrival import (
     LeftOut,
     Past,
     SharedPosition,
-    left_out,
     standing,
 )
 from voile_share.platform.core import AccessError, PlatformCore
@@ -308,7 +307,7 @@ class Learning:
     def tried_arrivals(self, company: Company) -> LeftOut:
         """How intervals do on a company's own tours, each told by the others."""
         held = self._held(self._core.directory.arrival_past(company.company))
-        return left_out(past_of(held["drives"], self._core.clock()))
+        return LeftOut.of(past_of(held["drives"], self._core.clock()))
 
     def past_drives(self, company: Company) -> list[Any]:
         """A company's past drives as documents: for who fits elsewhere."""

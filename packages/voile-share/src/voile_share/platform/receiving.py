@@ -37,7 +37,6 @@ from voile_share.ingest import (
     IngestError,
     Request,
     admit,
-    decode,
     detect,
     token_hash,
 )
@@ -79,12 +78,12 @@ class RequestDecoder:
     def decode(self, request: Request, arrival: Arrival) -> Decoded:
         """What a request says; raises ``IngestError``."""
         if not self._in_worker or len(request.body) <= LONG_BYTES:
-            return decode(request, arrival)
+            return request.decode(arrival)
         try:
-            read = self._begun().submit(_read, decode, request, arrival).result()
+            read = self._begun().submit(_read, Request.decode, request, arrival).result()
         except (OSError, RuntimeError):  # such as ``BrokenProcessPool``
             self.close()
-            return decode(request, arrival)
+            return request.decode(arrival)
         if isinstance(read, Decoded):
             return read
         reason, advice, positions = read

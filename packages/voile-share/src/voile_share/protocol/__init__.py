@@ -59,7 +59,6 @@ from voile_share.protocol.truck import (
     TruckCard,
     TruckSecrets,
     day_of,
-    is_equivocation,
     search,
 )
 
@@ -102,7 +101,6 @@ __all__ = [
     "Waybill",
     "carrier_number",
     "day_of",
-    "is_equivocation",
     "search",
     "suite_named",
 ]

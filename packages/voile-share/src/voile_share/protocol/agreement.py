@@ -88,7 +88,6 @@ from voile_share.protocol.primitives import (
     checked_bytes,
     drawn,
     framed,
-    header,
     number,
     opened,
     sign,
@@ -158,7 +157,7 @@ class Pair:
             raise RejectedError(Reason.SUITE, msg)
 
     def _context(self, kind: Kind) -> bytes:
-        return framed(header(kind, self.suite.code), self.sender, self.receiver)
+        return framed(kind.header(self.suite.code), self.sender, self.receiver)
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ class _Challenge:
 
     def encode(self) -> bytes:
         """19 bytes."""
-        return header(Kind.CHALLENGE, self.suite.code) + self.nonce
+        return Kind.CHALLENGE.header(self.suite.code) + self.nonce
 
     @classmethod
     def decode(cls, message: bytes) -> Self:
@@ -203,7 +202,7 @@ class _Response(_Protected):
 
     def encode(self) -> bytes:
         """127 bytes; 163 in suite ``paper``."""
-        return header(Kind.RESPONSE, self.suite.code) + self.box
+        return Kind.RESPONSE.header(self.suite.code) + self.box
 
     @classmethod
     def decode(cls, message: bytes) -> Self:
@@ -217,7 +216,7 @@ class _Completion(_Protected):
 
     def encode(self) -> bytes:
         """95 bytes; 131 in suite ``paper``."""
-        return header(Kind.COMPLETION, self.suite.code) + self.box
+        return Kind.COMPLETION.header(self.suite.code) + self.box
 
     @classmethod
     def decode(cls, message: bytes) -> Self:
@@ -402,7 +401,7 @@ class Submission:
 
     def _unsigned(self) -> bytes:
         return (
-            header(Kind.SUBMISSION, self.suite.code)
+            Kind.SUBMISSION.header(self.suite.code)
             + self.truck
             + number(_READERS_UNIT * self.readers + self.role, 1)
             + number(self.day, 4)
@@ -600,7 +599,7 @@ class SealedSubmission:
         secret = drawn(randomness, 32, "sealing", purpose)
         ephemeral = primitives.x25519_public(secret)
         shared = primitives.x25519(secret, card.sealing)
-        head = header(Kind.SEALED, inside.suite.code) + card.truck + ephemeral
+        head = Kind.SEALED.header(inside.suite.code) + card.truck + ephemeral
         box = _cipher(shared, ephemeral, card).seal(submission, head)
         return cls(inside.suite.code, card.truck, ephemeral, box)
 
@@ -614,7 +613,7 @@ class SealedSubmission:
         return cipher.open(self.box, self._head(), "the sealed submission")
 
     def _head(self) -> bytes:
-        return header(Kind.SEALED, self.suite) + self.truck + self.ephemeral
+        return Kind.SEALED.header(self.suite) + self.truck + self.ephemeral
 
     def encode(self) -> bytes:
         """A header, the truck, R, the ciphertext."""

@@ -62,7 +62,6 @@ from voile_share.protocol.primitives import (
     checked_number,
     drawn,
     framed,
-    header,
     hkdf,
     number,
     opened,
@@ -161,7 +160,7 @@ class Notice:
     def _body(self) -> bytes:
         depot = self.depot.encode()
         return (
-            header(Kind.NOTICE, suite_named().code)
+            Kind.NOTICE.header(suite_named().code)
             + self.box
             + number(self.number, 4)
             + number(self.time, 4)
@@ -250,7 +249,7 @@ class SealedNotice:
 
 
 def _head(ephemeral: bytes) -> bytes:
-    return header(Kind.SEALED_NOTICE, suite_named().code) + ephemeral
+    return Kind.SEALED_NOTICE.header(suite_named().code) + ephemeral
 
 
 def _cipher(shared: bytes, ephemeral: bytes, box: bytes) -> SingleUse:
@@ -344,7 +343,7 @@ class ParcelLink(Fragment):
 
     def encode(self) -> bytes:
         """72 bytes."""
-        head = header(Kind.PARCEL_LINK, self.suite.code) + self.carrier + self.root.secret
+        head = Kind.PARCEL_LINK.header(self.suite.code) + self.carrier + self.root.secret
         return head + number(self.first_day, 4) + number(self.days, 1)
 
     @classmethod

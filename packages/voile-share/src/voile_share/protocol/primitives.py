@@ -66,7 +66,6 @@ __all__ = [
     "drawn",
     "framed",
     "from_base64url",
-    "header",
     "hkdf",
     "multiple",
     "multiple_of_base",
@@ -152,14 +151,13 @@ class Kind(IntEnum):
     NOTICE = 11
     SEALED_NOTICE = 12
 
+    def header(self, suite: int) -> bytes:
+        """The first bytes of every message."""
+        return bytes((VERSION, self, suite))
+
 
 _NAMES = {Kind.SEALED: "sealed submission"}
 """Of kinds that messages to people call by other words than here."""
-
-
-def header(kind: Kind, suite: int) -> bytes:
-    """The first bytes of every message."""
-    return bytes((VERSION, kind, suite))
 
 
 def number(value: int, size: int) -> bytes:

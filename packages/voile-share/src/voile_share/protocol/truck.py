@@ -60,7 +60,6 @@ from voile_share.protocol.primitives import (
     drawn,
     framed,
     from_base64url,
-    header,
     number,
     opened,
     sign,
@@ -86,7 +85,6 @@ __all__ = [
     "TruckSecrets",
     "day_of",
     "digest_of_body",
-    "is_equivocation",
     "search",
 ]
 
@@ -106,7 +104,7 @@ class TruckCard:
 
     def encode(self) -> bytes:
         """83 bytes."""
-        return header(Kind.CARD, _ANY_SUITE) + self.truck + self.verifying + self.sealing
+        return Kind.CARD.header(_ANY_SUITE) + self.truck + self.verifying + self.sealing
 
     @classmethod
     def decode(cls, message: bytes) -> Self:
@@ -119,6 +117,14 @@ class TruckCard:
         primitives.check_point(card.verifying)
         primitives.check_coordinate(card.sealing)
         return card
+
+    def is_equivocation(self, first: bytes, second: bytes) -> bool:
+        """Whether two records prove that a truck told two stories; raises ``RejectedError``."""
+        one, other = Record.decode(first), Record.decode(second)
+        for record in (one, other):
+            record.check_signature(self.truck, self.verifying)
+        same = one.sequence == other.sequence or one.at.slot == other.at.slot
+        return same and one.digest() != other.digest()
 
 
 @dataclass(frozen=True)
@@ -177,7 +183,7 @@ class Record:
 
     @cached_property
     def _unsigned(self) -> bytes:
-        head = header(Kind.RECORD, _SIGNING_SUITE) + self.at.encode()
+        head = Kind.RECORD.header(_SIGNING_SUITE) + self.at.encode()
         return head + number(self.sequence, 4) + self.body + self.previous
 
     def signed(self, secrets: TruckSecrets) -> Self:
@@ -240,15 +246,6 @@ class Auditor:
         return replace(self, sequence=read.sequence + 1, last=read.at.slot, head=read.digest())
 
 
-def is_equivocation(card: TruckCard, first: bytes, second: bytes) -> bool:
-    """Whether two records prove that a truck told two stories; raises ``RejectedError``."""
-    one, other = Record.decode(first), Record.decode(second)
-    for record in (one, other):
-        record.check_signature(card.truck, card.verifying)
-    same = one.sequence == other.sequence or one.at.slot == other.at.slot
-    return same and one.digest() != other.digest()
-
-
 MOST_BODY_BYTES = 2**24 - 1
 _DIGEST_BYTES = 32
 
@@ -266,7 +263,7 @@ class Report:
 
     def encode(self) -> bytes:
         """26 bytes and the body, and 100 where it is signed."""
-        head = header(Kind.REPORT, self.suite.code) + self.at.encode()
+        head = Kind.REPORT.header(self.suite.code) + self.at.encode()
         tail = number(self.sequence, 4) + self.previous + self.signature
         return head + number(len(self.body), 3) + self.body + (tail if self.suite.signs else b"")
 
@@ -420,7 +417,7 @@ class ReaderLink(Fragment):
 
     def encode(self) -> bytes:
         """56 bytes, and 64 for each day (96 in suite ``paper``)."""
-        head = header(Kind.LINK, self.suite.code) + self.truck + self.verifying
+        head = Kind.LINK.header(self.suite.code) + self.truck + self.verifying
         keys = b"".join(day.tracking + day.address + day.opening for day in self.days)
         return head + number(self.first_day, 4) + number(len(self.days), 1) + keys
 

@@ -51,7 +51,7 @@ from voile_share.protocol import RejectedError
 from voile_share.service import company, devices, exchange, models, public
 from voile_share.service import hooks as hooks_of
 from voile_share.service import operator as operator_pages
-from voile_share.service.context import ServiceContext, context_of
+from voile_share.service.context import ServiceContext
 from voile_share.service.devices import Bodies, Trackers
 from voile_share.service.feed import Feeds
 from voile_share.service.hooks import LetterMeters, deliver
@@ -64,8 +64,6 @@ from voile_share.service.problems import (
     ProblemDetails,
     ProblemError,
     documented,
-    problem_of,
-    response_of,
 )
 from voile_share.store import ConflictError, StoreError
 
@@ -183,7 +181,7 @@ async def _metrics(request: Request) -> Response:
         raise ProblemError("not-found")
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not measures.opens(token.strip()):
-        context_of(request).refused(request, "token-refused")
+        ServiceContext.of(request).refused(request, "token-refused")
         raise ProblemError("token-refused")
     return Response(measures.shown(), media_type=_TYPE)
 
@@ -318,17 +316,17 @@ class _Handlers:
 
     async def problem(self, request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, ProblemError)
-        return response_of(error)
+        return error.response()
 
     async def of_voile(self, request: Request, error: Exception) -> JSONResponse:
         if isinstance(error, StoreError):
             self._notices.say(str(error))
-        return response_of(problem_of(error))
+        return ProblemError.of(error).response()
 
     async def invalid(self, request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
         mistakes = [self._mistake(one) for one in error.errors()]
-        return response_of(ProblemError("invalid-request", errors=mistakes))
+        return ProblemError("invalid-request", errors=mistakes).response()
 
     def _mistake(self, error: Document) -> Mistake:
         """Names of fields that the caller made up are not repeated."""
@@ -343,7 +341,7 @@ class _Handlers:
         reason = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(
             error.status_code, "invalid-request" if error.status_code < 500 else "fault"
         )
-        return response_of(ProblemError(reason, headers=error.headers))
+        return ProblemError(reason, headers=error.headers).response()
 
 
 def _handlers(fields: frozenset[str], notices: Notices) -> dict[Any, Any]:
@@ -477,7 +475,7 @@ def _described(notices: Notices, lifespan: Any) -> _Application:
 
 async def _fault(request: Request, error: Exception) -> Response:
     """What the caller is told; the exception goes on, and the outermost tells the operator."""
-    return response_of(ProblemError("fault"))
+    return ProblemError("fault").response()
 
 
 def _name(route: APIRoute) -> str:
@@ -644,4 +642,4 @@ class _OutermostMiddleware:
         except Exception as error:
             self._notices.fault(error)
             if not started:
-                await response_of(ProblemError("fault"))(scope, receive, send_on)
+                await ProblemError("fault").response()(scope, receive, send_on)

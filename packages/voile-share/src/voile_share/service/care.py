@@ -62,7 +62,6 @@ from voile_share.service.on_chain import (
     check_place,
     ended,
     open_on_chain,
-    side_of,
 )
 from voile_share.service.on_chain import KEY as CHAIN_KEY
 from voile_share.service.operator.users import Users
@@ -480,7 +479,7 @@ def side_in(folder: Path) -> ChainSide:
     if options is None:
         msg = f"{folder}: share.toml has no table [chain]: voile share chain deploy makes it"
         raise InputError(msg)
-    return side_of(folder, options)
+    return ChainSide.of(folder, options)
 
 
 def chain_status(folder: Path) -> _ChainStatus:

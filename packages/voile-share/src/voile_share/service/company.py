@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path, Query, Request, Response, Security
 from voile_share.platform import AccessError, Platform
 from voile_share.protocol.primitives import to_base64url
 from voile_share.service import models
-from voile_share.service.context import Token, context_of
+from voile_share.service.context import ServiceContext, Token
 from voile_share.service.problems import documented
 from voile_share.store import Company
 
@@ -58,7 +58,7 @@ router = APIRouter(prefix="/api/v1", tags=["company"])
 
 async def as_company(request: Request, token: str, work: Callable[[Platform, Company], T]) -> T:
     """What a company does; whose token it is is looked up in the same thread."""
-    context = context_of(request)
+    context = ServiceContext.of(request)
     platform = context.platform
     return await context.ask(
         request, "company", token, lambda: work(platform, platform.company_of(token))
@@ -101,7 +101,7 @@ async def _retire_truck(request: Request, token: CompanyToken, truck: TruckPath)
 )
 async def _spending(request: Request, token: CompanyToken, truck: TruckPath) -> models.Spending:
     """Whoever sees all reports of the day tells two trajectories apart by no more than that."""
-    number, terms = bytes.fromhex(truck), context_of(request).platform.settings
+    number, terms = bytes.fromhex(truck), ServiceContext.of(request).platform.settings
     spent = await as_company(request, token, lambda p, company: p.spent(company, number))
     return models.Spending(
         spent=spent, budget=terms.budget, delta=terms.delta, distance=terms.distance

@@ -31,7 +31,11 @@ from voile_share.service.connections import Meter, network_of
 from voile_share.service.options import Options
 from voile_share.service.problems import ProblemError
 
-__all__ = ["ServiceContext", "Token", "context_of", "outcome_of"]
+__all__ = [
+    "ServiceContext",
+    "Token",
+    "outcome_of",
+]
 
 
 T = TypeVar("T")
@@ -167,15 +171,15 @@ class ServiceContext:
             which = "" if reason == "token-refused" else "; /operator/fleet shows which"
             self._say(REMEDIES[reason] + which)
 
+    @staticmethod
+    def of(request: Request) -> ServiceContext:
+        """The context of the application that a request came to."""
+        context = request.app.state.context
+        assert isinstance(context, ServiceContext)
+        return context
+
 
 def _refuse(wait: float) -> None:
     if wait > 0:
         seconds = max(1, math.ceil(wait))
         raise ProblemError("too-many-requests", f"wait {seconds} s", retry=wait)
-
-
-def context_of(request: Request) -> ServiceContext:
-    """The context of the application that a request came to."""
-    context = request.app.state.context
-    assert isinstance(context, ServiceContext)
-    return context

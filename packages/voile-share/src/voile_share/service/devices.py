@@ -31,8 +31,8 @@ from voile_share import ingest
 from voile_share.ingest import BACKFILL, LIVE
 from voile_share.platform import SlotOutcome
 from voile_share.platform.trucks import THROWN_AWAY
-from voile_share.service.context import context_of
-from voile_share.service.problems import ProblemError, documented, problem_of, response_of
+from voile_share.service.context import ServiceContext
+from voile_share.service.problems import ProblemError, documented
 
 __all__ = ["Bodies", "Trackers", "describe"]
 
@@ -178,7 +178,7 @@ class Trackers:
         except Exception as error:
             response = await self._answer(request, error)
             reason = getattr(error, "reason", None)
-            response.headers["voile-outcome"] = reason or problem_of(error).reason
+            response.headers["voile-outcome"] = reason or ProblemError.of(error).reason
         await response(scope, receive, send)
 
     async def _answer(self, request: Request, error: Exception) -> Any:
@@ -217,7 +217,7 @@ async def _taken(request: Request, token: str) -> Response:
         await request.body(),
         headers,
     )
-    receipt = await context_of(request).receive(request, token, message)
+    receipt = await ServiceContext.of(request).receive(request, token, message)
     body, became = receipt.body, receipt.reason or receipt.outcome.value
     if not body and receipt.outcome in _NOT_PUBLISHED:
         body = f"not published: {receipt.outcome}\n".encode()
@@ -293,7 +293,7 @@ class Bodies:
             try:
                 body = await self._body(scope, receive, held)
             except ProblemError as problem:
-                await response_of(problem)(scope, receive, send)
+                await problem.response()(scope, receive, send)
                 return
             if body is not None:
                 await self._app(scope, _replaying(body, receive), send)

@@ -23,7 +23,7 @@ from voile_share.service.company import (
     TruckPath,
     as_company,
 )
-from voile_share.service.context import Token, context_of, outcome_of
+from voile_share.service.context import ServiceContext, Token, outcome_of
 from voile_share.service.feed import FeedResponse, Feeds
 from voile_share.service.problems import ProblemError, documented
 from voile_share.store import Appended, Company, TrackingLink, Truck
@@ -74,7 +74,7 @@ async def _message_of(request: Request) -> bytes:
 )
 async def _card(request: Request, token: LinkToken) -> models.Card:
     """Whom a submission is sealed for, and whose signature reports have."""
-    context = context_of(request)
+    context = ServiceContext.of(request)
     platform = context.platform
 
     def read() -> bytes:
@@ -97,7 +97,7 @@ async def _card(request: Request, token: LinkToken) -> models.Card:
 )
 async def _submit(request: Request, token: LinkToken) -> Response:
     """Both parties submit the same; what the truck cannot use is refused where it can be seen."""
-    message, context = await _message_of(request), context_of(request)
+    message, context = await _message_of(request), ServiceContext.of(request)
     platform = context.platform
     await context.ask(
         request, "link", token, lambda: platform.submit(platform.link_of(token), message)
@@ -121,7 +121,7 @@ async def _submit(request: Request, token: LinkToken) -> Response:
 )
 async def _publish(request: Request, response: Response, token: TruckToken) -> models.Published:
     """It is durable when this is answered. The same report again is no error."""
-    message, context = await _message_of(request), context_of(request)
+    message, context = await _message_of(request), ServiceContext.of(request)
     platform = context.platform
     truck: Truck = await context.ask(request, "truck", token, lambda: platform.truck_of(token))
     outcome = await outcome_of(platform.publish(truck, message))
@@ -152,7 +152,7 @@ def _outcome_problem(outcome: Appended) -> ProblemError | None:
 )
 async def _last_report(request: Request, token: TruckToken) -> models.LastReport:
     """What a truck has kept of later slots is missing here: it goes on with that."""
-    context = context_of(request)
+    context = ServiceContext.of(request)
     platform = context.platform
     slot = await context.ask(
         request, "truck", token, lambda: platform.last_slot(platform.truck_of(token))
@@ -168,7 +168,7 @@ async def _last_report(request: Request, token: TruckToken) -> models.LastReport
 )
 async def _mail(request: Request, token: TruckToken, after: Number = 0) -> models.MailBox:
     """At most 1,000 at once."""
-    context = context_of(request)
+    context = ServiceContext.of(request)
     platform = context.platform
     waiting = await context.ask(
         request, "truck", token, lambda: platform.mail(platform.truck_of(token), after)
@@ -187,7 +187,7 @@ async def _mail(request: Request, token: TruckToken, after: Number = 0) -> model
 )
 async def _trucks(request: Request, token: _EITHER) -> models.TruckList:
     """A company's own; with the token of an auditor those of all companies."""
-    context = context_of(request)
+    context = ServiceContext.of(request)
     found = await context.ask(request, "company", token, lambda: _visible(context.platform, token))
     known = [
         models.KnownTruck(
@@ -214,7 +214,7 @@ async def _records(
     number: Annotated[int, Query(ge=0, lt=2**32, alias="from")] = 0,
 ) -> models.Records:
     """At most 500 at once: who published when, without locations and parties."""
-    context, numbered = context_of(request), bytes.fromhex(truck)
+    context, numbered = ServiceContext.of(request), bytes.fromhex(truck)
     platform = context.platform
 
     def read() -> tuple[bytes, list[bytes]]:
@@ -272,7 +272,7 @@ async def _added(
     link, kept = await as_company(
         request, token, lambda p, company: p.add_link(company, truck, asked.hours, asked.label)
     )
-    address = f"{context_of(request).options.address}/t#{link}."
+    address = f"{ServiceContext.of(request).options.address}/t#{link}."
     return models.Link(link=link, id=kept.identity, expires=kept.expires, address=address)
 
 
@@ -428,7 +428,7 @@ async def _feed(
 
     `arrival` is the table of arrivals that past drives of the company have taught, or null.
     """
-    context = context_of(request)
+    context = ServiceContext.of(request)
     feeds: Feeds = request.app.state.feeds
     platform = context.platform
 
@@ -466,7 +466,7 @@ async def slot(
 
     Whoever takes all of them shows nobody in which truck they are interested.
     """
-    context = context_of(request)
+    context = ServiceContext.of(request)
     platform = context.platform
     place = None if after is None else bytes.fromhex(after)
 
@@ -495,8 +495,8 @@ async def _proof(
     slot: Annotated[int, Path(ge=0, lt=2**32, description="Its first second since 1970.")],
 ) -> Response:
     """Of the report of the link's truck, where the service anchors reports on a chain."""
-    platform = context_of(request).platform
-    found = await context_of(request).ask(
+    platform = ServiceContext.of(request).platform
+    found = await ServiceContext.of(request).ask(
         request, "link", token, lambda: platform.proof(platform.link_of(token), slot)
     )
     if found is None:

@@ -356,4 +356,4 @@ def _opened(folder: Path, database: str | None) -> Any:
 def road_map(folder: Path) -> MapFile | None:
     """The map of the page, where there is one; raises ``InputError`` where it is none."""
     path = folder / ROADS
-    return share_map.read_map(path) if path.exists() else None
+    return share_map.MapFile.read(path) if path.exists() else None

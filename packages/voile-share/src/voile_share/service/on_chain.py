@@ -53,8 +53,8 @@ from voile_share.chain import (
     RevertedError,
     TransactionTerms,
     UnfundedError,
+    Web3Chain,
     address_of,
-    connect,
     deploy,
     fill,
     signer,
@@ -74,7 +74,6 @@ __all__ = [
     "ended",
     "open_on_chain",
     "operator_of",
-    "side_of",
     "write_deployment",
 ]
 
@@ -205,6 +204,16 @@ class ChainSide:
     def registry(self) -> ContractAccount:
         """The contract in the operator's hands."""
         return ContractAccount(self.node, self.deployment, self.operator, self.options.terms)
+
+    @staticmethod
+    def of(folder: Path, options: ChainOptions) -> ChainSide:
+        """The chain and the contract that share.toml names; raises ``InputError``."""
+        if options.is_embedded:
+            msg = "an embedded chain lives in the process of the service alone, and keeps nothing"
+            raise InputError(msg)
+        return ChainSide(
+            Web3Chain.connect(options.url), options.deployment, operator_of(folder), options
+        )
 
 
 def ended(directory: Directory, trucks: Sequence[Truck]) -> frozenset[bytes]:
@@ -458,14 +467,6 @@ def check_place(folder: Path, options: ChainOptions | None, store: Any) -> None:
             raise InputError(msg)
 
 
-def side_of(folder: Path, options: ChainOptions) -> ChainSide:
-    """The chain and the contract that share.toml names; raises ``InputError``."""
-    if options.is_embedded:
-        msg = "an embedded chain lives in the process of the service alone, and keeps nothing"
-        raise InputError(msg)
-    return ChainSide(connect(options.url), options.deployment, operator_of(folder), options)
-
-
 def open_on_chain(
     folder: Path, options: ChainOptions, store: Any, vault: Vault, node: Chain | None = None
 ) -> tuple[ChainLog | AnchorLog, _ChainFleet]:
@@ -480,7 +481,7 @@ def open_on_chain(
         side = _trial(node or EmbeddedChain(), vault, options)
         mirror = journal = None
     else:
-        side = side_of(folder, options)
+        side = ChainSide.of(folder, options)
     fleet = _ChainFleet(side, store, vault)
     log: ChainLog | AnchorLog
     if options.mode == "anchor":

@@ -36,8 +36,6 @@ __all__ = [
     "ProblemError",
     "document_of",
     "documented",
-    "problem_of",
-    "response_of",
     "status_of",
 ]
 
@@ -215,26 +213,41 @@ class ProblemError(Exception):
         self.errors = list(errors)
         self.headers = dict(headers or {})
 
+    def response(self) -> JSONResponse:
+        """The answer."""
+        content = document_of(self.reason)
+        status = int(content["status"])
+        if self.detail:
+            content["detail"] = self.detail
+        if self.errors:
+            content["errors"] = [mistake.model_dump() for mistake in self.errors]
+        headers = {"cache-control": "no-store", **self.headers}
+        if self.retry is not None:
+            headers["retry-after"] = str(max(1, math.ceil(self.retry)))
+        if status == 401:
+            headers.setdefault("www-authenticate", _AUTHENTICATE)
+        return JSONResponse(content, status, headers, MEDIA_TYPE)
+
+    @staticmethod
+    def of(error: Exception) -> ProblemError:
+        """What becomes of an error of Voile that a request may bring about."""
+        match error:
+            case IngestError() | AccessError():
+                return ProblemError(error.reason, str(error))
+            case RejectedError():
+                return ProblemError(error.reason.value, str(error))
+            case StoreError():
+                return ProblemError("store-unavailable", "try again in a moment")
+            case ConflictError():
+                return ProblemError("conflict")
+            case _:
+                assert isinstance(error, BusyError)
+                return ProblemError("busy", "try again in a moment")
+
 
 def status_of(reason: str) -> int:
     """The status that goes with a reason."""
     return _STATUS_OF.get(reason, _OTHERWISE)
-
-
-def problem_of(error: Exception) -> ProblemError:
-    """What becomes of an error of Voile that a request may bring about."""
-    match error:
-        case IngestError() | AccessError():
-            return ProblemError(error.reason, str(error))
-        case RejectedError():
-            return ProblemError(error.reason.value, str(error))
-        case StoreError():
-            return ProblemError("store-unavailable", "try again in a moment")
-        case ConflictError():
-            return ProblemError("conflict")
-        case _:
-            assert isinstance(error, BusyError)
-            return ProblemError("busy", "try again in a moment")
 
 
 def document_of(reason: str) -> Json:
@@ -245,22 +258,6 @@ def document_of(reason: str) -> Json:
         "status": status_of(reason),
         "reason": reason,
     }
-
-
-def response_of(problem: ProblemError) -> JSONResponse:
-    """The answer."""
-    content = document_of(problem.reason)
-    status = int(content["status"])
-    if problem.detail:
-        content["detail"] = problem.detail
-    if problem.errors:
-        content["errors"] = [mistake.model_dump() for mistake in problem.errors]
-    headers = {"cache-control": "no-store", **problem.headers}
-    if problem.retry is not None:
-        headers["retry-after"] = str(max(1, math.ceil(problem.retry)))
-    if status == 401:
-        headers.setdefault("www-authenticate", _AUTHENTICATE)
-    return JSONResponse(content, status, headers, MEDIA_TYPE)
 
 
 def documented(*reasons: str) -> dict[int | str, Json]:

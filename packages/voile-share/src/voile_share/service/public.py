@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from voile_base.values import Json
 from voile_share.page import PAGE_PATH, SECURITY_HEADERS, PageFile, page_files
-from voile_share.service.context import context_of
+from voile_share.service.context import ServiceContext
 from voile_share.service.problems import TITLES, ProblemError, documented, status_of
 from voile_share.store import StoreError
 
@@ -72,7 +72,7 @@ async def _readyz(request: Request) -> Readiness:
 
     That is tried at most every ten seconds, and each time while reports fail.
     """
-    if context_of(request).platform.waited() > _KEEPS_UP_SECONDS:
+    if ServiceContext.of(request).platform.waited() > _KEEPS_UP_SECONDS:
         raise ProblemError("busy", "what came has not been worked off", retry=_RETRY_SECONDS)
     writing: Writing = request.app.state.writing
     if not await writing.works():

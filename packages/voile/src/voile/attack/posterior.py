@@ -45,7 +45,7 @@ from voile.disclosure.evidence import Chosen, CoverEvidence, Labels
 from voile.release.reading import People, PublishedRows, Sightings, texts_of
 from voile.release.release import Release
 from voile.table.arrays import Frame, Values
-from voile.table.codes import DictionaryColumn, combine, encode
+from voile.table.codes import Combinations, DictionaryColumn, encode
 from voile_base.errors import InputError, nearest
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key, Randomness
@@ -384,7 +384,7 @@ class Crowd:
     def of(cls, people: People, columns: Sequence[str]) -> Crowd:
         """Tell people apart by columns of which there is at least one."""
         encoded = [people.coded(name) for name in columns]
-        found = combine([(column.codes, len(column.values)) for column in encoded])
+        found = Combinations.of([(column.codes, len(column.values)) for column in encoded])
         number = found.index.astype(np.int64)
         first = np.empty(len(found.rows), dtype=np.int64)
         first[number[::-1]] = np.arange(len(number))[::-1]

@@ -33,7 +33,7 @@ from voile.release.reading import ColumnView, People, PublishedRows, floats_of, 
 from voile.schema.names import ShownAs
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
-from voile.table.codes import combine, encode
+from voile.table.codes import Combinations, encode
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws
 
@@ -218,7 +218,7 @@ def groups_on_both_sides(
         of_value, of_cell = found
         each = np.concatenate([*(of_value[value] for value in column.value), of_cell[column.cell]])
         kinds = column.covers.shape[1] + 2
-        rows = combine([(rows, int(rows.max()) + 1), (each, kinds)]).index.astype(np.int64)
+        rows = Combinations.of([(rows, int(rows.max()) + 1), (each, kinds)]).index.astype(np.int64)
     count = np.bincount(rows)
     small = float((count[rows[: sizes[0]]] <= _CROWD).mean())
     parts = -(-count // _CROWD)
@@ -338,7 +338,7 @@ class DistinctRows:
     @classmethod
     def of(cls, columns: Sequence[JointColumn]) -> DistinctRows:
         """The rows of at least one column."""
-        found = combine([(column.cell, column.covers.shape[1]) for column in columns])
+        found = Combinations.of([(column.cell, column.covers.shape[1]) for column in columns])
         return cls(tuple(found.codes), found.rows, found.index.astype(np.int64))
 
 

@@ -64,7 +64,7 @@ from voile.release.reading import (
     texts_of,
 )
 from voile.table.arrays import Values
-from voile.table.codes import code_type, combine, look_up
+from voile.table.codes import Combinations, code_type, look_up
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -137,7 +137,7 @@ class CommonRows:
 
     def places(self, names: Sequence[str]) -> tuple[Codes, Codes]:
         """The code of each row in some columns, in the original and in the file."""
-        index = combine([self.codes[name] for name in names]).index.astype(np.int64)
+        index = Combinations.of([self.codes[name] for name in names]).index.astype(np.int64)
         return index[: self.people], index[self.people :]
 
     def counts(self, names: Sequence[str]) -> tuple[Codes, Codes]:

@@ -45,7 +45,7 @@ from voile.audit.copying import rows_of_people
 from voile.audit.record import DOES_NOT_APPLY, RE_IDENTIFICATION, ROWS_OF_NOBODY
 from voile.audit.risk import ORIGINAL, Question, Risk, Setting
 from voile.schema.names import fits, words_of
-from voile.table.codes import combine
+from voile.table.codes import Combinations
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws
 from voile_base.values import Document
@@ -157,7 +157,7 @@ def _chances(columns: Sequence[JointColumn], people: Indices) -> Floats:
 
 def _of_everybody(beside: JointCodes, columns: Sequence[JointColumn]) -> tuple[Floats, bool]:
     """The chances of all persons, each by the row that tells most, where that is affordable."""
-    found = combine([(column.value[ORIGINAL], column.values) for column in columns])
+    found = Combinations.of([(column.value[ORIGINAL], column.values) for column in columns])
     rows = DistinctRows.of(columns)
     if len(found.rows) * len(rows.count) * len(columns) > _AFFORDABLE:
         return np.zeros(0), False
@@ -266,7 +266,7 @@ def _small(
     """Rows of people of small groups of each side, at most so many, drawn at random."""
     ends = np.cumsum([len(unit) for unit in beside.units])[:-1]
     both = [(np.concatenate(column.value), column.values) for column in columns]
-    found = combine(both)
+    found = Combinations.of(both)
     sizes = np.split(found.rows[found.index], ends)
     small = [np.flatnonzero(size <= _SMALL) for size in sizes]
     return [some[draws.permutation(len(some))[:most]] for some in small]

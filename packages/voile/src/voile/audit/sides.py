@@ -43,12 +43,12 @@ from voile.proposal.whole import propose
 from voile.publish.registry import read_plan
 from voile.release.folder import DOCUMENT
 from voile.release.reading import People
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.table.alignment import common_places
 from voile.table.arrays import Frame
-from voile.table.opening import Read, plain, read_compactly
+from voile.table.opening import Read, plain
 from voile.table.places import laid_out, place_of
 from voile.table.profile import Inspected
 from voile.table.summaries import ColumnDetails
@@ -206,7 +206,7 @@ def read_sides(
     stated = read_plan(plan) if plan is not None else None
     held, schema, said = _original(original, stated)
     missing, texts = said.missing, said.texts
-    shown = read_compactly(_data_of(released), missing, texts).frame
+    shown = Read.compactly(_data_of(released), missing, texts).frame
     one = (said.roles.person, said.roles.household)
     told_apart = (
         *said.roles.identifiers,
@@ -216,7 +216,7 @@ def read_sides(
     notices: list[str] = []
     void = False
     if control is not None:
-        frame = _like(read_compactly(control, missing, texts), schema, control)
+        frame = _like(Read.compactly(control, missing, texts), schema, control)
         others = People(frame, said)
         notices += _doubts(held, frame)
         shared = _shared_people(held, frame, told_apart)
@@ -224,7 +224,7 @@ def read_sides(
         notices += [shared] if shared else []
     beside = None
     if auxiliary is not None:
-        table = read_compactly(auxiliary, missing, texts)
+        table = Read.compactly(auxiliary, missing, texts)
         beside = _auxiliary(held, table, schema, told_apart, auxiliary)
         notices.append(beside.told(held.height))
     roles = {
@@ -273,7 +273,7 @@ def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema,
     """The rows, their types in the file, and the plan that was given or is proposed for them."""
     if stated is not None:
         place = laid_out(place_of(path), stated.input)
-        found = read_compactly(place, stated.missing, stated.texts)
+        found = Read.compactly(place, stated.missing, stated.texts)
         stated.bind(found.frame.columns)
         return found.frame, found.types, stated
     details: list[ColumnDetails] = []
@@ -282,11 +282,11 @@ def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema,
         table = Inspected(rows, notes)
         details.extend(table.details(column) for column in table.columns)
 
-    found = read_compactly(path, look=look)
+    found = Read.compactly(path, look=look)
     proposed = _proposed(found.frame.columns, details)
     if proposed.missing:
         del found
-        found = read_compactly(path, proposed.missing)
+        found = Read.compactly(path, proposed.missing)
     return found.frame, found.types, proposed
 
 
@@ -294,7 +294,7 @@ def _data_of(released: Path) -> Path:
     """The data of a release folder, which is recounted; any other path as it is."""
     if not (released / DOCUMENT).is_file():
         return released
-    found = recount(released)
+    found = Recount.of(released)
     if refusal := found.refusal():
         raise refusal
     return found.whole

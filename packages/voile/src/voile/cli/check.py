@@ -119,8 +119,8 @@ def _check_command(
         what = "DIR, the folder of a study, an audit or a release" if folder is None else "--policy"
         msg = f"voile check needs {what}; or --template NAME alone, which prints a policy"
         raise InputError(msg)
-    stated = policy_stated.read_policy(policy)
-    case = policy_case.open_case(folder)
+    stated = policy_stated.StatedPolicy.read(policy)
+    case = policy_case.Case.open(folder)
     _require_auditor(case, auditor)
     moved = {"original": original, "control": control, "plan": plan, "auxiliary": auxiliary}
     _run_again(case, {side: path for side, path in moved.items() if path is not None}, again=again)

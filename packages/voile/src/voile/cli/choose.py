@@ -92,10 +92,10 @@ def _choose_command(
     Of a large table, plans are tried on a sample of its rows that is drawn once, and the best of
     them on all rows: only what meets the policy on all rows is found.
     """
-    stated = policy_stated.read_policy(policy)
+    stated = policy_stated.StatedPolicy.read(policy)
     terms = choosing.PlanSearch(effort, targets, seed, engine, weight, sample)
     with progress() as stage:
-        choice = choosing.choose(source, Path(plan), stated, terms, stage)
+        choice = choosing.Choice.make(source, Path(plan), stated, terms, stage)
     if as_json:
         print_json(_document(choice))
     else:

@@ -60,13 +60,13 @@ def _dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) 
     The private part, which is drawn unless --public asks for the other, must stay private. Print it
     from a browser.
     """
-    case = policy_case.open_case(folder)
+    case = policy_case.Case.open(folder)
     if case.private is None or case.record is None:
         msg = f"{folder}: a release alone has no evidence; name what study or audit has written"
         raise InputError(msg)
     path = case.private / checking.VERDICT
     verdict = checking.Verdict.read(path)
-    stated = policy_stated.policy_of_text(verdict.text, f"{path}: its policy")
+    stated = policy_stated.StatedPolicy.of_text(verdict.text, f"{path}: its policy")
     if checking.judge(case, stated) != verdict:
         msg = (
             f"{path}: this is not what the policy says of what stands here now; "

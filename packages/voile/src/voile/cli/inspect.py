@@ -131,7 +131,9 @@ def _inspect_command(
     with progress() as stage:
         stage("reading")
         place, laid = _laid_out(source, bound)
-        table = table_profile.inspect_file(place, bound.missing if bound else (), engine=engine)
+        table = table_profile.Inspected.of_file(
+            place, bound.missing if bound else (), engine=engine
+        )
         stage("counting")
         if bound:
             bound.bind(table.columns)
@@ -234,7 +236,7 @@ class _Exposure:
         if sizes is None:
             return cls(columns, None, None, None)
         by_units = _UnitsOfGroups.of(table, columns, units) if units else None
-        return cls(columns, sizes, k_anonymity.exposure(sizes), by_units)
+        return cls(columns, sizes, k_anonymity.GroupExposure.of(sizes), by_units)
 
     def document(self, *, assumed: bool) -> Json | None:
         """As JSON takes it; ``assumed`` says that nobody named the columns."""
@@ -368,7 +370,7 @@ def _population_risk(
         return None
     sample = table.sample(columns, weight, plan)
     try:
-        return population.risk_in_population(sample)
+        return population.PopulationRisk.of_sample(sample)
     except ValueError:
         msg = (
             f"column {weight!r}: the sampling weights add up to fewer people than there are rows; "

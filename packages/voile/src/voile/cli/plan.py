@@ -112,7 +112,7 @@ def _propose(source: str, out: Path, method: str | None, engine: str, *, as_json
     with progress() as stage:
         stage("reading")
         place, laid = layout.proposed_layout(place_of(source))
-        table = profile.inspect_file(place, engine=engine)
+        table = profile.Inspected.of_file(place, engine=engine)
         stage("counting")
         proposal = _proposal(table)
         if laid.layout.header_rows:
@@ -283,7 +283,7 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
         plan = registry.read_plan(path)
         stage("reading")
         place = laid_out(place_of(source), plan.input)
-        table = profile.inspect_file(place, plan.missing, plan.texts, engine)
+        table = profile.Inspected.of_file(place, plan.missing, plan.texts, engine)
         plan.bind(table.columns)
         stage("counting")
         found = whole.misfits(

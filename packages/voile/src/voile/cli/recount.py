@@ -71,7 +71,7 @@ def _recount_command(
         if plan is not None and against is not None:
             against = laid_out(against, registry.read_plan(plan).input)
         folder = brought_release(folder)
-        found = recounting.recount(folder, _original(folder, against, engine), engine=engine)
+        found = recounting.Recount.of(folder, _original(folder, against, engine), engine=engine)
     if as_json:
         print_json(_document(found))
     else:

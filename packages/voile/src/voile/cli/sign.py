@@ -62,7 +62,7 @@ def _sign_command(folder: Path, key: Path, role: str, attest: Path | None) -> No
     Refused are a release that is not publishable, one that was made with a seed, and a verdict that
     has not passed or is not that of what stands in DIR now.
     """
-    case = policy_case.open_case(folder)
+    case = policy_case.Case.open(folder)
     signer = voile_signing.read_key(key)
     if attest is not None and attest.exists():
         raise InputError(f"{attest}: something is here already; name a new file for --attest")
@@ -127,7 +127,7 @@ def _verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_
     """
     known = [voile_signing.public_key(one) for one in keys]
     found = voile_signing.verify(
-        folder, known, None if policy is None else stated.read_policy(policy)
+        folder, known, None if policy is None else stated.StatedPolicy.read(policy)
     )
     with telling_what_is_done(f"{folder} was verified"):
         if as_json:

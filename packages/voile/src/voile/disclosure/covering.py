@@ -44,13 +44,8 @@ from voile_base.ondemand import dataclass, on_demand
 __all__ = [
     "Covered",
     "Spread",
-    "expanded",
-    "intervals_covered",
     "labels_covered",
     "near_covered",
-    "noisy_covered",
-    "permuted_covered",
-    "sets_covered",
 ]
 
 
@@ -138,15 +133,114 @@ class Covered:
     level: Indices | None
     """Shape (e,): the level of the hierarchy that shows each; None where some are of no level."""
 
+    @staticmethod
+    def noisy(domain: Domain, cells: DistinctCells, evidence: NoisyEvidence) -> Covered:
+        """Each noisy number stands for the value nearest to it, and is as wide as its interval."""
+        value = evidence.value
+        runs = _Runs.of_indices(domain.nearest(value))
+        runs.become(runs.empty, *_hidden(domain, cells, runs.empty, 0))
+        spread = Spread(np.arange(len(domain)), runs.start, runs.stop, domain.weight)
+        low, high = (
+            np.clip(value + way * evidence.half_width, *evidence.bounds) for way in (-1, 1)
+        )
+        return Covered(spread, _width(domain, low, high), (value, value), None)
 
-def noisy_covered(domain: Domain, cells: DistinctCells, evidence: NoisyEvidence) -> Covered:
-    """Each noisy number stands for the value nearest to it, and is as wide as its interval."""
-    value = evidence.value
-    runs = _Runs.of_indices(domain.nearest(value))
-    runs.become(runs.empty, *_hidden(domain, cells, runs.empty, 0))
-    spread = Spread(np.arange(len(domain)), runs.start, runs.stop, domain.weight)
-    low, high = (np.clip(value + way * evidence.half_width, *evidence.bounds) for way in (-1, 1))
-    return Covered(spread, _width(domain, low, high), (value, value), None)
+    @staticmethod
+    def permuted(domain: Domain, covered: Covered, entry: Indices, group: Indices) -> Covered:
+        """The same, where each of n rows may show any value of its group, ``group`` (n,) from 0.
+
+        A number costs the range of its group, a text the share of all texts that its group holds;
+        the size of an entry is the mean over its rows.
+        """
+        place = covered.spread.order[covered.spread.start[entry]]
+        pairs = np.unique(group.astype(np.int64) * len(domain) + place)
+        of, value = np.divmod(pairs, len(domain))
+        first = np.flatnonzero(np.diff(of, prepend=-1))
+        held = np.diff(np.append(first, len(of)))
+        size = np.where(held > 1, held / len(domain), 0.0)
+        if domain.points is not None and len(first):
+            ends = (side.reduceat(domain.points[value], first) for side in (np.fmin, np.fmax))
+            size = _width(domain, *ends)
+        rows = np.bincount(entry, minlength=len(covered.size))
+        total = np.bincount(entry, size[group], minlength=len(covered.size))
+        return replace(covered, size=total / np.maximum(rows, 1), level=None)
+
+    @staticmethod
+    def intervals(
+        domain: Domain, cells: DistinctCells, evidence: IntervalEvidence, level: int | None
+    ) -> Covered:
+        """Each interval stands for the values in it; ``level`` is None where groups differ."""
+        known = evidence.known
+        order = np.lexsort((known, ~np.isnan(known)))  # missing first
+        ascending, first = known[order], int(np.isnan(known).sum())
+        runs = _Runs(
+            np.searchsorted(ascending[first:], evidence.low, side="left") + first,
+            np.searchsorted(ascending[first:], evidence.high, side="right") + first,
+        )
+        missing = np.isnan(evidence.low) & np.isnan(evidence.high)
+        runs.become(missing, *_hidden(domain, cells, missing, level))
+        gap = runs.empty
+        if gap.any() and domain.values.numbers is not None:
+            centre = (evidence.low[gap] + evidence.high[gap]) / 2
+            near = _Runs.of_indices(domain.nearest(centre))
+            runs.become(gap, near.start, near.stop)
+        _require_explained(domain, runs)
+        spread = Spread(order, runs.start, runs.stop, domain.weight)
+        ends = _ends_of_runs(domain, spread)
+        if ends is not None and domain.values.numbers is not None:
+            low, high = ends
+            ends = np.where(missing, low, evidence.low), np.where(missing, high, evidence.high)
+        if ends is None:  # ranges of texts in a declared order
+            size = np.where(spread.covered > 1, spread.covered / len(domain), 0.0)
+        else:
+            size = _width(domain, *ends)
+        size = np.where(missing, _size_of_hidden(spread), size)
+        levels = None if level is None else np.full(len(spread), level)
+        return Covered(spread, size, ends, levels)
+
+    @staticmethod
+    def expanded(domain: Domain, covered: Covered, code: Indices) -> Covered:
+        """What entries over c coded values cover of the d values that became these.
+
+        ``code`` (d,) is what each became.  An entry is as wide as its values lie apart, or as it
+        was.
+        """
+        held = np.bincount(code, minlength=len(covered.spread.weight))
+        first = np.cumsum(held) - held
+        members = np.argsort(code, kind="stable")
+        before = covered.spread
+        each = held[before.order]
+        ends = np.concatenate([[0], np.cumsum(each)])
+        run = np.arange(int(ends[-1])) - np.repeat(ends[:-1] - first[before.order], each)
+        start, stop = ends[before.start], ends[before.stop]
+        spread = Spread(members[run], start, stop, domain.weight)
+        outer = _ends_of_runs(domain, spread)
+        if outer is None:
+            wide = spread.covered > 1
+            share = np.where(wide, spread.covered / len(domain), 0.0)
+        else:
+            share = _width(domain, *outer)
+        return Covered(spread, np.clip(np.maximum(covered.size, share), 0.0, 1.0), outer, None)
+
+    @staticmethod
+    def sets(domain: Domain, named: Sequence[Texts | None]) -> Covered:
+        """Each cell stands for the values that it names; None for any."""
+        places = {text: place for place, text in enumerate(domain.values.texts)}
+        everything = list(range(len(domain)))
+        members = [
+            everything if texts is None else [places[text] for text in texts if text in places]
+            for texts in named
+        ]
+        size = np.array([len(found) for found in members], dtype=np.int64)
+        stop = np.cumsum(size)
+        runs = _Runs(stop - size, stop)
+        _require_explained(domain, runs)
+        order = np.array([place for found in members for place in found], dtype=np.int64)
+        spread = Spread(order, runs.start, runs.stop, domain.weight)
+        wide = size > 1
+        share = np.where(wide, size / len(domain), 0.0)
+        ends = _ends_of_runs(domain, spread)
+        return Covered(spread, share, ends, None if wide.any() else np.zeros(len(size), np.int64))
 
 
 def near_covered(domain: Domain, covered: Covered, numbers: Floats, width: float) -> Covered:
@@ -160,59 +254,6 @@ def near_covered(domain: Domain, covered: Covered, numbers: Floats, width: float
     low, high = (np.clip(middle + way * width / 2, *domain.extent) for way in (-1, 1))
     size = np.where(np.isnan(numbers), covered.size, _width(domain, low, high))
     return replace(covered, size=size, level=None)
-
-
-def permuted_covered(domain: Domain, covered: Covered, entry: Indices, group: Indices) -> Covered:
-    """The same, where each row may show any value of its group: of n rows, ``group`` (n,) from 0.
-
-    A number costs the range of its group, a text the share of all texts that its group holds; the
-    size of an entry is the mean over its rows.
-    """
-    place = covered.spread.order[covered.spread.start[entry]]
-    pairs = np.unique(group.astype(np.int64) * len(domain) + place)
-    of, value = np.divmod(pairs, len(domain))
-    first = np.flatnonzero(np.diff(of, prepend=-1))
-    held = np.diff(np.append(first, len(of)))
-    size = np.where(held > 1, held / len(domain), 0.0)
-    if domain.points is not None and len(first):
-        ends = (side.reduceat(domain.points[value], first) for side in (np.fmin, np.fmax))
-        size = _width(domain, *ends)
-    rows = np.bincount(entry, minlength=len(covered.size))
-    total = np.bincount(entry, size[group], minlength=len(covered.size))
-    return replace(covered, size=total / np.maximum(rows, 1), level=None)
-
-
-def intervals_covered(
-    domain: Domain, cells: DistinctCells, evidence: IntervalEvidence, level: int | None
-) -> Covered:
-    """Each interval stands for the values that lie in it; ``level`` is None where groups differ."""
-    known = evidence.known
-    order = np.lexsort((known, ~np.isnan(known)))  # missing first
-    ascending, first = known[order], int(np.isnan(known).sum())
-    runs = _Runs(
-        np.searchsorted(ascending[first:], evidence.low, side="left") + first,
-        np.searchsorted(ascending[first:], evidence.high, side="right") + first,
-    )
-    missing = np.isnan(evidence.low) & np.isnan(evidence.high)
-    runs.become(missing, *_hidden(domain, cells, missing, level))
-    gap = runs.empty
-    if gap.any() and domain.values.numbers is not None:
-        centre = (evidence.low[gap] + evidence.high[gap]) / 2
-        near = _Runs.of_indices(domain.nearest(centre))
-        runs.become(gap, near.start, near.stop)
-    _require_explained(domain, runs)
-    spread = Spread(order, runs.start, runs.stop, domain.weight)
-    ends = _ends_of_runs(domain, spread)
-    if ends is not None and domain.values.numbers is not None:
-        low, high = ends
-        ends = np.where(missing, low, evidence.low), np.where(missing, high, evidence.high)
-    if ends is None:  # ranges of texts in a declared order
-        size = np.where(spread.covered > 1, spread.covered / len(domain), 0.0)
-    else:
-        size = _width(domain, *ends)
-    size = np.where(missing, _size_of_hidden(spread), size)
-    levels = None if level is None else np.full(len(spread), level)
-    return Covered(spread, size, ends, levels)
 
 
 def labels_covered(
@@ -243,49 +284,6 @@ def labels_covered(
     hidden = mixed | unclear
     size = np.where(hidden, _size_of_hidden(spread), size)
     return Covered(spread, size, ends, reading.levels_of_entries(hidden))
-
-
-def expanded(domain: Domain, covered: Covered, code: Indices) -> Covered:
-    """What entries over c coded values cover of the d values that became these.
-
-    ``code`` (d,) is what each became.  An entry is as wide as its values lie apart, or as it was.
-    """
-    held = np.bincount(code, minlength=len(covered.spread.weight))
-    first = np.cumsum(held) - held
-    members = np.argsort(code, kind="stable")
-    before = covered.spread
-    each = held[before.order]
-    ends = np.concatenate([[0], np.cumsum(each)])
-    run = np.arange(int(ends[-1])) - np.repeat(ends[:-1] - first[before.order], each)
-    start, stop = ends[before.start], ends[before.stop]
-    spread = Spread(members[run], start, stop, domain.weight)
-    outer = _ends_of_runs(domain, spread)
-    if outer is None:
-        wide = spread.covered > 1
-        share = np.where(wide, spread.covered / len(domain), 0.0)
-    else:
-        share = _width(domain, *outer)
-    return Covered(spread, np.clip(np.maximum(covered.size, share), 0.0, 1.0), outer, None)
-
-
-def sets_covered(domain: Domain, named: Sequence[Texts | None]) -> Covered:
-    """Each cell stands for the values that it names; None for any."""
-    places = {text: place for place, text in enumerate(domain.values.texts)}
-    everything = list(range(len(domain)))
-    members = [
-        everything if texts is None else [places[text] for text in texts if text in places]
-        for texts in named
-    ]
-    size = np.array([len(found) for found in members], dtype=np.int64)
-    stop = np.cumsum(size)
-    runs = _Runs(stop - size, stop)
-    _require_explained(domain, runs)
-    order = np.array([place for found in members for place in found], dtype=np.int64)
-    spread = Spread(order, runs.start, runs.stop, domain.weight)
-    wide = size > 1
-    share = np.where(wide, size / len(domain), 0.0)
-    ends = _ends_of_runs(domain, spread)
-    return Covered(spread, share, ends, None if wide.any() else np.zeros(len(size), np.int64))
 
 
 @dataclass(frozen=True, eq=False)

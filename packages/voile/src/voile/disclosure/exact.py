@@ -175,7 +175,9 @@ class Coded(ShownColumn):
             return disclosure_covering.labels_covered(domain, cells, evidence, level=None)
         coded, code = found
         behind = self.then.covered(coded, cells)
-        return disclosure_covering.expanded(domain, replace(behind, level=None), np.asarray(code))
+        return disclosure_covering.Covered.expanded(
+            domain, replace(behind, level=None), np.asarray(code)
+        )
 
 
 class AsItReads(ShownColumn):

@@ -172,7 +172,7 @@ class Interval(_Labelled):
         found = self._intervals(domain.known, cells)
         if found is None:
             return super().covered(domain, cells)
-        return disclosure_covering.intervals_covered(domain, cells, found, self.one_level)
+        return disclosure_covering.Covered.intervals(domain, cells, found, self.one_level)
 
     def _intervals(
         self, known: Known, cells: DistinctCells
@@ -286,7 +286,7 @@ class ValueSet(ShownColumn):
         """A cell stands for the values that it names."""
         texts = cells.texts(cells.name)
         named = {text: named_values(text) for text in dict.fromkeys(texts)}
-        return disclosure_covering.sets_covered(domain, [named[text] for text in texts])
+        return disclosure_covering.Covered.sets(domain, [named[text] for text in texts])
 
 
 def set_text(values: Iterable[str | None]) -> str | None:

@@ -235,7 +235,7 @@ class Noisy(ShownColumn):
 
     def covered(self, domain: Domain, cells: DistinctCells) -> Covered:
         """Each value stands for the nearest one, and is as wide as its interval."""
-        return disclosure_covering.noisy_covered(domain, cells, self.evidence(domain.known, cells))
+        return disclosure_covering.Covered.noisy(domain, cells, self.evidence(domain.known, cells))
 
     def _distributions(self) -> disclosure_noise.NoiseDistributions:
         """Those of the clusters, as numbers."""

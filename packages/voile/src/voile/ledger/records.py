@@ -75,7 +75,6 @@ __all__ = [
     "find_lost",
     "find_release",
     "find_series",
-    "lose_version",
     "read_history",
     "read_lives",
     "read_lost",
@@ -96,6 +95,39 @@ class LostVersion:
     """ISO 8601, UTC."""
     settled: str
     """When it was said to be lost; ISO 8601, UTC."""
+
+    @staticmethod
+    def enter(
+        connection: sqlite3.Connection, series: Series, folder: RowFolder, release_id: str, now: str
+    ) -> LostVersion:
+        """Forget the newest release of a series, and keep that it was.
+
+        Raises ``LedgerError`` where it is another one, or is known to stand, and ``ValueError`` for
+        records that cannot be read.
+        """
+        name, versions = series.terms.name, version_records(connection, series)
+        if not versions or versions[-1].release_id != release_id:
+            msg = f"series {name!r}: release {release_id} is not its newest, so it cannot be lost"
+            raise LedgerError(msg)
+        *_, newest = versions
+        if newest.stands:
+            msg = (
+                f"series {name!r}: release {newest.number} ({release_id}) stands: its folder "
+                "appeared, and somebody may have it, so it cannot be lost"
+            )
+            raise LedgerError(msg)
+        read_history(connection, series, folder, _refuse)
+        if len(versions) > 1:
+            connection.execute(
+                "UPDATE row_set SET version = ?, role = 'held' WHERE version = ?",
+                (versions[-2].id, newest.id),
+            )
+        connection.execute("DELETE FROM part WHERE version = ?", (newest.id,))
+        connection.execute("DELETE FROM version WHERE id = ?", (newest.id,))
+        lost = LostVersion(newest.number, release_id, newest.created, now)
+        _note_lost(connection, series.id, name, lost)
+        _update_head(connection, name)
+        return lost
 
 
 def read_lost(
@@ -581,39 +613,6 @@ def settle_version(connection: sqlite3.Connection, series: Series, release_id: s
         msg = f"series {series.terms.name!r} knows no release {release_id}"
         raise LedgerError(msg)
     _update_head(connection, series.terms.name)
-
-
-def lose_version(
-    connection: sqlite3.Connection, series: Series, folder: RowFolder, release_id: str, now: str
-) -> LostVersion:
-    """Forget the newest release of a series, and keep that it was.
-
-    Raises ``LedgerError`` where it is another one, or is known to stand, and ``ValueError`` for
-    records that cannot be read.
-    """
-    name, versions = series.terms.name, version_records(connection, series)
-    if not versions or versions[-1].release_id != release_id:
-        msg = f"series {name!r}: release {release_id} is not its newest, so it cannot be lost"
-        raise LedgerError(msg)
-    *_, newest = versions
-    if newest.stands:
-        msg = (
-            f"series {name!r}: release {newest.number} ({release_id}) stands: its folder appeared, "
-            "and somebody may have it, so it cannot be lost"
-        )
-        raise LedgerError(msg)
-    read_history(connection, series, folder, _refuse)
-    if len(versions) > 1:
-        connection.execute(
-            "UPDATE row_set SET version = ?, role = 'held' WHERE version = ?",
-            (versions[-2].id, newest.id),
-        )
-    connection.execute("DELETE FROM part WHERE version = ?", (newest.id,))
-    connection.execute("DELETE FROM version WHERE id = ?", (newest.id,))
-    lost = LostVersion(newest.number, release_id, newest.created, now)
-    _note_lost(connection, series.id, name, lost)
-    _update_head(connection, name)
-    return lost
 
 
 def _refuse(what: str) -> None:

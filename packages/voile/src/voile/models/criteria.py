@@ -50,7 +50,6 @@ __all__ = [
     "SensitiveCells",
     "StatedCriterion",
     "at_most",
-    "criterion_of",
     "decimal_parameter",
     "sums",
     "whole_numbers",
@@ -225,6 +224,19 @@ class StatedCriterion(ABC):
             },
         }
 
+    @staticmethod
+    def of(table: Mapping[str, object]) -> StatedCriterion:
+        """The criterion that a table states by name and parameters; raises ``PlanError``."""
+        parameters = dict(table)
+        name = parameters.pop("name", None)
+        if not isinstance(name, str):
+            msg = (
+                'a criterion needs a name, such as { name = "l-diversity", column = "illness", '
+                f"l = 3 }} (known: {', '.join(CRITERIA.names)})"
+            )
+            raise PlanError(msg)
+        return CRITERIA.make(name, parameters)
+
 
 CRITERIA: Registry[StatedCriterion] = Registry(
     group="voile.criteria",
@@ -240,16 +252,3 @@ CRITERIA: Registry[StatedCriterion] = Registry(
     offers=("name", "of_all_rows", "criterion", "words", "document"),
     error=PlanError,
 )
-
-
-def criterion_of(table: Mapping[str, object]) -> StatedCriterion:
-    """The criterion that a table with its name and its parameters states; raises ``PlanError``."""
-    parameters = dict(table)
-    name = parameters.pop("name", None)
-    if not isinstance(name, str):
-        msg = (
-            'a criterion needs a name, such as { name = "l-diversity", column = "illness", l = 3 } '
-            f"(known: {', '.join(CRITERIA.names)})"
-        )
-        raise PlanError(msg)
-    return CRITERIA.make(name, parameters)

@@ -69,7 +69,12 @@ from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
 from voile_base.values.value import NumberOrText, checked
 
-__all__ = ["DeltaPresence", "GroupExposure", "ItemSetAnonymity", "KAnonymity", "exposure"]
+__all__ = [
+    "DeltaPresence",
+    "GroupExposure",
+    "ItemSetAnonymity",
+    "KAnonymity",
+]
 
 
 @dataclass(frozen=True)
@@ -112,22 +117,22 @@ class GroupExposure:
         """Share of the rows that are unique, from 0 to 1."""
         return self.unique / self.rows if self.rows else 0.0
 
-
-def exposure(sizes: NDArray[np.int64]) -> GroupExposure:
-    """Measure the exposure from the sizes of all groups, shape (g,), g at least 1."""
-    ordered = np.sort(sizes)
-    rows = int(ordered.sum())
-    covered = np.cumsum(ordered)
-    # The middle rows of the table, counted along groups of ascending size.
-    middle = np.searchsorted(covered, [(rows - 1) // 2 + 1, rows // 2 + 1])
-    return GroupExposure(
-        rows=rows,
-        groups=len(ordered),
-        unique=int((ordered == 1).sum()),
-        smallest=int(ordered[0]),
-        median_group=float(np.median(ordered)),
-        median_row=float(ordered[middle].mean()),
-    )
+    @staticmethod
+    def of(sizes: NDArray[np.int64]) -> GroupExposure:
+        """Measure the exposure from the sizes of all groups, shape (g,), g at least 1."""
+        ordered = np.sort(sizes)
+        rows = int(ordered.sum())
+        covered = np.cumsum(ordered)
+        # The middle rows of the table, counted along groups of ascending size.
+        middle = np.searchsorted(covered, [(rows - 1) // 2 + 1, rows // 2 + 1])
+        return GroupExposure(
+            rows=rows,
+            groups=len(ordered),
+            unique=int((ordered == 1).sum()),
+            smallest=int(ordered[0]),
+            median_group=float(np.median(ordered)),
+            median_row=float(ordered[middle].mean()),
+        )
 
 
 _MOST = 5_000_000

@@ -73,7 +73,6 @@ __all__ = [
     "log_linear_risk",
     "matching",
     "population_uniques",
-    "risk_in_population",
     "special_uniques",
 ]
 
@@ -296,36 +295,36 @@ class PopulationRisk:
     special_columns: Mapping[str, float]
     """The share of all scores that sets with each column make, in percent."""
 
+    @staticmethod
+    def of_sample(sample: SampleCounts, *, series: bool = False) -> PopulationRisk:
+        """All estimates of a sample.
 
-def risk_in_population(sample: SampleCounts, *, series: bool = False) -> PopulationRisk:
-    """All estimates of a sample.
-
-    Raises ``ValueError`` where weights add up to fewer people than there are rows.
-    """
-    rows = sample.rows.astype(np.float64)
-    codes = sample.codes.astype(np.int32)
-    alike = matching(codes, sample.missing, rows)
-    people = matching(codes, sample.missing, sample.weight)
-    risk = individual_risk(alike, people, series=series)
-    households = None
-    if sample.household is not None:
-        households = float(household_risk(risk[sample.place], sample.household).sum())
-    total = float(sample.weight.sum())
-    special = special_uniques(sample.codes, sample.missing, sample.rows)
-    return PopulationRisk(
-        rows=int(rows.sum()),
-        population=total,
-        expected=float(risk @ rows),
-        highest=float(risk.max()),
-        households_expected=households,
-        map_least=float(people.min()),
-        map_below_five=int(sample.rows[people < _FEW_PEOPLE].sum()),
-        uniques=population_uniques(sample.rows, total),
-        log_linear=log_linear_risk(sample.codes, sample.rows, float(rows.sum()) / total),
-        special_rows=int(sample.rows[special.score > 0].sum()),
-        special_highest=float(special.chance.max()),
-        special_columns=dict(zip(sample.columns, special.by_column.tolist(), strict=True)),
-    )
+        Raises ``ValueError`` where weights add up to fewer people than there are rows.
+        """
+        rows = sample.rows.astype(np.float64)
+        codes = sample.codes.astype(np.int32)
+        alike = matching(codes, sample.missing, rows)
+        people = matching(codes, sample.missing, sample.weight)
+        risk = individual_risk(alike, people, series=series)
+        households = None
+        if sample.household is not None:
+            households = float(household_risk(risk[sample.place], sample.household).sum())
+        total = float(sample.weight.sum())
+        special = special_uniques(sample.codes, sample.missing, sample.rows)
+        return PopulationRisk(
+            rows=int(rows.sum()),
+            population=total,
+            expected=float(risk @ rows),
+            highest=float(risk.max()),
+            households_expected=households,
+            map_least=float(people.min()),
+            map_below_five=int(sample.rows[people < _FEW_PEOPLE].sum()),
+            uniques=population_uniques(sample.rows, total),
+            log_linear=log_linear_risk(sample.codes, sample.rows, float(rows.sum()) / total),
+            special_rows=int(sample.rows[special.score > 0].sum()),
+            special_highest=float(special.chance.max()),
+            special_columns=dict(zip(sample.columns, special.by_column.tolist(), strict=True)),
+        )
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ __all__ = [
     "Case",
     "FileDocument",
     "files_in",
-    "open_case",
 ]
 
 AUDIT = "audit.json"
@@ -203,6 +202,29 @@ class Case:
         permuted = {c["name"] for c in self.record.columns if c["shown"] == "permuted"}
         return ShownRows(published_rows(frame), roles, None, frozenset(permuted))
 
+    @staticmethod
+    def open(folder: str | Path) -> Case:
+        """What stands in a folder.
+
+        Raises ``InputError`` where nothing can be judged there, ``RefusedError`` where what stands
+        there is not what was studied or audited, or leads elsewhere.
+        """
+        place = Path(folder)
+        if not place.is_dir():
+            msg = f"{place}: there is no such folder; name what study, audit or publish has written"
+            raise InputError(msg)
+        if (place / AUDIT).is_file():
+            return _audited(place)
+        if (place / "private" / _RECORD).is_file():
+            return _studied(place)
+        if (place / DOCUMENT).is_file():
+            return Case("release", place, None, place, None)
+        msg = (
+            f"{place}: nothing to judge stands here: neither {AUDIT} of an audit, nor "
+            f"private/{_RECORD} of a study, nor {DOCUMENT} of a release"
+        )
+        raise InputError(msg)
+
 
 def files_in(folder: Path) -> tuple[FileDocument, ...]:
     """Each file of a public folder, but for signatures; raises ``RefusedError`` for a link."""
@@ -217,29 +239,6 @@ def files_in(folder: Path) -> tuple[FileDocument, ...]:
             raise RefusedError(msg)
         found.append(FileDocument(file=name, bytes=path.stat().st_size, sha256=digest_of(path)))
     return tuple(found)
-
-
-def open_case(folder: str | Path) -> Case:
-    """What stands in a folder.
-
-    Raises ``InputError`` where nothing can be judged there, ``RefusedError`` where what stands
-    there is not what was studied or audited, or leads elsewhere.
-    """
-    place = Path(folder)
-    if not place.is_dir():
-        msg = f"{place}: there is no such folder; name what study, audit or publish has written"
-        raise InputError(msg)
-    if (place / AUDIT).is_file():
-        return _audited(place)
-    if (place / "private" / _RECORD).is_file():
-        return _studied(place)
-    if (place / DOCUMENT).is_file():
-        return Case("release", place, None, place, None)
-    msg = (
-        f"{place}: nothing to judge stands here: neither {AUDIT} of an audit, nor "
-        f"private/{_RECORD} of a study, nor {DOCUMENT} of a release"
-    )
-    raise InputError(msg)
 
 
 def _audited(place: Path) -> Case:

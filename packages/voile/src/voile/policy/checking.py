@@ -27,7 +27,7 @@ from voile.policy.ruling import (
     read_waivers,
     with_form,
 )
-from voile.policy.stated import Policy, StatedPolicy, policy_of_text
+from voile.policy.stated import Policy, StatedPolicy
 from voile.study.documents import json_text, schema_of, without_heading
 from voile.study.record import PRIVATE
 from voile_base.durable import replace_private_file
@@ -78,7 +78,7 @@ class Verdict:
 
     def stated_policy(self) -> Policy:
         """The policy that a verdict is of; raises ``InputError`` where its text states none."""
-        return policy_of_text(self.text, "the verdict's policy").policy
+        return StatedPolicy.of_text(self.text, "the verdict's policy").policy
 
     def document(self) -> Json:
         """A verdict for JSON; the first key says that it is private."""

@@ -90,7 +90,6 @@ __all__ = [
     "Choice",
     "PlanSearch",
     "TriedPlan",
-    "choose",
 ]
 
 _LOSS = "normalized-certainty-penalty"
@@ -229,39 +228,42 @@ class Choice:
         """What an ethics board asks for, in full sentences; holds figures of private rows."""
         return " ".join(_sentences(self))
 
+    @staticmethod
+    def make(
+        source: Any,
+        plan: Plan | str | Path,
+        policy: StatedPolicy,
+        terms: PlanSearch | None = None,
+        progress: Callable[[str], None] = lambda stage: None,
+    ) -> Choice:
+        """Try plans, and find the one of least loss that meets a policy; private, writes nothing.
 
-def choose(
-    source: Any,
-    plan: Plan | str | Path,
-    policy: StatedPolicy,
-    terms: PlanSearch | None = None,
-    progress: Callable[[str], None] = lambda stage: None,
-) -> Choice:
-    """Try plans, and find the one of least loss that meets a policy; private, writes nothing.
-
-    Raises a ``VoileError`` as reading the plan and the table does; a plan that gives no release is
-    a finding.
-    """
-    terms, stated = terms or PlanSearch(), state_plan(plan)
-    terms = replace(terms, weight=terms.weight or stated.plan.roles.weight)
-    progress("reading")
-    original = read_original(source, _keeping(stated.plan, terms.weight), terms.engine)
-    if terms.weight is not None and stated.plan.roles.unit is not None:
-        msg = "weights are of rows, and this plan protects persons with several: leave --weight out"
-        raise InputError(msg)
-    whole = _Trial(stated, policy, original, terms, progress)
-    drawn = _drawn(original, stated.plan, terms)
-    trial = whole if drawn is None else replace(whole, original=drawn, sampled=True, tried=[])
-    trial.climb()
-    trial.mend()
-    ended = len(trial.tried) >= terms.effort or trial.has_judged_enough
-    spent = ended and not any(one.meets for one in trial.tried)
-    tried, rows = tuple(trial.tried), len(original.frame)
-    if drawn is None:
-        return Choice(stated, policy, rows, tried, terms.effort, exhausted=spent)
-    whole.confirm(tried)
-    both = (*tried, *whole.tried)
-    return Choice(stated, policy, rows, both, terms.effort, spent, sample=len(drawn.frame))
+        Raises a ``VoileError`` as reading the plan and the table does; a plan that gives no release
+        is a finding.
+        """
+        terms, stated = terms or PlanSearch(), state_plan(plan)
+        terms = replace(terms, weight=terms.weight or stated.plan.roles.weight)
+        progress("reading")
+        original = read_original(source, _keeping(stated.plan, terms.weight), terms.engine)
+        if terms.weight is not None and stated.plan.roles.unit is not None:
+            msg = (
+                "weights are of rows, and this plan protects persons with several: "
+                "leave --weight out"
+            )
+            raise InputError(msg)
+        whole = _Trial(stated, policy, original, terms, progress)
+        drawn = _drawn(original, stated.plan, terms)
+        trial = whole if drawn is None else replace(whole, original=drawn, sampled=True, tried=[])
+        trial.climb()
+        trial.mend()
+        ended = len(trial.tried) >= terms.effort or trial.has_judged_enough
+        spent = ended and not any(one.meets for one in trial.tried)
+        tried, rows = tuple(trial.tried), len(original.frame)
+        if drawn is None:
+            return Choice(stated, policy, rows, tried, terms.effort, exhausted=spent)
+        whole.confirm(tried)
+        both = (*tried, *whole.tried)
+        return Choice(stated, policy, rows, both, terms.effort, spent, sample=len(drawn.frame))
 
 
 def _drawn(original: Original, plan: Plan, terms: PlanSearch) -> Original | None:

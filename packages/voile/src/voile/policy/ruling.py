@@ -59,8 +59,6 @@ __all__ = [
     "ShownRows",
     "Tick",
     "Waiver",
-    "at_least",
-    "at_most",
     "read_ticks",
     "read_waivers",
     "ticked",
@@ -128,15 +126,15 @@ class Ruling:
         within = self.value <= self.limit if self.side == "most" else self.value >= self.limit
         return "STRADDLES" if within else "FAIL"
 
+    @staticmethod
+    def at_most(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
+        """A figure that must not lie above a limit, or why there is none."""
+        return _held(kind, asks, found, limit, "most")
 
-def at_most(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
-    """A figure that must not lie above a limit, or why there is none."""
-    return _held(kind, asks, found, limit, "most")
-
-
-def at_least(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
-    """A figure that must not lie below a limit, or why there is none."""
-    return _held(kind, asks, found, limit, "least")
+    @staticmethod
+    def at_least(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
+        """A figure that must not lie below a limit, or why there is none."""
+        return _held(kind, asks, found, limit, "least")
 
 
 def _held(

@@ -47,7 +47,12 @@ from voile_base.ondemand import dataclass
 from voile_base.values import Document
 from voile_base.values.value import Says, Value, json_schema, read
 
-__all__ = ["Policy", "Signer", "StatedPolicy", "policy_of_text", "policy_schema", "read_policy"]
+__all__ = [
+    "Policy",
+    "Signer",
+    "StatedPolicy",
+    "policy_schema",
+]
 
 AnyCriterion = Annotated[
     GroupSize
@@ -155,37 +160,38 @@ class StatedPolicy:
     policy: Policy
     text: str
 
+    @staticmethod
+    def of_text(text: str, where: str) -> StatedPolicy:
+        """The policy that a text states; ``where`` names it in messages.  Raises ``InputError``."""
+        try:
+            document: Document = tomllib.loads(text, parse_float=Decimal)
+        except tomllib.TOMLDecodeError as error:
+            msg = f"{where}: this is not valid TOML at {place_in_toml(error)}"
+            raise InputError(msg) from None
+        return StatedPolicy(read(Policy, document, where, public=True, tables=True), text)
 
-def read_policy(named: str | Path) -> StatedPolicy:
-    """A policy by its file, or by the name of a template; raises ``InputError``.
+    @staticmethod
+    def read(named: str | Path) -> StatedPolicy:
+        """A policy by its file, or by the name of a template; raises ``InputError``.
 
-    A file goes before a template of the same name.
-    """
-    path = Path(named)
-    if not path.is_file() and str(named) in template_names():
-        return policy_of_text(template_text(str(named)), f"template {named}")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        msg = (
-            f"{path}: there is no such policy, and no template of this name"
-            f"{nearest(str(named), template_names())} (templates: {', '.join(template_names())})"
-        )
-        raise InputError(msg) from None
-    except (OSError, UnicodeDecodeError):
-        msg = f"{path}: the policy cannot be read as a UTF-8 text file"
-        raise InputError(msg) from None
-    return policy_of_text(text, str(path))
-
-
-def policy_of_text(text: str, where: str) -> StatedPolicy:
-    """The policy that a text states; ``where`` names it in messages.  Raises ``InputError``."""
-    try:
-        document: Document = tomllib.loads(text, parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
-        msg = f"{where}: this is not valid TOML at {place_in_toml(error)}"
-        raise InputError(msg) from None
-    return StatedPolicy(read(Policy, document, where, public=True, tables=True), text)
+        A file goes before a template of the same name.
+        """
+        path = Path(named)
+        if not path.is_file() and str(named) in template_names():
+            return StatedPolicy.of_text(template_text(str(named)), f"template {named}")
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            msg = (
+                f"{path}: there is no such policy, and no template of this name"
+                f"{nearest(str(named), template_names())} "
+                f"(templates: {', '.join(template_names())})"
+            )
+            raise InputError(msg) from None
+        except (OSError, UnicodeDecodeError):
+            msg = f"{path}: the policy cannot be read as a UTF-8 text file"
+            raise InputError(msg) from None
+        return StatedPolicy.of_text(text, str(path))
 
 
 def policy_schema() -> dict[str, object]:

@@ -25,7 +25,7 @@ from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
 from voile.proposal.layout import ProposedLayout
 from voile.proposal.whole import Proposal, ProposedTrips
 from voile.schema.domain import public_domain
-from voile.schema.hierarchy.suggestion import Suggestion, suggest
+from voile.schema.hierarchy.suggestion import Suggestion
 from voile.schema.names import meaning_of
 from voile.schema.plan import ASKS, ColumnPlan, parse_plan
 from voile_base.errors import PlanError
@@ -48,7 +48,7 @@ def suggestion_of(column: ColumnProposal, declared: ColumnPlan | None = None) ->
     if said.kind == "text":
         why = "free text cannot be a quasi-identifier: leave it out, or say what its values are"
         return Suggestion(column.name, None, why)
-    return suggest(column.name, details.profile.type, details.digits, said, column.code_list)
+    return Suggestion.of(column.name, details.profile.type, details.digits, said, column.code_list)
 
 
 _HEAD = """\

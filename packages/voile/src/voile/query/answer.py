@@ -67,7 +67,7 @@ from numpy.typing import NDArray
 from voile.disclosure.masked import Randomized
 from voile.query.parsing import AggregateCall, QueriedColumns, parse_predicate
 from voile.query.randomized import randomized_answer
-from voile.query.synthesis import EstimatedAnswer, estimated_answer
+from voile.query.synthesis import EstimatedAnswer
 from voile.release.release import Release
 from voile.schema.numbers import unscaled
 from voile.table.summaries import GroupedValues
@@ -337,7 +337,7 @@ def answer(
     if redrawn or weight is not None:
         return randomized_answer(release, aggregate, where, confidence, weight)
     if release.measurements is not None:
-        return estimated_answer(release, aggregate, where, confidence)
+        return EstimatedAnswer.of(release, aggregate, where, confidence)
     columns, group = _columns(release)
     assert columns.sensitive is not None
     asked = AggregateCall.parse(aggregate, columns)

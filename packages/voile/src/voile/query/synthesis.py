@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EstimatedAnswer",
-    "estimated_answer",
     "fieller",
 ]
 
@@ -249,6 +248,54 @@ class EstimatedAnswer:
         """The answer as JSON takes it."""
         return {**asdict(self), "notes": list(self.notes)}
 
+    @staticmethod
+    def of(
+        release: Release, aggregate: str, where: str | None, confidence: float | None = None
+    ) -> EstimatedAnswer:
+        """Answer an aggregate query from a release with measurements.
+
+        ``aggregate`` is COUNT(*), COUNT of a column's values that are not missing, or SUM or AVG of
+        a column of numbers; ``where`` a predicate of SQL; ``confidence`` between 0 and 1, None for
+        that of the release.
+
+        Raises ``QueryError`` where the query cannot be read, or is of another kind, or no table of
+        counts has what is asked for.
+        """
+        if confidence is None:
+            confidence = _stated_confidence(release)
+        elif not 0 < confidence < 1:
+            msg = (
+                f"the confidence of an interval is between 0 and 1, such as 0.95, not {confidence}"
+            )
+            raise QueryError(msg)
+        kinds = CountedPrivately | SynthesizedPrivately
+        claim = next((c for c in release.guarantee.claims if isinstance(c, kinds)), None)
+        if claim is None or release.measurements is None:
+            msg = "the release has no measurements of a kind that queries can be answered from"
+            raise QueryError(msg)
+        marginals = noisy_marginals(release.measurements, claim, release.disclosure)
+        question = _question(release, marginals, aggregate, where, confidence)
+        summed = _summed(question, release, claim, marginals)
+        if summed is not None:
+            return summed
+        if not question.counted:
+            why = f"no table that has {' and '.join(sorted(question.read))} was measured"
+        elif marginals.covers(question.names):
+            holds = _holds(question)
+            if holds is not None:
+                return _measured(question, marginals, holds)
+            why = "the predicate divides a range of values that was counted as one"
+        else:
+            columns = " and ".join(question.names)
+            why = f"no table that has {columns} was measured"
+        if question.synthetic:
+            return _modelled(question, release.table, marginals, why)
+        msg = (
+            f"{why}, and the release has no rows to estimate from; "
+            "ask for less, or for whole ranges"
+        )
+        raise QueryError(msg)
+
 
 @dataclass(frozen=True, eq=False)
 class _Question:
@@ -305,49 +352,6 @@ class _Question:
             self.asked.function, self.asked.column, self.where, estimate, lower, upper,
             None if bounds is None else self.confidence, source, tuple(notes),
         )  # fmt: skip
-
-
-def estimated_answer(
-    release: Release, aggregate: str, where: str | None, confidence: float | None = None
-) -> EstimatedAnswer:
-    """Answer an aggregate query from a release with measurements.
-
-    ``aggregate`` is COUNT(*), COUNT of a column's values that are not missing, or SUM or AVG of a
-    column of numbers; ``where`` a predicate of SQL; ``confidence`` between 0 and 1, None for that
-    of the release.
-
-    Raises ``QueryError`` where the query cannot be read, or is of another kind, or no table of
-    counts has what is asked for.
-    """
-    if confidence is None:
-        confidence = _stated_confidence(release)
-    elif not 0 < confidence < 1:
-        msg = f"the confidence of an interval is between 0 and 1, such as 0.95, not {confidence}"
-        raise QueryError(msg)
-    kinds = CountedPrivately | SynthesizedPrivately
-    claim = next((c for c in release.guarantee.claims if isinstance(c, kinds)), None)
-    if claim is None or release.measurements is None:
-        msg = "the release has no measurements of a kind that queries can be answered from"
-        raise QueryError(msg)
-    marginals = noisy_marginals(release.measurements, claim, release.disclosure)
-    question = _question(release, marginals, aggregate, where, confidence)
-    summed = _summed(question, release, claim, marginals)
-    if summed is not None:
-        return summed
-    if not question.counted:
-        why = f"no table that has {' and '.join(sorted(question.read))} was measured"
-    elif marginals.covers(question.names):
-        holds = _holds(question)
-        if holds is not None:
-            return _measured(question, marginals, holds)
-        why = "the predicate divides a range of values that was counted as one"
-    else:
-        columns = " and ".join(question.names)
-        why = f"no table that has {columns} was measured"
-    if question.synthetic:
-        return _modelled(question, release.table, marginals, why)
-    msg = f"{why}, and the release has no rows to estimate from; ask for less, or for whole ranges"
-    raise QueryError(msg)
 
 
 def _summed(

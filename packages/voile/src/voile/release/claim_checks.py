@@ -58,7 +58,7 @@ from pydantic import Field
 from voile.disclosure.noise import Cluster, StatedNoise
 from voile.disclosure.replaced import Moved, Remaining, TurningLaplace
 from voile.disclosure.shown import Disclosure
-from voile.models.criteria import Criterion, Groups, SensitiveCells, criterion_of
+from voile.models.criteria import Criterion, Groups, SensitiveCells, StatedCriterion
 from voile.models.k_anonymity import KAnonymity
 from voile.models.ke_anonymity import block_statistics, violations
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
@@ -207,7 +207,7 @@ def _further(
     None, too, where the criterion needs the plan, which a release does not hold.
     """
     try:
-        stated = criterion_of(document)
+        stated = StatedCriterion.of(document)
         if stated.of_all_rows and claim.suppression_limit:
             return None
         if stated.column not in published.table.columns:

@@ -75,7 +75,6 @@ __all__ = [
     "UnknownClaim",
     "WithinZones",
     "ZoneEpsilons",
-    "claim_of",
 ]
 
 
@@ -111,6 +110,16 @@ class Claim(Value):
     def unseen(self) -> tuple[str, ...]:
         """What of the claim no output shows, a clause each; empty where all of it is recounted."""
         return ()
+
+    @staticmethod
+    def of(document: Document, where: str) -> Claim:
+        """The claim that a release states; raises ``TableError`` where it cannot be one."""
+        kind = document["kind"]
+        if kind not in CLAIMS:
+            parameters = {name: document[name] for name in document if name != "kind"}
+            return UnknownClaim(kind=kind, parameters=parameters)
+        claim: Claim = read(StatedClaim, document, where, TableError, public=True)
+        return claim
 
 
 class KEAnonymityClaim(Claim):
@@ -511,13 +520,3 @@ CLAIMS: Registry[Claim] = Registry(
 )
 StatedClaim = Annotated[Claim, ByKind(CLAIMS)]
 """A claim of one of the kinds of the registry."""
-
-
-def claim_of(document: Document, where: str) -> Claim:
-    """The claim that a release states; raises ``TableError`` where it cannot be one."""
-    kind = document["kind"]
-    if kind not in CLAIMS:
-        parameters = {name: document[name] for name in document if name != "kind"}
-        return UnknownClaim(kind=kind, parameters=parameters)
-    claim: Claim = read(StatedClaim, document, where, TableError, public=True)
-    return claim

@@ -99,7 +99,6 @@ __all__ = [
     "release_schema",
     "releases_beside",
     "require_hashes",
-    "stated_in",
     "verification_page",
     "verified_files",
     "whole_of",
@@ -405,13 +404,13 @@ class ReleaseDocument(Disclosure, StatedRelease):
         """How the columns are shown."""
         return Disclosure(columns=self.columns, groups=self.groups, sampled=self.sampled)
 
-
-def stated_in(document: Mapping[str, object], folder: Path) -> ReleaseDocument:
-    """What a document of a folder states; raises ``TableError`` with the place that is wrong."""
-    stated: ReleaseDocument = read(
-        ReleaseDocument, document, str(folder / DOCUMENT), TableError, public=True
-    )
-    return stated
+    @staticmethod
+    def stated_in(document: Mapping[str, object], folder: Path) -> ReleaseDocument:
+        """What a document of a folder states; ``TableError`` names the place that is wrong."""
+        stated: ReleaseDocument = read(
+            ReleaseDocument, document, str(folder / DOCUMENT), TableError, public=True
+        )
+        return stated
 
 
 def release_schema(kind: type[StatedRelease] = ReleaseDocument) -> Json:
@@ -523,7 +522,7 @@ def write_document(release: _Writable, folder: Path, data: Sequence[Mapping[str,
     for key, name in BESIDE.items():
         if (folder / name).exists():
             described[key] = manifest_of(folder, [name])
-    stated_in(described, folder)
+    ReleaseDocument.stated_in(described, folder)
     document = json.dumps(described, indent=2, ensure_ascii=False)
     write_text(folder / DOCUMENT, document + "\n")
 

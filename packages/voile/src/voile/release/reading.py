@@ -46,7 +46,7 @@ from voile.schema.roles import Protected
 from voile.table.alignment import common_codes
 from voile.table.arrays import Frame, as_dates, text_values, with_missing
 from voile.table.binding import coded_series, distinct_values
-from voile.table.codes import DictionaryColumn, code_type, combine, encode, gathered
+from voile.table.codes import Combinations, DictionaryColumn, code_type, encode, gathered
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import dataclass, on_demand
 
@@ -630,5 +630,5 @@ def exact_labels_as_one(labels: Sequence[Labels]) -> Labels:
         column = np.concatenate((label.known[0], label.shown))
         size = int(column.max(initial=0)) + 1
         coded.append((column.astype(code_type(size)), size))
-    place = combine(coded).index.astype(np.int32)
+    place = Combinations.of(coded).index.astype(np.int32)
     return Labels(place[np.newaxis, :targets], place[targets:], labels[0].anything)

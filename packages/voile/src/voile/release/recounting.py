@@ -56,9 +56,9 @@ from voile.release.check import column_breaches
 from voile.release.claims import Claim, UnknownClaim
 from voile.release.folder import (
     DOCUMENT,
+    ReleaseDocument,
     release_document,
     require_hashes,
-    stated_in,
     verified_files,
     whole_of,
 )
@@ -83,7 +83,6 @@ __all__ = [
     "columns_of",
     "paired_reports",
     "read_recounted",
-    "recount",
     "told_breaches",
 ]
 
@@ -333,33 +332,33 @@ class Recount:
         msg = f"{self.folder}: the release is not what it claims: {self.breaches[0]}{further}"
         return RefusedError(f"{msg}; {_REMEDY}")
 
+    @staticmethod
+    def of(folder: str | Path, original: Any = None, *, engine: Engine | str = AUTO) -> Recount:
+        """Recount a release from its folder; ``original`` is a frame of the private table, if any.
 
-def recount(folder: str | Path, original: Any = None, *, engine: Engine | str = AUTO) -> Recount:
-    """Recount a release from its folder; ``original`` is a data frame of the private table, if any.
-
-    ``engine`` holds the rows, or is its name.  Raises ``TableError`` where the folder is no
-    release, and ``RefusedError`` where its files are not those that it lists, or where no package
-    that is installed knows how it shows a column.
-    """
-    place = brought_release(folder)
-    document = release_document(place)
-    if isinstance(form := document.get("form"), str):
-        if original is not None:
-            msg = f"{place}: it holds {form} and no rows to be compared with the original"
-            raise InputError(msg)
-        return FORMS.make(form, {}).recount(place, document, engine)
-    _refuse_unknown_showing(place, document)
-    if document.get("rows") == 0:
-        return _of_no_row(place, document)
-    release = read_release(place, engine=engine)
-    found = _recounted(place, document, release)
-    return found if original is None else replace(found, compared=_compared(release, original))
+        ``engine`` holds the rows, or is its name.  Raises ``TableError`` where the folder is no
+        release, and ``RefusedError`` where its files are not those that it lists, or where no
+        package that is installed knows how it shows a column.
+        """
+        place = brought_release(folder)
+        document = release_document(place)
+        if isinstance(form := document.get("form"), str):
+            if original is not None:
+                msg = f"{place}: it holds {form} and no rows to be compared with the original"
+                raise InputError(msg)
+            return FORMS.make(form, {}).recount(place, document, engine)
+        _refuse_unknown_showing(place, document)
+        if document.get("rows") == 0:
+            return _of_no_row(place, document)
+        release = read_release(place, engine=engine)
+        found = _recounted(place, document, release)
+        return found if original is None else replace(found, compared=_compared(release, original))
 
 
 def read_recounted(folder: str | Path, *, engine: Engine | str = AUTO) -> Release:
     """Read a release whose claims hold as far as its rows show.
 
-    Raises ``RefusedError`` where one does not, and otherwise as ``recount``.
+    Raises ``RefusedError`` where one does not, and otherwise as ``Recount.of``.
     """
     place = brought_release(folder)
     _refuse_unknown_showing(place, release_document(place))
@@ -386,7 +385,7 @@ def _refuse_unknown_showing(place: Path, document: Mapping[str, object]) -> None
 def _of_no_row(place: Path, document: Document) -> Recount:
     """A release that shows nobody: its files are compared, and its claims hold of nothing."""
     require_hashes(document, place)
-    stated_in(document, place)
+    ReleaseDocument.stated_in(document, place)
     files = verified_files(document, place).names
     claims = Guarantee.of_document(document["guarantee"], f"{place / DOCUMENT}: guarantee").claims
     return Recount(place, files, 0, tuple(RecountedClaim(one, ()) for one in claims))

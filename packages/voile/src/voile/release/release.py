@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from voile.disclosure.shown import Disclosure
 from voile.dp.accounting import PrivacyEvent
-from voile.release.claims import Claim, claim_of
+from voile.release.claims import Claim
 from voile.release.folder import (
     DOCUMENT,
     FORMAT,
@@ -32,7 +32,6 @@ from voile.release.folder import (
     SeriesPlace,
     release_document,
     require_hashes,
-    stated_in,
     verified_files,
     write_release,
 )
@@ -130,9 +129,9 @@ class Guarantee:
         first = {name: value for name, value in document.items() if name not in own}
         return cls(
             claims=(
-                claim_of(first, where),
+                Claim.of(first, where),
                 *(
-                    claim_of(one, f"{where}.further[{number}]")
+                    Claim.of(one, f"{where}.further[{number}]")
                     for number, one in enumerate(document.get("further", ()), 1)
                 ),
             ),
@@ -339,7 +338,7 @@ def read_release(path: str | Path, *, engine: Engine | str = AUTO) -> Release:
         )
         raise TableError(msg)
     require_hashes(document, folder)
-    stated = stated_in(document, folder)
+    stated = ReleaseDocument.stated_in(document, folder)
     files = verified_files(document, folder)
     try:
         release = _release(document, stated, folder, files.names, engine)

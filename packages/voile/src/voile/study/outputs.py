@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from voile.ledger import Ledger
-from voile.tabular.output_memory import OutputVerdict, judge_output
+from voile.tabular.output_memory import OutputVerdict
 from voile.tabular.remembered import RememberedTable
 from voile_base.errors import LedgerError, RefusedError
 from voile_base.ondemand import dataclass
@@ -46,7 +46,7 @@ class OutputMemory:
 
     def judge(self, tables: Sequence[RememberedTable]) -> OutputVerdict:
         """What follows from some tables and all earlier ones."""
-        return judge_output(self.earlier, tables, self.minimum)
+        return OutputVerdict.judge(self.earlier, tables, self.minimum)
 
     def remember(self, tables: Sequence[RememberedTable]) -> None:
         """Enter tables that are about to leave, or have left; durable when it returns."""

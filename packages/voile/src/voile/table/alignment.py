@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
 from voile.table.arrays import from_native
-from voile.table.codes import Combinations, DictionaryColumn, combine, encode, sort_words
+from voile.table.codes import Combinations, DictionaryColumn, encode, sort_words
 from voile.table.places import is_place, place_of
 from voile.table.published import PublishedTable
 from voile.table.reading import scan_rows
@@ -104,7 +104,9 @@ def _combined(
 ) -> tuple[dict[str, DictionaryColumn], Combinations]:
     types = _common_types([frame.schema for frame in frames])
     columns = {n: _encoded([frame[n] for frame in frames], dtype) for n, dtype in types.items()}
-    return columns, combine([(column.codes, len(column.values)) for column in columns.values()])
+    return columns, Combinations.of(
+        [(column.codes, len(column.values)) for column in columns.values()]
+    )
 
 
 def _of_frames(found: Combinations, frames: Sequence[pl.DataFrame]) -> list[Codes]:

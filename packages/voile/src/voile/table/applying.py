@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from voile.table.arrays import array_of, numbers_of, series_of
 from voile.table.binding import require_finite_numbers
-from voile.table.codes import Codes, DictionaryColumn, combine, encode, look_up
+from voile.table.codes import Codes, Combinations, DictionaryColumn, encode, look_up
 from voile.table.decisions import (
     TREATMENTS,
     Drawn,
@@ -558,7 +558,7 @@ class _GroupLabels:
             return cls(number[index], {})
         columns = {it.column: _columns(rows, it, found[there]) for it in recoded}
         every = [column for made in columns.values() for column in made]
-        distinct = combine([(column.codes, len(column.values)) for column in every])
+        distinct = Combinations.of([(column.codes, len(column.values)) for column in every])
         codes = dict(zip((column.name for column in every), distinct.codes, strict=True))
         number = np.zeros(len(found), dtype=np.int32)
         number[there] = distinct.index.astype(np.int32) + 1

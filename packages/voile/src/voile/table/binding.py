@@ -42,7 +42,6 @@ from voile_base.values.expressions import Call, Column, both, is_missing, negate
 __all__ = [
     "UNPUBLISHABLE",
     "BoundTable",
-    "bind",
     "coded_series",
     "dated",
     "distinct_values",
@@ -79,45 +78,45 @@ class BoundTable:
     notes: tuple[str, ...] = ()
     """What the plan let happen to values, for the custodian."""
 
+    @staticmethod
+    def bind(
+        source: Rows, plan: Plan, names: Sequence[str] | None = None, extra: Sequence[str] = ()
+    ) -> BoundTable:
+        """Bind a plan to the rows of a table.
 
-def bind(
-    source: Rows, plan: Plan, names: Sequence[str] | None = None, extra: Sequence[str] = ()
-) -> BoundTable:
-    """Bind a plan to the rows of a table.
-
-    ``names`` are those of all columns of the table, also of such as were not read (None: all were).
-    ``extra`` names columns without a published role that the method needs, such as a record key.
-    Raises ``PlanError`` where the plan and the columns disagree, ``TableError`` where the rows
-    break what the plan declares.
-    """
-    names = source.schema.names if names is None else names
-    plan.bind(names)
-    used = [*plan.used, *(name for name in extra if name not in plan.used)]
-    if not set(used) - set(plan.roles.named_units.values()):
-        msg = "[roles] names no column to publish"
-        raise PlanError(msg)
-    for name in extra:
-        if name not in names:
-            hint = nearest(name, names)
-            msg = f"record_key names the column {name!r}, which the table does not have{hint}"
+        ``names`` are those of all columns of the table, also of such as were not read (None: all
+        were). ``extra`` names columns without a published role that the method needs, such as a
+        record key. Raises ``PlanError`` where the plan and the columns disagree, ``TableError``
+        where the rows break what the plan declares.
+        """
+        names = source.schema.names if names is None else names
+        plan.bind(names)
+        used = [*plan.used, *(name for name in extra if name not in plan.used)]
+        if not set(used) - set(plan.roles.named_units.values()):
+            msg = "[roles] names no column to publish"
             raise PlanError(msg)
-    rows = source.select(used)
-    _refuse_unpublishable(rows)
-    rows = rows.read()
-    if rows.height == 0:
-        msg = "the table has no rows; there is nothing to publish"
-        raise TableError(msg)
-    notes = []
-    for name in used:
-        rows, note = _typed(rows, name, plan)
-        notes += [note] if note else []
-    for name in used:
-        rows, note = _within_bounds(rows, name, plan.columns.get(name, ColumnPlan()))
-        notes += [note] if note else []
-    if plan.roles.weight in used:
-        _require_weights(rows, plan.roles.weight)
-    kept = _kept_rows(rows, plan)
-    return BoundTable(kept, rows.height - kept.height, tuple(notes))
+        for name in extra:
+            if name not in names:
+                hint = nearest(name, names)
+                msg = f"record_key names the column {name!r}, which the table does not have{hint}"
+                raise PlanError(msg)
+        rows = source.select(used)
+        _refuse_unpublishable(rows)
+        rows = rows.read()
+        if rows.height == 0:
+            msg = "the table has no rows; there is nothing to publish"
+            raise TableError(msg)
+        notes = []
+        for name in used:
+            rows, note = _typed(rows, name, plan)
+            notes += [note] if note else []
+        for name in used:
+            rows, note = _within_bounds(rows, name, plan.columns.get(name, ColumnPlan()))
+            notes += [note] if note else []
+        if plan.roles.weight in used:
+            _require_weights(rows, plan.roles.weight)
+        kept = _kept_rows(rows, plan)
+        return BoundTable(kept, rows.height - kept.height, tuple(notes))
 
 
 def mapped(

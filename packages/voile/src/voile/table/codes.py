@@ -71,7 +71,6 @@ __all__ = [
     "Combinations",
     "DictionaryColumn",
     "code_type",
-    "combine",
     "count_codes",
     "count_pairs",
     "encode",
@@ -486,6 +485,34 @@ class Combinations:
         del self._find  # and with it the numbers of the rows
         return index
 
+    @staticmethod
+    def of(columns: Sequence[tuple[Codes, int]]) -> Combinations:
+        """The distinct combinations of at least one column, some in each of few stages.
+
+        Each column comes with the number of its distinct codes.
+        """
+        rows = len(columns[0][0])
+        starts = _runs([codes for codes, _ in columns])
+        if starts is not None:
+            return _combined_runs(columns, starts, rows)
+        limit = _table_limit(rows)
+        stages: list[tuple[_Ranked, list[int]]] = []
+        remaining = list(columns)
+        while remaining:
+            folded = [(stages[-1][0].indices(), len(stages[-1][0].present))] if stages else []
+            batch = [*folded, remaining.pop(0)]
+            size = math.prod(distinct for _, distinct in batch)
+            scattered = bool(folded) and folded[0][1] * _SCATTERED > rows
+            by_table = size <= limit and not scattered
+            largest = limit if by_table else 1 << (_WORD_BITS - _bits(rows))
+            while remaining and size * remaining[0][1] <= largest:
+                batch.append(remaining.pop(0))
+                size *= batch[-1][1]
+            ranked = _by_table(batch, size) if size <= limit else _by_sorting(batch, size)
+            stages.append((ranked, [distinct for _, distinct in batch[len(folded) :]]))
+        last, _ = stages[-1]
+        return Combinations(_unfolded(stages), last.rows, last.indices)
+
 
 @dataclass(frozen=True, eq=False)
 class _Ranked:
@@ -497,34 +524,6 @@ class _Ranked:
     """How often each occurs."""
     indices: Callable[[], Codes]
     """Gives the rank of the number of each row."""
-
-
-def combine(columns: Sequence[tuple[Codes, int]]) -> Combinations:
-    """The distinct combinations of at least one column, some in each of few stages.
-
-    Each column comes with the number of its distinct codes.
-    """
-    rows = len(columns[0][0])
-    starts = _runs([codes for codes, _ in columns])
-    if starts is not None:
-        return _combined_runs(columns, starts, rows)
-    limit = _table_limit(rows)
-    stages: list[tuple[_Ranked, list[int]]] = []
-    remaining = list(columns)
-    while remaining:
-        folded = [(stages[-1][0].indices(), len(stages[-1][0].present))] if stages else []
-        batch = [*folded, remaining.pop(0)]
-        size = math.prod(distinct for _, distinct in batch)
-        scattered = bool(folded) and folded[0][1] * _SCATTERED > rows
-        by_table = size <= limit and not scattered
-        largest = limit if by_table else 1 << (_WORD_BITS - _bits(rows))
-        while remaining and size * remaining[0][1] <= largest:
-            batch.append(remaining.pop(0))
-            size *= batch[-1][1]
-        ranked = _by_table(batch, size) if size <= limit else _by_sorting(batch, size)
-        stages.append((ranked, [distinct for _, distinct in batch[len(folded) :]]))
-    last, _ = stages[-1]
-    return Combinations(_unfolded(stages), last.rows, last.indices)
 
 
 def _runs(columns: Sequence[Codes]) -> NDArray[np.int64] | None:
@@ -551,7 +550,7 @@ def _combined_runs(
 ) -> Combinations:
     """The combinations of rows that stand in runs."""
     lengths = np.diff(starts, append=rows)
-    found = combine([(codes[starts], distinct) for codes, distinct in columns])
+    found = Combinations.of([(codes[starts], distinct) for codes, distinct in columns])
     counts = np.zeros(len(found.rows), dtype=np.int64)
     np.add.at(counts, found.index, lengths)
     return Combinations(found.codes, counts, lambda: np.repeat(found.index, lengths))
@@ -560,8 +559,8 @@ def _combined_runs(
 def count_pairs(first: tuple[Codes, int], second: tuple[Codes, int]) -> list[NDArray[np.int64]]:
     """Codes and rows of the c distinct pairs of two columns, ascending: three arrays, (c,) each.
 
-    Each column comes with the number of its distinct codes.  Cheaper than ``combine``: which pair
-    a row has is not asked.
+    Each column comes with the number of its distinct codes.  Cheaper than ``Combinations.of``:
+    which pair a row has is not asked.
     """
     size = first[1] * second[1]
     if size <= _table_limit(len(first[0])):

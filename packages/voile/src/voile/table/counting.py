@@ -43,7 +43,6 @@ from voile.table.best_rows import (
 )
 from voile.table.binding import (
     BoundTable,
-    bind,
     distinct_values,
     exact_numbers,
     limits_of,
@@ -259,7 +258,7 @@ class CountedTable:
     def _bound(self) -> BoundTable:
         if self._bound_rows is None:
             source = self._source
-            bound = bind(source.rows, source.plan, source.names, source.extra)
+            bound = BoundTable.bind(source.rows, source.plan, source.names, source.extra)
             doubts = require_units(bound.rows, source.plan)
             refuse_kept_that_single_out(bound.rows, source.plan)
             exact = refuse_published_ids(bound.rows, source.plan, source.names)

@@ -56,7 +56,6 @@ __all__ = [
     "SumOfNumbers",
     "TableCounts",
     "cells_of",
-    "count_tables",
     "flagged_rows",
     "flagged_values",
     "measured_cells",
@@ -135,19 +134,19 @@ class TableCounts:
     sums: tuple[NDArray[np.int64], ...] = ()
     """For each sum that was asked for, in its parts."""
 
-
-def count_tables(
-    rows: Rows | PublishedTable,
-    plan: Plan,
-    domain: Sequence[ColumnDomain],
-    sets: Sequence[ColumnSet],
-    sums: Sequence[SumOfNumbers] = (),
-) -> TableCounts:
-    """Count tables of some rows, and add up numbers, in one pass; no row is ever refused."""
-    columns = list(dict.fromkeys([*(it.name for it in domain), *(it.column for it in sums)]))
-    fold = _Counting([_Encoder(it, plan) for it in domain], domain, sets, sums, columns, plan)
-    rows.fold(columns, fold)
-    return fold.counted()
+    @staticmethod
+    def count(
+        rows: Rows | PublishedTable,
+        plan: Plan,
+        domain: Sequence[ColumnDomain],
+        sets: Sequence[ColumnSet],
+        sums: Sequence[SumOfNumbers] = (),
+    ) -> TableCounts:
+        """Count tables of some rows, and add up numbers, in one pass; no row is ever refused."""
+        columns = list(dict.fromkeys([*(it.name for it in domain), *(it.column for it in sums)]))
+        fold = _Counting([_Encoder(it, plan) for it in domain], domain, sets, sums, columns, plan)
+        rows.fold(columns, fold)
+        return fold.counted()
 
 
 def cells_of(rows: Any, domain: Sequence[ColumnDomain], plan: Plan) -> Codes:

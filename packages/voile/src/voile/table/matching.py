@@ -74,7 +74,6 @@ __all__ = [
     "mark_rows",
     "marks_in_common",
     "marks_of_release",
-    "match_members",
     "match_rows",
     "repeated_marks",
 ]
@@ -479,45 +478,45 @@ class Members:
     def _with(self, rows: Rows) -> Members:
         return replace(self, rows=rows)
 
+    @staticmethod
+    def match(
+        rows: Rows,
+        columns: Sequence[str],
+        criteria: Sequence[str],
+        known: KnownRows,
+        engine: Engine,
+        key: Key,
+        record_key: str,
+    ) -> Members:
+        """Find the members of earlier releases; raises ``TableError`` for a bad record key.
 
-def match_members(
-    rows: Rows,
-    columns: Sequence[str],
-    criteria: Sequence[str],
-    known: KnownRows,
-    engine: Engine,
-    key: Key,
-    record_key: str,
-) -> Members:
-    """Find the members of earlier releases; raises ``TableError`` for a bad record key.
-
-    Raises ``RefusedError`` for marks of an earlier Voile that do not name the columns they are of.
-    ``columns`` are those published; ``criteria`` those whose values criteria compare.
-    """
-    _require_record_key(rows, record_key)
-    marked = with_words(with_words(rows, [record_key], key, IDENTITY), columns, key, CONTENTS)
-    for i, column in enumerate(criteria):
-        marked = with_words(marked, [column], key.within("value"), _word(i))
-    version = known.versions
-    retired = None
-    if known.held.height:
-        # What a release that never appeared had first published, or retired, nobody has seen.
-        seen = (_compared(">=", 0, _RETIRED), _compared("<", version, _RETIRED))
-        retired = known.held.open(engine).filter(both(*seen))
-    marks = together(known.published, engine)
-    for kept in (marks, retired):
-        _refuse_unnamed(kept)
-    alive = marks
-    if marks is not None and retired is not None:
-        alive = marks.join_rows(retired.select([IDENTITY]), [IDENTITY], "anti")
-    return Members(
-        rows=_with_member_classes(marked, alive, retired),
-        alive=alive,
-        retired=retired,
-        classes=0 if marks is None else _most(marks) + 1,
-        version=version,
-        criteria=criteria,
-    )
+        Raises ``RefusedError`` for marks of an earlier Voile that do not name the columns they are
+        of. ``columns`` are those published; ``criteria`` those whose values criteria compare.
+        """
+        _require_record_key(rows, record_key)
+        marked = with_words(with_words(rows, [record_key], key, IDENTITY), columns, key, CONTENTS)
+        for i, column in enumerate(criteria):
+            marked = with_words(marked, [column], key.within("value"), _word(i))
+        version = known.versions
+        retired = None
+        if known.held.height:
+            # What a release that never appeared had first published, or retired, nobody has seen.
+            seen = (_compared(">=", 0, _RETIRED), _compared("<", version, _RETIRED))
+            retired = known.held.open(engine).filter(both(*seen))
+        marks = together(known.published, engine)
+        for kept in (marks, retired):
+            _refuse_unnamed(kept)
+        alive = marks
+        if marks is not None and retired is not None:
+            alive = marks.join_rows(retired.select([IDENTITY]), [IDENTITY], "anti")
+        return Members(
+            rows=_with_member_classes(marked, alive, retired),
+            alive=alive,
+            retired=retired,
+            classes=0 if marks is None else _most(marks) + 1,
+            version=version,
+            criteria=criteria,
+        )
 
 
 def _with_member_classes(rows: Rows, alive: Rows | None, retired: Rows | None) -> Rows:

@@ -65,7 +65,6 @@ __all__ = [
     "open_table",
     "plain",
     "published_rows",
-    "read_compactly",
     "rows_in_memory",
     "scan_frame",
     "scan_table",
@@ -336,30 +335,30 @@ class Read:
     types: pl.Schema
     """Of the columns as reading the file at once has them."""
 
+    @staticmethod
+    def compactly(
+        path: Place,
+        missing: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        look: Callable[[pl.DataFrame, Sequence[str]], None] = lambda rows, notes: None,
+    ) -> Read:
+        """The rows of a table as adversaries and measures compare them.
 
-def read_compactly(
-    path: Place,
-    missing: Sequence[str] = (),
-    texts: Sequence[str] = (),
-    look: Callable[[pl.DataFrame, Sequence[str]], None] = lambda rows, notes: None,
-) -> Read:
-    """The rows of a table as adversaries and measures compare them.
-
-    ``look`` sees columns as they stand in the file, and what was assumed to read them, some columns
-    at a time in their order.  Raises ``TableError`` as ``rows_in_memory`` does.
-    """
-    types = pl.Schema()
-    columns: list[pl.Series] = []
-    place = place_of(path)
-    for names in _parts(place):
-        rows, notes = rows_in_memory(place, missing=missing, columns=names, texts=texts)
-        look(rows, notes)
-        types.update(rows.schema)
-        some = rows.get_columns()
-        del rows
-        while some:  # each goes as soon as it stands in a dictionary
-            columns.append(_in_dictionary(some.pop(0)))
-    return Read(pl.DataFrame(columns), types)
+        ``look`` sees columns as they stand in the file, and what was assumed to read them, some
+        columns at a time in their order.  Raises ``TableError`` as ``rows_in_memory`` does.
+        """
+        types = pl.Schema()
+        columns: list[pl.Series] = []
+        place = place_of(path)
+        for names in _parts(place):
+            rows, notes = rows_in_memory(place, missing=missing, columns=names, texts=texts)
+            look(rows, notes)
+            types.update(rows.schema)
+            some = rows.get_columns()
+            del rows
+            while some:  # each goes as soon as it stands in a dictionary
+                columns.append(_in_dictionary(some.pop(0)))
+        return Read(pl.DataFrame(columns), types)
 
 
 def plain(column: pl.Series) -> pl.Series:

@@ -42,7 +42,6 @@ from voile.table.best_rows import BestRowsQuery, Found, RowScore, UnusualError
 from voile.table.binding import (
     UNPUBLISHABLE,
     BoundTable,
-    bind,
     coded_series,
     distinct_values,
     require_finite,
@@ -68,7 +67,6 @@ from voile.table.domains import (
     NoisyCells,
     SumOfNumbers,
     TableCounts,
-    count_tables,
     measured_table,
     table_of_made_rows,
 )
@@ -78,7 +76,7 @@ from voile.table.looking import (
     refuse_published_ids,
     rows_that_may_be_published,
 )
-from voile.table.matching import Held, Members, mark_rows, match_members, match_rows
+from voile.table.matching import Held, Members, mark_rows, match_rows
 from voile.table.protocol import Rows
 from voile.table.published import GROUP, PublishedTable
 from voile.table.summaries import (
@@ -239,7 +237,7 @@ class PrivateTable(CountedTable):
         ``criteria`` are the columns whose values criteria compare.
         """
         rows, engine = self._rows, self._source.engine
-        return match_members(rows, self._identifying, criteria, known, engine, Key(key), record_key)
+        return Members.match(rows, self._identifying, criteria, known, engine, Key(key), record_key)
 
     def count_members(
         self, members: Members, columns: Sequence[str]
@@ -416,7 +414,7 @@ class PrivateTable(CountedTable):
         if unit is not None:
             key = randomness.key("rows of each")
             taking_part = _at_most_rows(source, unit, sorted(names), most, key)
-        counts = count_tables(taking_part, self.plan, domain, sets, sums)
+        counts = TableCounts.count(taking_part, self.plan, domain, sets, sums)
         beyond = 0 if unit is None else source.height - counts.rows - counts.left_out
         return replace(counts, beyond=beyond)
 
@@ -449,7 +447,7 @@ class PrivateTable(CountedTable):
         """The best rows of a table that was gone through once, bound by themselves."""
         source, box = self._source, found.box
         rows = source.engine.of_arrow(box.rows.to_arrow(), box.places)
-        bound = bind(rows, source.plan, source.names)
+        bound = BoundTable.bind(rows, source.plan, source.names)
         dropped = rows_in - found.seen
         self._sizes = found.seen, dropped
         if not found.tops:

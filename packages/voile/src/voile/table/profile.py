@@ -60,7 +60,7 @@ from voile.table.arrays import (
     series_of,
     with_missing,
 )
-from voile.table.binding import bind, distinct_values, flagged, limits_of
+from voile.table.binding import BoundTable, distinct_values, flagged, limits_of
 from voile.table.engines import AUTO, engine_of
 from voile.table.looking import (
     EXACT_ROLES,
@@ -85,7 +85,10 @@ from voile_base.errors import PlanError, TableError, nearest
 from voile_base.ondemand import dataclass
 from voile_base.values.expressions import Column, is_missing
 
-__all__ = ["Inspected", "PlanDoubt", "inspect_file"]
+__all__ = [
+    "Inspected",
+    "PlanDoubt",
+]
 
 
 _BARS = 20
@@ -365,7 +368,7 @@ def _findings(rows: Rows, plan: Plan, column: str) -> Iterator[PlanDoubt]:
     loose = replace(declared, nulls="category", bounds=None, outside="refuse")
     alone = Plan(Roles(keep=(column,)), missing=plan.missing, columns={column: loose})
     try:
-        bound = bind(rows.select([column]), alone).rows
+        bound = BoundTable.bind(rows.select([column]), alone).rows
     except (PlanError, TableError) as error:
         key = "format" if declared.dated else "kind" if declared.kind else "type"
         yield PlanDoubt(column, key, str(error), refused=True)
@@ -613,16 +616,16 @@ class Inspected:
             raise TableError(msg)
         return numbers.to_numpy()
 
-
-def inspect_file(
-    path: str | Place,
-    missing: Sequence[str] = (),
-    texts: Sequence[str] = (),
-    engine: Engine | str = AUTO,
-) -> Inspected:
-    """Read a table to look at it; raises ``TableError`` where it cannot be read."""
-    frame, notes = rows_in_memory(path, missing=missing, texts=texts, engine=engine)
-    return Inspected(frame, notes, engine)
+    @staticmethod
+    def of_file(
+        path: str | Place,
+        missing: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        engine: Engine | str = AUTO,
+    ) -> Inspected:
+        """Read a table to look at it; raises ``TableError`` where it cannot be read."""
+        frame, notes = rows_in_memory(path, missing=missing, texts=texts, engine=engine)
+        return Inspected(frame, notes, engine)
 
 
 def _profile(column: pl.Series) -> ColumnProfile:

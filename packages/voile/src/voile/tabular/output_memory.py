@@ -47,7 +47,7 @@ from voile.tabular.remembered import Box, ColumnPieces, RememberedTable, TableBo
 from voile_base.errors import InfeasibleError, TableError
 from voile_base.ondemand import dataclass
 
-__all__ = ["OutputVerdict", "judge_output"]
+__all__ = ["OutputVerdict"]
 
 _MOST_BOXES = 200_000
 _MOST_PROGRAMS = 400
@@ -85,25 +85,25 @@ class OutputVerdict:
         """Whether nothing is disclosed."""
         return not self.derived
 
+    @staticmethod
+    def judge(
+        earlier: Sequence[RememberedTable], new: Sequence[RememberedTable], minimum: int
+    ) -> OutputVerdict:
+        """What follows from new tables and earlier ones of the same data set.
 
-def judge_output(
-    earlier: Sequence[RememberedTable], new: Sequence[RememberedTable], minimum: int
-) -> OutputVerdict:
-    """What follows from new tables and earlier ones of the same data set.
-
-    ``minimum`` is the fewest units that may be known exactly.  Raises ``TableError`` where the
-    values of a table are not understood or contradict earlier ones.
-    """
-    names = dict.fromkeys(name for table in new for name in table.measures)
-    found = OutputVerdict(())
-    columns = ColumnPieces.of([*earlier, *new])
-    for measure in names:
-        judge = _Judge(columns, [t for t in earlier if measure in t.measures], measure, minimum)
-        one = judge.of([table for table in new if measure in table.measures])
-        found = OutputVerdict(
-            found.derived + one.derived, found.change + one.change, found.boxes + one.boxes
-        )
-    return found
+        ``minimum`` is the fewest units that may be known exactly.  Raises ``TableError`` where the
+        values of a table are not understood or contradict earlier ones.
+        """
+        names = dict.fromkeys(name for table in new for name in table.measures)
+        found = OutputVerdict(())
+        columns = ColumnPieces.of([*earlier, *new])
+        for measure in names:
+            judge = _Judge(columns, [t for t in earlier if measure in t.measures], measure, minimum)
+            one = judge.of([table for table in new if measure in table.measures])
+            found = OutputVerdict(
+                found.derived + one.derived, found.change + one.change, found.boxes + one.boxes
+            )
+        return found
 
 
 # -- the system -----------------------------------------------------------------------------------

@@ -93,9 +93,7 @@ __all__ = [
     "AdjustedCells",
     "PerturbationTable",
     "RoundedCounts",
-    "adjust",
     "narrowed",
-    "round_counts",
 ]
 
 _GAP = 0.01
@@ -118,6 +116,33 @@ class AdjustedCells:
     change: float
     """The mean change of a cell that is not 0, in percent of its value."""
 
+    @staticmethod
+    def adjust(cells: PrivateCells, primary: PrimaryCells, plan: CellAdjustment) -> AdjustedCells:
+        """The adjusted tables of a plan.
+
+        Raises ``InfeasibleError`` where no additive table keeps all distances, or none was found.
+        """
+        clash = int((primary.forced & primary.cells).sum())
+        if clash:
+            msg = (
+                f"[protection] publish forces {clash:,} cell{'s' * (clash > 1)} that must be moved "
+                "by the plan's own rules; no table can do both. Narrow publish, or the rule"
+            )
+            raise InfeasibleError(msg)
+        found = []
+        for measure, protection in zip(cells.measures, primary.protections, strict=True):
+            program = _program(cells, primary, plan, (measure, protection))
+            constraints = among_shown(cells.system.constraints, measure.shown)
+            found.append(_nearest(program, constraints, plan.nodes))
+        differs = np.zeros(cells.system.cells, dtype=np.bool_)
+        shares: list[Numbers] = []
+        for values, measure in zip(found, cells.measures, strict=True):
+            differs |= values != measure.values
+            some = measure.values > 0
+            shares.append(np.abs(values - measure.values)[some] / measure.values[some])
+        change = float(np.concatenate(shares).mean()) * 100 if any(map(len, shares)) else 0.0
+        return AdjustedCells(tuple(found), int(differs.sum()), change)
+
 
 @dataclass(frozen=True, eq=False)
 class _Program:
@@ -133,33 +158,6 @@ class _Program:
     most_down: Numbers
     """Shape (cells,): how far each may go down."""
     weights: Numbers
-
-
-def adjust(cells: PrivateCells, primary: PrimaryCells, plan: CellAdjustment) -> AdjustedCells:
-    """The adjusted tables of a plan.
-
-    Raises ``InfeasibleError`` where no additive table keeps all distances, or none was found.
-    """
-    clash = int((primary.forced & primary.cells).sum())
-    if clash:
-        msg = (
-            f"[protection] publish forces {clash:,} cell{'s' * (clash > 1)} that must be moved by "
-            "the plan's own rules; no table can do both. Narrow publish, or the rule"
-        )
-        raise InfeasibleError(msg)
-    found = []
-    for measure, protection in zip(cells.measures, primary.protections, strict=True):
-        program = _program(cells, primary, plan, (measure, protection))
-        constraints = among_shown(cells.system.constraints, measure.shown)
-        found.append(_nearest(program, constraints, plan.nodes))
-    differs = np.zeros(cells.system.cells, dtype=np.bool_)
-    shares: list[Numbers] = []
-    for values, measure in zip(found, cells.measures, strict=True):
-        differs |= values != measure.values
-        some = measure.values > 0
-        shares.append(np.abs(values - measure.values)[some] / measure.values[some])
-    change = float(np.concatenate(shares).mean()) * 100 if any(map(len, shares)) else 0.0
-    return AdjustedCells(tuple(found), int(differs.sum()), change)
 
 
 def _program(
@@ -366,29 +364,29 @@ class RoundedCounts:
     reach: int
     """Each lies less than this from its count."""
 
+    @staticmethod
+    def round(system: LinkedSystem, counts: Indices, base: int) -> RoundedCounts:
+        """The rounding of least change, to the nearest multiples if there is one.
 
-def round_counts(system: LinkedSystem, counts: Indices, base: int) -> RoundedCounts:
-    """The rounding of least change, to the nearest multiples if there is one.
-
-    Raises ``InfeasibleError`` where none was found.
-    """
-    constraints = system.constraints
-    below = counts // base
-    exact = counts % base == 0
-    if (constraints @ counts).any():
-        msg = "counts that do not add up cannot be rounded so that they do"
-        raise ValueError(msg)
-    for steps in range(_MOST_STEPS):
-        least = np.maximum(below - steps, 0)
-        most = below + steps + np.where(exact, 0, 1)
-        found = _nearest_multiples(constraints, counts / base, (least, most))
-        if found is not None:
-            return RoundedCounts(found * base, (steps + 1) * base)
-    msg = (
-        f"no rounding to multiples of {base} that adds up was found within {_MOST_STEPS} multiples "
-        "of each count; publish fewer linked tables at once, or another base"
-    )
-    raise InfeasibleError(msg)
+        Raises ``InfeasibleError`` where none was found.
+        """
+        constraints = system.constraints
+        below = counts // base
+        exact = counts % base == 0
+        if (constraints @ counts).any():
+            msg = "counts that do not add up cannot be rounded so that they do"
+            raise ValueError(msg)
+        for steps in range(_MOST_STEPS):
+            least = np.maximum(below - steps, 0)
+            most = below + steps + np.where(exact, 0, 1)
+            found = _nearest_multiples(constraints, counts / base, (least, most))
+            if found is not None:
+                return RoundedCounts(found * base, (steps + 1) * base)
+        msg = (
+            f"no rounding to multiples of {base} that adds up was found within {_MOST_STEPS} "
+            "multiples of each count; publish fewer linked tables at once, or another base"
+        )
+        raise InfeasibleError(msg)
 
 
 def _nearest_multiples(

@@ -26,7 +26,7 @@ import numpy as np
 
 from voile.release.check import GuaranteeBrokenError
 from voile.release.folder import DOCUMENT, FORMAT, UnseenFolder, check_new_folder, manifest_of
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile.release.release import Guarantee
 from voile.schema.plan import Plan
 from voile.schema.tabulation import (
@@ -55,14 +55,12 @@ from voile.tabular.perturbation import (
     AdjustedCells,
     PerturbationTable,
     RoundedCounts,
-    adjust,
     narrowed,
-    round_counts,
 )
 from voile.tabular.primary import PrimaryCells
 from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document, mean_of
 from voile.tabular.remembered import RememberedTable
-from voile.tabular.suppression import MOST_EXACT, SuppressionPattern, suppress
+from voile.tabular.suppression import MOST_EXACT, SuppressionPattern
 from voile_base.durable import sync, write_text
 from voile_base.errors import InfeasibleError, InputError
 from voile_base.ondemand import dataclass
@@ -207,7 +205,7 @@ def _protect_tables(
     progress("counting")
     cells = PrivateCells.count(table, plan.tables)
     primary = PrimaryCells.find(cells, rules)
-    pattern = suppress(cells, primary, rules, progress)
+    pattern = SuppressionPattern.find(cells, primary, rules, progress)
     progress("attacking the pattern")
     _require_safe(cells, primary, pattern, rules)
     columns = columns_of_cells(cells, pattern.suppressed)
@@ -290,7 +288,7 @@ def _round_tables(
         raise plan.error(msg)
     (measure,) = cells.measures
     progress("rounding")
-    rounded = round_counts(cells.system, measure.values, rules.base)
+    rounded = RoundedCounts.round(cells.system, measure.values, rules.base)
     small = (measure.values > 0) & (measure.values < (rules.minimum or rules.base))
     progress("attacking the rounded counts")
     if known := narrowed(cells.system, rounded, small):
@@ -319,7 +317,7 @@ def _adjust_tables(
     cells = PrivateCells.count(table, plan.tables)
     primary = PrimaryCells.find(cells, rules)
     progress(f"adjusting for {int(primary.cells.sum()):,} primary cells")
-    adjusted = adjust(cells, primary, rules)
+    adjusted = AdjustedCells.adjust(cells, primary, rules)
     nowhere = np.zeros(cells.system.cells, dtype=np.bool_)
     pairs = zip(cells.measures, adjusted.values, strict=True)
     shown = replace(cells, measures=tuple(replace(of, values=values) for of, values in pairs))
@@ -445,7 +443,7 @@ def _write(
             document = _document(made, plan, table) | {"data": manifest_of(folder, [name])}
             text = json.dumps(document, indent=2, ensure_ascii=False)
             write_text(folder / DOCUMENT, text + "\n")
-            if (refusal := recount(folder).refusal()) is not None:
+            if (refusal := Recount.of(folder).refusal()) is not None:
                 raise GuaranteeBrokenError(str(refusal))
         unseen.appear()
     finally:

@@ -61,7 +61,10 @@ from voile_base.errors import InfeasibleError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 
-__all__ = ["MOST_EXACT", "SuppressionPattern", "suppress"]
+__all__ = [
+    "MOST_EXACT",
+    "SuppressionPattern",
+]
 
 MOST_EXACT = 1_000
 """Cells up to which the exact search is the automatic choice."""
@@ -104,6 +107,51 @@ class SuppressionPattern:
         """Whether no pattern is cheaper."""
         return self.cost <= self.bound
 
+    @staticmethod
+    def find(
+        cells: PrivateCells,
+        primary: PrimaryCells,
+        plan: CellSuppression,
+        progress: Progress = lambda stage: None,
+    ) -> SuppressionPattern:
+        """The pattern of a plan.
+
+        Raises ``InfeasibleError`` where cells that must be published leave none that protects.
+        """
+        attack = PatternAttack(cells, primary)
+        candidates = _candidates(cells, primary, plan)
+        _refuse_clash(primary, candidates)
+        exact = (
+            cells.system.cells <= MOST_EXACT if plan.search == "auto" else plan.search == "exact"
+        )
+        found, bound = None, 0.0
+        if exact:
+            progress("attacking")
+            _require_feasible(attack, candidates)
+            unions = partial(dominated_unions, cells, plan, primary.cells)
+            found, bound = _least((attack, unions), candidates, plan.nodes, progress)
+        if found is not None:
+            cost = round(float(candidates.cost[found].sum()))
+            return SuppressionPattern(found, cost, cost, "exact")
+        grid = CombinationGrid(cells.system, cells.combinations)
+        wider = candidates
+        for _ in range(_MOST_ROUNDS):
+            heuristic = _Heuristic(cells, primary, wider, grid)
+            heuristic.run(progress)
+            if heuristic.unproved:
+                if cells.system.cells <= MOST_EXACT:
+                    _require_feasible(attack, candidates)
+                raise _not_found(len(heuristic.unproved))
+            heuristic = heuristic.thinned(progress)
+            dominated = dominated_unions(cells, plan, primary.cells, heuristic.pattern)
+            if not dominated:
+                break
+            wider = _with_another(wider, dominated)
+        else:
+            raise _not_found(len(dominated))
+        cost = round(float(candidates.cost[heuristic.pattern].sum()))
+        return SuppressionPattern(heuristic.pattern, cost, bound, "heuristic", heuristic.proof)
+
 
 @dataclass(frozen=True, eq=False)
 class _Candidates:
@@ -116,49 +164,6 @@ class _Candidates:
     preference: Numbers
     """Shape (cells,): less than 1 in all, and the more the coarser a cell: of patterns of one cost,
     one that hides fine cells is taken."""
-
-
-def suppress(
-    cells: PrivateCells,
-    primary: PrimaryCells,
-    plan: CellSuppression,
-    progress: Progress = lambda stage: None,
-) -> SuppressionPattern:
-    """The pattern of a plan.
-
-    Raises ``InfeasibleError`` where cells that must be published leave none that protects.
-    """
-    attack = PatternAttack(cells, primary)
-    candidates = _candidates(cells, primary, plan)
-    _refuse_clash(primary, candidates)
-    exact = cells.system.cells <= MOST_EXACT if plan.search == "auto" else plan.search == "exact"
-    found, bound = None, 0.0
-    if exact:
-        progress("attacking")
-        _require_feasible(attack, candidates)
-        unions = partial(dominated_unions, cells, plan, primary.cells)
-        found, bound = _least((attack, unions), candidates, plan.nodes, progress)
-    if found is not None:
-        cost = round(float(candidates.cost[found].sum()))
-        return SuppressionPattern(found, cost, cost, "exact")
-    grid = CombinationGrid(cells.system, cells.combinations)
-    wider = candidates
-    for _ in range(_MOST_ROUNDS):
-        heuristic = _Heuristic(cells, primary, wider, grid)
-        heuristic.run(progress)
-        if heuristic.unproved:
-            if cells.system.cells <= MOST_EXACT:
-                _require_feasible(attack, candidates)
-            raise _not_found(len(heuristic.unproved))
-        heuristic = heuristic.thinned(progress)
-        dominated = dominated_unions(cells, plan, primary.cells, heuristic.pattern)
-        if not dominated:
-            break
-        wider = _with_another(wider, dominated)
-    else:
-        raise _not_found(len(dominated))
-    cost = round(float(candidates.cost[heuristic.pattern].sum()))
-    return SuppressionPattern(heuristic.pattern, cost, bound, "heuristic", heuristic.proof)
 
 
 def _with_another(candidates: _Candidates, dominated: Sequence[DominatedUnion]) -> _Candidates:

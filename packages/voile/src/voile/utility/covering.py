@@ -65,7 +65,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from voile.disclosure.covering import Covered, Spread, permuted_covered
+from voile.disclosure.covering import Covered, Spread
 from voile.disclosure.shown import Shown
 from voile.release.reading import (
     KnownValues,
@@ -382,7 +382,7 @@ def _covering(published: PublishedRows, original: People, name: str) -> ColumnCo
     narrow = entry.astype(np.int32)  # fewer entries than rows, and one stays for each row
     covered = stated.covered(domain, cells)
     if name in published.permuted:
-        covered = permuted_covered(domain, covered, entry, published.groups()[0])
+        covered = Covered.permuted(domain, covered, entry, published.groups()[0])
     return ColumnCovering(domain, narrow, rows, shown, notes, stated, covered)
 
 

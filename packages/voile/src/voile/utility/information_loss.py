@@ -42,7 +42,7 @@ from voile.models.information_loss import (
     precision,
 )
 from voile.release.claims import GroupClaim, SampledGeneralization
-from voile.table.codes import combine
+from voile.table.codes import Combinations
 from voile.utility.covering import ColumnCovering, columns_in_role, coverings
 from voile.utility.protocol import Comparison, Measurement
 from voile_base.ondemand import dataclass
@@ -369,4 +369,4 @@ def _groups(comparison: Comparison) -> NDArray[np.int64]:
 def _original_groups(comparison: Comparison) -> NDArray[np.int64]:
     """Rows of each combination of the original's values; private."""
     found = coverings(comparison, _keys(comparison)).values()
-    return combine([(covering.own, len(covering.values)) for covering in found]).rows
+    return Combinations.of([(covering.own, len(covering.values)) for covering in found]).rows

@@ -25,7 +25,7 @@ from voile.publish.measuring import (
 )
 from voile.publish.registry import publisher_for
 from voile.release.check import check_release
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile.release.release import read_release
 from voile.schema.domain import public_domain
 from voile.schema.plan import parse_plan
@@ -90,7 +90,7 @@ def test_a_release_is_recounted_with_its_measurements(tmp_path):
     """Measurements are hashed, and those of the claim: a change, or a missing file, shows."""
     out = tmp_path / "out"
     make_release(people(), plan_of(), out, seed=1)
-    assert recount(out).breaches == ()
+    assert Recount.of(out).breaches == ()
     document = json.loads((out / "release.json").read_text())
     assert document["guarantee"]["rho"] == "1/2"
     assert "3000" not in (out / "release.json").read_text()
@@ -305,7 +305,7 @@ def test_no_row_ends_a_call(frame, tmp_path):
     """Whatever rows there are, there is a release, and its price is the same."""
     made = make_release(frame, plan_of(rho="1/64"), tmp_path / "out", seed=1)
     assert made.events[0].rho == Fraction(1, 64)
-    assert recount(tmp_path / "out").breaches == ()
+    assert Recount.of(tmp_path / "out").breaches == ()
     assert made.release.rows >= 1
 
 
@@ -596,7 +596,7 @@ def test_a_file_without_a_row_has_a_release_like_others(engine, file_format, tmp
         out = tmp_path / f"out-{rows}"
         made = make_release(source, tmp_path / "plan.toml", out, seed=1, engine=engine)
         documents.append((sorted(it.name for it in out.iterdir()), made.release.table.kinds()))
-        assert recount(out).breaches == ()
+        assert Recount.of(out).breaches == ()
     assert documents[0] == documents[1]
 
 

@@ -15,13 +15,13 @@ from click.testing import CliRunner
 
 import voile
 from voile.dp.marginals import NoisyMarginals, NoisyTable
-from voile.policy.case import open_case
+from voile.policy.case import Case
 from voile.publish.dp_tables import NoisyTables, TableTerms
 from voile.publish.measuring import NoiseBudget
 from voile.publish.registry import publisher_for
 from voile.release.check import check_release
 from voile.release.consistent_cells import consistent_cells
-from voile.release.recounting import recount
+from voile.release.recounting import Recount
 from voile.release.release import read_release
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
@@ -101,7 +101,7 @@ def test_margins_of_all_levels_are_equal():
 def test_a_release_is_recounted_from_its_measurements(tmp_path):
     """A count, an interval or a noisy count that was changed shows; so does less noise."""
     make_release(people(), plan_of(rho="1/8", show_from=40), tmp_path / "out", seed=1)
-    assert recount(tmp_path / "out").breaches == ()
+    assert Recount.of(tmp_path / "out").breaches == ()
     release = read_release(tmp_path / "out")
     shown, measured = release.to_native(), release.measurements.to_native()
     assert len(measured) == sum(t["cells"] for t in release.guarantee.parameters["tables"])
@@ -174,7 +174,7 @@ def test_no_row_ends_a_call(frame, nulls, tmp_path):
     """Whatever rows there are, there is a release, with the same cells at the same price."""
     made = make_release(frame, plan_of(nulls=nulls, rho="1/64"), tmp_path / "out", seed=1)
     assert made.events[0].rho == Fraction(1, 64)
-    assert recount(tmp_path / "out").breaches == ()
+    assert Recount.of(tmp_path / "out").breaches == ()
     same = make_release(people(), plan_of(nulls=nulls, rho="1/64"), None, seed=1).release
     labels = ["table", "town", "sex", "age"]
     assert made.release.to_native()[labels].equals(same.to_native()[labels])
@@ -305,7 +305,7 @@ def test_a_study_of_tables_is_judged_with_its_measurements(tmp_path):
     asked = ["study", f"{tmp_path / 'people.csv'}", "--plan", f"{tmp_path / 'plan.toml'}"]
     made = CliRunner().invoke(command, [*asked, "--out", f"{out}"], catch_exceptions=False)
     assert made.exit_code == 0, made.output
-    case = open_case(out)
+    case = Case.open(out)
     assert "measurements.parquet" in {file["file"] for file in case.files}
     measurements = out / "release" / "measurements.parquet"
     pl.read_parquet(measurements).with_columns(pl.col("count") + 1).write_parquet(measurements)
@@ -359,7 +359,7 @@ def test_sums_are_recounted_from_measurements_on_every_engine(engine, method, tm
         make_release(tmp_path / "people.csv", plan, tmp_path / name, seed=4, engine=one)
     files = [(tmp_path / name / "data.csv").read_bytes() for name in ("first", "second")]
     assert files[0] == files[1]
-    assert recount(tmp_path / "first").breaches == ()
+    assert Recount.of(tmp_path / "first").breaches == ()
     release = read_release(tmp_path / "first")
     (claim,) = release.guarantee.claims
     for name in ("sum(income).low", "mean(income)", "quantile(income, 0.5).high"):
@@ -456,7 +456,7 @@ def test_columns_that_are_called_as_measures_are_refused():
 def test_an_epsilon_of_a_rho_holds_as_it_is_written(rho, tmp_path):
     """What stands in ``release.json`` as a number is no less than rho costs."""
     make_release(people(50), plan_of(rho=rho), tmp_path / "out", seed=1)
-    assert recount(tmp_path / "out").breaches == ()
+    assert Recount.of(tmp_path / "out").breaches == ()
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from voile.publish.generalization.lattice_search import flash
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem
 from voile.publish.generalization.publisher import auto, least_loss
-from voile.publish.generalization.regions import Atoms, loss_of_regions, regions
+from voile.publish.generalization.regions import Atoms, ColumnRegions, loss_of_regions
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame
 from voile_base.randomness import Randomness
@@ -77,7 +77,7 @@ def _loss(problem: Problem, codes: NDArray[Any], division: list[list[int]], sets
     starts = np.cumsum(size) - size
     pairs = enumerate(zip(problem.hierarchies, problem.counts.values, strict=False))
     shown = tuple(
-        regions(hierarchy, values, codes[members, j], starts, sets)
+        ColumnRegions.of(hierarchy, values, codes[members, j], starts, sets)
         for j, (hierarchy, values) in pairs
     )
     return loss_of_regions(problem, size.astype(np.int64), shown)

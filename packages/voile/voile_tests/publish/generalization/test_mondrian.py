@@ -15,7 +15,7 @@ from voile.models.l_diversity import DistinctDiversity, EntropyDiversity
 from voile.models.t_closeness import EqualCloseness
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem
-from voile.publish.generalization.regions import MOST_NAMED, regions
+from voile.publish.generalization.regions import MOST_NAMED, ColumnRegions
 from voile.schema.hierarchy.declared import plain
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.table.summaries import CombinationCounts
@@ -368,6 +368,6 @@ def test_sets_that_help_nobody_are_not_written_out():
     codes = np.arange(len(values), dtype=np.int32)
     hierarchy = plain("place", values)
     for last, text in ((MOST_NAMED, "|".join(values.texts[:MOST_NAMED])), (MOST_NAMED + 1, "*")):
-        found = regions(hierarchy, values, codes[:last], np.array([0]), sets=True)
+        found = ColumnRegions.of(hierarchy, values, codes[:last], np.array([0]), sets=True)
         assert found.column.values.texts == (text,)
         assert found.share[0] == pytest.approx((last - 1) / (len(values) - 1))

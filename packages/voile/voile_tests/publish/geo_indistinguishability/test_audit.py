@@ -37,7 +37,7 @@ from voile_geo.geodesy import displace, east_north, separation
 from voile_geo.planar.costs import _gaussian_delta
 from voile_geo.planar.field import _kernel
 from voile_geo.planar.steps import Zones, gaussian_scale, wrapped_density
-from voile_geo.roads.nearest import radii_of_roads
+from voile_geo.roads.nearest import RoadRadii
 from voile_geo.roads.reading import read_roads
 from voile_testing.statistics import FALSE_ALARM, least_loss
 from voile_tests.publish.geo_indistinguishability.trucks import PARIS, PLAN, table_of, write_town
@@ -413,7 +413,7 @@ class TestRoadZones:
 
     def border(self, town: Path) -> float:
         """Metres east of Paris at which the radius leaps from the smallest to the largest."""
-        found = radii_of_roads(read_roads(town), 2, (200.0, 800.0))
+        found = RoadRadii.of(read_roads(town), 2, (200.0, 800.0))
         east = np.arange(5_000.0, 9_000.0, 10.0)
         home = np.full(len(east), PARIS[0]), np.full(len(east), PARIS[1])
         at = np.stack(displace(*home, east, np.zeros(len(east))), axis=1)

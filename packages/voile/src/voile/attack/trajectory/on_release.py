@@ -90,7 +90,7 @@ from voile_geo.planar.noise import (
     PlanarLaplace,
 )
 from voile_geo.planar.steps import Zones, ZoneTable
-from voile_geo.roads.nearest import NearbyRoads, RoadRadii, radii_of_roads
+from voile_geo.roads.nearest import NearbyRoads, RoadRadii
 from voile_geo.roads.network import RoadNetwork
 
 __all__ = [
@@ -526,7 +526,7 @@ def _radii_of(stated: stating.StatedRoadMap, roads: RoadNetwork | None) -> RoadR
             "another map, or another version of it: the noise cannot be known without that one"
         )
         raise InputError(msg)
-    return radii_of_roads(roads, stated.within, stated.bounds)
+    return RoadRadii.of(roads, stated.within, stated.bounds)
 
 
 def _positions(release: Release) -> Moved:

@@ -33,7 +33,7 @@ from scipy.spatial import KDTree
 from voile_base.compiled import njit
 from voile_base.ondemand import dataclass
 from voile_geo.geodesy import Floats
-from voile_geo.roads.nearest import Chains, chains_of, stretches
+from voile_geo.roads.nearest import Chains, stretches
 from voile_geo.roads.network import Indices, RoadNetwork
 
 __all__ = ["Graph", "Reach", "RoadLines", "RoadStates", "among", "with_room"]
@@ -389,7 +389,7 @@ class RoadStates:
     @classmethod
     def of(cls, roads: RoadNetwork, piece: float = 150.0) -> RoadStates:
         """Cut the roads into pieces of at most ``piece`` metres."""
-        runs = _Runs(roads, chains_of(roads))
+        runs = _Runs(roads, Chains.of(roads))
         begin, end = runs.ends
         counts = np.maximum(1, np.ceil((end - begin) / piece)).astype(np.int64)
         first = np.concatenate(([0], np.cumsum(counts)))

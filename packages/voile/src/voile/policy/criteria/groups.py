@@ -18,7 +18,7 @@ from pydantic import Field
 from voile.audit.record import AuditRecord
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
-from voile.policy.ruling import MeasuredFigure, Ruling, ShownRows, Tick, at_least, at_most
+from voile.policy.ruling import MeasuredFigure, Ruling, ShownRows, Tick
 from voile.release.claims import GroupClaim
 
 __all__ = ["ClosenessCriterion", "DiversityCriterion", "GroupSize"]
@@ -34,7 +34,7 @@ class GroupSize(PolicyCriterion):
         """One: the smallest group."""
         del ticks
         asks = f"at least {self.least:,} persons show the same in all that others may know (k)"
-        yield at_least(self.kind, asks, _smallest(case), self.least)
+        yield Ruling.at_least(self.kind, asks, _smallest(case), self.least)
 
 
 class DiversityCriterion(PolicyCriterion):
@@ -50,7 +50,7 @@ class DiversityCriterion(PolicyCriterion):
         del ticks
         asks = f"at least {self.least:,} different values in each group (l)"
         for found in _of_columns(case, self.column, lambda rows: rows.least_diverse, _values):
-            yield at_least(self.kind, asks, found, self.least)
+            yield Ruling.at_least(self.kind, asks, found, self.least)
 
 
 class ClosenessCriterion(PolicyCriterion):
@@ -66,7 +66,7 @@ class ClosenessCriterion(PolicyCriterion):
         del ticks
         asks = f"groups at most {self.most} from all rows (t)"
         for found in _of_columns(case, self.column, lambda rows: rows.furthest, _distance):
-            yield at_most(self.kind, asks, found, float(self.most))
+            yield Ruling.at_most(self.kind, asks, found, float(self.most))
 
 
 def _smallest(case: Case) -> MeasuredFigure | str:

@@ -31,7 +31,7 @@ from typing import Literal, get_args
 from voile.audit.spellings import ANYTHING, ends_of
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion
-from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_most
+from voile.policy.ruling import MeasuredFigure, Ruling, Tick
 from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
 from voile.recognisers.values import SAMPLED, ColumnLook
 from voile.schema.names import fits, named, words_of
@@ -137,7 +137,7 @@ class Identifiers(PolicyCriterion):
                 notes.append(f"free text, to be read by a human: {', '.join(wordy)}")
             why = "; ".join(found) or f"not found in {len(columns)} columns"
             finding = MeasuredFigure.exactly(len(found), why, *notes)
-            yield at_most(self.kind, asks, finding, 0)
+            yield Ruling.at_most(self.kind, asks, finding, 0)
 
 
 def _looked_for(category: _Category) -> str:

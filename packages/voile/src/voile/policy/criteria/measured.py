@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 from voile.audit.record import AuditRecord
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
-from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_least, at_most, ticked
+from voile.policy.ruling import MeasuredFigure, Ruling, Tick, ticked
 from voile.release.claims import PrivacyClaim
 from voile.study.record import AttackDocument, Rates, rates_of
 from voile.study.verdict import IDENTIFICATION, exact_limit
@@ -62,7 +62,7 @@ class AttackRate(PolicyCriterion):
         """One."""
         del ticks
         asks = f"the attack {self.name} {_WORDS[self.figure].format(most=self.most)}"
-        yield at_most(self.kind, asks, self._found(case), self.limit)
+        yield Ruling.at_most(self.kind, asks, self._found(case), self.limit)
 
     @property
     def limit(self) -> float:
@@ -137,10 +137,10 @@ class Utility(PolicyCriterion):
         found = self._found(case)
         if self.least is not None:
             asks = f"the measure {self.measure} is at least {self.least}"
-            yield at_least(self.kind, asks, found, float(self.least))
+            yield Ruling.at_least(self.kind, asks, found, float(self.least))
         if self.most is not None:
             asks = f"the measure {self.measure} is at most {self.most}"
-            yield at_most(self.kind, asks, found, float(self.most))
+            yield Ruling.at_most(self.kind, asks, found, float(self.most))
 
     def _found(self, case: Case) -> MeasuredFigure | str:
         one = next((each for each in case.measures if each["measure"] == self.measure), None)
@@ -181,10 +181,10 @@ class PrivacyBudget(PolicyCriterion):
                 MeasuredFigure.exactly(delta, why, note),
             ]
         delta_most = float(self.delta or 0)
-        yield at_most(
+        yield Ruling.at_most(
             self.kind, f"epsilon is at most {self.epsilon}", found[0], float(self.epsilon)
         )
-        yield at_most(self.kind, f"delta is at most {delta_most:g}", found[1], delta_most)
+        yield Ruling.at_most(self.kind, f"delta is at most {delta_most:g}", found[1], delta_most)
 
 
 class RepeatedAudits(PolicyCriterion):
@@ -201,7 +201,7 @@ class RepeatedAudits(PolicyCriterion):
         """One."""
         del ticks
         asks = f"the file was audited at most {self.most:,} times before under other settings"
-        yield at_most(self.kind, asks, self._found(case), self.most)
+        yield Ruling.at_most(self.kind, asks, self._found(case), self.most)
 
     def _found(self, case: Case) -> MeasuredFigure | str:
         record = case.record

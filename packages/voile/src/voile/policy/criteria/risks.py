@@ -32,7 +32,7 @@ from voile.audit.record import (
 )
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
-from voile.policy.ruling import MeasuredFigure, Ruling, Tick, at_most
+from voile.policy.ruling import MeasuredFigure, Ruling, Tick
 from voile.study.record import EstimateDocument, ExcessDocument, RiskDocument
 
 __all__ = ["CONTROL_VOID", "Copies", "ReIdentified", "ThreeRisks", "WorstOff"]
@@ -62,16 +62,16 @@ class ThreeRisks(PolicyCriterion):
         for one in found:
             void = isinstance(case.record, AuditRecord) and case.record.control_void
             figure = CONTROL_VOID if void else self._found(one)
-            yield at_most(self.kind, asks, figure, float(self.most))
+            yield Ruling.at_most(self.kind, asks, figure, float(self.most))
         if not found:
             reason = case.skipped.get(self.name) or case.skipped.get("three risks")
             why = reason or "run voile study with --risks, or voile audit with a control"
             why = f"{self.name} was not counted: {why}"
             if reason and reason.startswith(DOES_NOT_APPLY):
                 figure = MeasuredFigure.exactly(0, reason, of_original=True)
-                yield at_most(self.kind, asks, figure, float(self.most))
+                yield Ruling.at_most(self.kind, asks, figure, float(self.most))
                 return
-            yield at_most(self.kind, asks, why, float(self.most))
+            yield Ruling.at_most(self.kind, asks, why, float(self.most))
 
     def _found(self, risk: RiskDocument) -> MeasuredFigure | str:
         control = risk["control"]
@@ -123,7 +123,7 @@ class Copies(PolicyCriterion):
         asks = (
             f"the rows of at most {self.most:,} people are copied, beyond what the control explains"
         )
-        yield at_most(self.kind, asks, self._found(case), self.most)
+        yield Ruling.at_most(self.kind, asks, self._found(case), self.most)
 
     def _found(self, case: Case) -> MeasuredFigure | str:
         if isinstance(case.record, AuditRecord) and case.record.control_void:
@@ -151,7 +151,7 @@ class WorstOff(PolicyCriterion):
             f"with {float(self.false_positives):.3g} of mistakes at most {self.most} of the people "
             "are told to be in the data, beyond what the control explains"
         )
-        yield at_most(self.kind, asks, self._found(case), float(self.most))
+        yield Ruling.at_most(self.kind, asks, self._found(case), float(self.most))
 
     def _found(self, case: Case) -> MeasuredFigure | str:
         if isinstance(case.record, AuditRecord) and case.record.control_void:
@@ -201,7 +201,7 @@ class ReIdentified(PolicyCriterion):
         del ticks
         how = "on average" if self.figure == "mean" else "for the worst-off person"
         asks = f"nobody outside picks a person's row with a probability above {self.most}, {how}"
-        yield at_most(self.kind, asks, self._found(case), float(self.most))
+        yield Ruling.at_most(self.kind, asks, self._found(case), float(self.most))
 
     def _found(self, case: Case) -> MeasuredFigure | str:
         figures = [

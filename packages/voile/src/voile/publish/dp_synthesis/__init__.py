@@ -85,7 +85,7 @@ from voile.release.release import (
 from voile.schema.domain import ColumnDomain, public_domain
 from voile.schema.numbers import plain_text
 from voile.schema.plan import Plan
-from voile.table.domains import NoisyCells, TableCounts, count_tables
+from voile.table.domains import NoisyCells, TableCounts
 from voile.table.private import PrivateTable
 from voile_base.errors import InputError, PlanError, nearest
 from voile_base.ondemand import dataclass
@@ -476,7 +476,7 @@ class _Earlier:
             )
             raise plan.error(msg)
         sets = [share.columns for share in asked.shares]
-        counts = count_tables(release.table, plan, asked.domain, sets).counts
+        counts = TableCounts.count(release.table, plan, asked.domain, sets).counts
         return cls(release.release_id, release.publishable, counts)
 
 

@@ -80,7 +80,6 @@ from voile.publish.generalization.regions import (
     least_rows,
     loss_of_regions,
     positions,
-    regions,
 )
 from voile_base.compiled import njit, register_jitable
 from voile_base.errors import PlanError
@@ -692,7 +691,7 @@ def _shown(
     """
     values, first = np.unique(axis.rank[codes], return_index=True)
     starts = np.flatnonzero(np.diff(interval[first], prepend=-1))
-    found = regions(
+    found = ColumnRegions.of(
         problem.hierarchies[column], problem.counts.values[column], axis.values[values], starts
     )
     return found.at(np.searchsorted(interval[first][starts], interval))

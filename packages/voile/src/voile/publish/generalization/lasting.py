@@ -98,7 +98,6 @@ __all__ = [
     "NOTHING",
     "LastingGroups",
     "blocks_of",
-    "lasting_groups",
     "regions_of",
     "settled",
     "texts_of",
@@ -184,66 +183,66 @@ class LastingGroups:
     refused: int
     """New rows in groups that break a criterion."""
 
+    @staticmethod
+    def find(
+        members: Members, problem: Problem, number: NDArray[np.int64], terms: LastingTerms
+    ) -> LastingGroups:
+        """Decide on the groups of the new rows, and on what all groups show.
 
-def lasting_groups(
-    members: Members, problem: Problem, number: NDArray[np.int64], terms: LastingTerms
-) -> LastingGroups:
-    """Decide on the groups of the new rows, and on what all groups show.
-
-    ``problem`` has all rows of the table, as ``PrivateTable.count_members`` counts them, with the
-    criteria that are promised; ``number`` (g,) the class of each combination.  Raises
-    ``InfeasibleError`` where nothing is left to be shown.
-    """
-    counts = problem.counts
-    fresh = number == FRESH
-    new = _new_groups(problem, fresh, terms)
-    of_class = number.copy()
-    if new is not None:
-        of_class[fresh] = np.where(new.group >= 0, members.classes + new.group, RETIRED)
-    there = of_class >= 0
-    classes, place = np.unique(of_class[there], return_inverse=True)
-    if not len(classes):
-        raise _nothing(int(counts.rows[fresh].sum()), terms.k)
-    shown = _shown(members, problem, new, classes)
-    regions = [
-        regions_of(hierarchy.column, texts, ends=_shows_ends(hierarchy, values, terms))
-        for hierarchy, values, texts in zip(
-            problem.hierarchies, counts.values, zip(*shown, strict=True), strict=False
+        ``problem`` has all rows of the table, as ``PrivateTable.count_members`` counts them, with
+        the criteria that are promised; ``number`` (g,) the class of each combination.  Raises
+        ``InfeasibleError`` where nothing is left to be shown.
+        """
+        counts = problem.counts
+        fresh = number == FRESH
+        new = _new_groups(problem, fresh, terms)
+        of_class = number.copy()
+        if new is not None:
+            of_class[fresh] = np.where(new.group >= 0, members.classes + new.group, RETIRED)
+        there = of_class >= 0
+        classes, place = np.unique(of_class[there], return_inverse=True)
+        if not len(classes):
+            raise _nothing(int(counts.rows[fresh].sum()), terms.k)
+        shown = _shown(members, problem, new, classes)
+        regions = [
+            regions_of(hierarchy.column, texts, ends=_shows_ends(hierarchy, values, terms))
+            for hierarchy, values, texts in zip(
+                problem.hierarchies, counts.values, zip(*shown, strict=True), strict=False
+            )
+        ]
+        # Groups are numbered by what they show, so that numbers do not tell who came with whom.
+        order = np.lexsort([region.column.codes for region in reversed(regions)])
+        group = np.full(len(number), -1, dtype=np.int64)
+        group[there] = np.argsort(order)[place]
+        sizes = np.bincount(place, counts.rows[there]).astype(np.int64)
+        solution = Solution(
+            group=group,
+            columns=tuple(region.at(order).column for region in regions),
+            suppressed=int(counts.rows[~there].sum()),
+            loss=loss_of_regions(problem, sizes, tuple(regions)),
+            levels=None,
+            examined=0 if new is None else new.examined,
         )
-    ]
-    # Groups are numbered by what they show, so that numbers do not tell who came with whom.
-    order = np.lexsort([region.column.codes for region in reversed(regions)])
-    group = np.full(len(number), -1, dtype=np.int64)
-    group[there] = np.argsort(order)[place]
-    sizes = np.bincount(place, counts.rows[there]).astype(np.int64)
-    solution = Solution(
-        group=group,
-        columns=tuple(region.at(order).column for region in regions),
-        suppressed=int(counts.rows[~there].sum()),
-        loss=loss_of_regions(problem, sizes, tuple(regions)),
-        levels=None,
-        examined=0 if new is None else new.examined,
-    )
-    first_shown = np.full(len(number), len(shown))  # what follows the classes says nothing
-    first_shown[fresh & there] = place[fresh[there]]
-    said = [*shown, [NOTHING] * len(regions)]
-    told = {
-        region.column.column: [said[i][j] for i in first_shown.tolist()]
-        for j, region in enumerate(regions)
-    }
-    newcomers = int(counts.rows[fresh].sum())
-    refused = int(counts.rows[of_class == RETIRED].sum())
-    assert counts.of is not None
-    published, retired = members.marks(counts.of.counted, of_class, told)
-    return LastingGroups(
-        solution=solution,
-        blocks=blocks_of(classes, sizes),
-        published=published,
-        retired=retired,
-        withheld=int(counts.rows[~there & ~fresh].sum()),
-        waiting=newcomers if new is None else 0,
-        refused=refused,
-    )
+        first_shown = np.full(len(number), len(shown))  # what follows the classes says nothing
+        first_shown[fresh & there] = place[fresh[there]]
+        said = [*shown, [NOTHING] * len(regions)]
+        told = {
+            region.column.column: [said[i][j] for i in first_shown.tolist()]
+            for j, region in enumerate(regions)
+        }
+        newcomers = int(counts.rows[fresh].sum())
+        refused = int(counts.rows[of_class == RETIRED].sum())
+        assert counts.of is not None
+        published, retired = members.marks(counts.of.counted, of_class, told)
+        return LastingGroups(
+            solution=solution,
+            blocks=blocks_of(classes, sizes),
+            published=published,
+            retired=retired,
+            withheld=int(counts.rows[~there & ~fresh].sum()),
+            waiting=newcomers if new is None else 0,
+            refused=refused,
+        )
 
 
 def _new_groups(problem: Problem, fresh: NDArray[np.bool_], terms: LastingTerms) -> Solution | None:

@@ -73,10 +73,10 @@ from voile.models.k_anonymity import KAnonymity
 from voile.publish.generalization.problem import Problem, Solution
 from voile.publish.generalization.regions import (
     Atoms,
+    ColumnRegions,
     least_rows,
     loss_of_regions,
     positions,
-    regions,
     shape_of,
 )
 from voile_base.compiled import njit, pays_by_now, register_jitable, uncompiled
@@ -578,7 +578,7 @@ def _solution(problem: Problem, atoms: Atoms, partition: _Partition, sets: bool)
     members, starts = partition.members, partition.groups()
     p = len(starts)
     shown = tuple(
-        regions(hierarchy, values, atoms.codes[members, j], starts, sets)
+        ColumnRegions.of(hierarchy, values, atoms.codes[members, j], starts, sets)
         for j, (hierarchy, values) in enumerate(
             zip(problem.hierarchies, problem.counts.values, strict=False)
         )

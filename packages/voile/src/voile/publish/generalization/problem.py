@@ -56,7 +56,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, Strict
 
-from voile.models.criteria import Criterion, Groups, StatedCriterion, criterion_of
+from voile.models.criteria import Criterion, Groups, StatedCriterion
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import Kind, LDiversity
 from voile.models.t_closeness import Distance, TCloseness
@@ -174,7 +174,7 @@ def _as_criterion(parameter: object) -> object:
         )
         raise PlanError(msg)
     try:
-        return criterion_of(parameter)
+        return StatedCriterion.of(parameter)
     except InputError as error:
         msg = f"criteria: {error}"
         raise PlanError(msg) from None

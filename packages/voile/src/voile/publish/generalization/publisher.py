@@ -479,7 +479,7 @@ class Generalization(SingleRelease):
         members = settled(members, problem.criteria, self.k, draw)
         counts, number = table.count_members(members, columns)
         problem = replace(problem, counts=counts)
-        made = generalization_lasting.lasting_groups(members, problem, number, self._lasting)
+        made = generalization_lasting.LastingGroups.find(members, problem, number, self._lasting)
         check_departures(latest.blocks if latest else None, made.blocks, self.k)
         solution = made.solution
         release_id = randomness.token("release", self.series, str(history.next_number))

@@ -70,7 +70,6 @@ __all__ = [
     "least_rows",
     "loss_of_regions",
     "positions",
-    "regions",
     "shape_of",
 ]
 
@@ -96,6 +95,28 @@ class ColumnRegions:
         """What some of the groups show, in this order."""
         column = replace(self.column, codes=self.column.codes[groups])
         return ColumnRegions(column, self.share[groups])
+
+    @staticmethod
+    def of(
+        hierarchy: BoundHierarchy,
+        values: DistinctValues,
+        codes: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        sets: bool = False,
+    ) -> ColumnRegions:
+        """The smallest published value that covers each of p groups of values, none empty.
+
+        ``codes`` (n,) names the values of a column, group by group; ``starts`` (p,) says where each
+        group begins; ``sets``: as in ``shape_of``.
+        """
+        shape = shape_of(hierarchy, values, sets)
+        if shape == "set":
+            return _sets(hierarchy, values, codes, starts)
+        if shape == "ordered":
+            low = np.minimum.reduceat(codes, starts)
+            high = np.maximum.reduceat(codes, starts)
+            return _intervals(hierarchy, values, low, high)
+        return _ancestors(hierarchy, values, codes, starts)
 
 
 def is_ordered(hierarchy: BoundHierarchy, values: DistinctValues) -> bool:
@@ -147,28 +168,6 @@ def domain_scale(hierarchy: BoundHierarchy, values: DistinctValues) -> float:
     least, most = values.numbers[[0, -1]].decimals()
     bounds = top.high.decimals()[-1] - top.low.decimals()[0]
     return float((most - least) / bounds) if bounds else 1.0
-
-
-def regions(
-    hierarchy: BoundHierarchy,
-    values: DistinctValues,
-    codes: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    sets: bool = False,
-) -> ColumnRegions:
-    """The smallest published value that covers each of p groups of values, none empty.
-
-    ``codes`` (n,) names the values of a column, group by group; ``starts`` (p,) says where each
-    group begins; ``sets``: as in ``shape_of``.
-    """
-    shape = shape_of(hierarchy, values, sets)
-    if shape == "set":
-        return _sets(hierarchy, values, codes, starts)
-    if shape == "ordered":
-        low = np.minimum.reduceat(codes, starts)
-        high = np.maximum.reduceat(codes, starts)
-        return _intervals(hierarchy, values, low, high)
-    return _ancestors(hierarchy, values, codes, starts)
 
 
 def _intervals(

@@ -47,7 +47,7 @@ from voile_geo.planar import noise as planar
 from voile_geo.planar.costs import Differences, Noise
 from voile_geo.planar.pricing import TripPrice
 from voile_geo.planar.steps import Zones, corrected_epsilon, turn_deviation
-from voile_geo.roads.nearest import radii_of_roads
+from voile_geo.roads.nearest import RoadRadii
 from voile_geo.roads.reading import read_roads
 
 __all__ = [
@@ -194,7 +194,7 @@ def _read_radii(
     as ``read_roads`` does.
     """
     network = read_roads(roads, nodes)
-    found = radii_of_roads(network, within, bounds)
+    found = RoadRadii.of(network, within, bounds)
     if found.grid.cells.min() == len(found.radii) - 1:
         msg = (
             f"[method] roads: nowhere on the map {Path(roads).name} do {within} roads lie within "

@@ -12,7 +12,7 @@ Radii by the roads of a map, as a plan asks for them and as a release states the
 
 The map is public, and so is the grid of radii that follows from it.  A release names the file and
 states the digest of its roads: who has the same map finds the same radii
-(``voile_geo.roads.nearest.radii_of_roads``).
+(``voile_geo.roads.nearest.RoadRadii``).
 
 From parameters to noise: the mechanism, what it is drawn with, and what its reports cost.
 

@@ -89,7 +89,6 @@ __all__ = [
     "RuleName",
     "ShuffleChoice",
     "ShuffleLimits",
-    "choose",
     "log_probability",
     "measured_columns",
 ]
@@ -373,6 +372,28 @@ class ShuffleChoice:
     divergence: float | None = None
     """Of the expected release, in nats; private.  None where it was not measured."""
 
+    @staticmethod
+    def make(
+        columns: Sequence[GroupCounts],
+        together: CombinationCounts,
+        divisions: Sequence[Labels],
+        rule: Rule,
+        limits: ShuffleLimits,
+    ) -> ShuffleChoice:
+        """The choice of fewest columns, then fewest clusters.
+
+        ``columns`` are counted by combination of sensitive values; ``together`` counts all columns;
+        ``divisions`` are those to choose from, at least one, fewest clusters first.
+        Rows of persons who have several are weighed in the choice, and counted in what it shows.
+        Raises ``InfeasibleError`` where none keeps to both limits; it names what each would need.
+        """
+        search = _Search.of(columns, together, divisions, rule, limits)
+        hidden = search.hidden()
+        for candidate in hidden:
+            if search.divergence(candidate) <= limits.divergence:
+                return search.choice(candidate)
+        raise _infeasible(search, hidden, int(divisions[-1].max()) + 1)
+
 
 @dataclass(frozen=True)
 class ShuffleLimits:
@@ -392,28 +413,6 @@ def log_probability(
     if probability == "paper":
         return len(permuted) * whole_column_log_probability(rows)
     return -sum(column.log_arrangements for column in permuted)
-
-
-def choose(
-    columns: Sequence[GroupCounts],
-    together: CombinationCounts,
-    divisions: Sequence[Labels],
-    rule: Rule,
-    limits: ShuffleLimits,
-) -> ShuffleChoice:
-    """The choice of fewest columns, then fewest clusters.
-
-    ``columns`` are counted by combination of sensitive values; ``together`` counts all columns;
-    ``divisions`` are those to choose from, at least one, fewest clusters first.
-    Rows of persons who have several are weighed in the choice, and counted in what it shows.
-    Raises ``InfeasibleError`` where none keeps to both limits; it names what each would need.
-    """
-    search = _Search.of(columns, together, divisions, rule, limits)
-    hidden = search.hidden()
-    for candidate in hidden:
-        if search.divergence(candidate) <= limits.divergence:
-            return search.choice(candidate)
-    raise _infeasible(search, hidden, int(divisions[-1].max()) + 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,6 @@ from voile.publish.m_shuffle.decision import (
     RuleName,
     ShuffleChoice,
     ShuffleLimits,
-    choose,
     log_probability,
 )
 from voile.publish.publisher import (
@@ -574,7 +573,7 @@ class MShuffle(SingleRelease):
             mixed = [labels for labels in divisions if not values.of_one_alone(labels)]
             if not mixed:
                 raise _one_alone(roles, values.of_one_alone(divisions[0]), divisions[0])
-            return choose(counts, together, mixed, self._rule, limits)
+            return ShuffleChoice.make(counts, together, mixed, self._rule, limits)
         labels = clustering.labels(self.clusters or clustering.fewest)
         if alone := values.of_one_alone(labels):
             raise _one_alone(roles, alone, labels)

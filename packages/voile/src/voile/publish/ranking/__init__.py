@@ -55,7 +55,7 @@ from voile.publish.generalization.statement import (
     told_of_withheld,
 )
 from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
-from voile.publish.ranking.decision import CountedTop, LastingQuery, Ranked, lasting_boxes
+from voile.publish.ranking.decision import CountedTop, LastingBoxes, LastingQuery, Ranked
 from voile.publish.ranking.groups import RankedBoxes, Remnant, Search, SearchTerms, Ties
 from voile.publish.ranking.local_search import (
     LIMITED,
@@ -518,7 +518,7 @@ class Ranking(SingleRelease):
         tops = self._best(table.read(), scoring).tops
         found = _follow(table, tops, history, scoring, demands, draw)
         asked = LastingQuery(terms, self._search(), found.criteria, randomness.key(_NAME))
-        made = lasting_boxes(found.members, found.top, found.number, asked, plan)
+        made = LastingBoxes.find(found.members, found.top, found.number, asked, plan)
         latest, counts = history.latest, found.top.counts
         check_departures(latest.blocks if latest else None, made.blocks, self.k)
         grouping = Grouping.of_counts(counts, made.ranked.group)

@@ -84,7 +84,7 @@ from numpy.typing import NDArray
 from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.units import GroupedUnits
 from voile.publish.generalization.lasting import NOTHING, blocks_of, regions_of, texts_of
-from voile.publish.generalization.regions import is_ordered, regions
+from voile.publish.generalization.regions import ColumnRegions, is_ordered
 from voile.publish.ranking.groups import Group, Remnant, Search, SearchTerms
 from voile.publish.ranking.groups import RankedBoxes as Found
 from voile.publish.ranking.scoring import Scoring
@@ -107,7 +107,6 @@ __all__ = [
     "LastingBoxes",
     "LastingQuery",
     "Ranked",
-    "lasting_boxes",
     "range_names",
 ]
 
@@ -272,7 +271,7 @@ class Ranked:
                 shown.append(_ranges(name, declared.order, values, codes, starts))
             elif name in plan.roles.ranking or name in plan.roles.quasi_identifiers:
                 hierarchy = declared.bind_hierarchy(name, values)
-                shown.append(regions(hierarchy, values, codes, starts).column)
+                shown.append(ColumnRegions.of(hierarchy, values, codes, starts).column)
         return tuple(shown)
 
 
@@ -403,6 +402,46 @@ class LastingBoxes:
     refused: int
     """Rows left aside now."""
 
+    @staticmethod
+    def find(
+        members: Members,
+        top: CountedTop,
+        number: NDArray[np.int64],
+        asked: LastingQuery,
+        plan: Plan,
+    ) -> LastingBoxes:
+        """Decide on the boxes of new rows, and on which others are shown; see ``_decide``."""
+        counts = top.counts
+        names = counts.columns[: len(top.added) + len(plan.roles.quasi_identifiers)]
+        before = _Classes(members.classes, members.shown(names))
+        made = _decide(top, number, before, asked, plan)
+        boxes = _Boxes(top, plan)
+        texts = [*made.new, *(before.shown[one] for one in made.again)]
+        columns = tuple(
+            regions_of(name, [each[j] for each in texts], ends=boxes.has_ends(name)).column
+            for j, name in enumerate(names)
+        )
+        rows, group, of_class = counts.rows, made.ranked.group, made.of_class
+        told = [*made.new, [NOTHING] * len(names)]
+        place = np.where((number == FRESH) & (group >= 0), group, len(made.new)).tolist()
+        first_shown = {name: [told[i][j] for i in place] for j, name in enumerate(names)}
+        assert counts.of is not None
+        published, retired = members.marks(counts.of.counted, of_class, first_shown)
+        there = of_class >= 0
+        classes, at = np.unique(of_class[there], return_inverse=True)
+        return LastingBoxes(
+            ranked=made.ranked,
+            columns=columns,
+            blocks=blocks_of(classes, np.bincount(at, rows[there]).astype(np.int64)),
+            published=published,
+            retired=retired,
+            recall=Fraction(int(rows[top.is_top & (group >= 0)].sum()), top.tops),
+            waiting=int(rows[top.is_top & (of_class == FRESH)].sum()),
+            imprecise=int(rows[there & (group < 0)].sum()),
+            withheld=int(rows[(number < 0) & (number != FRESH)].sum()),
+            refused=int(rows[of_class == RETIRED].sum()),
+        )
+
 
 @dataclass(frozen=True)
 class _Classes:
@@ -456,42 +495,6 @@ def _decide(
         group[number == one] = place
     new = list(_told(top, ranked, plan)) if ranked.kept else []
     return _LastingDecision(replace(ranked, group=group), of_class, new, again)
-
-
-def lasting_boxes(
-    members: Members, top: CountedTop, number: NDArray[np.int64], asked: LastingQuery, plan: Plan
-) -> LastingBoxes:
-    """Decide on the boxes of new rows, and on which others are shown; see ``_decide``."""
-    counts = top.counts
-    names = counts.columns[: len(top.added) + len(plan.roles.quasi_identifiers)]
-    before = _Classes(members.classes, members.shown(names))
-    made = _decide(top, number, before, asked, plan)
-    boxes = _Boxes(top, plan)
-    texts = [*made.new, *(before.shown[one] for one in made.again)]
-    columns = tuple(
-        regions_of(name, [each[j] for each in texts], ends=boxes.has_ends(name)).column
-        for j, name in enumerate(names)
-    )
-    rows, group, of_class = counts.rows, made.ranked.group, made.of_class
-    told = [*made.new, [NOTHING] * len(names)]
-    place = np.where((number == FRESH) & (group >= 0), group, len(made.new)).tolist()
-    first_shown = {name: [told[i][j] for i in place] for j, name in enumerate(names)}
-    assert counts.of is not None
-    published, retired = members.marks(counts.of.counted, of_class, first_shown)
-    there = of_class >= 0
-    classes, at = np.unique(of_class[there], return_inverse=True)
-    return LastingBoxes(
-        ranked=made.ranked,
-        columns=columns,
-        blocks=blocks_of(classes, np.bincount(at, rows[there]).astype(np.int64)),
-        published=published,
-        retired=retired,
-        recall=Fraction(int(rows[top.is_top & (group >= 0)].sum()), top.tops),
-        waiting=int(rows[top.is_top & (of_class == FRESH)].sum()),
-        imprecise=int(rows[there & (group < 0)].sum()),
-        withheld=int(rows[(number < 0) & (number != FRESH)].sum()),
-        refused=int(rows[of_class == RETIRED].sum()),
-    )
 
 
 def _told(top: CountedTop, ranked: Ranked, plan: Plan) -> Iterator[Sequence[ShownText]]:

@@ -43,7 +43,6 @@ __all__ = [
     "Words",
     "at_least",
     "drawing",
-    "finished",
     "head_row",
     "headed_rows",
     "number_axis",
@@ -147,6 +146,31 @@ class Chart:
     broad: bool
     """Whether it needs the whole width of a page."""
 
+    @staticmethod
+    def of(figure: Figure, words: Words, *, halo: bool = True) -> Chart:
+        """The figure as SVG to be put into a page; a halo keeps lines from crossing texts."""
+        sink = io.StringIO()
+        figure.savefig(sink, format="svg", dpi=72, metadata=_UNDATED)
+        width, height = (72 * float(inches) for inches in figure.get_size_inches())
+        least, most = (factor * width for factor in _SHOWN)
+        drawn = sink.getvalue()
+        body = drawn[drawn.index(">", drawn.index("<svg")) + 1 : drawn.rindex("</svg>")]
+        # A style sheet inside an SVG would hold for the whole page.
+        body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
+        body = re.sub(r">\s+<", "><", body)
+        body = re.sub(r"<[^>]*>", lambda tag: _tag(tag.group(), words.name), body)
+        title, described = escape(printable(words.title)), escape(printable(words.description))
+        return Chart(
+            words,
+            f'<svg class="{"chart halo" if halo else "chart"}" role="img" '
+            f'viewBox="0 0 {width:g} {height:g}" '
+            f'style="min-width: {least:g}px; max-width: {most:g}px" '
+            f'aria-labelledby="{words.name}-title {words.name}-desc">'
+            f'<title id="{words.name}-title">{title}</title>'
+            f'<desc id="{words.name}-desc">{described}</desc>{body}</svg>',
+            broad=width > _BROAD,
+        )
+
 
 @dataclass(frozen=True)
 class Margins:
@@ -224,31 +248,6 @@ def head_row(axes: Axes, row: int, name: str, said: str) -> float:
     axes.text(0, row - 0.2, clipped(name, room, FONT), fontsize=FONT, **base)
     axes.text(1, row - 0.2, said, ha="right", color=Ink.SOFT, **base)
     return row + 0.2
-
-
-def finished(figure: Figure, words: Words, *, halo: bool = True) -> Chart:
-    """The figure as SVG to be put into a page; a halo keeps lines from crossing texts."""
-    sink = io.StringIO()
-    figure.savefig(sink, format="svg", dpi=72, metadata=_UNDATED)
-    width, height = (72 * float(inches) for inches in figure.get_size_inches())
-    least, most = (factor * width for factor in _SHOWN)
-    drawn = sink.getvalue()
-    body = drawn[drawn.index(">", drawn.index("<svg")) + 1 : drawn.rindex("</svg>")]
-    # A style sheet inside an SVG would hold for the whole page.
-    body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
-    body = re.sub(r">\s+<", "><", body)
-    body = re.sub(r"<[^>]*>", lambda tag: _tag(tag.group(), words.name), body)
-    title, described = escape(printable(words.title)), escape(printable(words.description))
-    return Chart(
-        words,
-        f'<svg class="{"chart halo" if halo else "chart"}" role="img" '
-        f'viewBox="0 0 {width:g} {height:g}" '
-        f'style="min-width: {least:g}px; max-width: {most:g}px" '
-        f'aria-labelledby="{words.name}-title {words.name}-desc">'
-        f'<title id="{words.name}-title">{title}</title>'
-        f'<desc id="{words.name}-desc">{described}</desc>{body}</svg>',
-        broad=width > _BROAD,
-    )
 
 
 def rate_axis(axes: Axes, rates: Sequence[float], *, vertical: bool = False) -> bool:

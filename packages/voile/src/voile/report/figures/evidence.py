@@ -41,7 +41,6 @@ from voile.report.figures.canvas import (
     Words,
     at_least,
     drawing,
-    finished,
     head_row,
     headed_rows,
     number_axis,
@@ -110,7 +109,7 @@ def draw_rates(name: str, title: str, rates: Sequence[SuccessRate]) -> Chart:
                 head, (0, 1), (0, 14), xycoords="axes fraction", textcoords="offset points",
                 color=Ink.SOFT, style="italic", va="center",
             )  # fmt: skip
-        return finished(figure, _rate_words(name, title, rates, logarithmic))
+        return Chart.of(figure, _rate_words(name, title, rates, logarithmic))
 
 
 def _draw_field(axes: Axes, rates: Sequence[SuccessRate]) -> bool:
@@ -205,7 +204,7 @@ def draw_losses(name: str, title: str, losses: Sequence[Loss]) -> Chart:
             marker = "o" if drawn == loss.share else "<" if drawn < 0 else ">"
             axes.plot([0, drawn], [line, line], color=Ink.AFTER, linewidth=2.4, clip_on=False)
             axes.plot([drawn], [line], marker, color=Ink.AFTER, markersize=9, clip_on=False)
-        return finished(figure, _loss_words(name, title, losses))
+        return Chart.of(figure, _loss_words(name, title, losses))
 
 
 def _loss_words(name: str, title: str, losses: Sequence[Loss]) -> Words:
@@ -255,7 +254,7 @@ def draw_gauges(name: str, title: str, gauges: Sequence[Gauge]) -> Chart:
         for row, gauge in enumerate(gauges):
             said = f"{percent(gauge.main[0])}, {_beside(gauge)}"
             _gauge_mark(axes, head_row(axes, row, gauge.name, said), gauge)
-        return finished(figure, _risk_words(name, title, gauges))
+        return Chart.of(figure, _risk_words(name, title, gauges))
 
 
 def _beside(gauge: Gauge) -> str:
@@ -354,7 +353,7 @@ def _steps(name: str, title: str, shares: Shares, edges: Sequence[float]) -> Cha
     else:
         _label_some_bins(axes, edges, shares.labels)
     _legend(axes, filled=True)
-    return finished(figure, _shares_words(name, title, shares))
+    return Chart.of(figure, _shares_words(name, title, shares))
 
 
 def _label_some_bins(axes: Axes, edges: Sequence[float], labels: Sequence[str]) -> None:
@@ -388,7 +387,7 @@ def _bars(name: str, title: str, shares: Shares) -> Chart:
     axes.grid(axis="x")
     axes.spines["left"].set_visible(False)
     _legend(axes, filled=False)
-    return finished(figure, _shares_words(name, title, shares))
+    return Chart.of(figure, _shares_words(name, title, shares))
 
 
 def _drawn(shares: Shares) -> tuple[list[str], list[float], list[float]]:
@@ -499,7 +498,7 @@ def draw_parts(name: str, title: str, parts: Mapping[str, float]) -> Chart:
         number_axis(axes)
         axes.grid(axis="x")
         axes.spines["left"].set_visible(False)
-        return finished(figure, words)
+        return Chart.of(figure, words)
 
 
 def draw_pairs(
@@ -543,7 +542,7 @@ def draw_pairs(
         axes.spines[["left", "bottom"]].set_visible(False)
         said = _extremes({f"{a} with {b}": value for (a, b), value in pairs.items()})
         rows = tuple((a, b, value) for (a, b), value in pairs.items())
-        return finished(
+        return Chart.of(
             figure, Words(name, title, said, ("column", "column", "value"), rows), halo=False
         )
 

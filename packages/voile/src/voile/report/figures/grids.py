@@ -23,7 +23,6 @@ from voile.report.figures.canvas import (
     Words,
     at_least,
     drawing,
-    finished,
     number_axis,
     rate_axis,
     sheet,
@@ -137,7 +136,7 @@ def draw_curves(panel: Panel, parameter: CurveParameter, most: int) -> Chart:
                 clip_on=False,
                 **_style(line.style, connected=parameter.values is not None),
             )
-        return finished(figure, _curve_words(panel, parameter))
+        return Chart.of(figure, _curve_words(panel, parameter))
 
 
 def _draw_guessing(
@@ -174,7 +173,7 @@ def draw_key(name: str, title: str, lines: Sequence[Line]) -> Chart:
             axes.text(left + 44, row, clipped(line.name, 300, SMALL), va="center")
         said = "; ".join(line.name for line in lines)
         words = Words(name, title, f"Lines of the charts below: {said}.", (), ())
-        return finished(figure, words)
+        return Chart.of(figure, words)
 
 
 def _style(style: int, *, connected: bool) -> Json:
@@ -365,7 +364,7 @@ def draw_frontier(
             12 / _FRONTIER_WIDTH, 1 - 18 / _FRONTIER_HEIGHT,
             f"{clipped(axes_named.loss, 420, FONT)} ({better} is more useful)", color=Ink.SOFT,
         )  # fmt: skip
-        return finished(figure, _frontier_words(name, title, axes_named, points, logarithmic))
+        return Chart.of(figure, _frontier_words(name, title, axes_named, points, logarithmic))
 
 
 def _name_points(

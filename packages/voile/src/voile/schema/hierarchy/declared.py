@@ -22,13 +22,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from voile.schema.hierarchy.generalized import (
-    SMALLEST_SHARE,
-    BoundHierarchy,
-    DistinctValues,
-    Level,
-    bind_levels,
-)
+from voile.schema.hierarchy.generalized import SMALLEST_SHARE, BoundHierarchy, DistinctValues, Level
 from voile.schema.hierarchy.ranges import Dates, Intervals, Kept, Periods, Prefixes
 from voile.schema.hierarchy.taxonomy import CODE_LISTS, CodeList, CodeListName, Taxonomy
 from voile_base.errors import PlanError
@@ -59,7 +53,7 @@ def plain(
     count = len(values) - values.missing
     share = 0.5 if values.kind == "boolean" else SMALLEST_SHARE
     top = Level.everything(count, bounds if values.numbers is not None else None)
-    return bind_levels(column, values, [Level.as_they_are(count, share), top], share)
+    return BoundHierarchy.of_levels(column, values, [Level.as_they_are(count, share), top], share)
 
 
 @checked(PlanError)

@@ -6,9 +6,10 @@ for each of the d distinct values of the column, which of them it becomes.  Meth
 Levels of a bound hierarchy, built alike for every kind of hierarchy.
 
 A kind of hierarchy says what each of the p values that are not missing becomes at each level;
-``bind_levels`` adds the missing value.  It stays a value of its own at every level but the last,
-and there too unless the last level is one value that covers the whole domain: whoever reads "*",
-or an interval as wide as the public bounds, learns nothing, and so may stand for a missing value.
+``BoundHierarchy.of_levels`` adds the missing value.  It stays a value of its own at every level but
+the last, and there too unless the last level is one value that covers the whole domain: whoever
+reads "*", or an interval as wide as the public bounds, learns nothing, and so may stand for a
+missing value.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ __all__ = [
     "GeneralizedValues",
     "Level",
     "and_others",
-    "bind_levels",
 ]
 
 
@@ -111,6 +111,23 @@ class BoundHierarchy:
         """The highest level; level 0 is the lowest."""
         return len(self.codes) - 1
 
+    @staticmethod
+    def of_levels(
+        column: str, values: DistinctValues, levels: Sequence[Level], leaf_share: float
+    ) -> BoundHierarchy:
+        """The levels with the missing value added, whose share is ``leaf_share``."""
+        if values.missing:
+            *lower, top = levels
+            levels = [
+                *(_with_missing(level, leaf_share) for level in lower),
+                _topped(top, leaf_share),
+            ]
+        return BoundHierarchy(
+            column=column,
+            codes=tuple(level.codes.astype(np.int32) for level in levels),
+            values=tuple(_within_shares(level.values) for level in levels),
+        )
+
 
 EVERYTHING = "*"
 """What a value is published as where nothing is said about it."""
@@ -149,20 +166,6 @@ class Level:
         of_label = np.empty(len(indices))
         of_label[codes] = share
         return Level(codes, GeneralizedValues(of_label, tuple(indices)))
-
-
-def bind_levels(
-    column: str, values: DistinctValues, levels: Sequence[Level], leaf_share: float
-) -> BoundHierarchy:
-    """The levels with the missing value added, whose share is ``leaf_share``."""
-    if values.missing:
-        *lower, top = levels
-        levels = [*(_with_missing(level, leaf_share) for level in lower), _topped(top, leaf_share)]
-    return BoundHierarchy(
-        column=column,
-        codes=tuple(level.codes.astype(np.int32) for level in levels),
-        values=tuple(_within_shares(level.values) for level in levels),
-    )
 
 
 def _with_missing(level: Level, leaf_share: float) -> Level:

@@ -97,7 +97,6 @@ from voile.schema.hierarchy.generalized import (
     DistinctValues,
     GeneralizedValues,
     Level,
-    bind_levels,
 )
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile_base.errors import PlanError, TableError
@@ -201,7 +200,9 @@ class Dates:
         for period in self.periods:
             share = np.full(len(texts), _SHARES[period])
             levels.append(Level.labelled([_LABELS[period](text) for text in texts], share))
-        return bind_levels(column, values, [*levels, Level.everything(len(texts))], leaf)
+        return BoundHierarchy.of_levels(
+            column, values, [*levels, Level.everything(len(texts))], leaf
+        )
 
     def _require_dates(self, column: str, kind: str, texts: tuple[str, ...]) -> None:
         if not texts:
@@ -381,7 +382,7 @@ class Intervals:
                 break
             levels.append(grid.level(level, points))
         levels.append(Level.everything(len(points), bounds))
-        return bind_levels(column, values, levels, leaf_share)
+        return BoundHierarchy.of_levels(column, values, levels, leaf_share)
 
     def _grid(self, scale: int, bounds: tuple[Decimal, Decimal] | None) -> _Grid:
         declared = [self.origin, *self.widths, *(bounds or ())]
@@ -540,7 +541,7 @@ class Prefixes:
             *(self._level(texts, lengths, kept) for kept in self.kept),
             Level.everything(len(texts)),
         ]
-        return bind_levels(column, values, levels, SMALLEST_SHARE)
+        return BoundHierarchy.of_levels(column, values, levels, SMALLEST_SHARE)
 
     def _level(self, texts: tuple[str, ...], lengths: NDArray[np.int64], kept: int) -> Level:
         labels = [
@@ -584,7 +585,7 @@ class Ranks:
             *(self._level(column, places, starts) for starts in halved),
             Level.everything(len(texts)),
         ]
-        return bind_levels(column, values, levels, share)
+        return BoundHierarchy.of_levels(column, values, levels, share)
 
     def _halved(self) -> Iterator[list[int]]:
         """Where the runs of each level begin, from two runs on, as long as some has two texts."""

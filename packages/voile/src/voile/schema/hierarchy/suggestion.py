@@ -28,10 +28,7 @@ from voile_base.ondemand import dataclass
 from voile_base.values import Document, Json
 from voile_base.values.toml import toml_text
 
-__all__ = [
-    "Suggestion",
-    "suggest",
-]
+__all__ = ["Suggestion"]
 
 _INTERVALS = 20
 _PREFIXES = 4
@@ -54,33 +51,33 @@ class Suggestion:
             return f"# {empty}{note}"
         return note + toml_text({"columns": {self.column: self.keys}})
 
+    @staticmethod
+    def of(
+        column: str,
+        kind: str,
+        digits: int | None,
+        declared: ColumnPlan,
+        code_list: CodeList | None = None,
+    ) -> Suggestion:
+        """A hierarchy for a column of this kind, such as "integer" or "text".
 
-def suggest(
-    column: str,
-    kind: str,
-    digits: int | None,
-    declared: ColumnPlan,
-    code_list: CodeList | None = None,
-) -> Suggestion:
-    """A hierarchy for a column of this kind, such as "integer" or "text".
-
-    ``digits`` is the length of its texts where all are digits and equally long; ``code_list`` the
-    public list that they seem to be from.  Where only the kind of the values is known, that is the
-    table.
-    """
-    if declared.hierarchy is not None:
-        return Suggestion(column, None, "the plan has a hierarchy for this column")
-    if declared.reads_as == "text":
-        kind = "text"
-    elif declared.reads_as == "number" and kind != "integer":
-        kind = "decimal"
-    elif declared.format:
-        kind = "datetime" if has_time(declared.format) else "date"
-    found, note = _hierarchy(kind, digits, declared)
-    if code_list is not None and kind in {"text", "integer"}:
-        found, note = _of_list(code_list)
-    keys = {**_declared_keys(declared), **found}
-    return Suggestion(column, keys if found or declared.kind else None, note)
+        ``digits`` is the length of its texts where all are digits and equally long; ``code_list``
+        the public list that they seem to be from.  Where only the kind of the values is known, that
+        is the table.
+        """
+        if declared.hierarchy is not None:
+            return Suggestion(column, None, "the plan has a hierarchy for this column")
+        if declared.reads_as == "text":
+            kind = "text"
+        elif declared.reads_as == "number" and kind != "integer":
+            kind = "decimal"
+        elif declared.format:
+            kind = "datetime" if has_time(declared.format) else "date"
+        found, note = _hierarchy(kind, digits, declared)
+        if code_list is not None and kind in {"text", "integer"}:
+            found, note = _of_list(code_list)
+        keys = {**_declared_keys(declared), **found}
+        return Suggestion(column, keys if found or declared.kind else None, note)
 
 
 def _of_list(code_list: CodeList) -> tuple[Json, str]:

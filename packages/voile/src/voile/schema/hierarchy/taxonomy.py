@@ -92,7 +92,6 @@ from voile.schema.hierarchy.generalized import (
     GeneralizedValues,
     Level,
     and_others,
-    bind_levels,
 )
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
@@ -154,7 +153,7 @@ class Taxonomy:
         levels += [
             _used_texts(group.codes[indices], group.texts, group.share) for group in self._groups
         ]
-        return bind_levels(column, values, levels, leaf_share)
+        return BoundHierarchy.of_levels(column, values, levels, leaf_share)
 
     def missed(self, column: str, values: DistinctValues) -> list[str]:
         """The values of a column that are not listed."""
@@ -500,7 +499,9 @@ class _PublicList:
         levels += [self._prefixed(texts, keys, kept) for kept in self.prefixes]
         depth = len(next(iter(self.groups.values())))
         levels += [self._grouped(keys, index) for index in range(depth)]
-        return bind_levels(column, values, [*levels, Level.everything(len(texts))], whole / _FINER)
+        return BoundHierarchy.of_levels(
+            column, values, [*levels, Level.everything(len(texts))], whole / _FINER
+        )
 
     def _is_finer(self, text: str, key: str | None) -> bool:
         return self.code is not None and key is not None and len(_plain(text)) > len(key)

@@ -34,7 +34,6 @@ from voile.table.codes import (
     Combinations,
     DictionaryColumn,
     code_type,
-    combine,
     count_codes,
     count_pairs,
     encode,
@@ -281,7 +280,7 @@ def _combined(columns: Sequence[DictionaryColumn]) -> Combinations:
         rows = count_codes(codes, len(columns[0].values))
         if rows.all():
             return Combinations([np.arange(len(rows))], rows, lambda: codes)
-    return combine([(column.codes, len(column.values)) for column in columns])
+    return Combinations.of([(column.codes, len(column.values)) for column in columns])
 
 
 _WORTH_LOADING = 10_000
