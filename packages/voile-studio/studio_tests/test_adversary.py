@@ -17,7 +17,7 @@ from studio_tests.studio import Visitor
 from studio_tests.test_repeated import table
 from voile_base.errors import InputError
 from voile_studio.jobs import Jobs
-from voile_studio.project import Start, project_of, projects
+from voile_studio.project import Start
 
 PLAN = """
 [roles]
@@ -51,7 +51,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[b
 def folder(tmp_path: Path) -> Path:
     """A folder with a table, and a project with a plan."""
     table(tmp_path, rows=30)
-    project = project_of(Start(tmp_path), "people.csv")
+    project = Start(tmp_path).project("people.csv")
     project.keep_plan(PLAN)
     return tmp_path
 
@@ -170,24 +170,24 @@ def test_a_project_that_was_killed_before_it_stood_is_made_again(tmp_path: Path,
     table(tmp_path, rows=5)
     (tmp_path / "people.voile").mkdir(mode=0o700)
     (tmp_path / "people.voile" / "project.json").write_text(text)
-    assert projects(Start(tmp_path)) == []
-    assert project_of(Start(tmp_path), "people.csv").name == "people-2"
+    assert Start(tmp_path).projects() == []
+    assert Start(tmp_path).project("people.csv").name == "people-2"
     assert Visitor(tmp_path).get("/").status_code == 200
 
 
 def test_a_project_of_somebody_else_is_not_opened(folder: Path, monkeypatch: pytest.MonkeyPatch):
     """One that others own, may write into, or that is a link."""
     start, ours = Start(folder), folder / "people.voile"
-    assert [one.name for one in projects(start)] == ["people"]
+    assert [one.name for one in start.projects()] == ["people"]
     ours.chmod(0o770)
-    assert projects(start) == []
+    assert start.projects() == []
     ours.chmod(0o700)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    assert projects(start) == []
+    assert start.projects() == []
     monkeypatch.undo()
     ours.rename(folder / "moved")
     ours.symlink_to(folder / "moved")
-    assert projects(start) == []
+    assert start.projects() == []
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_names_that_look_like_options_or_addresses_are_files(tmp_path: Path):
         page = visitor.post("/open", source=name)
         assert page.status_code == 200, name
         assert "<h1>Data</h1>" in page.text
-    named = {project.source_name: project for project in projects(Start(tmp_path))}
+    named = {project.source_name: project for project in Start(tmp_path).projects()}
     with pytest.raises(InputError):
         named["--out=x.csv"].start.inside("--help")
     job = named["--out=x.csv"].jobs.all()[0]

@@ -15,7 +15,7 @@ from studio_tests.test_repeated import table
 from voile import make_release
 from voile.study.transaction import ReleaseTransaction
 from voile_studio.planning import plan_of
-from voile_studio.project import Project, Start, charge_told, project_of
+from voile_studio.project import Project, Start
 
 BUDGET = """
 [roles]
@@ -51,7 +51,7 @@ series = "monthly"
 def project(tmp_path: Path) -> Project:
     """Of a table of 60 persons."""
     table(tmp_path, rows=60)
-    return project_of(Start(tmp_path), "people.csv")
+    return Start(tmp_path).project("people.csv")
 
 
 def publish(project: Project, plan: str, name: str) -> None:
@@ -66,7 +66,7 @@ def told(project: Project) -> str:
     """What the page of the button says of the ledger."""
     plan = plan_of(project.plan)
     assert plan is not None
-    return charge_told(project, plan)
+    return project.charge_told(plan)
 
 
 def test_a_charge_is_told_before_it_is_spent(project: Project):

@@ -76,7 +76,7 @@ def _studio_command(
         if not file.is_file():
             msg = f"{file}: there is no such file"
             raise InputError(msg)
-        project = voile_studio_project.project_of(start, _below(file, start.folder))
+        project = start.project(_below(file, start.folder))
     if host in _EVERYWHERE:
         msg = (
             f"--host {host} is no address to call: name the one by which others reach this machine"

@@ -54,10 +54,6 @@ __all__ = [
     "FoundFile",
     "Project",
     "Start",
-    "charge_told",
-    "find_project",
-    "project_of",
-    "projects",
     "told",
 ]
 
@@ -146,6 +142,44 @@ class Start:
                     yield from self._below(entry, depth + 1, endings)
             elif entry.is_file() and entry.name.lower().endswith(endings):
                 yield FoundFile(self.relative(entry), entry.stat().st_size)
+
+    def projects(self) -> list[Project]:
+        """The projects in the start folder, by name; those of other people are none."""
+        folders = sorted(self.folder.resolve().glob(f"*{_ENDING}"))
+        return [_opened(self, folder) for folder in folders if _ours(folder)]
+
+    def find_project(self, name: str) -> Project:
+        """The project of a name; raises ``InputError`` where there is none."""
+        for project in self.projects():
+            if project.name == name:
+                return project
+        msg = "there is no such project in the folder that Studio was started in"
+        raise InputError(msg)
+
+    def project(self, source: str) -> Project:
+        """The project of a table, made where there is none.
+
+        Raises ``InputError`` where the file is not in the start folder.
+        """
+        path = self.inside(source)
+        if not path.is_file():
+            msg = "that is no file"
+            raise InputError(msg)
+        named = self.relative(path)
+        for project in self.projects():
+            if project.source_name == named:
+                return project
+        stem = path.name.partition(".")[0] or "table"
+        folder, number = self.folder.resolve() / f"{stem}{_ENDING}", 2
+        while folder.exists():
+            folder, number = folder.with_name(f"{stem}-{number}{_ENDING}"), number + 1
+        try:
+            folder.mkdir(mode=_PRIVATE)
+            replace_private_file(folder / "project.json", json.dumps({"source": named}))
+        except OSError as error:
+            msg = f"{folder}: the project's folder cannot be made ({error.strerror})"
+            raise InputError(msg) from None
+        return _opened(self, folder)
 
 
 def told(name: str) -> str:
@@ -348,11 +382,20 @@ class Project:
         """Where the dossier of a release is, or will be; private."""
         return self.folder / f"dossier-{release.name}.html"
 
-
-def projects(start: Start) -> list[Project]:
-    """The projects in the start folder, by name; those of other people are none."""
-    folders = sorted(start.folder.resolve().glob(f"*{_ENDING}"))
-    return [_opened(start, folder) for folder in folders if _ours(folder)]
+    def charge_told(self, plan: Plan) -> str:
+        """A sentence without its subject, the ledger; raises ``LedgerError`` for a broken one."""
+        assert plan.method is not None, "a plan that can be used has a method"
+        parameters = plan.method.parameters
+        if plan.budget is not None:
+            return _of_budget(self, plan.budget, _number(parameters.get("epsilon")))
+        if series := parameters.get("series"):
+            return f"takes up this release into the series {series!r}, {_before(self, str(series))}"
+        if "epsilon" in parameters or "epsilon_choice" in parameters:
+            return (
+                "is not charged: the plan has no [budget], so nobody counts what releases of these "
+                "people spend together"
+            )
+        return "is not charged: this method spends no budget, and the plan has no series"
 
 
 def _ours(folder: Path) -> bool:
@@ -371,41 +414,6 @@ def _source_of(folder: Path) -> str:
     return str(said["source"])
 
 
-def find_project(start: Start, name: str) -> Project:
-    """The project of a name; raises ``InputError`` where there is none."""
-    for project in projects(start):
-        if project.name == name:
-            return project
-    msg = "there is no such project in the folder that Studio was started in"
-    raise InputError(msg)
-
-
-def project_of(start: Start, source: str) -> Project:
-    """The project of a table, made where there is none.
-
-    Raises ``InputError`` where the file is not in the start folder.
-    """
-    path = start.inside(source)
-    if not path.is_file():
-        msg = "that is no file"
-        raise InputError(msg)
-    named = start.relative(path)
-    for project in projects(start):
-        if project.source_name == named:
-            return project
-    stem = path.name.partition(".")[0] or "table"
-    folder, number = start.folder.resolve() / f"{stem}{_ENDING}", 2
-    while folder.exists():
-        folder, number = folder.with_name(f"{stem}-{number}{_ENDING}"), number + 1
-    try:
-        folder.mkdir(mode=_PRIVATE)
-        replace_private_file(folder / "project.json", json.dumps({"source": named}))
-    except OSError as error:
-        msg = f"{folder}: the project's folder cannot be made ({error.strerror})"
-        raise InputError(msg) from None
-    return _opened(start, folder)
-
-
 def _opened(start: Start, folder: Path) -> Project:
     return Project(start, folder, _jobs_of(folder, start.folder.resolve()))
 
@@ -418,22 +426,6 @@ def _jobs_of(folder: Path, start: Path) -> Jobs:
     if folder not in _open:
         _open[folder] = Jobs(folder / "jobs", start)
     return _open[folder]
-
-
-def charge_told(project: Project, plan: Plan) -> str:
-    """A sentence without its subject, the ledger; raises ``LedgerError`` for a broken one."""
-    assert plan.method is not None, "a plan that can be used has a method"
-    parameters = plan.method.parameters
-    if plan.budget is not None:
-        return _of_budget(project, plan.budget, _number(parameters.get("epsilon")))
-    if series := parameters.get("series"):
-        return f"takes up this release into the series {series!r}, {_before(project, str(series))}"
-    if "epsilon" in parameters or "epsilon_choice" in parameters:
-        return (
-            "is not charged: the plan has no [budget], so nobody counts what releases of these "
-            "people spend together"
-        )
-    return "is not charged: this method spends no budget, and the plan has no series"
 
 
 def _of_budget(project: Project, limit: BudgetPlan, price: Decimal | None) -> str:

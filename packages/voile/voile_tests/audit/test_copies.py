@@ -6,7 +6,7 @@ import re
 
 import polars as pl
 
-from voile.audit.foreign import as_release, copy_notices
+from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.release.reading import People
 from voile_tests.audit.tables import marginals, people
@@ -20,7 +20,7 @@ ORIGINAL, CONTROL = (
 def _told(released: pl.DataFrame, control: pl.DataFrame | None = CONTROL) -> list[str]:
     original = People(ORIGINAL)
     foreign = as_release(released, recognise(released, original), {})
-    return copy_notices(foreign, original, None if control is None else People(control))
+    return foreign.copy_notices(original, None if control is None else People(control))
 
 
 def test_one_person_left_as_is_among_synthetic_rows_is_counted() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voile.audit.foreign import Repetition, as_release, repetition
+from voile.audit.foreign import Repetition, as_release
 from voile.audit.recognition import recognise
 from voile.release.reading import People
 from voile_tests.audit.tables import marginals, people
@@ -22,7 +22,7 @@ KNOWN = ["sex", "town"]
 def _of(released: pl.DataFrame, original: pl.DataFrame = ORIGINAL) -> Repetition:
     people_ = People(original)
     found = recognise(released, people_)
-    return repetition(as_release(released, found, {"quasi_identifiers": KNOWN}), people_)
+    return as_release(released, found, {"quasi_identifiers": KNOWN}).repetition(people_)
 
 
 def _persons(released: pl.DataFrame) -> int:

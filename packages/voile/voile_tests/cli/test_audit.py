@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
-from voile.audit.record import audit_document, audit_schema, read_audit
+from voile.audit.record import AuditRecord, audit_schema
 from voile_base.errors import VoileError
 from voile_base.main import command
 from voile_tests.audit.tables import marginals, people
@@ -46,7 +46,7 @@ def test_a_copy_is_judged_in_every_way(files: Path) -> None:
     more = ["--plan", str(files / "plan.toml"), "--control", str(files / "control.csv")]
     found = _audit(files, "copy.parquet", *more)
     assert found.exit_code == 0, found.output
-    record = read_audit(files / "out" / "audit.json")
+    record = AuditRecord.read(files / "out" / "audit.json")
     assert {column["shown"] for column in record.columns} == {"exact"}
     assert {risk["risk"] for risk in record.risks if risk["found"]} == {
         "singling out",
@@ -66,8 +66,8 @@ def test_a_record_is_read_back_as_it_was(files: Path) -> None:
     """The document says what the record does, within its own schema."""
     assert _audit(files, "drawn.csv", "--attacks", "prosecutor").exit_code == 0
     path = files / "out" / "audit.json"
-    record = read_audit(path)
-    assert audit_document(record) == json.loads(path.read_text())
+    record = AuditRecord.read(path)
+    assert record.document() == json.loads(path.read_text())
     assert set(audit_schema()["properties"]) == set(json.loads(path.read_text()))
     assert record.roles_of == "proposal"
     assert not any(risk["control"] for risk in record.risks)
@@ -79,7 +79,7 @@ def test_a_plan_overrules_what_would_be_found(files: Path) -> None:
     (files / "plan.toml").write_text(PLAN + '\n[columns.income]\nshown = "noisy"\n')
     more = ["--plan", str(files / "plan.toml"), "--attacks", "prosecutor"]
     assert _audit(files, "copy.parquet", *more).exit_code == 0
-    shown = {c["name"]: c["shown"] for c in read_audit(files / "out" / "audit.json").columns}
+    shown = {c["name"]: c["shown"] for c in AuditRecord.read(files / "out" / "audit.json").columns}
     assert shown["income"] == "noisy"
 
 
@@ -88,7 +88,7 @@ def test_a_control_that_overlaps_the_original_is_said(files: Path) -> None:
     pl.concat([CONTROL[:150], ORIGINAL[:150]]).write_csv(files / "control.csv")
     more = ["--control", str(files / "control.csv"), "--attacks", "prosecutor"]
     assert _audit(files, "copy.parquet", *more).exit_code == 0
-    notices = " ".join(read_audit(files / "out" / "audit.json").notices)
+    notices = " ".join(AuditRecord.read(files / "out" / "audit.json").notices)
     assert "comparison with the control is void" in notices
 
 
@@ -97,7 +97,7 @@ def test_a_control_of_more_rows_than_the_original_is_said(files: Path) -> None:
     people(500, 9).write_csv(files / "control.csv")
     more = ["--control", str(files / "control.csv"), "--attacks", "prosecutor"]
     assert _audit(files, "copy.parquet", *more).exit_code == 0
-    notices = " ".join(read_audit(files / "out" / "audit.json").notices)
+    notices = " ".join(AuditRecord.read(files / "out" / "audit.json").notices)
     assert "wrong way round" in notices
     assert "void" not in notices
 
@@ -106,7 +106,7 @@ def test_labels_that_nobody_explains_are_said(files: Path) -> None:
     """Categories that stand in the file alone count as anything, and the custodian is told."""
     ORIGINAL.with_columns(town=pl.lit("the north")).write_csv(files / "north.csv")
     assert _audit(files, "north.csv", "--attacks", "prosecutor").exit_code == 0
-    record = read_audit(files / "out" / "audit.json")
+    record = AuditRecord.read(files / "out" / "audit.json")
     assert next(c for c in record.columns if c["name"] == "town")["unread"] == ["the north"]
     assert any("name their hierarchy" in notice for notice in record.notices)
 
@@ -158,7 +158,7 @@ def test_a_release_of_voile_is_judged_without_its_document(files: Path) -> None:
     assert made.exit_code == 0, made.output
     found = _audit(files, "release", "--plan", str(files / "plan.toml"))
     assert found.exit_code == 0, found.output
-    record = read_audit(files / "out" / "audit.json")
+    record = AuditRecord.read(files / "out" / "audit.json")
     prosecutor = next(each for each in record.attacks if each["attack"] == "prosecutor")
     assert prosecutor["success"]["value"] <= 1 / 5
 
@@ -170,7 +170,7 @@ def test_without_a_learner_the_nearest_rows_infer(
     for module in ("voile.audit.alike_rows", "voile.audit.examine"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     assert _audit(files, "copy.parquet", "--attacks", "prosecutor").exit_code == 0
-    record = read_audit(files / "out" / "audit.json")
+    record = AuditRecord.read(files / "out" / "audit.json")
     assert any("scikit-learn is not installed" in notice for notice in record.notices)
     assert any(risk["risk"] == "inference" and risk["found"] for risk in record.risks)
 
@@ -186,7 +186,7 @@ def test_an_attack_that_there_is_not_is_refused_before_anything_is_read(files: P
 def test_an_audit_tells_that_rows_stand_in_the_order_of_the_original(files: Path) -> None:
     """A notice of the record names the columns that tell it."""
     assert _audit(files, "copy.parquet", "--attacks", "prosecutor").exit_code == 0
-    notices = read_audit(files / "out" / "audit.json").notices
+    notices = AuditRecord.read(files / "out" / "audit.json").notices
     assert any("rows stand in the order of the original" in one for one in notices)
 
 
@@ -202,7 +202,7 @@ def test_what_is_believed_of_rows_of_nobody_is_no_success(files: Path) -> None:
         (line,) = (line for line in lines if line.startswith(f"{name} "))
         assert not line[heading.index("succeeds") : heading.index("believed")].strip()
         assert line[heading.index("believed") : heading.index("guessing")].strip().endswith("%")
-    record = read_audit(files / "out" / "audit.json")
+    record = AuditRecord.read(files / "out" / "audit.json")
     linked = [one for one in record.attacks if one["attack"] in {"prosecutor", "marketer"}]
     assert not any(one["checked"] for one in linked)
     assert all("of the rows are nobody's" in one["notes"][0] for one in linked)
@@ -214,7 +214,7 @@ def test_the_copy_of_a_table_is_found_and_not_believed(files: Path) -> None:
     """Of rows that are of somebody the same attacks are counted."""
     more = ["--plan", str(files / "plan.toml"), "--attacks", "prosecutor"]
     assert _audit(files, "copy.parquet", *more).exit_code == 0
-    (attack,) = read_audit(files / "out" / "audit.json").attacks
+    (attack,) = AuditRecord.read(files / "out" / "audit.json").attacks
     assert attack["checked"]
 
 
@@ -226,7 +226,7 @@ def test_a_quick_look_says_what_it_left_out_and_that_fails(files: Path) -> None:
     more = ["--plan", str(files / "plan.toml"), "--quick"]
     found = _audit(files, "copy.parquet", *more)
     assert found.exit_code == 0, found.output
-    record = read_audit(files / "out" / "audit.json")
+    record = AuditRecord.read(files / "out" / "audit.json")
     assert any("of 9,000 rows" in one for one in record.notices)
     assert {risk["risk"] for risk in record.risks} >= {"singling out", "linkability"}
     assert not record.attacks

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from voile.audit.record import AuditRecord, read_audit
+from voile.audit.record import AuditRecord
 from voile.audit.scenarios import THE_HOLDER
 from voile.ledger import Ledger
 from voile.signing import new_key, public_text
@@ -36,7 +36,7 @@ def audit(files: Path, out: str, *more: object) -> AuditRecord:
     call += ["--control", files / "control.csv", "--plan", files / "plan.toml"]
     found = voile(*call, "--targets", 50, "--attacks", "prosecutor", "--out", files / out, *more)
     assert found.exit_code == 0, found.output
-    return read_audit(files / out / "audit.json")
+    return AuditRecord.read(files / out / "audit.json")
 
 
 def test_a_record_that_was_sealed_again_is_not_the_auditors(files: Path):

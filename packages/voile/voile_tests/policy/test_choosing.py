@@ -13,7 +13,7 @@ from voile.policy.remedies import PlanChange, remedy_text
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
 from voile.schema.plan import Plan
-from voile.study.plans import state_plan
+from voile.study.plans import StatedPlan
 from voile.study.run import prepare_release
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
@@ -72,7 +72,7 @@ def _loss(frame: pl.DataFrame, plan: Plan) -> float:
 @pytest.mark.parametrize(("seed", "most"), [(0, 0.2), (1, 0.09), (2, 0.3)])
 def test_the_choice_has_the_least_loss_of_all_k(tmp_path: Path, seed: int, most: float) -> None:
     """Every k from 2 to 15, with no row or some left out, is published by hand: none loses less."""
-    frame, stated = _people(seed), state_plan(_plan(tmp_path))
+    frame, stated = _people(seed), StatedPlan.of(_plan(tmp_path))
     found = Choice.make(frame, _plan(tmp_path), _policy(_worst(most)), PlanSearch(seed=1)).found
     assert found is not None
     assert found.worst is not None
@@ -110,7 +110,7 @@ def test_diversity_is_asked_of_the_method_where_the_policy_asks_it(tmp_path: Pat
     choice = Choice.make(_people(3), _plan(tmp_path), policy, PlanSearch(seed=1))
     assert choice.found is not None
     assert choice.found.loss is not None
-    stated = state_plan(_plan(tmp_path))
+    stated = StatedPlan.of(_plan(tmp_path))
     asked = PlanChange({"k": 5, "l": 2}).applied_to(stated).plan
     assert choice.found.loss <= _loss(_people(3), asked) + 1e-12
 
@@ -218,7 +218,7 @@ def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_p
 
 def test_only_a_plan_that_was_judged_on_all_rows_is_found(tmp_path: Path) -> None:
     """Plans are tried on one sample, and the figures of the one that is found are of all rows."""
-    frame, stated = _people(8, rows=300), state_plan(_plan(tmp_path))
+    frame, stated = _people(8, rows=300), StatedPlan.of(_plan(tmp_path))
     terms = PlanSearch(seed=1, sample=100)
     choice = Choice.make(frame, _plan(tmp_path), _policy(_worst(0.2)), terms)
     assert choice.sample == 100

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from voile.audit.examine import audit
-from voile.audit.record import audit_document, read_audit
+from voile.audit.record import AuditRecord
 from voile.policy.stated import template_names
 from voile.signing import new_key
 from voile.study.documents import json_text, read_record, sealed
@@ -136,7 +136,7 @@ def test_an_audit_with_a_seed_passes_no_policy(judged: Path, tmp_path: Path, nam
 
 def test_no_one_chooses_among_draws(judged: Path) -> None:
     """The same files give the same figures; other names of files do not change them."""
-    first = read_audit(judged / "judged" / "audit.json")
+    first = AuditRecord.read(judged / "judged" / "audit.json")
     assert first.run is not None
     assert first.run["seed"] is None
     found = voile("check", judged / "judged", "--policy", "gdpr", "--again")
@@ -147,7 +147,7 @@ def test_no_one_chooses_among_draws(judged: Path) -> None:
 def test_a_record_that_was_sealed_again_is_told_by_running_again(judged: Path, place: Path) -> None:
     """Who edits all of it passes the seal, and not the inputs."""
     _edit(place / "audit.json", _tamed, seal=True)
-    assert read_audit(place / "audit.json").risks[0]["found"] is False
+    assert AuditRecord.read(place / "audit.json").risks[0]["found"] is False
     stated = policy(place.parent, PASSES)
     assert voile("check", place, "--policy", stated).exit_code == 0
     found = voile("check", place, "--policy", stated, "--again")
@@ -263,15 +263,15 @@ def test_a_sealed_record_is_read_as_it_was_written(judged: Path) -> None:
     """The seal is that of the document, whatever made it."""
     path = judged / "judged" / "audit.json"
     document = json.loads(path.read_text(encoding="utf-8"))
-    assert audit_document(read_audit(path)) == document
+    assert AuditRecord.read(path).document() == document
     assert list(document)[-1] == "seal"
     path_to = judged / "again.json"
     path_to.write_text(json.dumps(document, indent=None), encoding="utf-8")
-    assert read_audit(path_to) == read_audit(path)
+    assert AuditRecord.read(path_to) == AuditRecord.read(path)
     document["notices"] = []
     path_to.write_text(json.dumps(document | {"notices": ["x"]}), encoding="utf-8")
     with pytest.raises(RefusedError, match="was edited since it was written"):
-        read_audit(path_to)
+        AuditRecord.read(path_to)
 
 
 def test_other_contents_draw_otherwise(judged: Path, tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_other_contents_draw_otherwise(judged: Path, tmp_path: Path) -> None:
     shutil.copy(judged / "copy.csv", tmp_path / "renamed copy.csv")
     call = (judged / "original.csv", judged / "control.csv", judged / "plan.toml")
     found = audit(tmp_path / "renamed copy.csv", *call).run
-    recorded = read_audit(judged / "judged" / "audit.json").run
+    recorded = AuditRecord.read(judged / "judged" / "audit.json").run
     assert found is not None
     assert recorded is not None
     assert found["inputs"] == recorded["inputs"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from voile.proposal.layout import layout_of_rows
+from voile.proposal.layout import ProposedLayout
 from voile_base.errors import TableError
 
 NAMES = ["name", "sex", "age", "town"]
@@ -22,7 +22,7 @@ BODY = [
 
 def proposed(rows: list[list[Any]]) -> dict[str, object]:
     """The settings that differ from the usual."""
-    return layout_of_rows(list(enumerate(rows, 1)), "t.csv").layout.stated
+    return ProposedLayout.of_rows(list(enumerate(rows, 1)), "t.csv").layout.stated
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_layout_is_told_by_the_first_rows(rows: Any, stated: dict[str, objec
 def test_what_can_be_read_in_two_ways_is_a_question() -> None:
     """1,234 is one thing or another: the column stays text until somebody says which."""
     rows = [["a", "b"], ["1,234", "x"], ["5,678", "y"]]
-    found = layout_of_rows(list(enumerate(rows, 1)), "t.csv")
+    found = ProposedLayout.of_rows(list(enumerate(rows, 1)), "t.csv")
     assert (found.layout.stated, found.questions) == ({}, ("a",))
 
 

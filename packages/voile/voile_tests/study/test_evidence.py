@@ -9,7 +9,7 @@ import pytest
 
 from voile.schema.plan import Plan, parse_plan
 from voile.study.evidence import EvidenceTerms, gather
-from voile.study.rehearsal import Staged, can_link, hold_rows_out, rehearse
+from voile.study.rehearsal import Staged, can_link, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import run_study
 from voile_base.errors import InputError, TableError
@@ -158,7 +158,7 @@ def test_a_link_takes_a_free_name():
     frame = PEOPLE.rename({"city": "row"})
     plan = plan_of("generalization")
     plan = replace(plan, roles=replace(plan.roles, keep=("row",)))
-    rehearsed = rehearse(hold_rows_out(frame, 0.5, SEED), plan, SEED)
+    rehearsed = hold_rows_out(frame, 0.5, SEED).rehearse(plan, SEED)
     assert rehearsed.link == "row'"
     assert rehearsed.release.to_native()["row'"].n_unique() == 30
     seen = rehearsed.comparison(SEED)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from voile.schema.plan import Method, Plan
 from voile.schema.roles import Roles
-from voile.study.plans import expand, json_value, single_release, state_plan
+from voile.study.plans import PlanGrid, StatedPlan, json_value, single_release
 from voile_base.errors import PlanError
 
 ROLES = Roles(quasi_identifiers=["age"], sensitive=["salary"])
@@ -18,7 +18,7 @@ ROLES = Roles(quasi_identifiers=["age"], sensitive=["salary"])
 
 def plan(name="generalization", **parameters):
     """A plan of a method."""
-    return state_plan(Plan(ROLES, Method(name, parameters)))
+    return StatedPlan.of(Plan(ROLES, Method(name, parameters)))
 
 
 def parameters_of(grid):
@@ -28,7 +28,7 @@ def parameters_of(grid):
 
 def test_every_combination_is_tried():
     """Lists make a product, the last varying fastest; each point is named by what differs."""
-    grid = expand([plan(k=[2, 3], algorithm=["flash", "mondrian"], suppression_limit=0)])
+    grid = PlanGrid.of([plan(k=[2, 3], algorithm=["flash", "mondrian"], suppression_limit=0)])
     assert [point.stated.name for point in grid.points] == [
         "k = 2, algorithm = flash",
         "k = 2, algorithm = mondrian",
@@ -44,7 +44,7 @@ def test_every_combination_is_tried():
 
 def test_a_plan_without_lists_is_one_point():
     """Nothing is swept where no list is given."""
-    grid = expand([plan(k=3)])
+    grid = PlanGrid.of([plan(k=3)])
     assert grid.swept == {}
     assert [point.stated.name for point in grid.points] == ["generalization"]
 
@@ -58,7 +58,7 @@ def test_a_plan_without_lists_is_one_point():
 )
 def test_parameters_that_take_lists(shares, tried):
     """A parameter that takes a list is swept by a list of lists, and left alone with one."""
-    grid = expand([plan("clustered-laplace", epsilon=1, shares=shares)])
+    grid = PlanGrid.of([plan("clustered-laplace", epsilon=1, shares=shares)])
     assert [dict(point)["shares"] for point in parameters_of(grid)] == tried
 
 
@@ -73,27 +73,27 @@ def test_parameters_that_take_lists(shares, tried):
 )
 def test_columns_of_a_shuffle(columns, tried):
     """Names of columns are one value, numbers of columns are tried one by one."""
-    grid = expand([plan("m-shuffle", clusters=2, columns=columns)])
+    grid = PlanGrid.of([plan("m-shuffle", clusters=2, columns=columns)])
     assert [point["columns"] for point in parameters_of(grid)] == tried
 
 
 def test_a_pair_of_numbers():
     """So is one that takes a pair."""
     asked = {"k": 2, "top": 9, "search": "theta"}
-    given_one = expand([plan("ranking", **asked, exchange=[2, 1])])
+    given_one = PlanGrid.of([plan("ranking", **asked, exchange=[2, 1])])
     assert parameters_of(given_one)[0]["exchange"] == [2, 1]
-    assert len(expand([plan("ranking", **asked, exchange=[[2, 1], [1, 1]])]).points) == 2
+    assert len(PlanGrid.of([plan("ranking", **asked, exchange=[[2, 1], [1, 1]])]).points) == 2
 
 
 def test_tables_are_values():
     """A list of tables tries each of them."""
-    grid = expand([plan(k=2, l=[2, {"entropy": 2}])])
+    grid = PlanGrid.of([plan(k=2, l=[2, {"entropy": 2}])])
     assert [point.stated.name for point in grid.points] == ["l = 2", "l = entropy 2"]
 
 
 def test_several_plans():
     """Points of several plans carry the name of theirs, and plans of one name are numbered."""
-    grid = expand([plan(k=[2, 3]), plan(k=4), plan("ke-anonymity", k=2, e=5)])
+    grid = PlanGrid.of([plan(k=[2, 3]), plan(k=4), plan("ke-anonymity", k=2, e=5)])
     assert [point.stated.name for point in grid.points] == [
         "generalization (1): k = 2",
         "generalization (1): k = 3",
@@ -120,7 +120,7 @@ def test_points_differ_in_name_and_parameters(sizes):
     tried = {name: values[name][:size] for name, size in zip(names, sizes, strict=False)} | {
         "k": values["k"][: sizes[0]]
     }
-    grid = expand([plan("ke-anonymity", **{"e": 1, **tried})])
+    grid = PlanGrid.of([plan("ke-anonymity", **{"e": 1, **tried})])
     count = 1
     for chosen in tried.values():
         count *= len(chosen)
@@ -147,12 +147,12 @@ def test_points_differ_in_name_and_parameters(sizes):
 def test_plans_that_cannot_be(plans, message):
     """An empty list, a repeated value, a plan none of whose points can be: said before any work."""
     with pytest.raises(PlanError, match=message):
-        expand(plans)
+        PlanGrid.of(plans)
 
 
 def test_a_point_that_cannot_be():
     """A combination that a publisher refuses is a wrong point beside the others."""
-    grid = expand([plan(k=2, algorithm=["flash", "mondrian"], relaxed=True)])
+    grid = PlanGrid.of([plan(k=2, algorithm=["flash", "mondrian"], relaxed=True)])
     assert [bool(point.wrong) for point in grid.points] == [True, False]
 
 
@@ -160,7 +160,7 @@ def test_plan_without_method(tmp_path):
     """A plan that does not say how to publish is met with the name of its file."""
     (tmp_path / "p.toml").write_text('[roles]\nquasi_identifiers = ["age"]\n')
     with pytest.raises(PlanError, match=r"p\.toml: the plan has no \[method\]"):
-        state_plan(tmp_path / "p.toml")
+        StatedPlan.of(tmp_path / "p.toml")
 
 
 def test_digest_sees_hierarchies_in_files(tmp_path):
@@ -173,7 +173,7 @@ def test_digest_sees_hierarchies_in_files(tmp_path):
         folder.mkdir()
         (folder / "p.toml").write_text(text)
         (folder / "a.csv").write_text(f"x,{top}\ny,{top}\n")
-        digests.append(state_plan(folder / "p.toml").digest())
+        digests.append(StatedPlan.of(folder / "p.toml").digest())
     assert digests[0] == digests[1] != digests[2]
 
 

@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
 from voile.utility import divergence
-from voile.utility.divergence import TableDivergence, divergence_of_tables
+from voile.utility.divergence import DivergenceSums, TableDivergence
 from voile_base.errors import InputError
 from voile_tests.utility.releases import METHODS, PEOPLE, as_it_is, published, shown_by_hand
 
@@ -156,7 +156,7 @@ def test_files_are_compared_in_parts(tmp_path, parts):
     paths = [tmp_path / "original.parquet", tmp_path / "released.parquet"]
     for frame, path in zip(frames, paths, strict=True):
         frame.write_parquet(path)
-    found = divergence_of_tables(*paths, ["a", "b"], parts=parts)
+    found = DivergenceSums.of_tables(*paths, ["a", "b"], parts=parts)
     counts = [Counter(frame.rows()) for frame in frames]
     cells = sorted(set(counts[0]) | set(counts[1]), key=str)
     shares = [[count[cell] / 400 for cell in cells] for count in counts]

@@ -15,7 +15,7 @@ from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.pictures import bars_of, few
 from voile_studio.planning import ROLES, ColumnLine, column_lines
-from voile_studio.project import Project, project_of, projects
+from voile_studio.project import Project
 from voile_studio.screens.pages import Pages
 from voile_studio.spreads import size_classes
 
@@ -33,12 +33,12 @@ def routes(pages: Pages) -> APIRouter:
     @router.get("/")
     def home() -> Response:
         return pages.show(
-            "home.html", None, files=pages.start.files(), projects=projects(pages.start)
+            "home.html", None, files=pages.start.files(), projects=pages.start.projects()
         )
 
     @router.post("/open")
     def open_file(source: Annotated[str, Form(max_length=4096)]) -> Response:
-        return pages.to(project_of(pages.start, source), "data")
+        return pages.to(pages.start.project(source), "data")
 
     @router.get("/p/{name}/data")
     def data(name: str) -> Response:

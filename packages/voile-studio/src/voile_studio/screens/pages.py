@@ -21,7 +21,7 @@ from voile_base.errors import InputError, RefusedError, VoileError
 from voile_studio import commands
 from voile_studio.guard import REPORT_POLICY
 from voile_studio.jobs import told_as_command
-from voile_studio.project import Project, Start, find_project
+from voile_studio.project import Project, Start
 from voile_studio.words import most_error, odds_told, without_toml
 
 __all__ = ["Pages", "routes", "static_file"]
@@ -62,7 +62,7 @@ class Pages:
 
     def project(self, name: str) -> Project:
         """The project of an address; raises ``InputError`` where there is none."""
-        return find_project(self.start, name)
+        return self.start.find_project(name)
 
     def show(
         self, template: str, project: Project | None, *, status: int = 200, **page: object

@@ -20,7 +20,7 @@ from voile_base.values import Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.planning import plan_of, problem_of
-from voile_studio.project import Project, charge_told
+from voile_studio.project import Project
 from voile_studio.screens.data import columns_of
 from voile_studio.screens.evidence import policies, releases
 from voile_studio.screens.pages import Pages
@@ -122,7 +122,7 @@ def _page(project: Project) -> Json:
         "number": out.name,
         "method": plan.method if plan else None,
         "maps": project.start.maps() if plan and _has_trips(project, plan) else [],
-        "charge": charge_told(project, plan) if plan and not wrong else None,
+        "charge": project.charge_told(plan) if plan and not wrong else None,
         "releases": releases(project),
         "policies": policies(project),
         "running": _unfinished(project, out),

@@ -78,7 +78,6 @@ __all__ = [
     "Beliefs",
     "Judged",
     "Wanted",
-    "beliefs_of",
     "chance_of_best",
     "check_distance",
     "given_to",
@@ -204,6 +203,17 @@ class Wanted:
             np.searchsorted(values, around - reach, side="left"),
             np.searchsorted(values, around + reach, side="right"),
         )
+
+    def beliefs(self, sightings: Sightings) -> Iterator[Beliefs]:
+        """What the adversary believes of the targets, some at a time."""
+        _, shares = self.published.shares(sightings, self.column)
+        prior = (sightings.rows @ shares) / sightings.rows.sum()
+        chunks = posteriors(sightings, len(self.targets), pairs=PAIRS, width=shares.shape[1])
+        for chunk, which, weights in chunks:
+            posterior = (weights * sightings.rows[which]) @ shares[which]
+            fits = weights.max(axis=1, initial=0.0) > 0
+            posterior[~fits] = prior
+            yield Beliefs(self, posterior, prior, self.right(chunk), fits)
 
 
 def _refusal_to_show(release: Release, name: str, plan: Plan | None) -> str | None:
@@ -456,7 +466,7 @@ class AttributeAttack(Adversary["AttributeTarget"]):
 
     def _beliefs(self, aim: AttributeTarget, sightings: Sightings) -> Iterator[Beliefs]:
         """What he believes of the targets, some at a time; ``sightings`` are of the release."""
-        return beliefs_of(aim.wanted, sightings)
+        return aim.wanted.beliefs(sightings)
 
     def _targets(self, scene: Scene, columns: Sequence[str], wanted: str) -> NDArray[np.int64]:
         """At which rows of the original it is aimed."""
@@ -492,18 +502,6 @@ class AttributeTarget:
     """What the adversary knows."""
     drawn_from: int | None = None
     """Of how many the targets were drawn; None: all who are protected."""
-
-
-def beliefs_of(wanted: Wanted, sightings: Sightings) -> Iterator[Beliefs]:
-    """What the adversary believes of the targets, some at a time."""
-    _, shares = wanted.published.shares(sightings, wanted.column)
-    prior = (sightings.rows @ shares) / sightings.rows.sum()
-    chunks = posteriors(sightings, len(wanted.targets), pairs=PAIRS, width=shares.shape[1])
-    for chunk, which, weights in chunks:
-        posterior = (weights * sightings.rows[which]) @ shares[which]
-        fits = weights.max(axis=1, initial=0.0) > 0
-        posterior[~fits] = prior
-        yield Beliefs(wanted, posterior, prior, wanted.right(chunk), fits)
 
 
 def _assumed(columns: Sequence[str], wanted: Wanted, release: Release) -> Iterator[str]:

@@ -61,7 +61,6 @@ from voile.attack.attribute import (
     Beliefs,
     Judged,
     Wanted,
-    beliefs_of,
     chance_of_best,
     check_distance,
     given_to,
@@ -324,7 +323,7 @@ class ComparisonAttack(AttributeAttack):
 
     def _beliefs(self, aim: AttributeTarget, sightings: Sightings) -> Iterator[Beliefs]:
         wanted = aim.wanted
-        alone = list(beliefs_of(wanted, sightings))
+        alone = list(wanted.beliefs(sightings))
         new = _Shown.of(wanted.published, wanted, sightings)
         old = [
             _Shown.of(with_texts(PublishedRows.of(one), wanted.name), wanted, None, aim)

@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.inference import Inference, SeenRelease, gather, infer
+from voile.attack.inference import Inference, SeenRelease, SeriesEvidence
 from voile.attack.protocol import AttackOutcome, Estimate, Target
 from voile.release.claims import KEAnonymityClaim
 from voile.release.release import Release
@@ -448,11 +448,11 @@ class DifferencingAttack:
         """
         names = names or _names(new, previous)
         k, e = self._terms(new, names[0])
-        evidence = gather([new, *previous], names)
+        evidence = SeriesEvidence.gather([new, *previous], names)
         units = _least_units(e, evidence.levels)
-        inference = infer(evidence)
+        inference = evidence.infer()
         found = _exposure(inference, k, units)
-        alone = _exposure(infer(evidence.only(evidence.releases[:1])), k, units)
+        alone = _exposure(evidence.only(evidence.releases[:1]).infer(), k, units)
         return AttackResult(
             releases=tuple(release.name for release in inference.evidence.releases),
             sensitive=evidence.sensitive,

@@ -34,7 +34,10 @@ from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
 from voile_base.values import Json
 
-__all__ = ["AgainstEarlierReleases", "VictimCounts", "verify"]
+__all__ = [
+    "AgainstEarlierReleases",
+    "VictimCounts",
+]
 
 
 @dataclass(frozen=True)
@@ -57,38 +60,39 @@ class VictimCounts:
         """The counts for JSON."""
         return {**asdict(self), "share": self.share}
 
+    @staticmethod
+    def of(victims: Sequence[Victim], original: pl.DataFrame, sensitive: str) -> VictimCounts:
+        """Count the victims whose true values are among the narrowed ones.
 
-def verify(victims: Sequence[Victim], original: pl.DataFrame, sensitive: str) -> VictimCounts:
-    """Count the victims whose true values are among the narrowed ones.
-
-    Victims are found in the original by their quasi-identifiers, in columns of the same names.
-    A victim who stands for several people is right if the original has at least as many rows
-    that fit; the original may hold more rows than were published.  Raises ``TableError`` where
-    the original lacks one of the columns, or its sensitive column is not numeric.
-    """
-    if not victims:
-        return VictimCounts(0, 0, 0)
-    known = list(victims[0].quasi_identifiers)
-    _require(original, [*known, sensitive])
-    rows = original.filter(pl.col(sensitive).is_not_null())
-    claimed = pl.DataFrame(
-        [dict(victim.quasi_identifiers) for victim in victims], infer_schema_length=None
-    )
-    victim_person, row_person = common_places([claimed, rows.select(known)])
-    _, value_codes = joint_codes(
-        [exact_numbers(rows[sensitive])] + [ExactNumbers.of(victim.values) for victim in victims]
-    )
-    order = np.argsort(row_person, kind="stable")
-    people = row_person[order]
-    start = np.searchsorted(people, victim_person)
-    stop = np.searchsorted(people, victim_person, side="right")
-    true: Codes = value_codes[0][order]
-    fitting = [
-        int(np.isin(true[first:last], claims).sum())
-        for first, last, claims in zip(start, stop, value_codes[1:], strict=True)
-    ]
-    right = sum(fits >= victim.people for fits, victim in zip(fitting, victims, strict=True))
-    return VictimCounts(len(victims), right, int((start == stop).sum()))
+        Victims are found in the original by their quasi-identifiers, in columns of the same names.
+        A victim who stands for several people is right if the original has at least as many rows
+        that fit; the original may hold more rows than were published.  Raises ``TableError`` where
+        the original lacks one of the columns, or its sensitive column is not numeric.
+        """
+        if not victims:
+            return VictimCounts(0, 0, 0)
+        known = list(victims[0].quasi_identifiers)
+        _require(original, [*known, sensitive])
+        rows = original.filter(pl.col(sensitive).is_not_null())
+        claimed = pl.DataFrame(
+            [dict(victim.quasi_identifiers) for victim in victims], infer_schema_length=None
+        )
+        victim_person, row_person = common_places([claimed, rows.select(known)])
+        _, value_codes = joint_codes(
+            [exact_numbers(rows[sensitive])]
+            + [ExactNumbers.of(victim.values) for victim in victims]
+        )
+        order = np.argsort(row_person, kind="stable")
+        people = row_person[order]
+        start = np.searchsorted(people, victim_person)
+        stop = np.searchsorted(people, victim_person, side="right")
+        true: Codes = value_codes[0][order]
+        fitting = [
+            int(np.isin(true[first:last], claims).sum())
+            for first, last, claims in zip(start, stop, value_codes[1:], strict=True)
+        ]
+        right = sum(fits >= victim.people for fits, victim in zip(fitting, victims, strict=True))
+        return VictimCounts(len(victims), right, int((start == stop).sum()))
 
 
 def _require(original: pl.DataFrame, columns: Sequence[str]) -> None:
@@ -178,7 +182,7 @@ def _checked(result: AttackResult, people: People) -> list[str]:
     wanted = (*result.victims[0].quasi_identifiers, result.sensitive)
     there = [name for name in wanted if name in people.frame.columns]
     original = frame_of(people.column(name) for name in there)
-    found = verify(result.victims, original, result.sensitive)
+    found = VictimCounts.of(result.victims, original, result.sensitive)
     unknown = f"; {found.unknown:,} are not in the original" if found.unknown else ""
     claims = (
         "the claim about the worst victim"

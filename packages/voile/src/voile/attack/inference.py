@@ -62,7 +62,11 @@ from voile.table.arrays import Frame, frame_of
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 
-__all__ = ["Inference", "SeenRelease", "SeriesEvidence", "gather", "infer"]
+__all__ = [
+    "Inference",
+    "SeenRelease",
+    "SeriesEvidence",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,45 +122,78 @@ class SeriesEvidence:
             tuple(releases), self.sensitive, self.levels, self.tuples, self.person, self.persons
         )
 
-
-def gather(releases: Sequence[Release], names: Sequence[str]) -> SeriesEvidence:
-    """Read the evidence in releases, newest first.
-
-    Raises ``TableError`` where a release lacks the groups or the sensitive column of the newest,
-    or where the releases have no quasi-identifier in common.
-    """
-    sensitive = _sensitive(releases[0], names[0])
-    known = _common(releases, [release.roles.get("quasi_identifiers", ()) for release in releases])
-    if not known:
-        msg = f"{names[-1]}: has no quasi-identifier in common with {names[0]}; nobody can be known"
-        raise TableError(msg)
-    kept = _common(releases, [release.roles.get("keep", ()) for release in releases])
-    numbers = [
-        _groups(release, name, sensitive) for release, name in zip(releases, names, strict=True)
-    ]
-    both = list(zip(releases, numbers, strict=True))
-    values = [release.table.group_values(sensitive, group) for release, group in both]
-    members = [release.table.group_members([*known, *kept], group) for release, group in both]
-    levels, value_codes = joint_codes([seen.values for seen in values])
-    tuples, tuple_codes = common_codes([frame_of(tuples) for tuples, _, _ in members])
-    persons, (person,) = common_codes([tuples.select(known)])
-    published = []
-    for index, name in enumerate(names):
-        _, groups, rows = members[index]
-        labels = np.unique(groups)
-        published.append(
-            SeenRelease(
-                name=name,
-                values=_TokenCounts(
-                    value_codes[index],
-                    np.searchsorted(labels, values[index].group) + 1,
-                    values[index].rows,
-                ),
-                people=_TokenCounts(tuple_codes[index], np.searchsorted(labels, groups) + 1, rows),
-                labels=np.concatenate(([0], labels)),
-            )
+    def infer(self) -> Inference:
+        """Combine all releases; the newest comes first in the evidence and is always used."""
+        held = self.only(_by_age(self.releases))
+        losses = _losses(held)
+        notes: list[str] = []
+        while True:
+            try:
+                cells, used = _combined(held, growing=not losses)
+                break
+            except _Contradicted as contradicted:
+                if not losses:
+                    losses = [_CONTRADICTION]
+                    continue
+                notes.append(f"{contradicted.release.name} {_CHANGED}")
+                held = held.only([one for one in held.releases if one is not contradicted.release])
+                losses = _losses(held)
+        notes += losses
+        notes += [f"{one.name} {_TOO_COMMON}" for one in held.releases if one not in used]
+        return Inference(
+            evidence=held.only(used),
+            cells=cells,
+            tuple_rows=_tuple_rows(used, held.tuples),
+            assumptions=(_LEAVING if losses else _GROWING,) if len(used) > 1 else (),
+            notes=tuple(notes),
         )
-    return SeriesEvidence(tuple(published), sensitive, levels, tuples.height, person, persons)
+
+    @staticmethod
+    def gather(releases: Sequence[Release], names: Sequence[str]) -> SeriesEvidence:
+        """Read the evidence in releases, newest first.
+
+        Raises ``TableError`` where a release lacks the groups or the sensitive column of the
+        newest, or where the releases have no quasi-identifier in common.
+        """
+        sensitive = _sensitive(releases[0], names[0])
+        known = _common(
+            releases, [release.roles.get("quasi_identifiers", ()) for release in releases]
+        )
+        if not known:
+            msg = (
+                f"{names[-1]}: has no quasi-identifier in common with {names[0]}; "
+                "nobody can be known"
+            )
+            raise TableError(msg)
+        kept = _common(releases, [release.roles.get("keep", ()) for release in releases])
+        numbers = [
+            _groups(release, name, sensitive) for release, name in zip(releases, names, strict=True)
+        ]
+        both = list(zip(releases, numbers, strict=True))
+        values = [release.table.group_values(sensitive, group) for release, group in both]
+        members = [release.table.group_members([*known, *kept], group) for release, group in both]
+        levels, value_codes = joint_codes([seen.values for seen in values])
+        tuples, tuple_codes = common_codes([frame_of(tuples) for tuples, _, _ in members])
+        persons, (person,) = common_codes([tuples.select(known)])
+        published = []
+        for index, name in enumerate(names):
+            _, groups, rows = members[index]
+            labels = np.unique(groups)
+            published.append(
+                SeenRelease(
+                    name=name,
+                    values=_TokenCounts(
+                        value_codes[index],
+                        np.searchsorted(labels, values[index].group) + 1,
+                        values[index].rows,
+                    ),
+                    people=_TokenCounts(
+                        tuple_codes[index], np.searchsorted(labels, groups) + 1, rows
+                    ),
+                    labels=np.concatenate(([0], labels)),
+                )
+            )
+        return SeriesEvidence(tuple(published), sensitive, levels, tuples.height, person, persons)
 
 
 def _sensitive(release: Release, name: str) -> str:
@@ -516,33 +553,6 @@ class Inference:
 class _Contradicted(Exception):  # noqa: N818 - a branch of the search, never seen outside
     def __init__(self, release: SeenRelease) -> None:
         self.release = release
-
-
-def infer(evidence: SeriesEvidence) -> Inference:
-    """Combine all releases; the newest comes first in the evidence and is always used."""
-    held = evidence.only(_by_age(evidence.releases))
-    losses = _losses(held)
-    notes: list[str] = []
-    while True:
-        try:
-            cells, used = _combined(held, growing=not losses)
-            break
-        except _Contradicted as contradicted:
-            if not losses:
-                losses = [_CONTRADICTION]
-                continue
-            notes.append(f"{contradicted.release.name} {_CHANGED}")
-            held = held.only([one for one in held.releases if one is not contradicted.release])
-            losses = _losses(held)
-    notes += losses
-    notes += [f"{one.name} {_TOO_COMMON}" for one in held.releases if one not in used]
-    return Inference(
-        evidence=held.only(used),
-        cells=cells,
-        tuple_rows=_tuple_rows(used, held.tuples),
-        assumptions=(_LEAVING if losses else _GROWING,) if len(used) > 1 else (),
-        notes=tuple(notes),
-    )
 
 
 def _tuple_rows(releases: Sequence[SeenRelease], tuples: int) -> Codes:

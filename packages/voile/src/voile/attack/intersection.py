@@ -40,7 +40,6 @@ from voile.attack.attribute import (
     Beliefs,
     Judged,
     Wanted,
-    beliefs_of,
     chance_of_best,
     given_to,
     share_of,
@@ -104,7 +103,7 @@ class IntersectionAttack(AttributeAttack):
         wanted = aim.wanted
         rows, person = _rows_of(wanted)
         every = Sightings.of(wanted.published, wanted.people, aim.columns, rows)
-        alone = list(beliefs_of(replace(wanted, targets=rows), every))
+        alone = list(replace(wanted, targets=rows).beliefs(every))
         posterior = np.concatenate([part.posterior for part in alone])
         fits = np.logical_or.reduceat(np.concatenate([part.fits for part in alone]), person)
         prior = alone[0].prior

@@ -40,7 +40,11 @@ from voile.release.reading import People, PublishedRows, Sightings, texts_of
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, Randomness
 
-__all__ = ["JoinTask", "Joined", "owner_of_each_row", "rarest_rows", "row_of_each_owner"]
+__all__ = [
+    "JoinTask",
+    "Joined",
+    "rarest_rows",
+]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -125,6 +129,68 @@ class JoinTask:
         shown = map(self.published.shown, self.columns)
         return not any(one and (one.graded or one.permuted) for one in shown)
 
+    def row_of_each_owner(self) -> Joined:
+        """The owners of t rows, each weighed against all published rows."""
+        with_owner = np.flatnonzero(self.owners.person >= 0)
+        owners = self.owners.person[with_owner]
+        sightings = Sightings.of(self.published, self.people, self.columns, owners)
+        right, given = np.zeros(len(self.rows)), np.zeros(len(self.rows))
+        several = 0
+        for chunk, which, weights in posteriors(sightings, len(owners)):
+            near = sightings.only(which)
+            top = weights.max(axis=1, initial=0.0)
+            best = (weights == top[:, np.newaxis]) & (top > 0)[:, np.newaxis]
+            own = near.place[
+                self.rows[with_owner[chunk]]
+            ]  # -1, where it does not fit, has no weight
+            one = np.arange(len(weights)), own
+            rows = best @ near.rows
+            found, among = np.pad(best, ((0, 0), (0, 1)))[one], np.maximum(rows, 1)
+            if self.by_person:
+                found, among = _persons_in(self, near, best, owners[chunk])
+            right[with_owner[chunk]] = found / among
+            own_weight = np.pad(weights, ((0, 0), (0, 1)))[one]
+            given[with_owner[chunk]] = np.where(found, top * rows / among, own_weight)
+            several += int((np.count_nonzero(weights, axis=1) > 1).sum())
+        notes = sightings.notes
+        plain = self.is_plain
+        if plain and several:
+            notes += (f"{several:,} of the targets fit rows of several groups, which overlap",)
+        elif plain and not self.by_person:
+            notes += (rarest_rows(len(sightings.rows), int(sightings.rows.min())),)
+        choices = self.drawn_from if self.by_person else len(sightings.place)
+        return Joined(right, given, choices, notes, overlap=plain and several > 0)
+
+    def owner_of_each_row(self) -> Joined:
+        """The t rows, each weighed against all people."""
+        everybody = self.everybody
+        crowd = Crowd.of(everybody, self.columns)
+        every = Sightings.of(self.published, everybody, self.columns, crowd.first)
+        wanted, sighting = np.unique(every.place[self.rows], return_inverse=True)
+        places, (units, count) = len(crowd.count), everybody.units
+        persons = _Incidence.of(crowd.number, units, count, places)
+        if self.by_person:
+            own = _Incidence.of(units, crowd.number, places, count)
+            target, notes = _among(everybody, self)
+        else:
+            own = _Incidence.of(np.arange(len(units)), crowd.number, places, len(units))
+            target, notes = self.owners.person, ()
+        right, given = np.zeros(len(self.rows)), np.zeros(len(self.rows))
+        for chunk, who, weights in owner_posteriors(every.only(wanted), crowd.count):
+            within = (chunk.start <= sighting) & (sighting < chunk.stop) & (target >= 0)
+            these = np.flatnonzero(within)
+            column = sighting[these] - chunk.start
+            top = weights.max(axis=0, initial=0.0)
+            weight = own.most(weights, who, target[these], column)
+            best = weights == top
+            rows = crowd.count[who] @ best
+            among = persons.among(best.T, who) if self.by_person else rows
+            found, rows, among = weight == top[column], rows[column], np.maximum(among[column], 1)
+            right[these] = (weight > 0) * found / among
+            given[these] = weight * np.where(found, rows / among, 1.0)
+        choices = count if self.by_person else everybody.frame.height
+        return Joined(right, given, choices, (*every.notes, *notes))
+
 
 @dataclass(frozen=True, eq=False)
 class Joined:
@@ -139,68 +205,6 @@ class Joined:
     notes: tuple[str, ...]
     overlap: bool = False
     """Whether people fit rows of several groups, so that owners may be drawn wrongly."""
-
-
-def row_of_each_owner(aim: JoinTask) -> Joined:
-    """The owners of t rows, each weighed against all published rows."""
-    with_owner = np.flatnonzero(aim.owners.person >= 0)
-    owners = aim.owners.person[with_owner]
-    sightings = Sightings.of(aim.published, aim.people, aim.columns, owners)
-    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
-    several = 0
-    for chunk, which, weights in posteriors(sightings, len(owners)):
-        near = sightings.only(which)
-        top = weights.max(axis=1, initial=0.0)
-        best = (weights == top[:, np.newaxis]) & (top > 0)[:, np.newaxis]
-        own = near.place[aim.rows[with_owner[chunk]]]  # -1, where it does not fit, has no weight
-        one = np.arange(len(weights)), own
-        rows = best @ near.rows
-        found, among = np.pad(best, ((0, 0), (0, 1)))[one], np.maximum(rows, 1)
-        if aim.by_person:
-            found, among = _persons_in(aim, near, best, owners[chunk])
-        right[with_owner[chunk]] = found / among
-        own_weight = np.pad(weights, ((0, 0), (0, 1)))[one]
-        given[with_owner[chunk]] = np.where(found, top * rows / among, own_weight)
-        several += int((np.count_nonzero(weights, axis=1) > 1).sum())
-    notes = sightings.notes
-    plain = aim.is_plain
-    if plain and several:
-        notes += (f"{several:,} of the targets fit rows of several groups, which overlap",)
-    elif plain and not aim.by_person:
-        notes += (rarest_rows(len(sightings.rows), int(sightings.rows.min())),)
-    choices = aim.drawn_from if aim.by_person else len(sightings.place)
-    return Joined(right, given, choices, notes, overlap=plain and several > 0)
-
-
-def owner_of_each_row(aim: JoinTask) -> Joined:
-    """The t rows, each weighed against all people."""
-    everybody = aim.everybody
-    crowd = Crowd.of(everybody, aim.columns)
-    every = Sightings.of(aim.published, everybody, aim.columns, crowd.first)
-    wanted, sighting = np.unique(every.place[aim.rows], return_inverse=True)
-    places, (units, count) = len(crowd.count), everybody.units
-    persons = _Incidence.of(crowd.number, units, count, places)
-    if aim.by_person:
-        own = _Incidence.of(units, crowd.number, places, count)
-        target, notes = _among(everybody, aim)
-    else:
-        own = _Incidence.of(np.arange(len(units)), crowd.number, places, len(units))
-        target, notes = aim.owners.person, ()
-    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
-    for chunk, who, weights in owner_posteriors(every.only(wanted), crowd.count):
-        within = (chunk.start <= sighting) & (sighting < chunk.stop) & (target >= 0)
-        these = np.flatnonzero(within)
-        column = sighting[these] - chunk.start
-        top = weights.max(axis=0, initial=0.0)
-        weight = own.most(weights, who, target[these], column)
-        best = weights == top
-        rows = crowd.count[who] @ best
-        among = persons.among(best.T, who) if aim.by_person else rows
-        found, rows, among = weight == top[column], rows[column], np.maximum(among[column], 1)
-        right[these] = (weight > 0) * found / among
-        given[these] = weight * np.where(found, rows / among, 1.0)
-    choices = count if aim.by_person else everybody.frame.height
-    return Joined(right, given, choices, (*every.notes, *notes))
 
 
 def _among(everybody: People, aim: JoinTask) -> tuple[Indices, tuple[str, ...]]:

@@ -82,7 +82,7 @@ from numpy.typing import NDArray
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
 from voile.attack.fitted import Fitted, Standing, spread
-from voile.attack.joining import Joined, JoinTask, owner_of_each_row, rarest_rows, row_of_each_owner
+from voile.attack.joining import Joined, JoinTask, rarest_rows
 from voile.attack.protocol import (
     COLUMNS,
     LINK,
@@ -475,7 +475,7 @@ class ProsecutorAttack(_LinkageAttack):
             yield rarest_rows(found.combinations, int(found.alike.min()))
 
     def _joined(self, aim: JoinTask) -> Joined:
-        return row_of_each_owner(aim)
+        return aim.row_of_each_owner()
 
 
 @dataclass(frozen=True)
@@ -533,7 +533,7 @@ class JournalistAttack(_LinkageAttack):
         return _ClosedForm.of_journalist(fitted, standing, scene.people, (crowd, everybody))
 
     def _joined(self, aim: JoinTask) -> Joined:
-        return owner_of_each_row(aim)
+        return aim.owner_of_each_row()
 
 
 @dataclass(frozen=True)

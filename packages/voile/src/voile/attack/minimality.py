@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from voile.attack.asking import asks
 from voile.attack.chosen_groups import RefusedRows, left_for
 from voile.attack.differencing import permutes_sensitive
-from voile.attack.inference import SeriesEvidence, gather
+from voile.attack.inference import SeriesEvidence
 from voile.attack.protocol import (
     ARRIVED,
     Attack,
@@ -174,7 +174,7 @@ class MinimalityAttack(Attack):
         claim = _claim(release)
         assert claim is not None
         releases = sorted(self._all(release), key=lambda one: -_version(one))
-        evidence = gather(releases, self._names(releases, release))
+        evidence = SeriesEvidence.gather(releases, self._names(releases, release))
         sightings = _Sightings.of(evidence)
         arrived = self._arrivals(evidence, release, original)
         scale = max(evidence.levels.scale, decimals_of(claim.e))

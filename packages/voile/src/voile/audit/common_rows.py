@@ -74,7 +74,6 @@ __all__ = [
     "are_of_groups",
     "distance_by_people",
     "distance_by_shape",
-    "row_groups",
 ]
 
 
@@ -248,6 +247,31 @@ class CommonRows:
             room += _DEVIATIONS * np.sqrt(own).sum()
         return bool(apart.sum() <= room)
 
+    def row_groups(
+        self, columns: Mapping[str, BothSides], *, of_somebody: bool
+    ) -> _RowGroups | None:
+        """The columns in which rows stand for groups; None where they stand for people, or nobody.
+
+        ``rows`` are those of ``columns``; texts stand with numbers of groups, or whole rows do,
+        unless the rows are of somebody in the columns whose cells are values (``of_somebody``).
+        """
+        numbers = [name for name, column in columns.items() if column.is_number]
+        names = _repeated(self, numbers)
+        if not names and not of_somebody and _are_repeated(self, list(columns)):
+            names = list(columns)
+        elif names:
+            texts = [name for name in columns if name not in numbers]
+            names += [name for name in texts if _is_told_by(self, name, names)]
+        if not names or self.shared(names, _LEAST)[0] >= _BY_CHANCE:
+            return None
+        own, seen = self.counts(names)
+        counts = seen[seen > 0]
+        whole = seen[own > 0].sum() >= (1 - _RARE) * seen.sum()
+        chosen = {name: columns[name] for name in names}
+        if (whole or not are_of_groups(counts)) and not _are_centres(chosen):
+            return None
+        return _RowGroups(int(counts.min()), _shown(chosen))
+
 
 def _counted(own: Codes, shown: Codes) -> tuple[Codes, Codes]:
     kinds = int(max(own.max(), shown.max())) + 1
@@ -292,32 +316,6 @@ class _RowGroups:
     """Rows of the smallest group."""
     shown: Mapping[str, Perturbed | Typical]
     """How each column shows it, for adversaries."""
-
-
-def row_groups(
-    rows: CommonRows, columns: Mapping[str, BothSides], *, of_somebody: bool
-) -> _RowGroups | None:
-    """The columns in which rows stand for groups; None where they stand for people, or nobody.
-
-    ``rows`` are those of ``columns``; texts stand with numbers of groups, or whole rows do, unless
-    the rows are of somebody in the columns whose cells are values (``of_somebody``).
-    """
-    numbers = [name for name, column in columns.items() if column.is_number]
-    names = _repeated(rows, numbers)
-    if not names and not of_somebody and _are_repeated(rows, list(columns)):
-        names = list(columns)
-    elif names:
-        texts = [name for name in columns if name not in numbers]
-        names += [name for name in texts if _is_told_by(rows, name, names)]
-    if not names or rows.shared(names, _LEAST)[0] >= _BY_CHANCE:
-        return None
-    own, seen = rows.counts(names)
-    counts = seen[seen > 0]
-    whole = seen[own > 0].sum() >= (1 - _RARE) * seen.sum()
-    chosen = {name: columns[name] for name in names}
-    if (whole or not are_of_groups(counts)) and not _are_centres(chosen):
-        return None
-    return _RowGroups(int(counts.min()), _shown(chosen))
 
 
 def are_of_groups(counts: Indices) -> bool:

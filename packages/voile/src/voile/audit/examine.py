@@ -43,7 +43,7 @@ from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.attack.registry import attack_names
 from voile.audit.beside import JointCodes
 from voile.audit.counting import ExaminedRows, RiskQuery, counted, unit_of
-from voile.audit.foreign import Foreign, Repetition, as_release, copy_notices, repetition
+from voile.audit.foreign import Foreign, Repetition, as_release
 from voile.audit.positions import order_notices
 from voile.audit.recognition import Recognised, recognise
 from voile.audit.record import COPYING, AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
@@ -248,7 +248,7 @@ def _recognition(sides: Sides) -> _Recognition:
     said = {n: c.shown for n, c in sides.plan.columns.items() if c.shown is not None}
     recognised = recognise(sides.released, sides.original, said)
     foreign = as_release(sides.released, recognised, _roles(sides, recognised))
-    twice = repetition(foreign, sides.original)
+    twice = foreign.repetition(sides.original)
     proposed = sides.roles_of == "proposal"
     unfit = _unfit_columns(recognised, sides.original, sides.identifiers, proposed=proposed)
     notices = (
@@ -256,7 +256,7 @@ def _recognition(sides: Sides) -> _Recognition:
         *(f"column {name!r} must not be published: {why}" for name, why in unfit.items()),
         *twice.notices,
         *order_notices(recognised, sides.original),
-        *copy_notices(foreign, sides.original, sides.control),
+        *foreign.copy_notices(sides.original, sides.control),
     )
     return _Recognition(recognised, foreign, twice, unfit, notices)
 

@@ -42,7 +42,11 @@ from voile.table.opening import published_rows
 from voile.table.published import GROUP
 from voile_base.ondemand import dataclass
 
-__all__ = ["Foreign", "Repetition", "as_release", "copy_notices", "repetition"]
+__all__ = [
+    "Foreign",
+    "Repetition",
+    "as_release",
+]
 
 
 _PROMISE = Guarantee(
@@ -59,6 +63,52 @@ class Foreign:
     recognised: tuple[Recognised, ...]
     unused: tuple[str, ...]
     """Columns of the file that show no column of the original."""
+
+    def repetition(self, original: People) -> Repetition:
+        """What a file repeats, in the columns that show values as they are."""
+        exact = {one.name: one.columns[0] for one in self.recognised if one.how == "exact"}
+        if not exact or any(one.how == "synthetic" for one in self.recognised):
+            return Repetition()
+        persons = CommonRows.of(exact, original).persons(list(exact))
+        for cells in exact.values():
+            persons[cells.is_null().to_numpy()] = 1
+        beyond = round(len(persons) - float(persons.sum()))
+        if not beyond:
+            return Repetition()
+        table = self.release.table
+        known = self.release.roles.get("quasi_identifiers", ())
+        fewest = None
+        if known:
+            shown = {column.name: column for one in self.recognised for column in one.columns}
+            (group,) = common_places([frame_of(shown[name] for name in known)])
+            fewest = int(np.floor(np.bincount(group, persons).min() + 1e-6))
+        return Repetition(beyond, beyond / table.rows, fewest)
+
+    def copy_notices(self, original: People, control: People | None) -> list[str]:
+        """A sentence without a full stop, where somebody's row stands among rows of nobody."""
+        shown = [one for one in self.recognised if one.how in {"exact", *_OF_NOBODY}]
+        if len(shown) < 2 or not any(one.how in _OF_NOBODY for one in shown):
+            return []
+        columns = {one.name: one.columns[0] for one in shown}
+
+        def copied(people: People) -> int:
+            own, seen = CommonRows.of(columns, people).counts(list(columns))
+            return int(((own == 1) & (seen > 0)).sum())
+
+        count = copied(original)
+        if not count:
+            return []
+        beside = ""
+        if control is not None:
+            expected = copied(control) * original.frame.height / control.frame.height
+            beside = f", and of as many people of the control {expected:,.0f}"
+        people = "people" if count > 1 else "person"
+        has = "have" if count > 1 else "has"
+        return [
+            f"{count:,} {people} of the original, whom these {len(columns)} columns tell from "
+            f"everybody else, {has} a row in the file that shows just that{beside}: what chance "
+            "does not explain was copied, and no rate of thousands shows a few such rows"
+        ]
 
 
 def as_release(
@@ -132,52 +182,4 @@ class Repetition:
         ]
 
 
-def repetition(foreign: Foreign, original: People) -> Repetition:
-    """What a file repeats, in the columns that show values as they are."""
-    exact = {one.name: one.columns[0] for one in foreign.recognised if one.how == "exact"}
-    if not exact or any(one.how == "synthetic" for one in foreign.recognised):
-        return Repetition()
-    persons = CommonRows.of(exact, original).persons(list(exact))
-    for cells in exact.values():
-        persons[cells.is_null().to_numpy()] = 1
-    beyond = round(len(persons) - float(persons.sum()))
-    if not beyond:
-        return Repetition()
-    table = foreign.release.table
-    known = foreign.release.roles.get("quasi_identifiers", ())
-    fewest = None
-    if known:
-        shown = {column.name: column for one in foreign.recognised for column in one.columns}
-        (group,) = common_places([frame_of(shown[name] for name in known)])
-        fewest = int(np.floor(np.bincount(group, persons).min() + 1e-6))
-    return Repetition(beyond, beyond / table.rows, fewest)
-
-
 _OF_NOBODY = {"synthetic", "permuted"}
-
-
-def copy_notices(foreign: Foreign, original: People, control: People | None) -> list[str]:
-    """A sentence without a full stop, where somebody's row stands among rows of nobody."""
-    shown = [one for one in foreign.recognised if one.how in {"exact", *_OF_NOBODY}]
-    if len(shown) < 2 or not any(one.how in _OF_NOBODY for one in shown):
-        return []
-    columns = {one.name: one.columns[0] for one in shown}
-
-    def copied(people: People) -> int:
-        own, seen = CommonRows.of(columns, people).counts(list(columns))
-        return int(((own == 1) & (seen > 0)).sum())
-
-    count = copied(original)
-    if not count:
-        return []
-    beside = ""
-    if control is not None:
-        expected = copied(control) * original.frame.height / control.frame.height
-        beside = f", and of as many people of the control {expected:,.0f}"
-    people = "people" if count > 1 else "person"
-    has = "have" if count > 1 else "has"
-    return [
-        f"{count:,} {people} of the original, whom these {len(columns)} columns tell from "
-        f"everybody else, {has} a row in the file that shows just that{beside}: what chance does "
-        "not explain was copied, and no rate of thousands shows a few such rows"
-    ]

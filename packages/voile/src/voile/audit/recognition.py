@@ -36,7 +36,6 @@ from voile.audit.common_rows import (
     are_of_groups,
     distance_by_people,
     distance_by_shape,
-    row_groups,
 )
 from voile.audit.spellings import ANYTHING, Floats, Indices, SetReader, ends_of
 from voile.disclosure.exact import Exact, Withheld
@@ -610,7 +609,7 @@ def _grouped(
     }
     rows = CommonRows.of(cells, original, exact)
     both = {name: BothSides(original.column(name), shown) for name, shown in cells.items()}
-    groups = row_groups(rows, both, of_somebody=of_somebody)
+    groups = rows.row_groups(both, of_somebody=of_somebody)
     if groups is None:
         return found, exact
     why = f"it stands in groups of {groups.least} rows or more, and most people do not."

@@ -64,12 +64,9 @@ __all__ = [
     "Inquiry",
     "RiskDocument",
     "RunDocument",
-    "audit_document",
     "audit_schema",
     "draws_of",
-    "entered",
     "keep_judged",
-    "read_audit",
     "run_of",
 ]
 
@@ -193,33 +190,48 @@ class AuditRecord:
         same = (one for one in self.earlier if one["inputs"].get("released") == file)
         return tuple(one for one in same if _settings(one) != now)
 
+    def document(self) -> Json:
+        """A record for JSON; the first key says that it is private."""
+        return sealed({"private": PRIVATE, "format": AUDIT_FORMAT, **plain(self)})
 
-def audit_document(record: AuditRecord) -> Json:
-    """A record for JSON; the first key says that it is private."""
-    return sealed({"private": PRIVATE, "format": AUDIT_FORMAT, **plain(record)})
+    def entered(self, ledger: str | Path) -> AuditRecord:
+        """Enter an audit into a ledger, and the audits of the original that it knew in the record.
 
+        Durable when it returns; raises ``LedgerError`` where the ledger cannot be read or written,
+        or another audit was entered meanwhile.
+        """
+        run = self.run
+        assert run is not None, "an audit that was made now says what it is of"
+        about = f"audits of {run['inputs']['original']}"
+        book = Ledger(Path(ledger))
+        entries = book.outputs(about)
+        content = json.dumps(_settings(run), sort_keys=True, separators=(",", ":")).encode()
+        book.remember(about, len(entries), [("audit", content)])
+        earlier = tuple(_entry(one.created, one.content) for one in entries)
+        return replace(self, earlier=earlier)
 
-def read_audit(path: str | Path) -> AuditRecord:
-    """Read the record of an audit, which must be as it was written.
+    @staticmethod
+    def read(path: str | Path) -> AuditRecord:
+        """Read the record of an audit, which must be as it was written.
 
-    Raises ``InputError`` where the file holds none, and ``RefusedError`` where it was edited.
-    """
-    try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        msg = f"{path}: it cannot be read ({error.strerror})"
-        raise InputError(msg) from None
-    except ValueError:
-        document = None
-    if not isinstance(document, dict) or document.get("format") != AUDIT_FORMAT:
-        msg = f"{path}: this is not the record of an audit in the format {AUDIT_FORMAT}"
-        raise InputError(msg)
-    require_seal(document, path, "voile audit")
-    try:
-        return AuditRecord(**without_heading(document))
-    except (InputError, TypeError) as error:
-        msg = f"{path}: {error}; run the audit again with this version of Voile"
-        raise InputError(msg) from None
+        Raises ``InputError`` where the file holds none, and ``RefusedError`` where it was edited.
+        """
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            msg = f"{path}: it cannot be read ({error.strerror})"
+            raise InputError(msg) from None
+        except ValueError:
+            document = None
+        if not isinstance(document, dict) or document.get("format") != AUDIT_FORMAT:
+            msg = f"{path}: this is not the record of an audit in the format {AUDIT_FORMAT}"
+            raise InputError(msg)
+        require_seal(document, path, "voile audit")
+        try:
+            return AuditRecord(**without_heading(document))
+        except (InputError, TypeError) as error:
+            msg = f"{path}: {error}; run the audit again with this version of Voile"
+            raise InputError(msg) from None
 
 
 def audit_schema() -> Json:
@@ -286,23 +298,6 @@ def _entry(created: str, content: bytes) -> EarlierAudit:
     settings: EarlierAudit = json.loads(content)
     settings["created"] = created
     return settings
-
-
-def entered(record: AuditRecord, ledger: str | Path) -> AuditRecord:
-    """Enter an audit into a ledger, and the audits of the same original that it knew in the record.
-
-    Durable when it returns; raises ``LedgerError`` where the ledger cannot be read or written, or
-    another audit was entered meanwhile.
-    """
-    run = record.run
-    assert run is not None, "an audit that was made now says what it is of"
-    about = f"audits of {run['inputs']['original']}"
-    book = Ledger(Path(ledger))
-    entries = book.outputs(about)
-    content = json.dumps(_settings(run), sort_keys=True, separators=(",", ":")).encode()
-    book.remember(about, len(entries), [("audit", content)])
-    earlier = tuple(_entry(one.created, one.content) for one in entries)
-    return replace(record, earlier=earlier)
 
 
 RELEASED = "released"

@@ -222,7 +222,7 @@ def _difference(
     result = differencing.DifferencingAttack(**told).run(new, call.earlier, names)
     checked = None
     if call.against:
-        checked = earlier_releases.verify(result.victims, call.original, result.sensitive)
+        checked = earlier_releases.VictimCounts.of(result.victims, call.original, result.sensitive)
     verified = {"verification": checked.document()} if checked else {}
     return _Report(
         document={**result.document(), **verified},

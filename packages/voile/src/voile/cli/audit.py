@@ -162,19 +162,17 @@ def _audit_command(
                 released, original, control, plan, inquiry=inquiry, seed=seed, progress=stage
             )
             if ledger is not None:
-                record = audit_record.entered(record, ledger)
+                record = record.entered(ledger)
             stage("keeping a copy of what was judged")
             audit_record.keep_judged(released, folder)
-            write_text(
-                folder / "audit.json", documents.json_text(audit_record.audit_document(record))
-            )
+            write_text(folder / "audit.json", documents.json_text(record.document()))
             if signer is not None:
                 signing.sign_audit(folder, signer)
     with telling_what_is_done(f"the audit stands at {out}"):
         for notice in record.notices:
             say(f"voile: {notice}.")
         if as_json:
-            print_json({**audit_record.audit_document(record), "out": str(out)})
+            print_json({**record.document(), "out": str(out)})
         else:
             _show(record)
 

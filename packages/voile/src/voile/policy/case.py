@@ -19,7 +19,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from voile.audit.record import RELEASED, AuditRecord, read_audit
+from voile.audit.record import RELEASED, AuditRecord
 from voile.policy.ruling import ShownRows
 from voile.release.claims import CLAIMS, Claim
 from voile.release.folder import BESIDE, DOCUMENT, digest_of, release_document
@@ -243,7 +243,7 @@ def files_in(folder: Path) -> tuple[FileDocument, ...]:
 
 def _audited(place: Path) -> Case:
     _require_no_link(place, place / AUDIT, place / RELEASED)
-    record = read_audit(place / AUDIT)
+    record = AuditRecord.read(place / AUDIT)
     data = place / RELEASED / record.released
     if not file_and_part(data)[0].exists():
         msg = (

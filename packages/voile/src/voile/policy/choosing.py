@@ -73,8 +73,8 @@ from voile.release.release import Publication, Release
 from voile.schema.plan import Plan
 from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import FrontierRisk
-from voile.study.original import Original, read_original
-from voile.study.plans import StatedPlan, json_value, state_plan
+from voile.study.original import Original
+from voile.study.plans import StatedPlan, json_value
 from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
@@ -241,10 +241,10 @@ class Choice:
         Raises a ``VoileError`` as reading the plan and the table does; a plan that gives no release
         is a finding.
         """
-        terms, stated = terms or PlanSearch(), state_plan(plan)
+        terms, stated = terms or PlanSearch(), StatedPlan.of(plan)
         terms = replace(terms, weight=terms.weight or stated.plan.roles.weight)
         progress("reading")
-        original = read_original(source, _keeping(stated.plan, terms.weight), terms.engine)
+        original = Original.read(source, _keeping(stated.plan, terms.weight), terms.engine)
         if terms.weight is not None and stated.plan.roles.unit is not None:
             msg = (
                 "weights are of rows, and this plan protects persons with several: "

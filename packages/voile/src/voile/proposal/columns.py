@@ -45,7 +45,6 @@ from voile.recognisers.values import (
     ColumnLook,
     has_names,
     holds_initials,
-    is_flag,
     looks_censored,
     looks_like_addresses,
     looks_like_amounts,
@@ -264,7 +263,7 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
     if profile.distinct >= FEW_PERSONS or share > ALONE:
         why = f"its name says that it tells {role}s apart"
         return ColumnProposal(details, role, "code", why)
-    if _flag(details) or is_flag(details.look()):
+    if _flag(details) or details.look().is_flag():
         return None
     why = f"its name says that it tells {role}s apart, and its values are few"
     question = (
@@ -419,7 +418,7 @@ def _differs_in_kind(details: ColumnDetails, meaning: Meaning) -> bool:
 
 def _are_amounts(details: ColumnDetails) -> bool:
     """Whether values can be amounts, as a name says: numbers, bands of them, ranks, yes or no."""
-    if details.profile.type != "text" or details.bands or is_flag(details.look()):
+    if details.profile.type != "text" or details.bands or details.look().is_flag():
         return True
     return bool(details.date_formats) or looks_like_amounts(details.sample)
 
@@ -443,7 +442,7 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
         return "numbers of accounts or of persons"
     if details.profile.type == "integer" and _cannot_be(details, meaning):
         return _CODES
-    if details.profile.type != "text" or details.bands or is_flag(details.look()):
+    if details.profile.type != "text" or details.bands or details.look().is_flag():
         return None
     texts, places = details.sample, meaning.kind == "geography"
     named_after = fits(_OF_A_PERSON, words_of(details.profile.name))

@@ -31,7 +31,10 @@ from voile.table.reading import first_rows
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 
-__all__ = ["ProposedLayout", "layout_of_rows", "proposed_layout"]
+__all__ = [
+    "ProposedLayout",
+    "proposed_layout",
+]
 
 Row = tuple[int, Sequence[str | None]]
 """The number of a row in its file, from 1, and its cells."""
@@ -82,6 +85,30 @@ class ProposedLayout:
         stated = self.layout.stated
         return tuple(f"[input] {key} = {stated[key]!r}: {why}" for key, why in self.reasons)
 
+    @staticmethod
+    def of_rows(rows: Sequence[Row], file: str) -> ProposedLayout:
+        """How a file with these first rows is laid out; a pure function.
+
+        Raises ``TableError`` for a title above a table without names.
+        """
+        rows = [(number, cells) for number, cells in rows if any(cells)]
+        if not rows:
+            return ProposedLayout()
+        width = _width(rows)
+        first = next((place for place in range(len(rows)) if _is_wide(rows, place, width)), 0)
+        head, body = _head_and_body(rows, first, width)
+        if not head:
+            if first:
+                raise TableError(
+                    f"{file}: lines stand above the first row of values and none of them has the "
+                    f"names of the columns; put a line with names above row {rows[first][0]}"
+                )
+            reason = ("header", "the first row holds values: columns are called by their place")
+            found = ProposedLayout(InputLayout(header="none"), (reason,))
+        else:
+            found = _with_header([number for number, _ in head])
+        return _with_numbers(_with_numbered(found, head, body, width), head, body, width)
+
 
 def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
     """A place with the layout that its file seems to have.
@@ -95,7 +122,7 @@ def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
     if isinstance(place, Address):
         return place, ProposedLayout()
     sheet, rows = first_rows(place, _LOOKED_AT)
-    found = layout_of_rows(rows, str(place))
+    found = ProposedLayout.of_rows(rows, str(place))
     if sheet is not None and sheet == file_and_part(place)[1]:
         why = "the sheet that was named"
         found = replace(
@@ -104,30 +131,6 @@ def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
             reasons=(("sheet", why), *found.reasons),
         )
     return laid_out(place, found.layout), found
-
-
-def layout_of_rows(rows: Sequence[Row], file: str) -> ProposedLayout:
-    """How a file with these first rows is laid out; a pure function.
-
-    Raises ``TableError`` for a title above a table without names.
-    """
-    rows = [(number, cells) for number, cells in rows if any(cells)]
-    if not rows:
-        return ProposedLayout()
-    width = _width(rows)
-    first = next((place for place in range(len(rows)) if _is_wide(rows, place, width)), 0)
-    head, body = _head_and_body(rows, first, width)
-    if not head:
-        if first:
-            raise TableError(
-                f"{file}: lines stand above the first row of values and none of them has the "
-                f"names of the columns; put a line with names above row {rows[first][0]}"
-            )
-        reason = ("header", "the first row holds values: columns are called by their place")
-        found = ProposedLayout(InputLayout(header="none"), (reason,))
-    else:
-        found = _with_header([number for number, _ in head])
-    return _with_numbers(_with_numbered(found, head, body, width), head, body, width)
 
 
 def _is_wide(rows: Sequence[Row], place: int, width: int) -> bool:

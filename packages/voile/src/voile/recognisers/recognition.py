@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Literal, Protocol
 
 from voile.recognisers.codes import CHECKS
-from voile.recognisers.values import LOOKS, ColumnLook, has_names, is_flag, share_of
+from voile.recognisers.values import LOOKS, ColumnLook, has_names, share_of
 from voile.schema.names import fits, words_of
 from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
@@ -124,7 +124,7 @@ class ListedRecogniser:
 
     def recognise(self, look: ColumnLook) -> Recognition | None:
         """By the name, where the values can be it; else by how most values are written."""
-        if self.group == "regulated" or look.distinct == 0 or is_flag(look):
+        if self.group == "regulated" or look.distinct == 0 or look.is_flag():
             return None
         if look.type in {"date", "datetime", "time", "duration"} or look.is_dated:
             return None

@@ -27,7 +27,6 @@ __all__ = [
     "group_words",
     "has_names",
     "holds_initials",
-    "is_flag",
     "looks_censored",
     "looks_like_addresses",
     "looks_like_amounts",
@@ -132,6 +131,12 @@ class ColumnLook:
         """The values that show something, without the spaces around them."""
         return tuple(text for each in self.texts if (text := each.strip()))
 
+    def is_flag(self) -> bool:
+        """Whether a column says yes or no."""
+        if self.type == "boolean":
+            return True
+        return self.distinct <= 3 and all(text.casefold() in _FLAGS for text in self.filled)
+
 
 _FLAGS = frozenset(
     {"0", "1", "2", "y", "n", "yes", "no", "t", "f", "true", "false", "j", "ja", "nein", "o", "oui"}
@@ -223,13 +228,6 @@ def group_words() -> frozenset[str]:
 def share_of(texts: Sequence[str], holds: Callable[[str], object]) -> float:
     """The share of texts for which something holds; 0 of none."""
     return sum(bool(holds(text)) for text in texts) / len(texts) if texts else 0.0
-
-
-def is_flag(look: ColumnLook) -> bool:
-    """Whether a column says yes or no."""
-    if look.type == "boolean":
-        return True
-    return look.distinct <= 3 and all(text.casefold() in _FLAGS for text in look.filled)
 
 
 def _parts(text: str) -> list[str]:

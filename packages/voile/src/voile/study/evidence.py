@@ -41,15 +41,7 @@ from voile.release.reading import People, PublishedRows
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.study.record import RiskDocument, Skipped
-from voile.study.rehearsal import (
-    Persons,
-    SplitRows,
-    Staged,
-    can_link,
-    fingerprint,
-    hold_rows_out,
-    rehearse,
-)
+from voile.study.rehearsal import Persons, SplitRows, Staged, can_link, fingerprint, hold_rows_out
 from voile.utility.protocol import Comparison, Measure, Measurement
 from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import dataclass, on_demand
@@ -458,7 +450,7 @@ class _RehearsedRelease(ReleaseUnderTest):
         with self.clock.timed("rehearsal"):
             try:
                 draws, staged = self.draws.within("rehearsal"), self.staged
-                made = rehearse(self.rows, staged.plan, draws, staged.engine)
+                made = self.rows.rehearse(staged.plan, draws, staged.engine)
             except VoileError as error:
                 return error
         return made if made.release.rows else InputError(_NO_ROWS)
@@ -469,7 +461,7 @@ class _RehearsedRelease(ReleaseUnderTest):
         self.progress("numbering rows")
         with self.clock.timed("rehearsal"), suppress(VoileError):
             draws, staged = self.draws.within("numbered"), self.staged
-            made = rehearse(SplitRows(staged.original, None), staged.plan, draws, staged.engine)
+            made = SplitRows(staged.original, None).rehearse(staged.plan, draws, staged.engine)
             assert made.link is not None
             if fingerprint(made.release.without(made.link)) == fingerprint(staged.release):
                 return made

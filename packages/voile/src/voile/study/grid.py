@@ -62,8 +62,8 @@ from voile.study.documents import (
 )
 from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import by_risk, known_risks, most_common_loss, usual_risk
-from voile.study.original import Original, fingerprint, names_of_columns, read_original
-from voile.study.plans import GridPoint, PlanGrid, expand, needs_ledger, single_release, state_plan
+from voile.study.original import Original, fingerprint, names_of_columns
+from voile.study.plans import GridPoint, PlanGrid, StatedPlan, needs_ledger, single_release
 from voile.study.record import PRIVATE, Point, Status, StudyComparison, StudyRecord
 from voile.study.rehearsal import Staged
 from voile.study.run import prepare_release
@@ -464,7 +464,7 @@ def make_comparison(  # noqa: PLR0913 - what ``compare`` is told, and how to sho
     axes = axes or Axes()
     if out is not None:
         check_new_folder(out)
-    grid = expand([state_plan(plan) for plan in plans])
+    grid = PlanGrid.of([StatedPlan.of(plan) for plan in plans])
     _refuse_what_cannot_be(source, grid, shared, axes, jobs)
     table = fingerprint(source)
     if any(shared.charges(stated.plan) for stated in grid.plans):
@@ -509,7 +509,7 @@ class _Work:
         says = (plan.missing, plan.roles, plan.columns)
         if self._read is None or self._read[0] != says:
             self._read = None  # one table at a time in memory
-            self._read = (says, read_original(self._source, plan, self._shared.engine))
+            self._read = (says, Original.read(self._source, plan, self._shared.engine))
         return self._read[1]
 
 

@@ -23,7 +23,11 @@ from voile.table.reading import list_columns
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 
-__all__ = ["Original", "fingerprint", "names_of_columns", "read_original"]
+__all__ = [
+    "Original",
+    "fingerprint",
+    "names_of_columns",
+]
 
 _CHUNK = 1 << 20
 
@@ -39,18 +43,18 @@ class Original:
     file: str = ""
     """Where they were read, as messages name it."""
 
+    @staticmethod
+    def read(source: object, plan: Plan, engine: Engine | str = AUTO) -> Original:
+        """The rows of a file or a data frame, in the columns that the plan names.
 
-def read_original(source: object, plan: Plan, engine: Engine | str = AUTO) -> Original:
-    """The rows of a file or a data frame, in the columns that the plan names.
-
-    ``engine`` reads a file.  Raises ``TableError`` where there are none.
-    """
-    if not is_place(source):
-        frame, _ = from_native(source)
-        return Original(frame)
-    told = {"missing": plan.missing, "columns": _named(plan), "texts": plan.texts}
-    place = laid_out(place_of(source), plan.input)
-    return Original(*rows_in_memory(place, **told, engine=engine), file_of(source))
+        ``engine`` reads a file.  Raises ``TableError`` where there are none.
+        """
+        if not is_place(source):
+            frame, _ = from_native(source)
+            return Original(frame)
+        told = {"missing": plan.missing, "columns": _named(plan), "texts": plan.texts}
+        place = laid_out(place_of(source), plan.input)
+        return Original(*rows_in_memory(place, **told, engine=engine), file_of(source))
 
 
 def names_of_columns(source: object, plan: Plan) -> list[str]:

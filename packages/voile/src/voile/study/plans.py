@@ -58,13 +58,11 @@ __all__ = [
     "GridPoint",
     "PlanGrid",
     "StatedPlan",
-    "expand",
     "file_of",
     "json_value",
     "naming_files",
     "needs_ledger",
     "single_release",
-    "state_plan",
 ]
 
 
@@ -107,23 +105,23 @@ class StatedPlan:
         said = repr(json_value([self.document, listed]))
         return blake2b(said.encode(), digest_size=16).hexdigest()
 
+    @staticmethod
+    def of(plan: Plan | str | Path) -> StatedPlan:
+        """A plan from a file or from Python; raises ``PlanError`` where it is wrong or methodless.
 
-def state_plan(plan: Plan | str | Path) -> StatedPlan:
-    """A plan from a file or from Python; raises ``PlanError`` where it is wrong or has no method.
-
-    Parameters of the method are not validated: a grid has lists in their place.
-    """
-    if isinstance(plan, Plan):
-        name = plan.method.name if plan.method else ""
-        read = plan if plan.source else replace(plan, source=f"the plan of method {name!r}")
-        stated = _document(plan)
-    else:
-        path = Path(plan)
-        read, name = read_plan(path), path.stem
-        stated = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
-    if read.method is None:
-        raise read.error(read.without_method)
-    return StatedPlan(name, read, json_value(stated))
+        Parameters of the method are not validated: a grid has lists in their place.
+        """
+        if isinstance(plan, Plan):
+            name = plan.method.name if plan.method else ""
+            read = plan if plan.source else replace(plan, source=f"the plan of method {name!r}")
+            stated = _document(plan)
+        else:
+            path = Path(plan)
+            read, name = read_plan(path), path.stem
+            stated = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
+        if read.method is None:
+            raise read.error(read.without_method)
+        return StatedPlan(name, read, json_value(stated))
 
 
 def single_release(plan: Plan) -> Plan:
@@ -248,33 +246,33 @@ class PlanGrid:
     swept: Mapping[str, tuple[Any, ...]]
     """For each parameter that differs, its values in the order in which they are tried."""
 
+    @staticmethod
+    def of(plans: Sequence[StatedPlan]) -> PlanGrid:
+        """The points of some plans: all combinations of the lists of each, plan by plan.
 
-def expand(plans: Sequence[StatedPlan]) -> PlanGrid:
-    """The points of some plans: all combinations of the lists of each, one plan after the other.
-
-    Raises ``PlanError`` where there is no plan, a list is empty or repeats a value, none of the
-    points of a plan can be published, or the grid is too large.
-    """
-    if not plans:
-        msg = "name at least one plan"
-        raise PlanError(msg)
-    named = _with_different_names(plans)
-    tried = [_tried(plan) for plan in named]
-    count = sum(prod(map(len, values.values())) for values in tried)
-    if count > _LARGEST:
-        msg = f"these plans ask for {count:,} studies, more than {_LARGEST:,}; try fewer values"
-        raise PlanError(msg)
-    combinations = [
-        [dict(zip(values, one, strict=True)) for one in product(*values.values())]
-        for values in tried
-    ]
-    swept = _swept(named, combinations)
-    points = tuple(
-        point
-        for plan, own in zip(named, combinations, strict=True)
-        for point in _points(plan, own, swept)
-    )
-    return PlanGrid(named, points, swept)
+        Raises ``PlanError`` where there is no plan, a list is empty or repeats a value, none of the
+        points of a plan can be published, or the grid is too large.
+        """
+        if not plans:
+            msg = "name at least one plan"
+            raise PlanError(msg)
+        named = _with_different_names(plans)
+        tried = [_tried(plan) for plan in named]
+        count = sum(prod(map(len, values.values())) for values in tried)
+        if count > _LARGEST:
+            msg = f"these plans ask for {count:,} studies, more than {_LARGEST:,}; try fewer values"
+            raise PlanError(msg)
+        combinations = [
+            [dict(zip(values, one, strict=True)) for one in product(*values.values())]
+            for values in tried
+        ]
+        swept = _swept(named, combinations)
+        points = tuple(
+            point
+            for plan, own in zip(named, combinations, strict=True)
+            for point in _points(plan, own, swept)
+        )
+        return PlanGrid(named, points, swept)
 
 
 def _tried(plan: StatedPlan) -> dict[str, Sequence[Any]]:

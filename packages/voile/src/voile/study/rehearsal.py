@@ -33,7 +33,7 @@ from voile.release.reading import People, PublishedRows
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
-from voile.study.original import read_original
+from voile.study.original import Original
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
 from voile.table.arrays import from_native
@@ -55,7 +55,6 @@ __all__ = [
     "fingerprint",
     "hold_out",
     "hold_rows_out",
-    "rehearse",
     "solutions_document",
 ]
 
@@ -71,6 +70,20 @@ class SplitRows:
     kept: Any
     held_out: Any | None
     """A data frame of the same columns; None where no row was held out."""
+
+    def rehearse(self, plan: Plan, randomness: Randomness, engine: Engine | str = AUTO) -> Staged:
+        """Publish the kept rows as the plan says, as a single release of no account.
+
+        Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
+        """
+        frame, link, kept = self.kept, None, plan.roles.keep
+        if can_link(plan):
+            link = _free_name("row", frame.columns)
+            frame = frame.with_row_index(link)
+            kept = (*kept, link)
+        staged = _keeping(single_release(plan), kept)
+        made = prepare_release(frame, staged, randomness=randomness, engine=engine)
+        return Staged(made.publication.release, staged, frame, self.held_out, link, engine)
 
 
 @dataclass(frozen=True)
@@ -192,23 +205,6 @@ def can_link(plan: Plan) -> bool:
     return plan.method is not None and publisher_of(plan.method).capabilities.exact_kept
 
 
-def rehearse(
-    rows: SplitRows, plan: Plan, randomness: Randomness, engine: Engine | str = AUTO
-) -> Staged:
-    """Publish the kept rows as the plan says, as a single release of no account.
-
-    Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
-    """
-    frame, link, kept = rows.kept, None, plan.roles.keep
-    if can_link(plan):
-        link = _free_name("row", frame.columns)
-        frame = frame.with_row_index(link)
-        kept = (*kept, link)
-    staged = _keeping(single_release(plan), kept)
-    made = prepare_release(frame, staged, randomness=randomness, engine=engine)
-    return Staged(made.publication.release, staged, frame, rows.held_out, link, engine)
-
-
 def _keeping(plan: Plan, keep: Iterable[str]) -> Plan:
     """The plan with these columns kept: the release itself has answered for singling out rows."""
     names, roles = tuple(keep), plan.roles
@@ -239,7 +235,7 @@ def solutions_document(
     Raises ``VoileError`` as ``make_release`` does.
     """
     progress("reading")
-    frame = read_original(source, plan, engine).frame
+    frame = Original.read(source, plan, engine).frame
     explore = getattr(publisher_for(plan), "explored", None)
     if explore is not None:
         progress("looking at solutions")
@@ -278,7 +274,7 @@ class _Aligned:
     @classmethod
     def of(cls, frame: Any, plan: Plan, engine: Engine | str) -> _Aligned:
         """As the plan publishes them with a fixed seed."""
-        staged = rehearse(SplitRows(frame, None), plan, Randomness.seeded(1), engine)
+        staged = SplitRows(frame, None).rehearse(plan, Randomness.seeded(1), engine)
         assert staged.link is not None
         published = PublishedRows.of(staged.release).frame
         names = [name for name in plan.roles.published if name in frame.columns]

@@ -50,8 +50,8 @@ from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
 from voile.study.documents import json_text, record_document
 from voile.study.evidence import EvidenceTerms, Instruments, StudyEvidence, gather
-from voile.study.original import read_original
-from voile.study.plans import StatedPlan, json_value, state_plan
+from voile.study.original import Original
+from voile.study.plans import StatedPlan, json_value
 from voile.study.record import Distribution, PublicationDocument, RecordedRelease, StudyRecord
 from voile.study.rehearsal import Persons, Staged, fingerprint
 from voile.study.run import PendingRelease, ReleaseStaging, prepare_release
@@ -308,7 +308,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     """
     terms = terms or EvidenceTerms()
     instruments = instruments or Instruments.standard(terms.attacks)
-    stated = state_plan(plan)
+    stated = StatedPlan.of(plan)
     stated.plan.refuse_open_questions()
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     started = perf_counter()
@@ -326,7 +326,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
         seconds = {"publish": perf_counter() - started}
         with pending.transaction.attempt():
             publication = pending.transaction.told(pending.publication)
-            original = read_original(table, stated.plan, engine)
+            original = Original.read(table, stated.plan, engine)
             staged = Staged(publication.release, stated.plan, original.frame, engine=engine)
             series = _known_in_series(pending, stated.plan, original.frame, engine)
             known_to_him = replace(series, choice_of=chooser(stated.plan, engine))

@@ -129,7 +129,6 @@ __all__ = [
     "CorrelationDistance",
     "DivergenceSums",
     "TableDivergence",
-    "divergence_of_tables",
     "jensen_shannon",
     "kl_smoothed",
     "total_variation",
@@ -255,6 +254,26 @@ class DivergenceSums:
             return 0.0
         return max(0.0, entropic / left + float(np.log(right / left)))
 
+    @staticmethod
+    def of_tables(
+        original: object,
+        released: object,
+        columns: Sequence[str],
+        *,
+        parts: int = 1,
+        alpha: float = SMOOTHING,
+    ) -> DivergenceSums:
+        """The divergence of tables that need not fit in memory, over some columns; private.
+
+        A table is a data frame, or the path of a file or folder, of which one part at a time is
+        counted: Parquet and Arrow IPC files are read ``parts`` + 1 times and never held whole. Rows
+        are compared by the values that they show.  Raises ``TableError`` where a column is not
+        there or a file cannot be read.
+        """
+        counts = paired_counts(original, released, columns, parts)
+        rows = rows_of(original, columns), rows_of(released, columns)
+        return DivergenceSums.over(counts, rows, alpha)
+
 
 def kl_smoothed(left: Counts, right: Counts, alpha: float = SMOOTHING) -> float:
     """Kullback-Leibler divergence of ``right`` from ``left`` over all their cells, in nats.
@@ -288,26 +307,6 @@ _TITLES = {
 }
 _PART = 1 << 23
 """Rows of both tables that are counted at a time, about."""
-
-
-def divergence_of_tables(
-    original: object,
-    released: object,
-    columns: Sequence[str],
-    *,
-    parts: int = 1,
-    alpha: float = SMOOTHING,
-) -> DivergenceSums:
-    """The divergence of tables that need not fit in memory, over some columns; private.
-
-    A table is a data frame, or the path of a file or folder, of which one part at a time is
-    counted: Parquet and Arrow IPC files are read ``parts`` + 1 times and never held whole.  Rows
-    are compared by the values that they show.  Raises ``TableError`` where a column is not there or
-    a file cannot be read.
-    """
-    counts = paired_counts(original, released, columns, parts)
-    rows = rows_of(original, columns), rows_of(released, columns)
-    return DivergenceSums.over(counts, rows, alpha)
 
 
 @dataclass(frozen=True)

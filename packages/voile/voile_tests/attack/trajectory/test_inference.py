@@ -23,9 +23,7 @@ from voile.attack.trajectory.distributions import (
     Remembering,
     Turning,
     _exponentials,
-    most_of_pairs,
     pair_factor,
-    pair_of,
     times_pair_factors,
 )
 from voile.attack.trajectory.inference import Driven, Movement, infer
@@ -291,7 +289,7 @@ def test_many_pairs_at_once_have_the_factors_of_each_by_itself(name: str) -> Non
     states = small_states()
     law = laws(states)[name][0]
     before, now = law.factors(1), law.factors(2)
-    pair, count = pair_of(before, now), len(now.piece)
+    pair, count = before.pair(now), len(now.piece)
     room, noise = (np.empty(count), np.empty(count, dtype=np.int64)), now.noise.T.copy()
     for i in range(0, len(before.piece), 29):
         product = np.linspace(0, 2, count)
@@ -320,9 +318,9 @@ def test_no_pair_of_pieces_is_likelier_than_the_bound_by_which_pieces_are_left_u
     law = laws(states)[name][0]
     for report in range(1, REPORTS):
         before, now = law.factors(report - 1), law.factors(report)
-        pair = pair_of(before, now)
+        pair = before.pair(now)
         for former in (np.arange(len(before.piece)), np.arange(0, len(before.piece), 37)):
-            most = most_of_pairs(before, now, former)
+            most = before.most_of_pairs(now, former)
             each = [
                 now.density[j] * max(pair_factor(pair, int(i), j) for i in former)
                 for j in range(0, len(now.piece), 5)

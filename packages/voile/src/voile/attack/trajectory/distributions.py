@@ -58,9 +58,7 @@ __all__ = [
     "ReceiverError",
     "Remembering",
     "Turning",
-    "most_of_pairs",
     "pair_factor",
-    "pair_of",
     "times_pair_factors",
 ]
 
@@ -119,10 +117,27 @@ class Factors:
     variance of that because a truck is not in the middle, in units of the variance of a turn; or,
     shape (m, 6), what is not known of noise that stays (``Staying``)."""
 
+    def pair(self, now: Factors) -> tuple[Any, ...]:
+        """What ``pair_factor`` needs of two reports in a row."""
+        return now.kind, now.memory, now.precision, now.turns, self.noise, now.noise
 
-def pair_of(before: Factors, now: Factors) -> tuple[Any, ...]:
-    """What ``pair_factor`` needs of two reports in a row."""
-    return now.kind, now.memory, now.precision, now.turns, before.noise, now.noise
+    def most_of_pairs(self, now: Factors, former: Indices) -> Floats:
+        """Bounds from above, shape (m,), of each piece's factors.
+
+        Each is its density times the factor of any pair with a piece before, among those at the
+        places ``former`` of the report before.
+        """
+        if now.kind == TURNING:
+            return np.asarray(now.density * now.turns.max())
+        if now.kind == REMEMBERING:
+            expected = now.memory * self.noise[former]
+            centre = (expected.min(axis=0) + expected.max(axis=0)) / 2
+            around = float(np.sqrt(_square(expected - centre).max()))
+            off = np.maximum(0.0, np.sqrt(_square(now.noise - centre)) - around)
+            return np.asarray(now.density * np.exp(-now.precision * off * off))
+        if now.kind == STAYING:
+            return now.density * _most_staying(self.noise[former], now)
+        return now.density
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -199,25 +214,6 @@ def _staying(before, memory, precision, noise, room, count, product):  # type: i
         east, north = noise[0, k] - kept * before[0], noise[1, k] - kept * before[1]
         powers[k] = -0.5 * (east * east + north * north) * inverse
         product[k] *= inverse
-
-
-def most_of_pairs(before: Factors, now: Factors, former: Indices) -> Floats:
-    """Bounds from above, shape (m,), of each piece's factors.
-
-    Each is its density times the factor of any pair with a piece before, among those at the places
-    ``former`` of the report before.
-    """
-    if now.kind == TURNING:
-        return np.asarray(now.density * now.turns.max())
-    if now.kind == REMEMBERING:
-        expected = now.memory * before.noise[former]
-        centre = (expected.min(axis=0) + expected.max(axis=0)) / 2
-        around = float(np.sqrt(_square(expected - centre).max()))
-        off = np.maximum(0.0, np.sqrt(_square(now.noise - centre)) - around)
-        return np.asarray(now.density * np.exp(-now.precision * off * off))
-    if now.kind == STAYING:
-        return now.density * _most_staying(before.noise[former], now)
-    return now.density
 
 
 def _most_staying(before: Floats, now: Factors) -> Floats:

@@ -69,9 +69,7 @@ from voile.attack.trajectory.distributions import (
     ALONE,
     Factors,
     NoiseDistribution,
-    most_of_pairs,
     pair_factor,
-    pair_of,
     times_pair_factors,
 )
 from voile.attack.trajectory.reach import Reach, among, with_room
@@ -635,7 +633,7 @@ class _Steps:
         former = np.searchsorted(before.piece, belief.piece)
         rows, moves = self._known(elapsed, belief.piece)
         carried = np.zeros((len(now.piece), belief.chance.shape[1]))
-        most = most_of_pairs(before, now, former)
+        most = before.most_of_pairs(now, former)
         believed = belief.piece, former, belief.chance
         least, tried = _FIRST_TRY * most.max(), most > np.inf
         while True:
@@ -673,7 +671,7 @@ class _Steps:
         near = _NearbyPieces.of(pieces, rows)
         noise = near.spread(now.noise[some]) if now.kind != ALONE else now.noise
         arrays = near.arrays(density * self.driven.traffic[pieces], density)
-        return near, arrays, pair_of(before, replace(now, noise=noise))
+        return near, arrays, before.pair(replace(now, noise=noise))
 
     def _known(self, elapsed: float, piece: Indices) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """What some pieces reach; moves, and for each piece the sum of weights over that."""

@@ -78,7 +78,6 @@ __all__ = [
     "doubts",
     "read_movement",
     "read_places",
-    "strongest_of",
 ]
 
 
@@ -216,26 +215,28 @@ class Strongest:
             f"chosen {chosen}"
         )
 
-
-def strongest_of(seen: Sequence[TrackedTrip], tried: Sequence[_Tried]) -> Strongest:
-    """The strongest way for each trip, chosen by the roads that it finds of other trips."""
-    names = list(tried[0].findings)
-    right = np.array(
-        [
-            [share_right(made.findings[name].road, one.road) for name in names]
-            for one, made in zip(seen, tried, strict=True)
+    @staticmethod
+    def of(seen: Sequence[TrackedTrip], tried: Sequence[_Tried]) -> Strongest:
+        """The strongest way for each trip, chosen by the roads that it finds of other trips."""
+        names = list(tried[0].findings)
+        right = np.array(
+            [
+                [share_right(made.findings[name].road, one.road) for name in names]
+                for one, made in zip(seen, tried, strict=True)
+            ]
+        )
+        half = np.arange(len(seen)) % 2
+        ways = []
+        for own in half:
+            others = right if len(seen) < FEWEST else right[half != own]
+            ways.append(names[int(others.mean(axis=0).argmax())])
+        findings = [
+            replace(
+                made.findings[way], seconds=sum(one.seconds for one in set(made.findings.values()))
+            )
+            for made, way in zip(tried, ways, strict=True)
         ]
-    )
-    half = np.arange(len(seen)) % 2
-    ways = []
-    for own in half:
-        others = right if len(seen) < FEWEST else right[half != own]
-        ways.append(names[int(others.mean(axis=0).argmax())])
-    findings = [
-        replace(made.findings[way], seconds=sum(one.seconds for one in set(made.findings.values())))
-        for made, way in zip(tried, ways, strict=True)
-    ]
-    return Strongest(findings, ways, (*_outdone(names, right), *_left_out(seen, tried, ways)))
+        return Strongest(findings, ways, (*_outdone(names, right), *_left_out(seen, tried, ways)))
 
 
 def _outdone(names: Sequence[str], right: Floats) -> Iterator[str]:
