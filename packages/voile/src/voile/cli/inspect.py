@@ -131,9 +131,7 @@ def _inspect_command(
     with progress() as stage:
         stage("reading")
         place, laid = _laid_out(source, bound)
-        table = table_profile.Inspected.of_file(
-            place, bound.missing if bound else (), engine=engine
-        )
+        table = _inspected(place, bound, engine)
         stage("counting")
         if bound:
             bound.bind(table.columns)
@@ -162,6 +160,11 @@ def _inspect_command(
         _show(str(place), table, profiles, found.told)
         exposed.show(assumed=not columns)
         _show_population_risk(at_risk)
+
+
+def _inspected(place: Place, plan: Plan | None, engine: str) -> table_profile.Inspected:
+    """The table, where what a plan calls missing is missing."""
+    return table_profile.Inspected.of_file(place, plan.missing if plan else (), engine=engine)
 
 
 def _laid_out(source: str, plan: Plan | None) -> tuple[Place, ProposedLayout | None]:
