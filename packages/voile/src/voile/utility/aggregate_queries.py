@@ -58,7 +58,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.covering import Spread
-from voile.table.codes import Codes, combine, count_pairs, look_up
+from voile.table.codes import Codes, Combinations, count_pairs, look_up
 from voile.utility.covering import (
     ColumnCovering,
     OriginalDomain,
@@ -325,7 +325,9 @@ class _Cells:
             return None
         entries = [table.columns[name] for name in known]
         sizes = [int(entry.max(initial=0)) + 1 for _, entry in entries]
-        found = combine([(entry, size) for (_, entry), size in zip(entries, sizes, strict=True)])
+        found = Combinations.of(
+            [(entry, size) for (_, entry), size in zip(entries, sizes, strict=True)]
+        )
         if len(found.rows) > table.rows / _SEVERAL:
             return None
         number, sums = found.index, None

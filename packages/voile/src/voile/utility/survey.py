@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.release.reading import floats_of
-from voile.table.codes import Codes, combine, sort_rows
+from voile.table.codes import Codes, Combinations, sort_rows
 from voile.utility.covering import ColumnCovering, coverings, expectations, sampling_weights
 from voile.utility.protocol import (
     EVERY_ROW,
@@ -271,7 +271,7 @@ class InformationLossIL1s:
              len(one.values))
             for one in exact
         ]  # fmt: skip
-        label = combine(both).index
+        label = Combinations.of(both).index
         labels = label[: len(rows.own)], label[len(rows.own) :]
         most = int(label.max(initial=0)) + 1
         counts = [np.bincount(side, minlength=most) for side in labels]
