@@ -161,9 +161,7 @@ def audit(
     Raises a ``VoileError`` where files, plan and inquiry disagree.
     """
     inquiry = inquiry or Inquiry()
-    quick = inquiry.quick
-    attacks = inquiry.attacks or (() if quick else None)
-    instruments = Instruments.standard(attacks, measured=not quick)
+    instruments = _instruments(inquiry)
     clock = StageClock()
     progress("reading")
     named = {"released": released, "original": original, "control": control, "plan": plan}
@@ -176,7 +174,7 @@ def audit(
     progress("recognising columns")
     with clock.timed("recognising"):
         found = _recognition(sides)
-    subject = _AuditedFile(sides, found.foreign, draws_of(run), quick=quick)
+    subject = _AuditedFile(sides, found.foreign, draws_of(run), quick=inquiry.quick)
     with clock.timed("risks"):
         risks, risks_skipped = parted(subject.risks(inquiry, progress))
     subject.judge_control(risks)
@@ -205,6 +203,12 @@ def audit(
         control_void=subject.void,
         run=run,
     )
+
+
+def _instruments(inquiry: Inquiry) -> Instruments:
+    """Attacks and measures that an inquiry asks for; a quick one none but those that it names."""
+    attacks = inquiry.attacks or (() if inquiry.quick else None)
+    return Instruments.standard(attacks, measured=not inquiry.quick)
 
 
 _NOT_QUICK = "not assessed: a quick look was asked for; run voile audit without --quick"
