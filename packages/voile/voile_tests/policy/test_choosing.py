@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from voile.policy import choosing
 from voile.policy.choosing import Choice, PlanSearch, TriedPlan
-from voile.policy.remedies import PlanChange, remedy_text
+from voile.policy.remedies import PlanChange, changes_for, remedy_text
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
-from voile.schema.plan import Plan
+from voile.schema.plan import Plan, parse_plan
+from voile.study.evidence import gather
 from voile.study.plans import StatedPlan
 from voile.study.run import prepare_release
 from voile_base.errors import InputError
@@ -126,6 +129,40 @@ def test_columns_that_a_policy_forbids_are_left_out(tmp_path: Path) -> None:
     assert choice.found.change.without == ("city",)
     assert choice.found.loss is not None
     assert choice.found.loss >= 1 / 3
+
+
+def test_the_only_sensitive_column_is_not_left_out_to_meet_a_policy() -> None:
+    """A table without what it is published for is of no use; one of two such columns may go."""
+    why = "illness: 43% against control 7%"
+    unmet = Ruling("risk", "inference finds", passed=False, why=why, value=0.4, low=0.3, limit=0.2)
+    plan = parse_plan(tomllib.loads(PLAN))
+    two = parse_plan(tomllib.loads(PLAN.replace('["illness"]', '["illness", "cost"]')))
+    gone = [
+        [change.without for change in changes_for([unmet], PlanChange(), one, ()) if change.without]
+        for one in (plan, two)
+    ]
+    assert gone == [[], [("illness",)]]
+
+
+def test_a_plan_is_found_that_keeps_limits_of_risks_in_three_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release is put to the test with other people drawn, until it fails or has passed."""
+    whole = []
+
+    def counted(staged, instruments, terms, randomness):
+        if instruments.risks is not None:
+            whole.append(randomness)
+        return gather(staged, instruments, terms, randomness)
+
+    monkeypatch.setattr(choosing, "gather", counted)
+    risk = 'kind = "risk"\nname = "linkability"\nmost = '
+    for most, times in (("1.0", 3), ("0.0", 1)):
+        whole.clear()
+        plan = _plan(tmp_path, PLAN.replace("k = 2", "k = 5"))
+        Choice.make(_people(2), plan, _policy(risk + most), PlanSearch(effort=1, seed=1))
+        drawn = {float(one.key("x").generator().uniform()) for one in whole}
+        assert len(drawn) == len(whole) == times
 
 
 def test_ties_are_said(tmp_path: Path) -> None:

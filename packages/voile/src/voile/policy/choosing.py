@@ -33,6 +33,9 @@ plan of least loss that meets the policy there is then made of all rows and judg
 fails, the next is, up to ``_CONFIRMED`` of them.  On a sample the whole policy judges ``_JUDGED``
 releases at most.  Only a plan that was judged on all rows is found.
 
+Risks are counted of people who are drawn: a plan that only just keeps their limits may fail them by
+another draw.  One is found that keeps them in each of ``_DRAWS``.
+
 Choosing by private rows discloses a little by itself: keep trials few, and publish one of them.
 
 Cost: a publication and two attacks in closed form a plan, and the evidence that the policy asks for
@@ -102,6 +105,8 @@ _CONFIRMED = 3
 """Plans that met the policy on a sample and are tried on all rows, the least loss first."""
 _JUDGED = 5
 """Releases of a sample that the whole policy judges: its evidence costs most."""
+_DRAWS = 3
+"""How often a plan that meets limits of drawn risks is judged, by people drawn anew each time."""
 _KEPT_ROWS = 50_000
 """Rows of tables of which releases are kept until the policy has judged them."""
 
@@ -465,12 +470,21 @@ class _Trial:
         self._judgements += 1
         self.progress(f"policy: {tried.change.text}")
         made = self._releases.pop(tried.change.text, None) or self._made(tried.change)
-        record = self._record(made, self._instruments(full=True))
-        rulings = self._rulings(made.publication.release, record)
-        unmet = tuple(one for one in rulings if not one.passed)
+        for draw in range(self._draws):
+            record = self._record(made, self._instruments(full=True), draw)
+            rulings = self._rulings(made.publication.release, record)
+            unmet = tuple(one for one in rulings if not one.passed)
+            if unmet:
+                break
         attribute = tuple(one for one in record.attacks if one["attack"] in ATTRIBUTE)
         judged = replace(tried, rulings=rulings, unmet=unmet, sensitive=attribute)
         return self._replaced(tried, judged)
+
+    @property
+    def _draws(self) -> int:
+        """How often all people of whom risks are counted are drawn until a policy is met."""
+        drawn = any(isinstance(one, ThreeRisks | WorstOff) for one in self.policy.policy.criteria)
+        return _DRAWS if drawn and not self.sampled else 1
 
     def _replaced(self, tried: TriedPlan, judged: TriedPlan) -> TriedPlan:
         self.tried[self.tried.index(tried)] = judged
@@ -510,12 +524,13 @@ class _Trial:
         )
         return _Made(stated, pending.publication, randomness)
 
-    def _record(self, made: _Made, instruments: Instruments) -> StudyRecord:
+    def _record(self, made: _Made, instruments: Instruments, draw: int = 0) -> StudyRecord:
         plan, release = made.stated.plan, made.publication.release
         staged = Staged(release, plan, self.original.frame, engine=self.terms.engine)
         targets = min(self.terms.targets, _TARGETS) if self.sampled else self.terms.targets
         terms = EvidenceTerms(targets=targets)
-        evidence = gather(staged, instruments, terms, made.randomness.within("study"))
+        randomness = made.randomness.within(f"study {draw}" if draw else "study")
+        evidence = gather(staged, instruments, terms, randomness)
         return put_on_record(Subject(made.stated), made.publication, evidence, terms, {})
 
     def _instruments(self, *, full: bool) -> Instruments:

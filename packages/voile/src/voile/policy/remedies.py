@@ -138,8 +138,10 @@ def changes_for(
 ) -> Iterator[PlanChange]:
     """What may meet the criteria that a plan fails, each upon what was changed already.
 
-    ``columns`` are quasi-identifiers, in the order in which they may be left out.
+    ``columns`` are quasi-identifiers, in the order in which they may be left out.  The only
+    sensitive column, for which the table is published, is never left out.
     """
+    sensitive = [name for name in plan.roles.sensitive if name not in made.without]
     shown = [name for name in plan.roles.published if name not in made.without]
     left = [name for name in columns if name not in made.without]
     for ruling in unmet:
@@ -147,7 +149,8 @@ def changes_for(
             if set(change.parameters) <= _keys_of(plan):
                 yield made.and_also(change)
         for name in _named_in(ruling, shown):
-            yield made.and_also(PlanChange(without=(name,)))
+            if [name] != sensitive:
+                yield made.and_also(PlanChange(without=(name,)))
     if len(left) > 1 and any(one.kind in {"risk", "attack"} for one in unmet):
         yield made.and_also(PlanChange(without=(left[0],)))
 

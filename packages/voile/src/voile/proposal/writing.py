@@ -79,7 +79,7 @@ _ASKED_OF_DOMAINS = {
     "number": "what are its lowest and highest possible value? Say bounds = [lowest, highest] and, "
     "unless they are few whole numbers, edges = [...] between them",
     "date": "what are its first and its last possible day? Say edges = [first, last], each as "
-    '"2026-01-31", and dates = ["month"]',
+    '"2026-01-31", and dates = ["month", "year"]',
 }
 _VALUES = (
     'which values may it have? Say values = [...], with "other" where any text that is not listed '

@@ -173,7 +173,11 @@ def _column_domain(name: str, declared: ColumnPlan, nulls: Nulls = "refuse") -> 
             coarser=tuple(map(_with_missing, made.coarser)),
         )
     if len(made) < 2:
-        msg = "its domain has one value, which says nothing about anybody; leave the column out"
+        msg = (
+            "its domain has one value, which says nothing about anybody; leave the column out, or "
+            'make its ranges finer: of days, dates = ["month", "year"] takes years for months '
+            "that are too many"
+        )
         raise PlanError(msg)
     return made
 

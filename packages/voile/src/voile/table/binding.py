@@ -252,7 +252,10 @@ def _within_bounds(rows: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, s
         return rows, None
     dtype = _type(rows, name)
     if not dtype.is_numeric():
-        msg = f"column {name!r} has bounds in the plan but does not hold numbers"
+        msg = (
+            f"column {name!r} has bounds in the plan but does not hold numbers; leave bounds out, "
+            'and of days say dates = ["year", "decade"]'
+        )
         raise TableError(msg)
     limits = limits_of(dtype, declared.bounds)
     outside = flagged(rows, name, lambda values: _outside(values, limits))
