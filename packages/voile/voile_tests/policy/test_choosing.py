@@ -227,6 +227,15 @@ def test_each_unmet_criterion_has_its_change_or_none(ruling, says: str) -> None:
     assert says in remedy_text(unmet, {"k": 5})
 
 
+def test_what_a_file_of_another_make_fails_is_met_by_a_release_of_the_original() -> None:
+    """It has no k that could be raised."""
+    asks = "the attack prosecutor finds nobody above 0.09"
+    unmet = Ruling("attack", asks, passed=False, why="", value=0.2, low=0.2, limit=0.09)
+    assert remedy_text(unmet, None) == (
+        "make a release of the original by a plan, which voile choose finds"
+    )
+
+
 def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_path: Path) -> None:
     """A table, thresholds with their source, a paragraph; JSON for programs; no file is written."""
     table, plan = tmp_path / "people.csv", _plan(tmp_path)

@@ -20,6 +20,7 @@ from voile_base.terminal import (
     say,
     telling_what_is_done,
 )
+from voile_base.values import Document
 
 if TYPE_CHECKING:
     from voile import signing
@@ -220,7 +221,7 @@ def _show(verdict: Verdict) -> None:
 
 def _remedies(verdict: Verdict, case: Case) -> list[dict[str, object]]:
     """What would meet each criterion that is not met, for programs; empty where none does."""
-    stated = (case.document or {}).get("method", {})
+    stated = _method(case)
     return [
         {
             "asks": one.asks,
@@ -233,12 +234,17 @@ def _remedies(verdict: Verdict, case: Case) -> list[dict[str, object]]:
     ]
 
 
+def _method(case: Case) -> Document | None:
+    """The method and its parameters of a release; None of a file of another make."""
+    return None if case.document is None else case.document.get("method", {})
+
+
 def _show_remedies(verdict: Verdict, case: Case) -> None:
     """What would meet each criterion that is not met, or that no parameter does."""
     unmet = [ruling for ruling in verdict.rulings if not ruling.passed]
     if not unmet:
         return
-    stated = (case.document or {}).get("method", {})
+    stated = _method(case)
     click.echo("\nWhat would meet what is not met:")
     for ruling in dict.fromkeys(
         (one.asks, policy_remedies.remedy_text(one, stated)) for one in unmet

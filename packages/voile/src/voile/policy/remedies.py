@@ -169,12 +169,13 @@ def _named_in(ruling: Ruling, columns: Sequence[str]) -> list[str]:
     ]
 
 
-def remedies(ruling: Ruling, parameters: Document) -> tuple[PlanChange, ...]:
+def remedies(ruling: Ruling, parameters: Document | None) -> tuple[PlanChange, ...]:
     """Changes of [method] that may meet an unmet criterion, the smallest first.
 
-    ``parameters`` are those of the plan.  None where no parameter of a method does.
+    ``parameters`` are those of the plan; None of a file of another make.  None where no parameter
+    of a method does.
     """
-    if ruling.limit is None:
+    if ruling.limit is None or parameters is None:
         return ()
     k, limit = int(parameters.get("k", 2)), ruling.limit
     return tuple(_REMEDIES.get(_subject(ruling), _none)(k, limit, parameters))
@@ -262,16 +263,18 @@ def _closer(parameters: Document) -> float:
     return halved(now) if isinstance(now, int | float) and now > 0 else FIRST_T
 
 
-def remedy_text(ruling: Ruling, parameters: Document) -> str:
+def remedy_text(ruling: Ruling, parameters: Document | None) -> str:
     """What would meet an unmet criterion, in a sentence without a full stop.
 
-    ``parameters`` are those of the method of the release; none of a file of another make.
+    ``parameters`` are those of the method of the release; None of a file of another make.
     """
     said = _WITHOUT_PARAMETERS.get(ruling.kind)
     if said is None and ruling.value is None and "voile " in ruling.why:
         said = "count it first, as said"
     if said is not None:
         return said
+    if parameters is None:
+        return "make a release of the original by a plan, which voile choose finds"
     found = remedies(ruling, parameters)
     if not found:
         return "no parameter of this method meets it; choose another method, or leave columns out"
