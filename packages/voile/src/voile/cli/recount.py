@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json as json_option
 from voile_base.terminal import print_json, progress
-from voile_base.values import Json
+from voile_base.values import Document, Json
 
 if TYPE_CHECKING:
     from voile.publish import registry
@@ -104,8 +105,7 @@ def _show(found: Recount) -> None:
     click.echo(f"Files: {len(found.files):,}, each with the SHA-256 that release.json lists.")
     click.echo(f"Rows: {found.rows:,}.")
     for one in found.claims:
-        stated = {n: v for n, v in one.claim.document().items() if n != "kind"}
-        named = ", ".join(f"{n} = {v}" for n, v in stated.items() if isinstance(v, int | float))
+        named = ", ".join(_parameters(one.claim.document()))
         click.echo(f"Claim {one.claim.kind}{f' ({named})' if named else ''}: {_told(one)}.")
         for what in one.unseen:
             click.echo(f"  Not visible in the rows: {what}.")
@@ -116,6 +116,17 @@ def _show(found: Recount) -> None:
             click.echo(f"Not visible against INPUT: {what}.")
     for what in found.breaches:
         click.echo(f"BROKEN: {what}.")
+
+
+def _parameters(claim: Document) -> Iterator[str]:
+    """What is claimed, in numbers, and the names of further criteria."""
+    for name, value in claim.items():
+        if isinstance(value, int | float):
+            yield f"{name} = {value}"
+        elif isinstance(value, Mapping) and isinstance(value.get("value"), int | float):
+            yield f"{name} = {value['value']}"
+        elif name == "criteria":
+            yield from (str(one["name"]) for one in value)
 
 
 def _told(one: Any) -> str:

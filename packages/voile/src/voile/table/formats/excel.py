@@ -325,8 +325,9 @@ def _refuse_shorter(file: Path, sheet: str, frame: pl.DataFrame) -> None:
     filled = [column.is_not_null() for column in frame.get_columns()]
     ends = [int(there.arg_true().max() or 0) if there.any() else -1 for there in filled]  # type: ignore[arg-type]
     for place, (end, following) in enumerate(pairwise(ends)):
-        full = all(filled[one].head(end + 1).mean() >= _FILLED for one in (place, place + 1))  # type: ignore[operator]
-        if end == following and 0 < end < frame.height - _BELOW and full:
+        if not (end == following and 0 < end < frame.height - _BELOW):
+            continue
+        if all(filled[one].head(end + 1).mean() >= _FILLED for one in (place, place + 1)):  # type: ignore[operator]
             raise TableError(
                 f"{file}: columns {place + 1} and {place + 2} of sheet {sheet!r} end together "
                 f"{frame.height - end - 1} rows above the others: another table stands beside it. "
