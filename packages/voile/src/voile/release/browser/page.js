@@ -10,8 +10,15 @@ function listed(title, sentences, kind) {
   return sentences.length ? [part] : [];
 }
 
+// What is claimed, in numbers, and the names of further criteria.
+function parameters([name, value]) {
+  if (isNumber(value)) return [`${name} = ${value}`];
+  if (name === "criteria" && value) return value.map((one) => one.name);
+  return value && isNumber(value.value) ? [`${name} = ${value.value}`] : [];
+}
+
 function told(one) {
-  const stated = Object.entries(one.claim).filter(([, value]) => isNumber(value)).map(([name, value]) => `${name} = ${value}`);
+  const stated = Object.entries(one.claim).flatMap(parameters);
   const holds = one.breaches.length ? "does not hold" : one.unread.length ? "not counted here"
     : one.unseen.length ? "not contradicted by the rows" : "holds";
   const item = element("section", "", one.breaches.length ? "broken" : "");
