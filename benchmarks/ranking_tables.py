@@ -22,6 +22,7 @@ from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import seconds_text
 from voile.publish.ranking import Ranking
 from voile.schema.plan import Plan, parse_plan
+from voile_base.errors import InfeasibleError
 
 __all__ = ["run"]
 
@@ -179,7 +180,7 @@ def _published(
         started = perf_counter()
         release = publisher.publish(private, voile.Randomness.seeded(SEED))
         return release, perf_counter() - started
-    except voile.InfeasibleError:
+    except InfeasibleError:
         return None
 
 

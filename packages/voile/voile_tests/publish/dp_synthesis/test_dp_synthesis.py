@@ -195,7 +195,7 @@ def _advantage(statistic, limit_rows, monkeypatch, wrong):
 
     plan = plan_of(roles={"person": "who"}, rho="1", rows_per_person=3)
     with monkeypatch.context() as patch:
-        patch.setattr(publishing, "fitted", uniform)
+        patch.setattr(Mixture, "fitted", staticmethod(uniform))
         wrong(patch)
         found = [
             [
