@@ -30,7 +30,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from voile_base.errors import InputError
@@ -126,7 +126,8 @@ def _compiled_when_called(cls: type, *, frozen: bool = False, eq: bool = True) -
         if not made:
             kept = ("__annotations__", "__module__", "__qualname__", "__post_init__")
             named = {name: getattr(cls, name) for name in kept if hasattr(cls, name)}
-            bare = type(cls.__name__, (), {**body, **named, "__doc__": ""})
+            # A class without words of its own would have those of its signature worked out.
+            bare = type(cls.__name__, (), {**body, **named, "__doc__": "fields"})
             made.append(dataclasses.dataclass(frozen=frozen, eq=eq)(bare))
         return made[0]
 
@@ -143,12 +144,49 @@ def _compiling(name: str, cls: type, twin: Callable[[], type]) -> Callable[..., 
     """A method that the one of a twin takes the place of when it is called."""
 
     def method(self: object, /, *arguments: Any, **named: Any) -> Any:
-        compiled = getattr(twin(), name)
+        compiled = _constructor(cls) if name == "__init__" else None
+        compiled = compiled or getattr(twin(), name)
         if vars(cls)[name] is method:  # a decorator may have wrapped it
             setattr(cls, name, compiled)
         return compiled(self, *arguments, **named)
 
     return method
+
+
+def _constructor(cls: type) -> FunctionType | None:
+    """``__init__`` of a class, by itself; None where it takes more than fields by their order.
+
+    The standard library compiles five other methods with it.
+    """
+    own = dataclasses.fields(cls)
+    if len(own) < len(vars(cls)["__dataclass_fields__"]) or any(
+        field.kw_only or not field.init or field.name == "self" for field in own
+    ):
+        return None
+    names: dict[str, object] = {"_set_": object.__setattr__, "_unset_": (unset := object())}
+    frozen = vars(cls)["__dataclass_params__"].frozen
+    defaults, lines = [], []
+    for field in own:
+        name, value = field.name, field.name
+        if field.default is not dataclasses.MISSING:
+            defaults.append(field.default)
+        elif field.default_factory is not dataclasses.MISSING:
+            defaults.append(unset)
+            names[f"_of_{name}_"] = field.default_factory
+            value = f"_of_{name}_() if {name} is _unset_ else {name}"
+        elif defaults:
+            return None  # the standard library says what is wrong with that
+        lines.append(f"_set_(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        lines.append("self.__post_init__()")
+    head = ", ".join(["self", *(field.name for field in own)])
+    text = "".join(f" {line}\n" for line in lines or ["pass"])
+    whole = compile(f"def __init__({head}):\n{text}", f"<{cls.__qualname__}>", "exec")
+    code = next(one for one in whole.co_consts if isinstance(one, CodeType))
+    made = FunctionType(code, names, "__init__", tuple(defaults))
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__annotations__ = {**{field.name: field.type for field in own}, "return": None}
+    return made
 
 
 def _freeze(cls: type) -> None:
