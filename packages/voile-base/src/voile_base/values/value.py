@@ -74,6 +74,7 @@ __all__ = [
     "Says",
     "Several",
     "Value",
+    "adapter",
     "checked",
     "closed",
     "json_schema",
@@ -558,7 +559,7 @@ closed = with_config(_CONFIG)
 def plain(value: object) -> Any:
     """A value of a checked class as JSON takes it; what says nothing is null."""
     made: Any = type(value)
-    return _adapter(made).dump_python(value, mode="json")
+    return adapter(made).dump_python(value, mode="json")
 
 
 def checked(error: type[VoileError]) -> Callable[[type[T]], type[T]]:
@@ -578,7 +579,7 @@ def checked(error: type[VoileError]) -> Callable[[type[T]], type[T]]:
         def construct(self: object, *args: object, **given: object) -> None:
             held = {**_by_name(made, args, given), **given}
             try:
-                _adapter(made).validator.validate_python(ArgsKwargs((), held), self_instance=self)
+                adapter(made).validator.validate_python(ArgsKwargs((), held), self_instance=self)
             except ValidationError as refused:
                 raise _refusal(refused, made, held, "", error, public=True) from None
 
@@ -640,33 +641,29 @@ def read(
     """
     plain = _with_tuples(document)
     try:
-        return _adapter(kind).validate_python(plain)
+        return adapter(kind).validate_python(plain)
     except ValidationError as refused:
         raise _refusal(refused, kind, plain, where, error, public=public, tables=tables) from None
 
 
 def json_schema(kind: object) -> Json:
     """The JSON Schema of the documents of a class, or of a union of classes."""
-    return _with_limits(_adapter(kind).json_schema())  # type: ignore[no-any-return]
+    return _with_limits(adapter(kind).json_schema())  # type: ignore[no-any-return]
 
 
-_VALUE_LIMITS = {
-    "ge": "minimum",
-    "gt": "exclusiveMinimum",
-    "le": "maximum",
-    "lt": "exclusiveMaximum",
-}
+_BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
 
 def _with_limits(schema: object) -> Any:
     """The schema with limits by their names in JSON Schema, where pydantic leaves its own."""
     if isinstance(schema, dict):
-        return {_VALUE_LIMITS.get(key, key): _with_limits(held) for key, held in schema.items()}
+        return {_BOUNDS.get(key, key): _with_limits(held) for key, held in schema.items()}
     return list(map(_with_limits, schema)) if isinstance(schema, list) else schema
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """What validates and writes values of a class, or of a union of classes."""
     return TypeAdapter(kind)
 
 

@@ -56,8 +56,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Strict,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, core_schema
 
 from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.declared import Hierarchy, HierarchyKeys, plain
@@ -71,7 +80,7 @@ from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, nearest
 from voile_base.ondemand import dataclass
 from voile_base.values import Document
-from voile_base.values.value import Exact, Says, Several, Value, checked, read
+from voile_base.values.value import Exact, Says, Several, Value, adapter, checked, read
 
 __all__ = [
     "ASKS",
@@ -197,6 +206,30 @@ def _day(edge: object) -> object:
         return date.fromisoformat(edge) if isinstance(edge, str) else edge
     except ValueError:
         return edge
+
+
+@dataclass(frozen=True)
+class _WhenMet:
+    """Marks a class whose schema is made when a table of it is read; most plans have few tables."""
+
+    kind: object
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        del source, handler  # which would make the schema now
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> Document:
+        del schema
+        return handler(adapter(self.kind).core_schema)
+
+    def _read(self, held: object) -> object:
+        if isinstance(self.kind, type) and isinstance(held, self.kind):
+            return held
+        return adapter(self.kind).validate_python(held)
 
 
 Edge = Annotated[Exact | date, BeforeValidator(_day, json_schema_input_type=int | float | str)]
@@ -345,23 +378,23 @@ class PlanStep:
 class Plan:
     """Everything a custodian decided."""
 
-    roles: Roles
+    roles: Annotated[Roles, _WhenMet(Roles)]
     method: Method | None = None
     """None: a plan that is only good for inspecting."""
     steps: tuple[PlanStep, ...] = ()
     """What is done before the method, and after it, in this order."""
     nulls: Nulls = "refuse"
     missing: Several[str] = ()
-    columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
-    budget: BudgetPlan | None = None
+    columns: Mapping[str, Annotated[ColumnPlan, _WhenMet(ColumnPlan)]] = field(default_factory=dict)
+    budget: Annotated[BudgetPlan, _WhenMet(BudgetPlan)] | None = None
     """None: what releases spend is not accounted."""
-    trajectory: TrajectoryColumns | None = None
+    trajectory: Annotated[TrajectoryColumns, _WhenMet(TrajectoryColumns)] | None = None
     """None: the rows are not reports of trips."""
-    tables: tuple[TablePlan, ...] = ()
+    tables: tuple[Annotated[TablePlan, _WhenMet(TablePlan)], ...] = ()
     """Tables of counts and sums, for ``voile table``."""
-    protection: Protection | None = None
+    protection: Annotated[Protection, _WhenMet(Protection)] | None = None
     """What protects their cells."""
-    input: InputLayout = USUAL
+    input: Annotated[InputLayout, _WhenMet(InputLayout)] = USUAL
     """How the table is laid out in its file."""
     accept_questions: bool = False
     """Whether it may be published though questions are open."""
@@ -372,7 +405,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in self.roles.quasi_identifiers:
-            if self.columns.get(name, ColumnPlan()).kind == "text":
+            if (column := self.columns.get(name)) is not None and column.kind == "text":
                 msg = (
                     f'[columns.{name}] kind = "text": free text cannot be a quasi-identifier: '
                     "hardly two people write the same, so nothing of it would be left, and what "
@@ -473,7 +506,8 @@ class Plan:
 
     def nulls_of(self, column: str) -> Nulls:
         """What becomes of the missing values of a column."""
-        return self.columns.get(column, ColumnPlan()).nulls or self.nulls
+        stated = self.columns.get(column)
+        return self.nulls if stated is None else stated.nulls or self.nulls
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -596,11 +630,11 @@ class PlanDocument(Value):
     nulls: Nulls = "refuse"
     missing: Annotated[Several[str], Says('a list of texts, for example ["?"]')] = ()
     accept_questions: bool = False
-    input: InputLayout = USUAL
+    input: Annotated[InputLayout, _WhenMet(InputLayout)] = USUAL
     roles: RolesTable = Field(default_factory=RolesTable)
-    columns: dict[str, ColumnTable] = Field(default_factory=dict)
+    columns: dict[str, Annotated[ColumnTable, _WhenMet(ColumnTable)]] = Field(default_factory=dict)
     method: MethodTable | None = None
     steps: Several[StepTable] = ()
-    budget: BudgetPlan | None = None
-    tables: Several[TablePlan] = ()
-    protection: Protection | None = None
+    budget: Annotated[BudgetPlan, _WhenMet(BudgetPlan)] | None = None
+    tables: Several[Annotated[TablePlan, _WhenMet(TablePlan)]] = ()
+    protection: Annotated[Protection, _WhenMet(Protection)] | None = None
