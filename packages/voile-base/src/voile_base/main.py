@@ -13,6 +13,7 @@ Plugins of Pydantic are not looked for: they would be shown the private values t
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -35,7 +36,7 @@ from voile_base.ondemand import leave_loaded_out_of_searches, loaded
 from voile_base.registry import Registry
 from voile_base.version import VERSION
 
-__all__ = ["command", "main"]
+__all__ = ["command", "main", "run"]
 
 _COMMANDS = {
     "attack": ("voile.cli.attack", "run the adversaries on a release"),
@@ -74,6 +75,8 @@ _GARBAGE = (20_000, 10, 10)
 """How many new objects, and rounds of the next younger ones, make it worth a search."""
 _SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """Of libraries that read them when they are imported, unless somebody has set them."""
+_TIDYING = ("duckdb", "pyspark", "uvicorn")
+"""Libraries that put away files or processes only when they are taken apart."""
 _FAULT = 1
 _INTERRUPTED = 130
 
@@ -151,6 +154,30 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         status = _said(error, sys.argv[1:] if arguments is None else arguments)
     sys.exit(status)
+
+
+def run() -> NoReturn:
+    """Run the command line as a process of its own, and leave without taking it apart.
+
+    The system frees at once what a process has; to take libraries apart piece by piece is a
+    twentieth of a small release.  What is to be done at the end is done.
+    """
+    try:
+        main()
+    except SystemExit as leave:
+        if (
+            not isinstance(leave.code, int)
+            or threading.active_count() > 1
+            or not sys.modules.keys().isdisjoint(_TIDYING)
+        ):
+            raise
+        atexit._run_exitfuncs()
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except OSError:
+            raise leave from None
+        os._exit(leave.code)
 
 
 def _said(error: BaseException, arguments: Sequence[str]) -> int:

@@ -1,6 +1,6 @@
 """``python -m voile`` is ``voile``."""
 
-from voile_base.main import main
+from voile_base.main import run
 
 if __name__ == "__main__":
-    main()
+    run()
