@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile_base.errors import InputError
-from voile_pack.geometry import BoxInstance, _BoxOutcome, _require_valid_boxes
+from voile_pack.geometry import BoxInstance, BoxOutcome, _require_valid_boxes
 from voile_pack.instance import Packing, Stop
 from voile_testing.plugin import examples
 
@@ -23,10 +23,8 @@ def boxes(sizes, box=(4, 4, 4), turns="any", weights=None, capacity=1) -> BoxIns
     return BoxInstance(np.array(sizes), np.array(box), weights, capacity, turns)
 
 
-def standing(sizes, corners, bin_of) -> _BoxOutcome:
-    return _BoxOutcome(
-        Packing(np.array(bin_of)), 1, "", "", 0.0, np.array(corners), np.array(sizes)
-    )
+def standing(sizes, corners, bin_of) -> BoxOutcome:
+    return BoxOutcome(Packing(np.array(bin_of)), 1, "", "", 0.0, np.array(corners), np.array(sizes))
 
 
 def fit_in_one(sizes, box, turns) -> bool:

@@ -13,7 +13,7 @@ from pack_tests.brute_force import best_value, fewest_bins
 from voile_base.errors import InputError
 from voile_pack import Instance, Packing, Stop, patterns
 from voile_pack.column_generation import corners, finish, mean_of, relax
-from voile_pack.patterns import CLOSE, Demand, _PatternVerdict
+from voile_pack.patterns import CLOSE, Demand, PatternVerdict
 from voile_pack.solve import solve
 from voile_testing.plugin import examples
 
@@ -239,7 +239,7 @@ def test_a_bin_more_than_the_programme_asks_for_is_proved_in_whole_numbers(
         lists = demand.weights.tolist(), demand.counts.tolist(), prices.prices.tolist()
         assert best_value(*lists, demand.capacity) <= prices.pattern_at_most
     monkeypatch.setattr(
-        "voile_pack.patterns._prove", lambda *_: _PatternVerdict(None, impossible=False)
+        "voile_pack.patterns._prove", lambda *_: PatternVerdict(None, impossible=False)
     )
     verdict = demand.decide(filters, 75, CLOSE, ENOUGH.start())
     assert verdict.patterns is None

@@ -16,7 +16,7 @@ from voile_geo.planar.costs import (
     gaussian_epsilon,
     squared_mu,
 )
-from voile_geo.planar.pricing import TripPrice, _TripCost, largest_epsilon, total_epsilons
+from voile_geo.planar.pricing import TripCost, TripPrice, largest_epsilon, total_epsilons
 from voile_geo.planar.steps import turn_constant
 
 EPSILONS, TIME = np.array([0.005, 0.01, 0.005]), np.array([0.0, 30.0, 90.0])
@@ -35,7 +35,7 @@ def test_each_mechanism_has_its_price():
         price = TripPrice(100, tau=120, differences=differences)
         mu = squared_mu(EPSILONS, TIME, 100, 120, differences)[-1]
         assert price.cost(EPSILONS, TIME) == pytest.approx((0.0, mu, 0))
-    assert TripPrice(100).cost(np.empty(0), np.empty(0)) == _TripCost(0.0, 0.0)
+    assert TripPrice(100).cost(np.empty(0), np.empty(0)) == TripCost(0.0, 0.0)
 
 
 @given(
@@ -125,7 +125,7 @@ def test_without_zones_the_most_is_what_it_costs(name):
     price, epsilons = _PRICES[name], np.full(3, 0.005)
     time = np.array([0.0, 30.0, 90.0])
     assert price.most(0.005, (0.005, 0.005), time) == price.cost(epsilons, time)
-    assert price.most(0.005, (0.005, 0.005), time[:0]) == _TripCost(0.0, 0.0)
+    assert price.most(0.005, (0.005, 0.005), time[:0]) == TripCost(0.0, 0.0)
 
 
 def test_the_most_is_not_far_off():

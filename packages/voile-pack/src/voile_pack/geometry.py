@@ -68,6 +68,7 @@ from voile_pack.vector import coarse_bound
 __all__ = [
     "RULES",
     "BoxInstance",
+    "BoxOutcome",
     "Turns",
     "fitting_turns",
 ]
@@ -337,7 +338,7 @@ class BoxInstance:
         self,
         stop: Stop | None = None,
         progress: Progress = ignore,
-    ) -> _BoxOutcome:
+    ) -> BoxOutcome:
         """Pack the boxes into as few bins as the time allows, and bound what is possible."""
         search = _Search(self, (stop or Stop()).start(), progress)
         if len(self):
@@ -362,7 +363,7 @@ def _refuse(wrong: Any, what: str, cure: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _BoxOutcome(PackingResult):
+class BoxOutcome(PackingResult):
     """A packing that says where each box stands and how it is turned."""
 
     corners: Integers = field(default_factory=lambda: np.empty((0, 3), np.int64))
@@ -371,7 +372,7 @@ class _BoxOutcome(PackingResult):
     """Shape (n, 3): height, width and length as the box stands."""
 
 
-def _require_valid_boxes(outcome: _BoxOutcome, instance: BoxInstance) -> None:
+def _require_valid_boxes(outcome: BoxOutcome, instance: BoxInstance) -> None:
     """Raise ``AssertionError``, a fault of Voile, unless the boxes really stand like that.
 
     Shares no code with the solver: weights by plain sums; sides, walls and all pairs of boxes of
@@ -415,7 +416,7 @@ class _Search:
         self._found_by = "bounds"
         self.lower_bound, self._bound_by = _lower_bound(instance)
 
-    def outcome(self) -> _BoxOutcome:
+    def outcome(self) -> BoxOutcome:
         """What is known now."""
         boxes = len(self._instance)
         bin_of = np.full(boxes, -1, np.int64)
@@ -423,7 +424,7 @@ class _Search:
         for number, content in enumerate(self._bins):
             bin_of[content.items] = number
             corners[content.items], placed[content.items] = content.corners, content.placed
-        return _BoxOutcome(
+        return BoxOutcome(
             packing=Packing(bin_of),
             lower_bound=self.lower_bound,
             found_by=self._found_by,

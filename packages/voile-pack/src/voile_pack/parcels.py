@@ -60,6 +60,7 @@ __all__ = [
     "Origin",
     "Packed",
     "ParcelMeasure",
+    "PlannedMeasure",
     "Task",
     "Use",
     "bin_loads",
@@ -127,7 +128,7 @@ class ParcelMeasure:
         """The row in the table, from 1, of the parcel at an index, from 0."""
         return index + 1 if self.rows is None else int(self.rows[index])
 
-    def plan(self, limit: Limit, use: Use) -> _Planned:
+    def plan(self, limit: Limit, use: Use) -> PlannedMeasure:
         """Whole numbers to plan with; a notice for whatever had to be moved.
 
         Raises ``InputError``, with row numbers and counts only, where a parcel is certainly
@@ -148,7 +149,7 @@ class ParcelMeasure:
         notices = _moved(self, chosen, capacity)
         high = chosen if self.high is None else _ceilings(self.high, scale)
         low = chosen if self.low is None else certain
-        return _Planned(
+        return PlannedMeasure(
             name=self.name,
             units=np.clip(chosen, 0, capacity).astype(np.int64),
             capacity=capacity,
@@ -202,7 +203,7 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
-class _Planned:
+class PlannedMeasure:
     """One measure in whole units: what to plan with, and what is known of it.
 
     All arrays have shape (n,).
@@ -222,7 +223,7 @@ class _Planned:
     """What a unit is, in units of the column."""
     notices: tuple[str, ...] = ()
 
-    def expecting(self, numbers: NDArray[np.float64]) -> _Planned:
+    def expecting(self, numbers: NDArray[np.float64]) -> PlannedMeasure:
         """The same measure with expected numbers of the column, (n,), as what is planned."""
         units = np.rint(numbers / float(self.scale)).astype(np.int64)
         return replace(self, units=units, notices=())
@@ -419,7 +420,7 @@ class Packed:
     """A packing, and what was planned in it."""
 
     outcome: PackingResult
-    planned: tuple[_Planned, ...]
+    planned: tuple[PlannedMeasure, ...]
     notices: tuple[str, ...] = ()
     side_scale: Fraction = Fraction(1)
     """Of boxes: what a unit of their sides is, in units of the columns."""
@@ -441,7 +442,7 @@ def _pack_boxes(task: Task, boxes: Boxes, stop: Stop | None, progress: Progress)
         turns=boxes.turns,
     )
     volume = int(box.prod())
-    volumes = _Planned(
+    volumes = PlannedMeasure(
         name="volume",
         units=instance.volumes,
         capacity=volume,
@@ -541,10 +542,10 @@ def write_packed(file: Path, origin: Origin, packed: Packed) -> None:
         write_columns(file, _assignment(origin, packed))
 
 
-def _assignment(origin: Origin, packed: Packed) -> dict[str, NDArray[Any]]:
+def _assignment(origin: Origin, packed: Packed) -> dict[str, NDArray[np.generic]]:
     """For each parcel its row in INPUT, from 1, its bin, from 1, and what was planned."""
     outcome = packed.outcome
-    columns: dict[str, NDArray[Any]] = {
+    columns: dict[str, NDArray[np.generic]] = {
         "row": origin.kept + 1,
         "bin": outcome.packing.bin_of + 1,
     }
@@ -559,13 +560,13 @@ def _assignment(origin: Origin, packed: Packed) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _in_measure(planned: _Planned, units: NDArray[np.int64]) -> NDArray[np.float64]:
+def _in_measure(planned: PlannedMeasure, units: NDArray[np.int64]) -> NDArray[np.float64]:
     """Units as the nearest numbers of the column."""
     numerator, denominator = planned.scale.as_integer_ratio()
     return np.asarray(units * float(numerator) / float(denominator))
 
 
-def _drawn(planned: _Planned) -> DrawnMeasure:
+def _drawn(planned: PlannedMeasure) -> DrawnMeasure:
     exact = np.array_equal(planned.low, planned.high)
     ends = (
         (None, None)
@@ -581,7 +582,7 @@ def _drawn(planned: _Planned) -> DrawnMeasure:
     )
 
 
-def _loads(packed: Packed, planned: _Planned) -> NDArray[np.int64]:
+def _loads(packed: Packed, planned: PlannedMeasure) -> NDArray[np.int64]:
     return packed.outcome.packing.loads(planned.units)
 
 

@@ -86,6 +86,7 @@ __all__ = [
     "Demand",
     "Effort",
     "Pattern",
+    "PatternVerdict",
     "Prices",
     "Relaxation",
     "constraint_solver",
@@ -245,7 +246,7 @@ class Demand:
 
     def decide(
         self, filters: Sequence[Prices], bins: int, effort: Effort, deadline: Deadline
-    ) -> _PatternVerdict:
+    ) -> PatternVerdict:
         """Whether all of it fits into ``bins`` bins.
 
         ``filters`` are prices of its types: the first ones enumerate, and what passes them must
@@ -259,12 +260,12 @@ class Demand:
             at_least = prices.pattern_at_most - prices.missing(self, bins)
             table = table[table @ prices.prices >= at_least]
         if not len(table):
-            return _PatternVerdict(None, impossible=True)
+            return PatternVerdict(None, impossible=True)
         share = SHARE_TO_FIND if len(table) <= FEW_PATTERNS else SHARE_OF_MANY
         within = deadline.within(share) if effort.proves else deadline
         patterns = _find(self, table, bins, effort.nodes, within)
         if patterns is not None:
-            return _PatternVerdict(patterns, impossible=False)
+            return PatternVerdict(patterns, impossible=False)
         if not effort.proves or not is_installed() or deadline.passed():
             return UNKNOWN
         verdict = _prove(self, table, bins, deadline.within(SHARE_TO_PROVE))
@@ -316,14 +317,14 @@ WORK_OF_AN_ENTRY = 20
 
 
 @dataclass(frozen=True, eq=False)
-class _PatternVerdict:
+class PatternVerdict:
     """Patterns that pack all items; or none, and whether it is proved that there are none."""
 
     patterns: list[Pattern] | None
     impossible: bool
 
 
-UNKNOWN = _PatternVerdict(None, impossible=False)
+UNKNOWN = PatternVerdict(None, impossible=False)
 
 
 class _Branch(NamedTuple):
@@ -336,7 +337,7 @@ class _Branch(NamedTuple):
 
 def _choose_patterns(
     demand: Demand, table: NDArray[np.int64], bins: int, nodes: int, deadline: Deadline
-) -> _PatternVerdict:
+) -> PatternVerdict:
     """Choose ``bins`` patterns of ``table`` (p, m), within so many nodes; needs OR-Tools."""
     rows = _Rows(demand, table, bins)
     open_branches: list[tuple[_Branch, ...]] = [()]
@@ -352,11 +353,11 @@ def _choose_patterns(
         row = rows.to_branch_on(uses)
         if row is None:
             patterns = _checked(demand, table, bins, uses)
-            return UNKNOWN if patterns is None else _PatternVerdict(patterns, impossible=False)
+            return UNKNOWN if patterns is None else PatternVerdict(patterns, impossible=False)
         below = int(np.floor(uses @ rows.sets[row] + WHOLE))
         open_branches.append((*branches, _Branch(row, below, at_least=False)))
         open_branches.append((*branches, _Branch(row, below + 1, at_least=True)))
-    return _PatternVerdict(None, impossible=not open_branches)
+    return PatternVerdict(None, impossible=not open_branches)
 
 
 def _checked(
@@ -562,7 +563,7 @@ def _find(
 
 def _prove(
     demand: Demand, table: NDArray[np.int64], bins: int, deadline: Deadline
-) -> _PatternVerdict:
+) -> PatternVerdict:
     """Ask CP-SAT for patterns that hold every item once, or for a proof that there are none."""
     cp_model = constraint_solver()
     model = cp_model.CpModel()
@@ -574,8 +575,8 @@ def _prove(
     solver, status = solved(model, deadline, linearization=2)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         times = [solver.value(use) for use in uses]
-        return _PatternVerdict(list(np.repeat(table, times, axis=0)), impossible=False)
-    return _PatternVerdict(None, impossible=status == cp_model.INFEASIBLE)
+        return PatternVerdict(list(np.repeat(table, times, axis=0)), impossible=False)
+    return PatternVerdict(None, impossible=status == cp_model.INFEASIBLE)
 
 
 def _tight_patterns(

@@ -56,7 +56,7 @@ from voile_share.platform.arrivals import past_of
 from voile_share.platform.core import new_key, read_key, secret_text
 from voile_share.protocol.primitives import from_base64url, to_base64url, verifying_key
 
-__all__ = ["CarrierFolder", "carrier_folder", "fitted", "new_carrier"]
+__all__ = ["CarrierFolder", "ParcelJourney", "carrier_folder", "fitted", "new_carrier"]
 
 _OUTCOMES = {protocol.Stage.DELIVERED: "delivered"}
 
@@ -74,7 +74,7 @@ class _Whereabouts:
 
 
 @dataclass(frozen=True)
-class _Journey:
+class ParcelJourney:
     """A parcel that the carrier has taken on."""
 
     consignment: Consignment
@@ -142,7 +142,9 @@ class _Carrier:
             made[role] = self.platform.read("POST", "/api/v1/links", _opened_link, json=asked)
         return made
 
-    def notices(self, parcel: _Journey, card: protocol.TruckCard | None) -> list[tuple[str, bytes]]:
+    def notices(
+        self, parcel: ParcelJourney, card: protocol.TruckCard | None
+    ) -> list[tuple[str, bytes]]:
         """What each reader of a parcel is to be told: the identity of its link, and the notice.
 
         ``card`` is the truck's, as it was pinned, where there is one.  Raises ``InputError`` for
@@ -174,7 +176,9 @@ class _Carrier:
             asked = {"id": link, "truck": number, "notice": to_base64url(notice)}
             self.platform.ask("POST", "/api/v1/links/move", json=asked)
 
-    def put_aboard(self, parcel: _Journey, card: protocol.TruckCard, *, own_keys: bool) -> None:
+    def put_aboard(
+        self, parcel: ParcelJourney, card: protocol.TruckCard, *, own_keys: bool
+    ) -> None:
         """Let a truck address a parcel; raises ``PlatformClientError``.
 
         A truck that holds its keys takes the waybill by itself (``OwnTruck.load``).
@@ -203,7 +207,7 @@ class _Carrier:
                 content=sealed.encode(),
             )
 
-    def take_off(self, parcel: _Journey, truck: bytes) -> None:
+    def take_off(self, parcel: ParcelJourney, truck: bytes) -> None:
         """Let a truck address a parcel no more; raises ``PlatformClientError``."""
         query = f"outcome={_OUTCOMES.get(parcel.at.stage, 'unloaded')}"
         if parcel.left is not None:
@@ -306,7 +310,7 @@ class CarrierFolder:
             raise InputError(msg)
         made = self.carrier.open_links(hours, label)
         links = {role: identity for role, (identity, _) in made.items()}
-        parcel = _Journey(consigned, links, destination=destination, label=label)
+        parcel = ParcelJourney(consigned, links, destination=destination, label=label)
         self._tell(parcel.moving(_Whereabouts()))
         return {role: address for role, (_, address) in made.items()}
 
@@ -333,12 +337,12 @@ class CarrierFolder:
         """The parcel is on no truck any more: in a depot, delivered, returned, or to be loaded."""
         self._tell(self.parcel(parcel).moving(_Whereabouts(stage, depot=depot)))
 
-    def parcels(self) -> list[_Journey]:
+    def parcels(self) -> list[ParcelJourney]:
         """All that were taken on."""
         files = sorted((self.folder / _PARCELS).glob("*.json"))
         return [_parcel(secret_text(file, "the parcel's file")) for file in files]
 
-    def parcel(self, parcel: bytes) -> _Journey:
+    def parcel(self, parcel: bytes) -> ParcelJourney:
         """One of them."""
         file = self._file(parcel)
         if not file.exists():
@@ -346,7 +350,7 @@ class CarrierFolder:
             raise InputError(msg)
         return _parcel(secret_text(file, "the parcel's file"))
 
-    def _tell(self, parcel: _Journey, card: protocol.TruckCard | None = None) -> None:
+    def _tell(self, parcel: ParcelJourney, card: protocol.TruckCard | None = None) -> None:
         """Keep where a parcel is, tell its readers, and take it off trucks that it has left.
 
         ``card`` is that of the truck which it is on.
@@ -408,7 +412,7 @@ class CarrierFolder:
         # Numbers of parcels are private, and no names of files.
         return self.folder / _PARCELS / f"{sha256(b'parcel' + parcel).hexdigest()[:32]}.json"
 
-    def _keep(self, parcel: _Journey) -> None:
+    def _keep(self, parcel: ParcelJourney) -> None:
         text = json.dumps(_document(parcel)) + "\n"
         replace_private_file(self._file(parcel.consignment.parcel), text)
 
@@ -420,7 +424,7 @@ def _other_card(truck: bytes) -> InputError:
     )
 
 
-def _document(parcel: _Journey) -> Json:
+def _document(parcel: ParcelJourney) -> Json:
     at = parcel.at
     return {
         "consignment": parcel.consignment.document(),
@@ -438,7 +442,7 @@ def _document(parcel: _Journey) -> Json:
     }
 
 
-def _parcel(text: str) -> _Journey:
+def _parcel(text: str) -> ParcelJourney:
     kept = json.loads(text)
     truck = kept["truck"]
     at = _Whereabouts(
@@ -449,7 +453,7 @@ def _parcel(text: str) -> _Journey:
         kept["since"],
     )
     place = kept["destination"]
-    return _Journey(
+    return ParcelJourney(
         Consignment.decode(json.dumps(kept["consignment"])),
         {role: kept["links"][role.name.lower()] for role in protocol.Role},
         at,

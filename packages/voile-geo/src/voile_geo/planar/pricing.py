@@ -50,6 +50,7 @@ from voile_geo.planar.steps import gaussian_scale, turn_constant
 
 __all__ = [
     "PROTECTS_NOTHING_ABOVE",
+    "TripCost",
     "TripPrice",
     "composed_deviation",
     "composed_epsilon_as_printed",
@@ -75,7 +76,7 @@ excluded, though from about 10 on (22,000) only for those who began with odds as
 _HALVINGS = 60
 
 
-class _TripCost(NamedTuple):
+class TripCost(NamedTuple):
     """What the reports of one trip cost."""
 
     epsilon: float
@@ -101,24 +102,24 @@ class TripPrice:
     distribution: LossDistribution | None = None
     """Of each report, where all are alike."""
 
-    def cost(self, epsilons: Floats, time: Floats) -> _TripCost:
+    def cost(self, epsilons: Floats, time: Floats) -> TripCost:
         """The cost of a trip's reports; ``epsilons`` per metre and ``time`` in seconds, (n,)."""
         if not len(epsilons):
-            return _TripCost(0.0, 0.0)
+            return TripCost(0.0, 0.0)
         if self.distribution is not None:
-            return _TripCost(0.0, 0.0, len(epsilons))
+            return TripCost(0.0, 0.0, len(epsilons))
         if self.tau is not None:
             gaussian = squared_mu(epsilons, time, self.distance, self.tau, self.differences)
-            return _TripCost(0.0, float(gaussian[-1]))
+            return TripCost(0.0, float(gaussian[-1]))
         if self.deviation is not None:
             spent = angle_selection_cost(epsilons, self.distance, self.deviation)
             if self.first_turn:
                 spent = spent + turn_constant(self.deviation)
         else:
             spent = independent_cost(epsilons, self.distance)
-        return _TripCost(float(spent[-1]), 0.0)
+        return TripCost(float(spent[-1]), 0.0)
 
-    def most(self, first: float, between: tuple[float, float], time: Floats) -> _TripCost:
+    def most(self, first: float, between: tuple[float, float], time: Floats) -> TripCost:
         """The most that reports can cost whose epsilons are drawn between two, the first given.
 
         Costs as ``cost``; where the two are one, the same.
@@ -126,7 +127,7 @@ class TripPrice:
         least, most = between
         if self.tau is not None and self.differences == "shifted" and least < most:
             shifted = _most_shifted_squared_mu(least, most, time, self.distance, self.tau)
-            return _TripCost(0.0, shifted)
+            return TripCost(0.0, shifted)
         epsilons = np.full(len(time), most)
         epsilons[:1] = first
         return self.cost(epsilons, time)

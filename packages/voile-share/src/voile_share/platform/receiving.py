@@ -50,6 +50,7 @@ __all__ = [
     "LONG_BYTES",
     "NOBODY",
     "Admission",
+    "AdmittedDevice",
     "DeviceReceipt",
     "Message",
     "Reception",
@@ -134,7 +135,7 @@ _Key = bytes | tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _AdmittedDevice:
+class AdmittedDevice:
     """A device that may send, and its truck."""
 
     device: Device
@@ -145,7 +146,7 @@ class _AdmittedDevice:
 class _Known:
     """A device that was let in, and how the directory was seen then."""
 
-    admitted: _AdmittedDevice
+    admitted: AdmittedDevice
     seen: DirectorySnapshot
 
 
@@ -169,19 +170,19 @@ class Admission:
         known = self._known.get(token_hash(token))
         return NOBODY if known is None else known.admitted.truck.company
 
-    def by_token(self, token: str, now: float) -> _AdmittedDevice:
+    def by_token(self, token: str, now: float) -> AdmittedDevice:
         """The device of a token; raises ``IngestError``."""
         hash_ = token_hash(token)
 
-        def found() -> _AdmittedDevice:
+        def found() -> AdmittedDevice:
             device = self._core.directory.device(hash_)
             admit(token, device.token if device else None, (), now)
             assert device is not None
-            return _AdmittedDevice(device, self._truck(device))
+            return AdmittedDevice(device, self._truck(device))
 
         return self._remembered(hash_, now, found)
 
-    def by_name(self, company: str, name: str, now: float) -> _AdmittedDevice:
+    def by_name(self, company: str, name: str, now: float) -> AdmittedDevice:
         """The device of a company that somebody else has made sure of; raises ``IngestError``.
 
         It must have an open token, though none was sent, and be on one truck only.
@@ -199,8 +200,8 @@ class Admission:
         return truck
 
     def _remembered(
-        self, key: _Key, now: float, find: Callable[[], _AdmittedDevice]
-    ) -> _AdmittedDevice:
+        self, key: _Key, now: float, find: Callable[[], AdmittedDevice]
+    ) -> AdmittedDevice:
         known, watch = self._known.get(key), self._core.watch
         if known is None or watch.is_stale(known.seen, now):
             forgotten, seen = self._forgotten, watch.look(now, token_hash(str(key)))
@@ -213,14 +214,14 @@ class Admission:
                 self._of_truck[known.admitted.truck.truck].add(key)
         return known.admitted
 
-    def _named(self, company: str, name: str, now: float) -> _AdmittedDevice:
+    def _named(self, company: str, name: str, now: float) -> AdmittedDevice:
         named = self._core.directory.devices_named(company, name)
         open_ = [device for device in named if device.token.is_open(now)]
         if not open_:
             raise _nobody()
         if len({device.truck for device in open_}) > 1:
             raise IngestError("device-unfit", "several trucks have it; revoke all but one")
-        return _AdmittedDevice(open_[-1], self._truck(open_[-1]))
+        return AdmittedDevice(open_[-1], self._truck(open_[-1]))
 
     def _truck(self, device: Device) -> Truck:
         try:
@@ -252,9 +253,9 @@ class Message:
 
     company: str
     """In whose turn it comes: its device's, or ``NOBODY``."""
-    admitted: Callable[[float], _AdmittedDevice]
+    admitted: Callable[[float], AdmittedDevice]
     """Who sent it, by the time; raises ``IngestError``."""
-    decoded: Callable[[_AdmittedDevice, float], Decoded]
+    decoded: Callable[[AdmittedDevice, float], Decoded]
     """What it says; raises ``IngestError``."""
     answer: Future[DeviceReceipt]
     is_long: bool = False
@@ -328,7 +329,7 @@ class Reception:
         )
 
     def _decoded(
-        self, token: str, request: Request, admitted: _AdmittedDevice, now: float
+        self, token: str, request: Request, admitted: AdmittedDevice, now: float
     ) -> Decoded:
         rules, given = self._core.settings.rules, (request.content_type, request.query)
         if request.body and detect(*given, request.body, BACKFILL) is Format.GPX:
@@ -339,7 +340,7 @@ class Reception:
         return decoded
 
     def _vouched(
-        self, decode: Callable[[Arrival], Decoded], admitted: _AdmittedDevice, now: float
+        self, decode: Callable[[Arrival], Decoded], admitted: AdmittedDevice, now: float
     ) -> Decoded:
         name = admitted.device.token.device
         decoded = decode(Arrival(now, self._core.settings.rules, name))

@@ -71,6 +71,7 @@ from voile_base.randomness import Draws, Randomness
 __all__ = [
     "BothSides",
     "CommonRows",
+    "RowGroups",
     "are_of_groups",
     "distance_by_people",
     "distance_by_shape",
@@ -249,7 +250,7 @@ class CommonRows:
 
     def row_groups(
         self, columns: Mapping[str, BothSides], *, of_somebody: bool
-    ) -> _RowGroups | None:
+    ) -> RowGroups | None:
         """The columns in which rows stand for groups; None where they stand for people, or nobody.
 
         ``rows`` are those of ``columns``; texts stand with numbers of groups, or whole rows do,
@@ -270,7 +271,7 @@ class CommonRows:
         chosen = {name: columns[name] for name in names}
         if (whole or not are_of_groups(counts)) and not _are_centres(chosen):
             return None
-        return _RowGroups(int(counts.min()), _shown(chosen))
+        return RowGroups(int(counts.min()), _shown(chosen))
 
 
 def _counted(own: Codes, shown: Codes) -> tuple[Codes, Codes]:
@@ -309,7 +310,7 @@ class BothSides:
 
 
 @dataclass(frozen=True, eq=False)
-class _RowGroups:
+class RowGroups:
     """Columns in which rows of a file stand for groups of people."""
 
     least: int

@@ -59,7 +59,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,8 @@ from voile_base.values.value import Value
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from scipy import sparse
+
     from voile.disclosure import covering as disclosure_covering
     from voile.disclosure import interval as disclosure_interval
     from voile.disclosure import noise as disclosure_noise
@@ -95,6 +97,7 @@ else:
     disclosure_covering = on_demand("voile.disclosure.covering")
     disclosure_interval = on_demand("voile.disclosure.interval")
     disclosure_noise = on_demand("voile.disclosure.noise")
+    sparse = on_demand("scipy.sparse")
 
 __all__ = [
     "Averaged",
@@ -503,8 +506,6 @@ class Permuted(AsItReads):
         return "the values that its groups hold"
 
 
-sparse = on_demand("scipy.sparse")
-
 Codes = NDArray[np.int64]
 
 _PAIRS = 1 << 21
@@ -519,11 +520,11 @@ class PermutedEvidence:
     """Shape (t,): the number of each target's value, below u."""
     group: Codes
     """Shape (n,): the number of each row's group, below c."""
-    ratio: Any
+    ratio: sparse.csr_array
     """Shape (u, c), sparse: by how much each group rather has the row of a value than not."""
 
     @classmethod
-    def of(cls, known: Codes, group: Codes, evidence: Evidence, counts: Any) -> Self:
+    def of(cls, known: Codes, group: Codes, evidence: Evidence, counts: sparse.csr_array) -> Self:
         """From the evidence of u known values against v published values.
 
         ``known`` (t,) and ``group`` (n,) are as in the class; ``counts`` (v, c) says, sparsely, how
@@ -554,7 +555,7 @@ class PermutedEvidence:
         return replace(self, group=group.astype(np.int64), ratio=self.ratio[:, groups])
 
 
-def group_counts(values: tuple[Codes, int], groups: tuple[Codes, int]) -> Any:
+def group_counts(values: tuple[Codes, int], groups: tuple[Codes, int]) -> sparse.csr_array:
     """How often each of v values stands in each of c groups, sparse (v, c).
 
     Both come as the codes of n rows, and how many different ones there are.

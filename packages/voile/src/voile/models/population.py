@@ -67,7 +67,9 @@ from voile.table.summaries import SampleCounts
 from voile_base.ondemand import dataclass, on_demand
 
 __all__ = [
+    "LogLinearRisk",
     "PopulationRisk",
+    "PopulationUniques",
     "household_risk",
     "individual_risk",
     "log_linear_risk",
@@ -286,8 +288,8 @@ class PopulationRisk:
     """The k of k-map: how many people of the population are like the rarest row, by weights."""
     map_below_five: int
     """Rows that are like fewer than five people of the population."""
-    uniques: _PopulationUniques
-    log_linear: _LogLinearRisk
+    uniques: PopulationUniques
+    log_linear: LogLinearRisk
     special_rows: int
     """Special uniques: rows that the values of some columns tell apart."""
     special_highest: float
@@ -328,7 +330,7 @@ class PopulationRisk:
 
 
 @dataclass(frozen=True)
-class _PopulationUniques:
+class PopulationUniques:
     """Estimated people who are unique in the population, by several models; None: no estimate."""
 
     pitman: float | None
@@ -346,7 +348,7 @@ class _PopulationUniques:
         return found
 
 
-def population_uniques(sizes: NDArray[np.int64], population: float) -> _PopulationUniques:
+def population_uniques(sizes: NDArray[np.int64], population: float) -> PopulationUniques:
     """From the sizes of the groups of a sample, shape (g,), and how many people there are.
 
     Raises ``ValueError`` where the population is smaller than the sample.
@@ -359,7 +361,7 @@ def population_uniques(sizes: NDArray[np.int64], population: float) -> _Populati
     sampled = n / population
     if sampled == 1:
         alone = float((sizes == 1).sum())
-        return _PopulationUniques(alone, alone, alone, "zayatz", sampled)
+        return PopulationUniques(alone, alone, alone, "zayatz", sampled)
     pitman = _pitman(size, groups, population)
     zayatz = _zayatz(size, groups, population)
     shifted = _shifted(size, groups, sampled)
@@ -367,7 +369,7 @@ def population_uniques(sizes: NDArray[np.int64], population: float) -> _Populati
     if sampled > _FEW_SAMPLED or pitman is None:
         lower = shifted is not None and shifted < zayatz
         choice = "negative_binomial" if lower else "zayatz"
-    return _PopulationUniques(pitman, zayatz, shifted, choice, sampled)
+    return PopulationUniques(pitman, zayatz, shifted, choice, sampled)
 
 
 def _pitman(size: Codes, groups: Codes, population: float) -> float | None:
@@ -438,7 +440,7 @@ def _shifted(size: Codes, groups: Codes, sampled: float) -> float | None:
 
 
 @dataclass(frozen=True)
-class _LogLinearRisk:
+class LogLinearRisk:
     """What a log-linear model expects of the rows that are unique in the sample."""
 
     unique: float
@@ -451,7 +453,7 @@ class _LogLinearRisk:
 
 def log_linear_risk(
     codes: NDArray[np.int64], rows: NDArray[np.int64], sampled: float
-) -> _LogLinearRisk:
+) -> LogLinearRisk:
     """Skinner and Shlomo's tau_1 and tau_2, of g combinations (g, m) with their rows (g,)."""
     sizes = codes.max(axis=0) + 1
     pairs = codes.shape[1] > 1 and prod(sizes.tolist()) <= _MOST_CELLS
@@ -467,7 +469,7 @@ def log_linear_risk(
     unique = float(np.exp(-rest).sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         matches = np.where(rest > 0, -np.expm1(-rest) / rest, 1.0)
-    return _LogLinearRisk(unique, float(matches.sum()), pairs)
+    return LogLinearRisk(unique, float(matches.sum()), pairs)
 
 
 def _fitted(codes: NDArray[np.int64], rows: NDArray[np.int64], sizes: Codes) -> Floats:

@@ -78,6 +78,7 @@ from voile_base.values.expressions import Expression, both, is_missing, negated
 
 __all__ = [
     "Answer",
+    "MatchedGroups",
     "answer",
     "expected_minimum",
     "expected_sum",
@@ -93,7 +94,7 @@ _STIRLING_FROM = 16
 
 
 @dataclass(frozen=True, eq=False)
-class _MatchedGroups:
+class MatchedGroups:
     """The values of the groups that hold a matching row; d pairs in p groups.
 
     Pairs of a group stand together, ascending by value.
@@ -116,10 +117,10 @@ class _MatchedGroups:
         return int(self.matching.sum())
 
     @property
-    def mirrored(self) -> _MatchedGroups:
+    def mirrored(self) -> MatchedGroups:
         """The groups with every value negated: a greatest value is minus a least one of these."""
         ends = np.append(self.starts, len(self.rows))[1:]
-        return _MatchedGroups(
+        return MatchedGroups(
             units=-self.units[::-1],
             rows=self.rows[::-1],
             starts=(len(self.rows) - ends)[::-1],
@@ -140,7 +141,7 @@ class _MatchedGroups:
         return before - before[self.starts][self.group]
 
 
-def matched_groups(values: GroupedValues, matching: Mapping[int, int]) -> _MatchedGroups:
+def matched_groups(values: GroupedValues, matching: Mapping[int, int]) -> MatchedGroups:
     """The groups with a matching row; ``matching`` has c_g by number of the group.
 
     Raises ``ValueError`` where a group has more matching rows than rows.
@@ -154,7 +155,7 @@ def matched_groups(values: GroupedValues, matching: Mapping[int, int]) -> _Match
     pairs = np.diff(np.append(starts, len(values.group)))
     chosen = counts > 0
     kept = np.repeat(chosen, pairs)
-    return _MatchedGroups(
+    return MatchedGroups(
         units=values.values.units[kept],
         rows=values.rows[kept],
         starts=(np.cumsum(pairs[chosen]) - pairs[chosen]).astype(np.int64),
@@ -163,18 +164,18 @@ def matched_groups(values: GroupedValues, matching: Mapping[int, int]) -> _Match
     )
 
 
-def least_sum(groups: _MatchedGroups) -> int:
+def least_sum(groups: MatchedGroups) -> int:
     """The least possible sum over the matching rows, in units."""
     taken = np.clip(groups.matching[groups.group] - groups.below, 0, groups.rows)
     return _dot(groups.units, taken)
 
 
-def least_minimum(groups: _MatchedGroups) -> int:
+def least_minimum(groups: MatchedGroups) -> int:
     """The least possible minimum over the matching rows, in units; there must be such rows."""
     return int(groups.units[groups.starts].min())
 
 
-def greatest_minimum(groups: _MatchedGroups) -> int:
+def greatest_minimum(groups: MatchedGroups) -> int:
     """The greatest possible minimum over the matching rows, in units; there must be such rows."""
     # The c-th greatest of n values is the last one with at most n - c values below it.
     candidates = groups.below <= (groups.sizes - groups.matching)[groups.group]
@@ -182,7 +183,7 @@ def greatest_minimum(groups: _MatchedGroups) -> int:
     return int(groups.units[last].min())
 
 
-def expected_sum(groups: _MatchedGroups) -> Fraction:
+def expected_sum(groups: MatchedGroups) -> Fraction:
     """The expected sum over the matching rows, in units, to within 1e-12 of a unit."""
     if len(groups.starts) == 0:
         return Fraction(0)
@@ -195,7 +196,7 @@ def expected_sum(groups: _MatchedGroups) -> Fraction:
     return Fraction(sum(c * s * 10**digits // n for c, s, n in parts), 10**digits)
 
 
-def expected_minimum(groups: _MatchedGroups) -> Fraction:
+def expected_minimum(groups: MatchedGroups) -> Fraction:
     """The expected minimum over the matching rows, in units; there must be such rows.
 
     Computed in double precision from the least value upwards, then kept within the bounds.
@@ -210,7 +211,7 @@ def expected_minimum(groups: _MatchedGroups) -> Fraction:
     return min(least + above, Fraction(greatest_minimum(groups)))
 
 
-def _log_factors(groups: _MatchedGroups) -> NDArray[np.float64]:
+def _log_factors(groups: MatchedGroups) -> NDArray[np.float64]:
     """Per pair: log C(N - r, c) - log C(N, c), N and N - r values being left from the pair on.
 
     Minus infinity where fewer than c values remain beyond the pair.
@@ -384,7 +385,7 @@ def _condition(
 
 
 def _bounds(
-    function: str, groups: _MatchedGroups, scale: int
+    function: str, groups: MatchedGroups, scale: int
 ) -> tuple[Decimal | None, Decimal | None, Decimal | None]:
     """Lower bound, upper bound and estimate of an aggregate."""
     matching = groups.matching_rows
@@ -410,7 +411,7 @@ def _bounds(
     )
 
 
-def _minimum(groups: _MatchedGroups) -> tuple[Fraction, Fraction, Fraction]:
+def _minimum(groups: MatchedGroups) -> tuple[Fraction, Fraction, Fraction]:
     """Least, greatest and expected minimum, in units."""
     return (
         Fraction(least_minimum(groups)),

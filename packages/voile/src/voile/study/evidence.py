@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from voile.attack import registry as attack_registry
     from voile.utility import marginals as utility_marginals
     from voile.utility import protocol as utility_protocol
+    from voile.utility.marginals import ColumnDistribution
 else:
     attack_registry = on_demand("voile.attack.registry")
     utility_marginals = on_demand("voile.utility.marginals")
@@ -210,8 +211,8 @@ class Instruments:
 
     attacks: tuple[Attack, ...]
     measures: tuple[Measure, ...]
-    distributions: Callable[[Comparison], Sequence[Any]]
-    """Before and after of each published column: objects with the fields of ``Distribution``."""
+    distributions: Callable[[Comparison], Sequence[ColumnDistribution]]
+    """Before and after of each published column."""
     risks: CountRisks | None = None
     """The three risks, where they are asked for."""
 
@@ -231,7 +232,7 @@ class Instruments:
         )
 
 
-def _distributions(compared: Comparison) -> Sequence[Any]:
+def _distributions(compared: Comparison) -> Sequence[ColumnDistribution]:
     """Of each published column, by a module that is loaded when they are asked for."""
     return utility_marginals.distributions(compared)
 
@@ -265,7 +266,7 @@ class EvidenceTerms:
 class StudyEvidence(Findings):
     """What was found about a release; private."""
 
-    distributions: Sequence[Any]
+    distributions: Sequence[ColumnDistribution]
     held_out: int
     """Rows that the rehearsal left out; 0 where there was none."""
     persons: Persons | None
@@ -404,8 +405,8 @@ class _RehearsedRelease(ReleaseUnderTest):
         return measured
 
     def distributions(
-        self, compare: Callable[[Comparison], Sequence[Any]]
-    ) -> Sequence[Any] | Skipped:
+        self, compare: Callable[[Comparison], Sequence[ColumnDistribution]]
+    ) -> Sequence[ColumnDistribution] | Skipped:
         """How the values of each published column are distributed, before and after."""
         if not self.release.rows:
             return Skipped("distributions", _NO_ROWS)

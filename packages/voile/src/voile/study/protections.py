@@ -40,6 +40,7 @@ from voile_base.randomness import Randomness
 __all__ = [
     "ComparedProtection",
     "NoisyOutput",
+    "ProtectionComparison",
     "compare_protections",
     "make_noisy_tables",
 ]
@@ -143,7 +144,7 @@ class _ComparedCell:
 
 
 @dataclass(frozen=True)
-class _ProtectionComparison:
+class ProtectionComparison:
     """Protections of the same tables side by side; private."""
 
     protections: tuple[ComparedProtection, ...]
@@ -180,7 +181,7 @@ def compare_protections(
     *,
     engine: str = AUTO,
     progress: Progress = lambda stage: None,
-) -> _ProtectionComparison:
+) -> ProtectionComparison:
     """The tables of several plans beside the truth; nothing is published, charged or remembered.
 
     Raises ``InputError`` where the plans have different ``[[tables]]``, and what each would raise
@@ -259,7 +260,7 @@ def _keys(columns: Columns, cells: PrivateCells) -> list[_Cell]:
     return found
 
 
-def _compared(cells: PrivateCells, found: Sequence[_Shown], few: int) -> _ProtectionComparison:
+def _compared(cells: PrivateCells, found: Sequence[_Shown], few: int) -> ProtectionComparison:
     nowhere = np.zeros(cells.system.cells, dtype=np.bool_)
     truth = columns_of_cells(cells, nowhere)
     keys = _keys(truth, cells)
@@ -275,7 +276,7 @@ def _compared(cells: PrivateCells, found: Sequence[_Shown], few: int) -> _Protec
             shown = tuple(one.texts.get((key, measure.name), "") for one in found)
             listed.append(_ComparedCell(truth[TABLE][row], text, measure.name, float(value), shown))
     protections = tuple(_judged(one, entries, few, (cells, truth, keys)) for one in found)
-    return _ProtectionComparison(protections, tuple(listed), few)
+    return ProtectionComparison(protections, tuple(listed), few)
 
 
 def _judged(

@@ -26,6 +26,7 @@ __all__ = [
     "FIRST_T",
     "IDENTIFICATION",
     "THRESHOLDS",
+    "LimitRuling",
     "exact_limit",
     "halved",
     "limits_document",
@@ -56,7 +57,7 @@ FIRST_T = 0.3
 
 
 @dataclass(frozen=True)
-class _LimitRuling:
+class LimitRuling:
     """A limit, the figure that is held against it, and what would keep it where it is not kept."""
 
     asks: str
@@ -83,7 +84,7 @@ def exact_limit(limit: float) -> float:
     return limit if persons is None else 1 / persons
 
 
-def limits_of(record: StudyRecord) -> tuple[_LimitRuling, ...]:
+def limits_of(record: StudyRecord) -> tuple[LimitRuling, ...]:
     """Each threshold of the worst risk, and guessing for each attack on sensitive values.
 
     None of what no attack has measured.
@@ -91,7 +92,7 @@ def limits_of(record: StudyRecord) -> tuple[_LimitRuling, ...]:
     return (*_risks(record), *_attributes(record))
 
 
-def limits_document(limits: Sequence[_LimitRuling]) -> list[Json]:
+def limits_document(limits: Sequence[LimitRuling]) -> list[Json]:
     """For JSON: each limit with its remedy, None where there is none to be made."""
     return [
         {
@@ -106,7 +107,7 @@ def limits_document(limits: Sequence[_LimitRuling]) -> list[Json]:
     ]
 
 
-def _risks(record: StudyRecord) -> Iterator[_LimitRuling]:
+def _risks(record: StudyRecord) -> Iterator[LimitRuling]:
     for document in record.attacks:
         rates = rates_of(document)
         if document["attack"] != "prosecutor" or rates is None or rates.worst is None:
@@ -115,7 +116,7 @@ def _risks(record: StudyRecord) -> Iterator[_LimitRuling]:
         for limit, use in THRESHOLDS.items():
             change, remedy = ({}, "") if limit in kept else _groups(limit, record)
             asks = f"the worst re-identification risk is at most {limit}"
-            yield _LimitRuling(asks, rates.worst, limit, limit in kept, use, remedy, change)
+            yield LimitRuling(asks, rates.worst, limit, limit in kept, use, remedy, change)
 
 
 def _groups(limit: float, record: StudyRecord) -> tuple[Document, str]:
@@ -130,7 +131,7 @@ def _groups(limit: float, record: StudyRecord) -> tuple[Document, str]:
     return {"k": k}, f"k = {k}, with which it is at most 1/{k}, whichever rows there are"
 
 
-def _attributes(record: StudyRecord) -> Iterator[_LimitRuling]:
+def _attributes(record: StudyRecord) -> Iterator[LimitRuling]:
     for document in record.attacks:
         rates, name = rates_of(document), document["attack"]
         if name not in ATTRIBUTE or rates is None:
@@ -138,7 +139,7 @@ def _attributes(record: StudyRecord) -> Iterator[_LimitRuling]:
         met = not rates.beats_guessing
         change, remedy = ({}, "") if met else _diverse(name, record)
         asks = f"the attack {name} on sensitive values finds no more than guessing"
-        yield _LimitRuling(asks, rates.success, rates.baseline, met, "", remedy, change)
+        yield LimitRuling(asks, rates.success, rates.baseline, met, "", remedy, change)
 
 
 def _diverse(name: str, record: StudyRecord) -> tuple[Document, str]:

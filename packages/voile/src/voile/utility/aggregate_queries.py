@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +169,7 @@ class RelativeQueryError:
     def _measurement(
         self,
         measure: str,
-        of: Callable[[Sequence[float]], Any],
+        of: Callable[[Sequence[float]], SupportsFloat],
         errors: Errors,
         blind: Errors,
         notes: tuple[str, ...],
@@ -195,7 +195,7 @@ class RelativeQueryError:
 class _Table:
     """Rows that answer queries: what each shows of the columns, and how many it stands for."""
 
-    columns: Mapping[str, tuple[Spread | None, NDArray[Any]]]
+    columns: Mapping[str, tuple[Spread | None, Codes]]
     """The entries' distributions, None where they are the values, and the entry of each row."""
     numbers: Floats | None
     """Shape (n, 2): the probability that a row has the number to add, and its expectation."""
@@ -234,7 +234,7 @@ class _Table:
         cls,
         columns: Mapping[str, ColumnCovering],
         summed: str | None,
-        shown: Mapping[str, tuple[Spread | None, NDArray[np.generic]]],
+        shown: Mapping[str, tuple[Spread | None, Codes]],
         weight: float = 1.0,
     ) -> Self:
         numbers = None

@@ -56,6 +56,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.table.codes import Codes
 from voile.utility.covering import (
     ColumnCovering,
     OriginalDomain,
@@ -129,7 +130,7 @@ class _Numbers:
 Encoding = _TextNumbers | _Numbers
 
 
-def encoded(encoding: Encoding, domain: OriginalDomain, values: NDArray[np.integer[Any]]) -> Floats:
+def encoded(encoding: Encoding, domain: OriginalDomain, values: Codes) -> Floats:
     """The numbers of n values, indices among those of the domain, shape (n, f)."""
     found: Floats = encoding.numbers(domain)[values]
     return found
@@ -153,8 +154,6 @@ def _drawn_values(covering: ColumnCovering, rows: Indices, key: Key) -> Indices:
     values: Indices = spread.order[np.clip(index, start, stop - 1)]
     return values
 
-
-Codes = NDArray[np.integer[Any]]
 
 _CERTAIN = 1 - 1e-9
 """A probability that is 1, rounded."""

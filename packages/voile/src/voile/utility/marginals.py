@@ -67,7 +67,14 @@ from voile.utility.divergence import jensen_shannon, kl_smoothed, total_variatio
 from voile.utility.protocol import Comparison, Measurement
 from voile_base.ondemand import dataclass
 
-__all__ = ["MOST_BINS", "MOST_TEXTS", "MarginalDivergence", "PairDivergence", "distributions"]
+__all__ = [
+    "MOST_BINS",
+    "MOST_TEXTS",
+    "ColumnDistribution",
+    "MarginalDivergence",
+    "PairDivergence",
+    "distributions",
+]
 
 
 MOST_BINS = 30
@@ -275,7 +282,7 @@ _ROLES = {
 
 
 @dataclass(frozen=True)
-class _ColumnDistribution:
+class ColumnDistribution:
     """How the values of one column are distributed, before and after; private."""
 
     column: str
@@ -294,7 +301,7 @@ class _ColumnDistribution:
     """Shares of the published rows, (b,), which add up to 1, or to 0 where there is none."""
 
 
-def distributions(comparison: Comparison) -> tuple[_ColumnDistribution, ...]:
+def distributions(comparison: Comparison) -> tuple[ColumnDistribution, ...]:
     """All published columns, in readable bins, in the order of the original; private.
 
     Raises ``TableError`` or ``PlanError`` where release, original and plan disagree.
@@ -306,7 +313,7 @@ def distributions(comparison: Comparison) -> tuple[_ColumnDistribution, ...]:
     for name, covering in coverings(comparison).items():
         bins, after = _readable(covering)
         found.append(
-            _ColumnDistribution(
+            ColumnDistribution(
                 column=name,
                 role=roles.get(name, "keep"),
                 kind=covering.values.kind,
