@@ -182,13 +182,32 @@ def describes(block: ast.AST, before: ast.stmt | None) -> bool:
     return isinstance(before, ast.AnnAssign)
 
 
+def only_silences(tree: ast.Module) -> bool:
+    """Whether a module uses ``logging`` to keep another library quiet, and says nothing."""
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    of_logging = {node.attr for node in attributes if getattr(node.value, "id", None) == "logging"}
+    says = {"critical", "debug", "error", "exception", "info", "log", "warning"}
+    return of_logging <= {"NullHandler", "getLogger"} and not says & {n.attr for n in attributes}
+
+
+def test_a_module_that_logs_is_not_taken_for_one_that_silences() -> None:
+    """A handler that drops everything is silence; one message, or another handler, is not."""
+    quiet = 'logging.getLogger("reader").addHandler(logging.NullHandler())'
+    assert only_silences(ast.parse(quiet))
+    assert not only_silences(ast.parse(f"{quiet}\nlogging.getLogger().info(row)"))
+    assert not only_silences(ast.parse("logging.getLogger().addHandler(logging.StreamHandler())"))
+
+
 def test_no_module_prints_or_logs(trees: Mapping[Path, ast.Module]) -> None:
     """Private values cannot reach a log, because nothing outside the command line says anything."""
     speaking = [
         named(path)
         for path, tree in trees.items()
         for node in ast.walk(tree)
-        if (isinstance(node, ast.Import) and any(a.name == "logging" for a in node.names))
+        if (
+            (isinstance(node, ast.Import) and any(a.name == "logging" for a in node.names))
+            and not only_silences(tree)
+        )
         or (isinstance(node, ast.ImportFrom) and node.module in {"logging", "warnings"})
         or (isinstance(node, ast.Call) and getattr(node.func, "id", None) == "print")
     ]
