@@ -18,7 +18,7 @@ from benchmarks.record import Measurement, Table, Target
 from benchmarks.trucks_data import TRACKED, Drive, beijing, drives
 from benchmarks.trucks_days import clustered
 from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
-from voile.attack.trajectory.knowing import Strongest, TrackedTrip, attempts, doubts
+from voile.attack.trajectory.knowing import StrongestWays, TrackedTrip, attempts, doubts
 from voile.attack.trajectory.on_release import fastest_of
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile_base.randomness import Randomness
@@ -82,7 +82,7 @@ class _Judge:
     def strongest(self, seen: Sequence[TrackedTrip]) -> Followed:
         """The adversary of the package."""
         started = process_time()
-        best: Strongest = Strongest.of(
+        best: StrongestWays = StrongestWays.choose(
             seen, [attempts(self.adversary, one.sighted, NOISE) for one in seen]
         )
         return self._judged(seen, best.findings, process_time() - started, best.reasons)

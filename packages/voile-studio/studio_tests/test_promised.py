@@ -66,7 +66,7 @@ def told(project: Project) -> str:
     """What the page of the button says of the ledger."""
     plan = plan_of(project.plan)
     assert plan is not None
-    return project.charge_told(plan)
+    return project.charge_summary(plan)
 
 
 def test_a_charge_is_told_before_it_is_spent(project: Project):

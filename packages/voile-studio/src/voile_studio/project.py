@@ -29,7 +29,7 @@ Undo and redo lose nothing: what is changed after an undo comes behind all that 
 state that was gone back to once more, so that undo leads through every state there ever was.  A
 plan that a command or an editor changed meanwhile is a state, too, as soon as Studio meets it.
 
-What publishing will cost the ledger is told before it is spent (``charge_told``).
+What publishing will cost the ledger is told before it is spent (``charge_summary``).
 """
 
 from __future__ import annotations
@@ -382,7 +382,7 @@ class Project:
         """Where the dossier of a release is, or will be; private."""
         return self.folder / f"dossier-{release.name}.html"
 
-    def charge_told(self, plan: Plan) -> str:
+    def charge_summary(self, plan: Plan) -> str:
         """A sentence without its subject, the ledger; raises ``LedgerError`` for a broken one."""
         assert plan.method is not None, "a plan that can be used has a method"
         parameters = plan.method.parameters

@@ -76,7 +76,9 @@ def _loss(frame: pl.DataFrame, plan: Plan) -> float:
 def test_the_choice_has_the_least_loss_of_all_k(tmp_path: Path, seed: int, most: float) -> None:
     """Every k from 2 to 15, with no row or some left out, is published by hand: none loses less."""
     frame, stated = _people(seed), StatedPlan.of(_plan(tmp_path))
-    found = Choice.make(frame, _plan(tmp_path), _policy(_worst(most)), PlanSearch(seed=1)).found
+    found = Choice.of_policy(
+        frame, _plan(tmp_path), _policy(_worst(most)), PlanSearch(seed=1)
+    ).found
     assert found is not None
     assert found.worst is not None
     assert found.worst <= most
@@ -93,7 +95,7 @@ def test_the_choice_has_the_least_loss_of_all_k(tmp_path: Path, seed: int, most:
 def test_a_plan_that_meets_the_policy_stays_as_it_is(tmp_path: Path) -> None:
     """Nothing is changed where nothing has to be."""
     plan = _plan(tmp_path, PLAN.replace("k = 2", "k = 5"))
-    choice = Choice.make(_people(1), plan, _policy(_worst(0.2)), PlanSearch(seed=1))
+    choice = Choice.of_policy(_people(1), plan, _policy(_worst(0.2)), PlanSearch(seed=1))
     assert choice.found is not None
     assert choice.found.change.text == "the plan as it is"
 
@@ -101,7 +103,7 @@ def test_a_plan_that_meets_the_policy_stays_as_it_is(tmp_path: Path) -> None:
 def test_what_no_plan_meets_is_said_with_what_stands_in_the_way(tmp_path: Path) -> None:
     """No method of groups has a budget: the criterion fails in each plan, and it is named."""
     policy = _policy(_worst(0.2), 'kind = "privacy-budget"\nepsilon = 1')
-    choice = Choice.make(_people(2), _plan(tmp_path), policy, PlanSearch(seed=1))
+    choice = Choice.of_policy(_people(2), _plan(tmp_path), policy, PlanSearch(seed=1))
     assert choice.found is None
     assert {one.kind for one in choice.nearest.unmet} == {"privacy-budget"}
     assert "None of them meets the policy" in choice.paragraph()
@@ -110,7 +112,7 @@ def test_what_no_plan_meets_is_said_with_what_stands_in_the_way(tmp_path: Path) 
 def test_diversity_is_asked_of_the_method_where_the_policy_asks_it(tmp_path: Path) -> None:
     """Whatever k would do it, too, l = 2 at the k that the risk asks for loses no more."""
     policy = _policy(_worst(0.2), 'kind = "diversity"\nleast = 2')
-    choice = Choice.make(_people(3), _plan(tmp_path), policy, PlanSearch(seed=1))
+    choice = Choice.of_policy(_people(3), _plan(tmp_path), policy, PlanSearch(seed=1))
     assert choice.found is not None
     assert choice.found.loss is not None
     stated = StatedPlan.of(_plan(tmp_path))
@@ -124,7 +126,7 @@ def test_columns_that_a_policy_forbids_are_left_out(tmp_path: Path) -> None:
     text = PLAN.replace('"age", "town", "sex"', '"age", "sex"')
     plan = _plan(tmp_path, text.replace('["illness"]', '["illness", "city"]'))
     policy = _policy('kind = "identifiers"\nabsent = ["B"]')
-    choice = Choice.make(frame, plan, policy, PlanSearch(seed=1))
+    choice = Choice.of_policy(frame, plan, policy, PlanSearch(seed=1))
     assert choice.found is not None
     assert choice.found.change.without == ("city",)
     assert choice.found.loss is not None
@@ -160,21 +162,21 @@ def test_a_plan_is_found_that_keeps_limits_of_risks_in_three_draws(
     for most, times in (("1.0", 3), ("0.0", 1)):
         whole.clear()
         plan = _plan(tmp_path, PLAN.replace("k = 2", "k = 5"))
-        Choice.make(_people(2), plan, _policy(risk + most), PlanSearch(effort=1, seed=1))
+        Choice.of_policy(_people(2), plan, _policy(risk + most), PlanSearch(effort=1, seed=1))
         drawn = {float(one.key("x").generator().uniform()) for one in whole}
         assert len(drawn) == len(whole) == times
 
 
 def test_ties_are_said(tmp_path: Path) -> None:
     """Where nobody has to be left out, allowing it gives the same release."""
-    choice = Choice.make(_people(5), _plan(tmp_path), _policy(_worst(0.2)), PlanSearch(seed=1))
+    choice = Choice.of_policy(_people(5), _plan(tmp_path), _policy(_worst(0.2)), PlanSearch(seed=1))
     same = [one for one in choice.tried if one.is_tied_with(choice.nearest)]
     assert set(choice.ties) == {one for one in same if one is not choice.found}
 
 
 def test_the_effort_bounds_what_is_tried(tmp_path: Path) -> None:
     """No more plans than that, and that it was at its end is said."""
-    choice = Choice.make(
+    choice = Choice.of_policy(
         _people(6), _plan(tmp_path), _policy(_worst(0.001)), PlanSearch(effort=3, seed=1)
     )
     assert len(choice.tried) == 3
@@ -190,7 +192,7 @@ def test_survey_weights_lower_the_risk_in_the_population(tmp_path: Path) -> None
     for weight in (1, 50):
         frame = _people(1).with_columns(w=pl.lit(weight))
         terms = PlanSearch(effort=1, seed=1, weight="w")
-        (found[weight],) = Choice.make(frame, plan, policy, terms).tried
+        (found[weight],) = Choice.of_policy(frame, plan, policy, terms).tried
     assert found[1].population_worst == pytest.approx(found[1].worst)
     assert found[1].population_mean == pytest.approx(found[1].mean)
     assert found[50].population_worst is not None
@@ -266,7 +268,7 @@ def test_only_a_plan_that_was_judged_on_all_rows_is_found(tmp_path: Path) -> Non
     """Plans are tried on one sample, and the figures of the one that is found are of all rows."""
     frame, stated = _people(8, rows=300), StatedPlan.of(_plan(tmp_path))
     terms = PlanSearch(seed=1, sample=100)
-    choice = Choice.make(frame, _plan(tmp_path), _policy(_worst(0.2)), terms)
+    choice = Choice.of_policy(frame, _plan(tmp_path), _policy(_worst(0.2)), terms)
     assert choice.sample == 100
     assert choice.found is not None
     assert not choice.found.sampled
@@ -284,7 +286,9 @@ def test_a_sample_holds_all_rows_of_a_person_or_none(tmp_path: Path) -> None:
         who=pl.concat([pl.arange(200, eager=True)] * 2).cast(pl.String)
     )
     plan = _plan(tmp_path, PLAN.replace("[roles]", '[roles]\nperson = "who"'))
-    choice = Choice.make(frame, plan, _policy(_worst(0.3)), PlanSearch(effort=2, seed=1, sample=50))
+    choice = Choice.of_policy(
+        frame, plan, _policy(_worst(0.3)), PlanSearch(effort=2, seed=1, sample=50)
+    )
     assert choice.sample == 100
 
 
@@ -292,6 +296,6 @@ def test_no_sample_is_drawn_of_a_small_table_or_where_none_is_asked(tmp_path: Pa
     """All figures are of all rows then."""
     for sample in (0, 90):
         terms = PlanSearch(effort=2, seed=1, sample=sample)
-        choice = Choice.make(_people(11), _plan(tmp_path), _policy(_worst(0.2)), terms)
+        choice = Choice.of_policy(_people(11), _plan(tmp_path), _policy(_worst(0.2)), terms)
         assert choice.sample is None
         assert not any(one.sampled for one in choice.tried)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from voile.release.trips import Busiest, FleetTerms, TripCosts, TripSums
+from voile.release.trips import BusiestVehicle, FleetTerms, TripCosts, TripSums
 from voile_base.errors import RefusedError
 from voile_geo.planar.costs import LossDistribution, composed_epsilon
 
@@ -101,7 +101,7 @@ def test_windows_are_those_of_every_day(within):
         for vehicle in range(4)
         for day in range(-9, 9)
     )
-    found = Busiest.vehicle(offer, LAW, 1e-5, within)
+    found = BusiestVehicle.find(offer, LAW, 1e-5, within)
     assert (found.reports, found.days) == (expected, within)
     assert found.epsilon == cost(int(expected))
     terms = FleetTerms("vans", 9.0, 100.0, 1e-5, "any", within or 100)

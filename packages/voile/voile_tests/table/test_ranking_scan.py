@@ -24,7 +24,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan, parse_plan
 from voile.schema.roles import Roles
 from voile.table import best_rows
-from voile.table.best_rows import Batch, BestRowsQuery, Found, Taker, ValueScores
+from voile.table.best_rows import Batch, BestRows, BestRowsQuery, Taker, ValueScores
 from voile.table.codes import DictionaryColumn
 from voile.table.counting import TableSource
 from voile.table.engines.polars import PolarsEngine, PolarsRows
@@ -190,7 +190,7 @@ def test_a_scan_finds_what_sorting_exact_scores_finds(
         patch.setattr(best_rows, "_HELD", held)
         for rounded in (True, False):
             try:
-                found = Found.best(
+                found = BestRows.find(
                     Pieces(frame, size), BestRowsQuery(score, top, ties), rounded=rounded
                 )
             except best_rows.UnusualError:
@@ -226,7 +226,7 @@ def test_one_pass_is_enough_and_few_rows_are_held() -> None:
 
         patch.setattr(best_rows, "_Scan", Watched)
         score = Weighted(dict.fromkeys("abc", Fraction(1)))
-        found = Found.best(pieces, BestRowsQuery(score, 20, ties=True))
+        found = BestRows.find(pieces, BestRowsQuery(score, 20, ties=True))
     assert pieces.passes == 1
     assert len(found.box.places) < held[0] < 2_000
     assert (found.tops, found.box.places.tolist()) == by_double_precision(frame, 20)
@@ -247,7 +247,7 @@ def test_a_late_outlier_costs_a_second_pass_and_no_row() -> None:
     frame = pl.DataFrame(rows, schema=["a", "b"], orient="row")
     score = Weighted({"a": Fraction(1), "b": Fraction(1)})
     pieces = Pieces(frame, 2)
-    found = Found.best(pieces, BestRowsQuery(score, 2, ties=True))
+    found = BestRows.find(pieces, BestRowsQuery(score, 2, ties=True))
     assert pieces.passes == 2
     assert found.box.places.tolist() == list(range(12))
 
@@ -257,7 +257,7 @@ def test_sorted_rows_are_ranked_like_any(descending: bool) -> None:
     """In a table that ascends by score, all rows are among the best for a while."""
     frame = uniform(50_000).sort(pl.sum_horizontal("a", "b", "c"), descending=descending)
     score = Weighted(dict.fromkeys("abc", Fraction(1)))
-    found = Found.best(Pieces(frame, 1_000), BestRowsQuery(score, 10, ties=True))
+    found = BestRows.find(Pieces(frame, 1_000), BestRowsQuery(score, 10, ties=True))
     assert (found.tops, found.box.places.tolist()) == by_double_precision(frame, 10)
 
 
@@ -268,7 +268,7 @@ def test_a_box_that_is_too_large_to_hold_is_read_in_a_second_pass() -> None:
     frame = pl.DataFrame({"a": gain, "b": 1 - gain + np.linspace(0, 0.001, 5_000)})
     pieces = Pieces(frame, 500)
     score = Weighted({"a": Fraction(1), "b": Fraction(1)})
-    found = Found.best(pieces, BestRowsQuery(score, 50, ties=True))
+    found = BestRows.find(pieces, BestRowsQuery(score, 50, ties=True))
     assert pieces.passes == 2
     assert len(found.box.places) > 4_000
     assert (found.tops, found.box.places.tolist()) == by_double_precision(frame, 50)
@@ -284,9 +284,9 @@ def test_a_score_that_is_rounded_wrongly_would_be_noticed() -> None:
     frame = pl.DataFrame({"a": [0.1, 0.3], "b": [0.2, 0.0]}).cast(pl.Float32)
     weights = {"a": Fraction(1), "b": Fraction(1)}
     asked = BestRowsQuery(Weighted(weights), 1, ties=True)
-    assert Found.best(Pieces(frame, 2), asked).tops == 2
+    assert BestRows.find(Pieces(frame, 2), asked).tops == 2
     asked = BestRowsQuery(Careless(weights), 1, ties=True)
-    assert Found.best(Pieces(frame, 2), asked).tops == 1
+    assert BestRows.find(Pieces(frame, 2), asked).tops == 1
 
 
 PLAN = {
@@ -588,10 +588,10 @@ def test_parts_that_are_gone_through_apart_are_ranked_together(
 
     asked = BestRowsQuery(score, top, ties)
     try:
-        found = Found.best(in_two, asked)
+        found = BestRows.find(in_two, asked)
     except best_rows.UnusualError:
         return
-    whole = Found.best(Pieces(frame, 100), asked)
+    whole = BestRows.find(Pieces(frame, 100), asked)
     assert (found.tops, found.seen) == (whole.tops, whole.seen)
     if found.tops:
         assert found.box.places.tolist() == whole.box.places.tolist()

@@ -122,7 +122,7 @@ def _page(project: Project) -> Json:
         "number": out.name,
         "method": plan.method if plan else None,
         "maps": project.start.maps() if plan and _has_trips(project, plan) else [],
-        "charge": project.charge_told(plan) if plan and not wrong else None,
+        "charge": project.charge_summary(plan) if plan and not wrong else None,
         "releases": releases(project),
         "policies": policies(project),
         "running": _unfinished(project, out),

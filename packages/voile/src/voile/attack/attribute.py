@@ -77,7 +77,7 @@ __all__ = [
     "AttributeTarget",
     "Beliefs",
     "Judged",
-    "Wanted",
+    "SensitiveTarget",
     "chance_of_best",
     "check_distance",
     "given_to",
@@ -95,7 +95,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class SensitiveTarget:
     """The sensitive column, as a release shows it, and t people of whom it is wanted; private.
 
     Raises ``InputError`` where a distance is asked for in a column without numbers, and
@@ -264,7 +264,7 @@ ROUNDING = 1e-9
 class Beliefs:
     """What the adversary believes of some targets, and what is true of them; private."""
 
-    wanted: Wanted
+    wanted: SensitiveTarget
     """The column whose values they are about."""
     posterior: Floats
     """Shape (t, v): the probability of each value with the release; rows add up to 1."""
@@ -436,7 +436,9 @@ class AttributeAttack(Adversary["AttributeTarget"]):
         published = with_texts(scene.published, name)
         columns = published.known_columns(people, self.columns, name)
         targets = self._targets(scene, columns, name)
-        return AttributeTarget(Wanted(published, people, name, targets, self.distance), columns)
+        return AttributeTarget(
+            SensitiveTarget(published, people, name, targets, self.distance), columns
+        )
 
     def guess(self, scene: Scene, aim: AttributeTarget) -> Guesses:
         """How probable each value is theirs."""
@@ -477,19 +479,19 @@ class AttributeAttack(Adversary["AttributeTarget"]):
         return draw_targets(scene.people, tuple(names), self.targets, scene.randomness)
 
     @abstractmethod
-    def _goal(self, wanted: Wanted) -> str:
+    def _goal(self, wanted: SensitiveTarget) -> str:
         """What counts as a success, as a clause."""
 
     @abstractmethod
     def _judged(self, beliefs: Beliefs) -> Judged:
         """What the attack comes to for some of the targets."""
 
-    def _assumptions(self, wanted: Wanted) -> Iterator[str]:
+    def _assumptions(self, wanted: SensitiveTarget) -> Iterator[str]:
         """What the adversary knows beyond what all such adversaries do."""
         return iter(())
 
     @abstractmethod
-    def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
+    def _notes(self, judged: Judged, wanted: SensitiveTarget) -> Iterator[str]:
         """What the attack found on the way."""
 
 
@@ -497,14 +499,14 @@ class AttributeAttack(Adversary["AttributeTarget"]):
 class AttributeTarget:
     """Somebody's value in a column, and what is known of that person."""
 
-    wanted: Wanted
+    wanted: SensitiveTarget
     columns: tuple[str, ...]
     """What the adversary knows."""
     drawn_from: int | None = None
     """Of how many the targets were drawn; None: all who are protected."""
 
 
-def _assumed(columns: Sequence[str], wanted: Wanted, release: Release) -> Iterator[str]:
+def _assumed(columns: Sequence[str], wanted: SensitiveTarget, release: Release) -> Iterator[str]:
     yield f"the adversary knows {', '.join(columns)} of a target exactly"
     yield "he knows that the target is in the table that was published"
     yield "he knows the release, and the method with its parameters"

@@ -60,7 +60,7 @@ from voile.attack.attribute import (
     AttributeTarget,
     Beliefs,
     Judged,
-    Wanted,
+    SensitiveTarget,
     chance_of_best,
     check_distance,
     given_to,
@@ -313,10 +313,10 @@ class ComparisonAttack(AttributeAttack):
             shown=np.flatnonzero(found.fits),
         )
 
-    def _goal(self, wanted: Wanted) -> str:
+    def _goal(self, wanted: SensitiveTarget) -> str:
         return wanted.goal
 
-    def _assumptions(self, wanted: Wanted) -> Iterator[str]:
+    def _assumptions(self, wanted: SensitiveTarget) -> Iterator[str]:
         yield "he knows who was in the table of the newest earlier release"
         if self.before is None:
             yield "everybody was: no table says who was not"
@@ -372,7 +372,7 @@ class ComparisonAttack(AttributeAttack):
             },
         )
 
-    def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
+    def _notes(self, judged: Judged, wanted: SensitiveTarget) -> Iterator[str]:
         told = judged.remarks
         several = "the earlier one" if len(self.earlier) == 1 else "the earlier ones"
         yield (
@@ -410,7 +410,7 @@ class _Shown:
     def of(
         cls,
         published: PublishedRows,
-        wanted: Wanted,
+        wanted: SensitiveTarget,
         sightings: Sightings | None,
         aim: AttributeTarget | None = None,
     ) -> _Shown:
@@ -454,7 +454,7 @@ def _combined(new: _Shown, old: Sequence[_Shown], newcomers: NDArray[np.bool_]) 
     return found
 
 
-def _places(texts: Sequence[str | None], wanted: Wanted) -> NDArray[np.int64]:
+def _places(texts: Sequence[str | None], wanted: SensitiveTarget) -> NDArray[np.int64]:
     """Where the values of another release stand among those wanted; -1 where they do not."""
     places: Mapping[str | None, int] = {
         text: place for place, text in enumerate(texts_of(wanted.shown))

@@ -39,7 +39,7 @@ from voile.attack.attribute import (
     AttributeTarget,
     Beliefs,
     Judged,
-    Wanted,
+    SensitiveTarget,
     chance_of_best,
     given_to,
     share_of,
@@ -111,10 +111,10 @@ class IntersectionAttack(AttributeAttack):
         right = wanted.right(slice(0, len(wanted.targets)))
         yield _Together(wanted, together, prior, right, fits, posterior[person])
 
-    def _goal(self, wanted: Wanted) -> str:
+    def _goal(self, wanted: SensitiveTarget) -> str:
         return f"{wanted.goal}, which is the same in all of the target's rows"
 
-    def _assumptions(self, wanted: Wanted) -> Iterator[str]:
+    def _assumptions(self, wanted: SensitiveTarget) -> Iterator[str]:
         unit = wanted.people.protected
         yield f"he knows that {wanted.name!r} is the same in all rows of the {unit}"
 
@@ -134,7 +134,7 @@ class IntersectionAttack(AttributeAttack):
             },
         )
 
-    def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
+    def _notes(self, judged: Judged, wanted: SensitiveTarget) -> Iterator[str]:
         yield (
             f"whoever knows one row of each target is right about "
             f"{judged.remarks['one row'].mean():.1%} of them"
@@ -165,7 +165,7 @@ def _who_stay_the_same(people: People, name: str) -> Codes:
     return np.flatnonzero((np.bincount(whose, minlength=units) > 1) & (low == high))
 
 
-def _rows_of(wanted: Wanted) -> tuple[Codes, Codes]:
+def _rows_of(wanted: SensitiveTarget) -> tuple[Codes, Codes]:
     """All rows of each of t targets, one target after the other, and where each begins, (t,)."""
     whose, units = wanted.people.units
     place = np.full(units, -1)

@@ -92,7 +92,7 @@ from voile.attack.attribute import (
     AttributeAttack,
     Beliefs,
     Judged,
-    Wanted,
+    SensitiveTarget,
     chance_of_best,
     check_distance,
     given_to,
@@ -136,7 +136,7 @@ class HomogeneityAttack(AttributeAttack):
         """How far from the own value a guess is right."""
         return self.within
 
-    def _goal(self, wanted: Wanted) -> str:
+    def _goal(self, wanted: SensitiveTarget) -> str:
         return wanted.goal
 
     def _judged(self, beliefs: Beliefs) -> Judged:
@@ -150,7 +150,7 @@ class HomogeneityAttack(AttributeAttack):
             remarks={"certain": certain, "certain and right": certain * success},
         )
 
-    def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
+    def _notes(self, judged: Judged, wanted: SensitiveTarget) -> Iterator[str]:
         certain, right = judged.remarks["certain"], judged.remarks["certain and right"]
         if certain.any():
             yield (
@@ -188,7 +188,7 @@ class SkewnessAttack(AttributeAttack):
         """The name by which a command or a study asks for the attack."""
         return "skewness"
 
-    def _goal(self, wanted: Wanted) -> str:
+    def _goal(self, wanted: SensitiveTarget) -> str:
         return (
             f"the belief that {wanted.name!r} is what it is for the target grew more than "
             f"{self.gain:g} times"
@@ -211,7 +211,7 @@ class SkewnessAttack(AttributeAttack):
             remarks=remarks,
         )
 
-    def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
+    def _notes(self, judged: Judged, wanted: SensitiveTarget) -> Iterator[str]:
         grown = judged.success
         whom = share_of(grown) if grown.any() else "none of the targets"
         yield f"beliefs in the own value grew more than {self.gain:g} times for {whom}"
@@ -299,10 +299,10 @@ class BackgroundKnowledgeAttack(AttributeAttack):
         many = "one value" if shown == 1 else f"{shown:,} values"
         return f"{name!r} has {many}, and with {self._values} ruled out one is left in any case"
 
-    def _goal(self, wanted: Wanted) -> str:
+    def _goal(self, wanted: SensitiveTarget) -> str:
         return f"{wanted.goal}, {self._knowledge}"
 
-    def _assumptions(self, wanted: Wanted) -> Iterator[str]:
+    def _assumptions(self, wanted: SensitiveTarget) -> Iterator[str]:
         yield (
             f"of {wanted.name!r} he can rule out {self._values} that the target does not have, "
             "those that serve him best"
@@ -324,7 +324,7 @@ class BackgroundKnowledgeAttack(AttributeAttack):
             },
         )
 
-    def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
+    def _notes(self, judged: Judged, wanted: SensitiveTarget) -> Iterator[str]:
         certain = judged.remarks["certain"]
         whom = share_of(certain) if certain.any() else "none of the targets"
         yield f"one value of {wanted.name!r} is left for {whom}, {self._knowledge}"

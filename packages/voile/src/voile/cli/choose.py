@@ -95,7 +95,7 @@ def _choose_command(
     stated = policy_stated.StatedPolicy.read(policy)
     terms = choosing.PlanSearch(effort, targets, seed, engine, weight, sample)
     with progress() as stage:
-        choice = choosing.Choice.make(source, Path(plan), stated, terms, stage)
+        choice = choosing.Choice.of_policy(source, Path(plan), stated, terms, stage)
     if as_json:
         print_json(_document(choice))
     else:

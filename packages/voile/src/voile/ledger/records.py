@@ -97,7 +97,7 @@ class LostVersion:
     """When it was said to be lost; ISO 8601, UTC."""
 
     @staticmethod
-    def enter(
+    def record(
         connection: sqlite3.Connection, series: Series, folder: RowFolder, release_id: str, now: str
     ) -> LostVersion:
         """Forget the newest release of a series, and keep that it was.

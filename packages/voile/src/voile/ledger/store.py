@@ -232,7 +232,9 @@ class Ledger:
         """
         with self._file.writing() as connection, self._vouching(f"series {series!r}"):
             found = self._known(connection, series)
-            return records.LostVersion.enter(connection, found, self._file.rows, release_id, _now())
+            return records.LostVersion.record(
+                connection, found, self._file.rows, release_id, _now()
+            )
 
     def settle(self, data_set: str, release_id: str) -> None:
         """Forget the rows that a release took up from the pool of its data set, for it stands.

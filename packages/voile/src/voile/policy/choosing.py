@@ -234,7 +234,7 @@ class Choice:
         return " ".join(_sentences(self))
 
     @staticmethod
-    def make(
+    def of_policy(
         source: Any,
         plan: Plan | str | Path,
         policy: StatedPolicy,

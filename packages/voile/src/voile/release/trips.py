@@ -41,7 +41,7 @@ else:
     pricing = on_demand("voile_geo.planar.pricing")
 
 __all__ = [
-    "Busiest",
+    "BusiestVehicle",
     "FleetTerms",
     "TripCosts",
     "TripSums",
@@ -308,7 +308,7 @@ class TripSums:
         return keys
 
 
-class Busiest(NamedTuple):
+class BusiestVehicle(NamedTuple):
     """The vehicle that spends most in a release, or all of its trips where these are a unit."""
 
     reports: int
@@ -320,14 +320,14 @@ class Busiest(NamedTuple):
     """Whether it is all trips of the release, which no fleet exceeds."""
 
     @staticmethod
-    def vehicle(
+    def find(
         trips: TripAccounts,
         distribution: planar_costs.LossDistribution | None,
         delta: float,
         days: int | None,
         *,
         of_fleet: bool = False,
-    ) -> Busiest:
+    ) -> BusiestVehicle:
         """What the vehicle of the largest epsilon spends, in so many days on end or in all.
 
         Or what all trips spend, where vehicles of a fleet have noise in common.
@@ -345,7 +345,7 @@ class Busiest(NamedTuple):
         shown = windows.alike[reports]
         priced = {distribution: windows.alike[distribution] for distribution in alike}
         most, epsilon = pricing.largest_epsilon(windows.epsilon, windows.squared_mu, delta, priced)
-        return Busiest(int(shown[most]), epsilon, days, of_fleet)
+        return BusiestVehicle(int(shown[most]), epsilon, days, of_fleet)
 
 
 Choice = NDArray[np.int64]

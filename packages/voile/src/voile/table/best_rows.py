@@ -39,8 +39,8 @@ from voile_base.ondemand import dataclass
 
 __all__ = [
     "Batch",
+    "BestRows",
     "BestRowsQuery",
-    "Found",
     "Pass",
     "RowScore",
     "Taker",
@@ -187,7 +187,7 @@ class BestRowsQuery:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BestRows:
     """The rows in the box around the best rows; without best rows, rows that mean nothing."""
 
     box: Batch
@@ -199,7 +199,7 @@ class Found:
     """The box itself; None without best rows."""
 
     @staticmethod
-    def best(rows: Pass, asked: BestRowsQuery, *, rounded: bool = True) -> Found:
+    def find(rows: Pass, asked: BestRowsQuery, *, rounded: bool = True) -> BestRows:
         """The best rows, and all rows whose keys lie between their least and largest ones.
 
         Where there are fewer rows than are asked for, all are best.  Without ``rounded`` every row
@@ -213,7 +213,7 @@ class Found:
         likely = scan.likely()
         chosen = _best_of(likely.keys, asked)
         if not len(chosen):
-            return Found(likely, 0, scan.seen)
+            return BestRows(likely, 0, scan.seen)
         best = likely.only(chosen)
         inside = _Inside(_Box.around(best.keys))
         held = scan.all_in_box(best.keys)
@@ -221,7 +221,7 @@ class Found:
             rows(inside)
         else:
             inside.take(held)
-        return Found(inside.found, len(chosen), scan.seen, inside.box)
+        return BestRows(inside.found, len(chosen), scan.seen, inside.box)
 
 
 def _exact_scores(keys: Sequence[pl.Series], score: RowScore) -> NDArray[Any]:

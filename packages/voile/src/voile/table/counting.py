@@ -34,8 +34,8 @@ from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import array_of, series_of, with_missing
 from voile.table.best_rows import (
     Batch,
+    BestRows,
     BestRowsQuery,
-    Found,
     RowScore,
     Taker,
     UnusualError,
@@ -333,7 +333,7 @@ class _Fold:
         self.taker.merge(other.taker)
 
 
-def find_in_source(rows: Rows, plan: Plan, asked: BestRowsQuery) -> tuple[Found, int]:
+def find_in_source(rows: Rows, plan: Plan, asked: BestRowsQuery) -> tuple[BestRows, int]:
     """The best rows of a table that is not bound, and how many rows it has in all.
 
     Raises ``UnusualError``.
@@ -345,7 +345,7 @@ def find_in_source(rows: Rows, plan: Plan, asked: BestRowsQuery) -> tuple[Found,
         folds.append(_Fold(taker, reader))
         rows.fold(plan.roles.published, folds[-1])
 
-    return Found.best(go, asked), folds[0].rows
+    return BestRows.find(go, asked), folds[0].rows
 
 
 def find_in_bound(
@@ -368,7 +368,7 @@ def find_in_bound(
     def go(taker: Taker) -> None:
         rows.fold(keys, _Fold(taker, read))
 
-    found = Found.best(go, asked, rounded=rounded)
+    found = BestRows.find(go, asked, rounded=rounded)
     ends = found.ends
 
     def inside(batch: pa.RecordBatch) -> list[Any]:

@@ -184,7 +184,7 @@ def _bring(source: str | Path, folder: Path) -> Path:
     if kind is None and (table := _delta_in_store(source)):
         return table.copied(folder)
     if kind is None:
-        source = RemotePlace.of(source).bring(folder / "objects")
+        source = RemotePlace.of(source).fetch(folder / "objects")
         kind = _kind_of(source)
     if kind in ("delta", "iceberg"):
         return LakeTable.of(source).copied(folder)

@@ -38,7 +38,7 @@ from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.table.applying import applied
 from voile.table.arrays import array_of, kind_of_arrow, may_hold_dates, polars_type, series_of
-from voile.table.best_rows import BestRowsQuery, Found, RowScore, UnusualError
+from voile.table.best_rows import BestRows, BestRowsQuery, RowScore, UnusualError
 from voile.table.binding import (
     UNPUBLISHABLE,
     BoundTable,
@@ -443,7 +443,7 @@ class PrivateTable(CountedTable):
         """The columns by which a row is recognised where no record key identifies it."""
         return sorted(self.plan.roles.published)
 
-    def _scanned(self, found: Found, rows_in: int) -> TopRows:
+    def _scanned(self, found: BestRows, rows_in: int) -> TopRows:
         """The best rows of a table that was gone through once, bound by themselves."""
         source, box = self._source, found.box
         rows = source.engine.of_arrow(box.rows.to_arrow(), box.places)

@@ -230,7 +230,7 @@ class RemotePlace:
         with _explained(self, TableError):
             return next(_listed(store, self.key), None) is not None
 
-    def bring(self, folder: Path) -> Path:
+    def fetch(self, folder: Path) -> Path:
         """Download an object, or all that a pattern or a prefix names, into a folder.
 
         Folders that name values of columns (``sex=f``) stay.  Raises ``TableError`` where it

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from voile.attack.trajectory.adversaries import RoadAdversary, RoadEstimate, share_right
-from voile.attack.trajectory.knowing import Strongest, TrackedTrip, _Tried, attempts, doubts
+from voile.attack.trajectory.knowing import StrongestWays, TrackedTrip, _Tried, attempts, doubts
 from voile.attack.trajectory.on_release import Limits, TripsOutcome, follow_trips
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile_base.randomness import Randomness
@@ -146,7 +146,7 @@ def test_denser_reports_find_no_fewer_roads(adversary: RoadAdversary) -> None:
         before.append(adversary.informed(often, NOISE, every=0.0))
         right["before"].append(share_right(before[-1].road, road))
     for name, seen in (("1 s", dense), ("30 s", sparse)):
-        best = Strongest.of(seen, [attempts(adversary, one.sighted, NOISE) for one in seen])
+        best = StrongestWays.choose(seen, [attempts(adversary, one.sighted, NOISE) for one in seen])
         right[name] += [
             share_right(one.road, trip.road) for one, trip in zip(best.findings, seen, strict=True)
         ]
@@ -173,12 +173,12 @@ def test_ways_are_chosen_by_the_other_half_of_the_trips() -> None:
         return _Tried(found, dict.fromkeys(found, 4), 4)
 
     tried = [tried_of(4 if i % 2 == 0 else 0, 2) for i in range(8)]
-    best = Strongest.of(seen, tried)
+    best = StrongestWays.choose(seen, tried)
     assert list(best.ways) == ["every 30 s", "every 10 s"] * 4
     assert {one.seconds for one in best.findings} == {2.0}
     assert best.reasons == ()
     worse = [tried_of(1 + i % 2, 3) for i in range(8)]
-    (reason,) = Strongest.of(seen, worse).reasons
+    (reason,) = StrongestWays.choose(seen, worse).reasons
     assert "more roads from reports every 30 s than every 10 s" in reason
 
 

@@ -71,7 +71,7 @@ __all__ = [
     "FEWEST",
     "SURER",
     "USELESS",
-    "Strongest",
+    "StrongestWays",
     "TrackedTrip",
     "TripKnowledge",
     "attempts",
@@ -195,7 +195,7 @@ def _lighter(finding: RoadEstimate) -> RoadEstimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Strongest:
+class StrongestWays:
     """What counts for each of several trips."""
 
     findings: Sequence[RoadEstimate]
@@ -216,7 +216,7 @@ class Strongest:
         )
 
     @staticmethod
-    def of(seen: Sequence[TrackedTrip], tried: Sequence[_Tried]) -> Strongest:
+    def choose(seen: Sequence[TrackedTrip], tried: Sequence[_Tried]) -> StrongestWays:
         """The strongest way for each trip, chosen by the roads that it finds of other trips."""
         names = list(tried[0].findings)
         right = np.array(
@@ -236,7 +236,9 @@ class Strongest:
             )
             for made, way in zip(tried, ways, strict=True)
         ]
-        return Strongest(findings, ways, (*_outdone(names, right), *_left_out(seen, tried, ways)))
+        return StrongestWays(
+            findings, ways, (*_outdone(names, right), *_left_out(seen, tried, ways))
+        )
 
 
 def _outdone(names: Sequence[str], right: Floats) -> Iterator[str]:

@@ -61,7 +61,13 @@ from voile.attack.protocol import Estimate
 from voile.attack.trajectory.adversaries import Known, RoadAdversary, RoadEstimate, share_right
 from voile.attack.trajectory.fleets import Day, follow_convoys, follow_days
 from voile.attack.trajectory.inference import Movement
-from voile.attack.trajectory.knowing import Strongest, TrackedTrip, TripKnowledge, attempts, doubts
+from voile.attack.trajectory.knowing import (
+    StrongestWays,
+    TrackedTrip,
+    TripKnowledge,
+    attempts,
+    doubts,
+)
 from voile.attack.trajectory.reports import Sighted
 from voile.disclosure import replaced as stating
 from voile.disclosure.replaced import Moved
@@ -365,7 +371,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     seen, unsure = _true_ways(judge, chosen.trips, sighted)
     beyond = [adversary.beyond(one.sighted.time, one.track) for one in seen]
     plain = [dict(_plainly_followed(adversary, one.sighted)) for one in seen]
-    best = Strongest.of(seen, [attempts(adversary, one.sighted, noise) for one in seen])
+    best = StrongestWays.choose(seen, [attempts(adversary, one.sighted, noise) for one in seen])
     made = {name: [one[name] for one in plain] for name in plain[0]}
     made["informed"] = list(best.findings)
     if watch is not None:
@@ -651,7 +657,7 @@ class _Judged:
     """Of each trip, how many reports lie farther from the one before than adversaries look."""
     cut: int
     """Trips of which later reports are not followed."""
-    best: Strongest
+    best: StrongestWays
 
     def outcome(
         self, name: str, found: Sequence[RoadEstimate], shown: Sequence[RoadEstimate]

@@ -511,7 +511,7 @@ class Evaluator:
             hopeless=hopeless or (self.monotone and not feasible),
         )
 
-    def look(self, levels: Levels, combinations: NDArray[np.int64]) -> _NodeFigures:
+    def node_figures(self, levels: Levels, combinations: NDArray[np.int64]) -> _NodeFigures:
         """Look at a node, feasible or not, and at what becomes of some counted combinations."""
         node = self._node_of_combinations(levels, self.problem.counts)
         groups, measured = node.groups, self._measured(node)

@@ -102,7 +102,7 @@ def _looked_at(
     for levels in order:
         if evaluator.work > _EFFORT:
             return
-        seen = evaluator.look(levels, first)
+        seen = evaluator.node_figures(levels, first)
         yield {
             "levels": list(levels),
             "feasible": seen.feasible,

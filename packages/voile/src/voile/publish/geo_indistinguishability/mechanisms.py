@@ -37,7 +37,7 @@ from voile.publish.geo_indistinguishability.promise import (
     Promise,
 )
 from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
-from voile.release.trips import Busiest
+from voile.release.trips import BusiestVehicle
 from voile_base.errors import InfeasibleError, PlanError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
@@ -339,7 +339,9 @@ class GaussianFieldMechanism(GeoIndistinguishability):
         # Where a secret lies is nobody's business.
         yield from (given for given in super()._given() if given[0] != "secret")
 
-    def _notices(self, costliest: CostliestPublishedTrip, busiest: Busiest | None) -> Iterator[str]:
+    def _notices(
+        self, costliest: CostliestPublishedTrip, busiest: BusiestVehicle | None
+    ) -> Iterator[str]:
         yield from super()._notices(costliest, busiest)
         yield from self._field.notices(self.secret is not None)
         if self._promise.way_driven:
@@ -398,7 +400,9 @@ class AngleSelectionMechanism(_ByZones):
     def _decision(self) -> Json:
         return {**super()._decision, "deviation": self._deviation}
 
-    def _notices(self, costliest: CostliestPublishedTrip, busiest: Busiest | None) -> Iterator[str]:
+    def _notices(
+        self, costliest: CostliestPublishedTrip, busiest: BusiestVehicle | None
+    ) -> Iterator[str]:
         yield from super()._notices(costliest, busiest)
         yield (
             "angle-selection protects single reports, not trajectories; where directions hardly "

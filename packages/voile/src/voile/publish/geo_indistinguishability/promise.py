@@ -22,7 +22,7 @@ from voile.publish.geo_indistinguishability.parameters import (
 )
 from voile.release import claims
 from voile.release.release import Guarantee
-from voile.release.trips import Busiest
+from voile.release.trips import BusiestVehicle
 from voile.table.decisions import Relocated, TripAccounts
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
@@ -141,7 +141,7 @@ class Promise:
         return self.zones.by == "true" and self.zones.epsilons().size > 1
 
     def guarantee(
-        self, costliest: CostliestPublishedTrip, busiest: Busiest | None = None
+        self, costliest: CostliestPublishedTrip, busiest: BusiestVehicle | None = None
     ) -> Guarantee:
         """The guarantee of a release; ``busiest`` is the vehicle that spends most, if one is."""
         parameters = _parameters(self)
@@ -314,7 +314,7 @@ def _trip(promise: Promise, costliest: CostliestPublishedTrip) -> str:
     )
 
 
-def _vehicle(promise: Promise, busiest: Busiest) -> str:
+def _vehicle(promise: Promise, busiest: BusiestVehicle) -> str:
     """What holds for all trips of a vehicle, or of a fleet."""
     if busiest.of_fleet:
         return (

@@ -47,7 +47,7 @@ from voile.publish.geo_indistinguishability.promise import (
 from voile.publish.publisher import Capabilities, SingleRelease, refuse_ranking
 from voile.release.history import History
 from voile.release.release import Pay, Price, PrivateRecord, Publication, Release, unaccounted
-from voile.release.trips import Busiest, FleetTerms, TripCosts
+from voile.release.trips import BusiestVehicle, FleetTerms, TripCosts
 from voile.schema.plan import Plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.decisions import Relocated, Relocation, TripAccounts
@@ -329,7 +329,7 @@ class GeoIndistinguishability(SingleRelease):
         costliest = CostliestPublishedTrip.among(moved.trips, self.delta, self._distribution)
         busiest = None
         if table.plan.trajectory is not None and table.plan.trajectory.vehicle:
-            busiest = Busiest.vehicle(
+            busiest = BusiestVehicle.find(
                 moved.trips,
                 self._distribution,
                 self.delta,
@@ -503,7 +503,7 @@ class GeoIndistinguishability(SingleRelease):
         table: PrivateTable,
         moved: Relocated,
         costliest: CostliestPublishedTrip,
-        busiest: Busiest | None,
+        busiest: BusiestVehicle | None,
     ) -> PrivateRecord:
         trips = len(moved.trips.reports)
         return PrivateRecord(
@@ -525,7 +525,9 @@ class GeoIndistinguishability(SingleRelease):
     def _displacement(self) -> str:
         return displacement_told(self._zones)
 
-    def _notices(self, costliest: CostliestPublishedTrip, busiest: Busiest | None) -> Iterator[str]:
+    def _notices(
+        self, costliest: CostliestPublishedTrip, busiest: BusiestVehicle | None
+    ) -> Iterator[str]:
         whose = "trip" if busiest is None else "fleet" if busiest.of_fleet else "vehicle"
         if busiest is not None:
             costliest = CostliestPublishedTrip(busiest.reports, busiest.epsilon)

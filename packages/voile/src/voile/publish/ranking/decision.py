@@ -85,8 +85,7 @@ from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.units import GroupedUnits
 from voile.publish.generalization.lasting import NOTHING, blocks_of, regions_of, texts_of
 from voile.publish.generalization.regions import ColumnRegions, is_ordered
-from voile.publish.ranking.groups import Group, Remnant, Search, SearchTerms
-from voile.publish.ranking.groups import RankedBoxes as Found
+from voile.publish.ranking.groups import Group, RankedBoxes, Remnant, Search, SearchTerms
 from voile.publish.ranking.scoring import Scoring
 from voile.release.history import Blocks
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
@@ -242,7 +241,7 @@ class CountedTop:
 class Ranked:
     """Groups of the counted combinations; private."""
 
-    found: Found
+    found: RankedBoxes
     kept: tuple[Group, ...]
     """The groups that are published: all that satisfy the criteria."""
     group: NDArray[np.int64]
