@@ -1,5 +1,11 @@
 """The linear programme over patterns: a bound that is nearly always the optimum.
 
+Patterns are found one round after another: the programme over those known gives prices of the items
+(by a solver for many types, by a simplex method of our own for few), and a knapsack finds patterns
+that these prices miss.
+
+The bound (relax, finish, corners)
+----------------------------------
 What it does: minimises the number of bins where patterns may be used in fractions, and gives
 the bound, the fractional solution and the prices of the items.
 
@@ -12,8 +18,8 @@ prices p of the items and an upper bound V on the price of any pattern, k bins a
 V and must be worth the sum of all prices; both are integers here, and the quotient is rounded up
 (Farley).  The fractional solution is a float and is only used to find packings.
 
-Algorithm: for few types a simplex method of our own (``simplex``); beyond ``TYPES_OF_SIMPLEX``
-types, and to solve the programme to its end, the ``master`` of OR-Tools, which takes many columns
+Algorithm: for few types a simplex method of our own; beyond ``TYPES_OF_SIMPLEX``
+types, and to solve the programme to its end, the ``Master`` of OR-Tools, which takes many columns
 a round: after each knapsack the types that it used are left out of the next, as long as patterns
 improve.
 
@@ -25,8 +31,8 @@ Cost: tens to hundreds of rounds of ``PATTERNS`` knapsacks; .3 to 3 s for 500 ty
 
 Departure from the source: the many columns, and the corners.
 
-The linear programme over the columns found so far, one and several dimensions alike.
-
+The programme over known columns, of one and several dimensions (Master)
+------------------------------------------------------------------------
 What it does: the fewest bins, possibly fractions of them, whose contents hold all that is
 demanded; and the dual values that tell which contents are missing.
 
@@ -38,8 +44,8 @@ best content for them in whole numbers.
 
 Cost: some pivots for each column; memory O(columns times what they hold).
 
-The best pattern for given prices: a bounded knapsack, by branch and bound.
-
+The best pattern for given prices: a bounded knapsack
+-----------------------------------------------------
 Source: the depth-first search of Gilmore and Gomory (1963), with the bound of Dantzig (1957).
 
 Guarantee: no pattern is worth more than the upper bound that it gives.  The bound that prunes is
@@ -53,15 +59,15 @@ cannot beat the best value by more than ``tolerance``.
 Cost: exponential at worst, hence ``limit`` branches; mostly tens to thousands for bins of a few
 items, several times faster than the O(n C) table of values on the benchmark sets.
 
-The linear programme over patterns by a simplex method of our own, one column a step.
-
-What it does: what ``column_generation`` does, up to where the rounded bound cannot rise; the
+A simplex method for few types, one column a step
+-------------------------------------------------
+What it does: what ``relax`` promises, up to where the rounded bound cannot rise; the
 fastest way for few types, and the only one without OR-Tools.
 
 Source: Gilmore and Gomory (1961, 1963), "A linear programming approach to the cutting-stock
 problem"; Wentges (1997) and Pessoa et al. (2018) for smoothed prices.
 
-Guarantee: that of ``column_generation``.
+Guarantee: that of the bound above.
 
 Algorithm: revised simplex with the explicit inverse of the basis, from patterns of one type each.
 Each step prices the items, smooths the prices with the best so far, and asks the knapsack for the

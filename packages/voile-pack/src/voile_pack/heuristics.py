@@ -1,5 +1,10 @@
 """Good packings at once, and packings into fewer bins by exchanges.
 
+An instance is made smaller, is packed greedily, and gets a lower bound from its weights; where the
+bound is lower than the packing, exchanges look for a packing into fewer bins.
+
+Greedy packings (decreasing)
+----------------------------
 What it does: takes the items from the heaviest to the lightest and puts each into the first bin
 that has room (first fit) or into the fullest one (best fit), or opens a bin.
 
@@ -13,8 +18,8 @@ looks at all bins that still have room for the lightest item.
 Cost: first fit O(n log n), best fit O(n b) for b open bins; hence best fit is only tried where
 n * n is at most ``BEST_FIT_WORK``.
 
-Lower bounds on the number of bins, from the weights alone.
-
+Lower bounds from the weights alone (lower_bound)
+-------------------------------------------------
 What it does: each function u here is dual feasible: for all x with sum(x) <= C it holds that
 sum(u(x)) <= u(C).  So the rounded-up ratio of sum(u(w)) and u(C) is a lower bound.
 
@@ -30,8 +35,8 @@ to ``STEPS``, can matter or are worth trying.  The functions see distinct weight
 
 Cost: O(m) for each of at most ``MOST`` thresholds, spread evenly, for m distinct weights.
 
-What can be packed at once without losing the optimum, and the smaller instance that is left.
-
+The smaller instance (Reduced)
+------------------------------
 What it does: fixes bins that stand in some optimal packing, leaves out what weighs nothing,
 sorts what remains and divides it by its greatest common divisor.
 
@@ -51,6 +56,8 @@ Cost: O(n log n) for sorting, O(n) after it.
 Departure from the source: bins of three items are not searched for; column generation that
 follows gains nothing from them.
 
+Exchanges (search)
+------------------
 What it does: keeps ``bins`` bins that are never overfull and a list of spare items, and
 exchanges items until none is spare.
 

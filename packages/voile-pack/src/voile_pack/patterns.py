@@ -1,7 +1,10 @@
 """Items by their weight, patterns (how many of each weight one bin holds), and integer solvers.
 
-Whether some k patterns of a table hold all items: branch and bound whose every leaf is proved.
+Whether k bins suffice is asked of the patterns that a packing into k bins could use: these are
+listed, integer solvers look for k of them that hold all items, and that there are none is proved.
 
+Branching over patterns, every leaf proved
+------------------------------------------
 What it does: finds such patterns, or proves that there are none.
 
 Source: Ryan and Foster (1981), "An integer programming approach to scheduling", for branching on
@@ -20,8 +23,8 @@ farthest from whole, or on a single pattern; depth first, together before apart.
 
 Cost: a few milliseconds a node for hundreds of patterns; exponential at worst.
 
-Is there a packing into exactly so many bins?  Answered over the few patterns it could use.
-
+Packings into exactly k bins (Demand.decide)
+--------------------------------------------
 What it does: lists every pattern that a packing into k bins can use, and asks integer solvers
 whether some k of them hold all items.
 
@@ -34,18 +37,18 @@ Guarantee: no pattern that a packing into k bins uses is left out.  Prices under
 worth more than V tell that k bins are worth at most k V; the items are worth P; so what all bins
 together miss of V each, and hence what one bin misses, is at most k V - P.  Integers throughout;
 binary fractions only prune, with a margin.  A packing that is found is checked.  That there is none
-is believed of CP-SAT, which computes with integers, and of ``branching``, which checks in integers,
+is believed of CP-SAT, which computes with integers, and of branching, which checks in integers,
 and not of HiGHS, which does neither.
 
 Algorithm: depth first over types by descending price per weight; a branch ends where the rest of
 the bin, at the best remaining ratio, misses too much.  HiGHS finds (on triplets in about a
-sixth of the time of CP-SAT), CP-SAT and then ``branching`` prove, where OR-Tools is installed.
+sixth of the time of CP-SAT), CP-SAT and then branching prove, where OR-Tools is installed.
 
 Cost: some steps for each pattern, times the types, up to the limits of an ``Effort``, then
 exponential.  Prices whose bound is just below k make the patterns few.
 
-**Google OR-Tools**: loading it, and its plain model of bin packing.
-
+Google OR-Tools and its plain model (pack)
+------------------------------------------
 What it does: ``pack`` states the assignment model of the OR-Tools guide (an item is in one bin,
 a used bin is not overfull, as few bins as possible) and gives it to the CP-SAT solver; this is
 the optimizer of the seed, kept for comparison.  Others take the solver from ``constraint_solver``.

@@ -1,5 +1,8 @@
 """Discrete Laplace and Gaussian noise for many rows at once, with exactly the stated distribution.
 
+Numbers stand on a power-of-two grid, and noise is a whole number of its steps: what is promised of
+integers holds of the numbers, and no rounding of binary fractions gives a value away.
+
 Discrete Laplace noise
 ----------------------
 What it does: draws integers Z with P(Z = z) proportional to exp(-|z| / t), the scale t being any
@@ -39,8 +42,8 @@ distribution.
 Departure from the source: none in the distribution.  Known samplers draw one value at a time, with
 a number of coins that depends on it.
 
-How far discrete Laplace noise goes: the budget and the accuracy, each from the other.
-
+How far discrete Laplace noise goes
+-----------------------------------
 What it does: for noise Z with P(Z = z) proportional to q^|z|, q = e^(-1/t), answers which radius
 holds with a confidence, and which scale or epsilon has a radius.  All in steps of a grid.
 
@@ -55,8 +58,8 @@ t ln(sides / (2 (1 - c))), which for continuous noise of scale b = sensitivity/e
 
 Cost: a millisecond an answer.
 
-A power-of-two grid on which numbers stand while noise is added.
-
+The grid
+--------
 What it does: rounds exact numbers to whole multiples of 2^exponent, so that noise can be drawn
 from the integers, and turns them back without loss.
 

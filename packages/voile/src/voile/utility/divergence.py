@@ -1,5 +1,8 @@
 """How far a release is from the original as a whole, and what columns say of each other; private.
 
+Both parts compare the original with what its release shows: distributions of whole rows by their
+divergences, and pairs of columns by how strongly they go together.
+
 Divergences of distributions of whole rows
 ------------------------------------------
 What it does: a cell is one combination of values of the compared columns; l and r are its rows in
@@ -29,8 +32,8 @@ that does not fit in memory is read in parts, in any order.  Cost: O(c) for c ce
 Departures: none from the definitions; logarithms of the smoothed totals are taken out of the sum,
 because U is only known behind the last part.
 
-**Table divergence** compares the joint distribution of all published columns by these.
-
+Table divergence
+----------------
 What it does: compares the joint distribution of all published columns in the original with that in
 the release: Jensen-Shannon and total variation, and Kullback-Leibler with smoothing.
 

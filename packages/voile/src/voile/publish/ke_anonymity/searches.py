@@ -1,7 +1,40 @@
 """Searches for the blocks of a release, alone or next in a series, by one compiled programme.
 
-The optimal blocks of a single (k,e)-anonymous release.
+Every search cuts the ascending sensitive values into blocks, and differs in which blocks are
+allowed: valid ones (``optimal_blocks``, and ``narrow_blocks`` for narrow bounds of sums), those
+that give nothing away against all earlier releases (``exact_blocks``), or those that split no block
+of the latest release (``full_cover_blocks``).  All but
+``narrow_blocks`` minimise the sum of ranges.
 
+Best cuts (best_cuts)
+---------------------
+What it does: positions 0..d stand between d strictly ascending values; a block [i, j) holds
+``values[i]`` to ``values[j - 1]``.  Of all ways to cut [0, d) into allowed blocks, find one with
+the smallest sum of block ranges (maximum minus minimum).
+
+Source: "An incremental privacy-preservation algorithm for the (k, e)-Anonymous model" (2015)
+and Zhang et al. (2007) minimise this sum by searching all pairs (i, j).
+
+Claim: the answer is optimal among the allowed cuts.  The sum of the ranges is the whole range
+minus the gaps ``values[i] - values[i - 1]`` at the interior cuts i, so the programme maximises
+the sum of the gaps.  Among cuts of equal gain the last block starts as late as possible, then
+the block before it, and so on: the answer is a function of the input alone.
+
+Algorithm: for a fixed right end j the allowed starts are W windows whose ends never move left
+as j grows, so one monotone queue per window yields the best start.  Validity is of this form
+because a block stays valid when it grows (``latest_valid_start``), and so is "no fresh value"
+(``after_last``).
+
+Cost: O(W d) time and memory.
+
+Departure from the source: windows in place of the quadratic search, exact integers in place of
+binary fractions (0.3 - 0.1 >= 0.2 is false in binary).
+
+Values come as int64 with magnitudes under 2**61, so that no sum of gaps overflows, or as an
+object array of Python integers.  For the latter the same source runs uncompiled.
+
+A single release (optimal_blocks)
+---------------------------------
 What it does: cuts the distinct sensitive values into blocks of at least k distinct values and a
 range of at least e each, at the smallest sum of ranges.
 
@@ -20,8 +53,8 @@ Cost: O(d) after the values are counted and sorted, plus a binary search per val
 
 Departure from the source: a prefix maximum in place of the O(n^2) search.
 
-Blocks of a batch that make the bounds of sums and averages narrow.
-
+Narrow bounds of sums and averages (narrow_blocks)
+--------------------------------------------------
 What it does: cuts sorted rows into (k,e)-valid ranges of values such that the bounds of a SUM over
 the rows of a stated family of queries are, in expectation, as narrow as possible.
 
@@ -32,7 +65,7 @@ greatest values; their mean distance is
     (1 / (n + 1)) * sum over its sorted values x_0 <= ... <= x_(n-1) of x_i (2 i - n + 1),
 
 and the bounds of an AVG are those of the SUM by how many rows match, which is known.  The sum of
-ranges that the first minimises counts a block of two rows like one of two thousand.
+ranges that ``optimal_blocks`` minimises counts a block of two rows like one of two thousand.
 
 Source: the family and the objective are ours; bounds as in Zhang, Koudas, Srivastava and Yu,
 "Aggregate query answering on anonymized tables" (2007).
@@ -50,8 +83,8 @@ across; alike for B.)
 Cost: O(d w) for d distinct values, of which w lie in two of the least valid blocks; beyond
 ``MAXIMUM_BLOCKS`` the sum of ranges decides, in O(d).
 
-The true optimum of the next release against all earlier ones, pairwise adversary.
-
+The next release, pairwise adversary (exact_blocks)
+---------------------------------------------------
 What it does: cuts the values of a grown table into (k,e)-valid blocks, at the smallest sum of
 ranges such that no pair of an earlier block and a new block gives anything away.
 
@@ -89,8 +122,8 @@ Cost: O(d^2 T) time for T earlier releases, O(d T) memory.  What is affordable: 
 ``MAXIMUM_TESTS`` = d * d * T, such as d = 10,000 with T = 20: a few seconds at worst, mostly
 far less.  Values beyond int64 run uncompiled, with a hundredth of that limit: under a minute.
 
-The optimal blocks of the next release of a series under the full-cover rule.
-
+The next release under full cover (full_cover_blocks)
+-----------------------------------------------------
 What it does: cuts the values of a grown table into blocks so that comparing the new release
 with the earlier ones tells nothing, at the smallest sum of ranges among cuts that never fall
 inside a block of the latest release (full cover).  Against the union adversary, fresh rows
@@ -141,38 +174,13 @@ nonempty atoms, all valid, and the same split in the earlier release would have 
 there and cheaper: that release was not optimal.  This is why a release that holds everything
 back keeps its blocks.  For "pairwise" the argument covers one earlier release and no more: a
 block that had to merge old ones for the sake of a few fresh rows could be split again once more
-rows have come, and full cover never does; ``exact`` finds that optimum.
+rows have come, and full cover never does; ``exact_blocks`` finds that optimum.
 
 Cost: O(d + p) for d distinct values and p old blocks, plus a binary search per fresh value.
 
 Departures from the source: its lemmas admit blocks that touch an old border value, and its
 claim of overall optimality is wrong from the third release on; see the tests named after the
 counterexamples.  Its search is O(p n^3).
-
-What it does: positions 0..d stand between d strictly ascending values; a block [i, j) holds
-``values[i]`` to ``values[j - 1]``.  Of all ways to cut [0, d) into allowed blocks, find one with
-the smallest sum of block ranges (maximum minus minimum).
-
-Source: "An incremental privacy-preservation algorithm for the (k, e)-Anonymous model" (2015)
-and Zhang et al. (2007) minimise this sum by searching all pairs (i, j).
-
-Claim: the answer is optimal among the allowed cuts.  The sum of the ranges is the whole range
-minus the gaps ``values[i] - values[i - 1]`` at the interior cuts i, so the programme maximises
-the sum of the gaps.  Among cuts of equal gain the last block starts as late as possible, then
-the block before it, and so on: the answer is a function of the input alone.
-
-Algorithm: for a fixed right end j the allowed starts are W windows whose ends never move left
-as j grows, so one monotone queue per window yields the best start.  Validity is of this form
-because a block stays valid when it grows (``latest_valid_start``), and so is "no fresh value"
-(``after_last``).
-
-Cost: O(W d) time and memory.
-
-Departure from the source: windows in place of the quadratic search, exact integers in place of
-binary fractions (0.3 - 0.1 >= 0.2 is false in binary).
-
-Values come as int64 with magnitudes under 2**61, so that no sum of gaps overflows, or as an
-object array of Python integers.  For the latter the same source runs uncompiled.
 """
 
 from __future__ import annotations
@@ -404,7 +412,7 @@ def narrow_blocks(
 ) -> NDArray[np.int64] | None:
     """Blocks [start, stop), (p, 2) index ranges, or None if infeasible.
 
-    ``values``: (d,) as for ``static.optimal_blocks``; ``rows``: (d,) how many have each.
+    ``values``: (d,) as for ``optimal_blocks``; ``rows``: (d,) how many have each.
     """
     d = len(values)
     units = as_units(values)
@@ -484,7 +492,7 @@ def exact_blocks(
 ) -> NDArray[np.int64] | None:
     """Blocks [start, stop) of the optimum, (p, 2) index ranges, or None if there is none.
 
-    ``values``: (d,) as for ``static.optimal_blocks``; ``births``: (T + 1, d), ``births[t]``
+    ``values``: (d,) as for ``optimal_blocks``; ``births``: (T + 1, d), ``births[t]``
     tells which values have rows first published at release t, the last row which have fresh
     rows; ``releases``: for each earlier release its blocks, (p_t, 2) index ranges, valid,
     ascending, disjoint; ``admitted``: (d + 1, d + 1), whether [i, j) may be a block at all, by i
@@ -624,7 +632,7 @@ def full_cover_blocks(
 ) -> _FullCover | None:
     """Decide the cheapest safe blocks under the full-cover rule; None if nothing is safe.
 
-    ``values``: (d,) as for ``static.optimal_blocks``, of published and fresh rows together;
+    ``values``: (d,) as for ``optimal_blocks``, of published and fresh rows together;
     ``fresh``: (d,) the value has rows that were never published (it may have others);
     ``old_blocks``: (p, 2) index ranges [start, stop) of the latest release's blocks, valid,
     ascending, disjoint; (0, 2) where there is none, which gives the static optimum.

@@ -1,7 +1,12 @@
 """Heuristic searches of a ranking: insertion, growing, peeling, the baselines, and auto.
 
-Greedy Insertion: grow a box from the best row while it stays precise.
+Each looks for a box of attribute values that holds as many top rows as it can, at least k rows, and
+is precise: insertion and growing start from one row and take others in, peeling starts from the box
+around all top rows and takes rows off, the baselines take what the paper compares with, and auto
+asks several before the exact search.
 
+Greedy Insertion (insertion)
+----------------------------
 What it does: starts from nothing and takes in, again and again, the top row whose box gains most,
 among those whose box is precise.  None where the last box holds fewer than k rows.
 
@@ -21,8 +26,8 @@ Reading: insertion ends where any more addition would make the box imprecise.  H
 every addition would; the other reading, where the one that gains most would, hardly differs
 (``benchmarks/papers/k_arq``).
 
-Growing: boxes grown from top rows, from each of them or many at random; ours, after the thesis.
-
+Growing from many rows (growing, growing-exchange)
+--------------------------------------------------
 What it does: ``growing`` starts from each of the top rows and takes in, again and again, the one
 that gains most; of the feasible boxes met on all ways the one with most top rows is kept.
 ``growing-exchange`` starts from random top rows and takes in rows at random among those that gain
@@ -45,8 +50,8 @@ Cost: ``growing`` t starts of at most t steps of at most t boxes, O(m n / 64) ea
 ``growing-exchange`` iterations times (k + exchanges tried) boxes times t; a round of exchanges
 tries 2 m (m-n's m + 1) of them.
 
-Greedy Deletion, and two ways of ours to peel the box of the top rows until it is precise.
-
+Peeling (deletion, peeling-lift, peeling-ratio)
+-----------------------------------------------
 What it does: starts from the box around all top rows that are searched from, and takes the
 outermost top rows off one side at a time until the box reaches the precision; None where fewer
 than k rows are left before.
@@ -79,8 +84,8 @@ Reading: deletion ends where any more deletions would leave fewer than k rows (4
 where every deletion would; the other reading, where the one that gains most would, succeeds less
 often (``benchmarks/papers/k_arq``).
 
-The baselines: Perfect Recall, Perfect Precision and Mondrian on the top rows.
-
+Baselines (perfect-recall, perfect-precision, mondrian)
+-------------------------------------------------------
 Source: "K-ARQ: k-anonymous ranking queries" (POSTECH, 2011), which compares with them; Mondrian is
 LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity" (ICDE 2006), relaxed cuts
 not allowed.
@@ -103,8 +108,8 @@ searched from.  None says nothing of other boxes.
 
 Cost: O(m n) for a box; Mondrian O(t m log t) more.
 
-auto: the heuristics first, then the exact search from the best of their boxes.
-
+Heuristics, then the exact search (auto)
+----------------------------------------
 What it does: peeling-ratio, peeling-lift and deletion look for a feasible box.  From the best of
 theirs the exact search looks for a better one, with a part of the work allowed.  Where they found
 none it looks for any with all of the work, or proves that there is none; where it does neither,
