@@ -44,7 +44,7 @@ def _module_of(path: Path) -> str:
     return ".".join(parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize(("what", "most"), [(TRIPS, 27), (ENGINES, 0)], ids=["trips", "engines"])
+@pytest.mark.parametrize(("what", "most"), [(TRIPS, 24), (ENGINES, 0)], ids=["trips", "engines"])
 def test_imports_from_the_core_may_only_become_fewer(what, most):
     """Whoever removes one lowers the number; it is to be 0, and then a contract."""
     found = arrows(what)

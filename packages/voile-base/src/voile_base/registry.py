@@ -16,7 +16,6 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
 from importlib.machinery import PathFinder
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from voile_base.errors import InputError, VoileError, nearest
@@ -189,8 +188,11 @@ def _may_be_announced(group: str) -> bool:
             return True
         for name in names:
             if name.endswith((".dist-info", ".egg-info")):
-                with suppress(OSError):
-                    if head in Path(place, name, "entry_points.txt").read_bytes():
+                with (
+                    suppress(OSError),
+                    open(f"{place or '.'}/{name}/entry_points.txt", "rb") as file,
+                ):
+                    if head in file.read():
                         return True
     return False
 

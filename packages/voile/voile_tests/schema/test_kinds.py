@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,6 +17,7 @@ from voile.schema.names import UNORDERED, fits, type_of
 from voile.schema.plan import ColumnPlan, parse_plan
 from voile.table.opening import open_frame
 from voile_base.errors import PlanError
+from voile_base.values.toml import words_document
 
 PEOPLE = pl.DataFrame(
     {
@@ -84,3 +88,11 @@ def test_a_kind_that_contradicts_the_rest_is_refused() -> None:
 def test_names_fit_patterns_as_file_names_do(patterns: list[str], words: list[str]) -> None:
     """Patterns of one word, with ``*`` and ``?``, mean what they mean among files."""
     assert fits(patterns, words) == any(fnmatchcase(w, p) for w in words for p in patterns)
+
+
+@pytest.mark.parametrize("name", ["schema/words", "recognisers/recognisers"])
+def test_lists_of_words_are_read_whole(name):
+    """Every word of the package's own lists is read, as ``tomllib`` reads it."""
+    text = Path(voile.__file__).parent.joinpath(f"{name}.toml").read_text("utf-8")
+    said, whole = json.dumps(words_document(text)), json.dumps(tomllib.loads(text))
+    assert said == whole

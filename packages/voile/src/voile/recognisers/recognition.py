@@ -6,7 +6,6 @@ Cost: a few regular expressions on at most ``looks.SAMPLED`` texts of a column.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -18,6 +17,7 @@ from voile.schema.names import fits, words_of
 from voile_base.ondemand import dataclass
 from voile_base.registry import Registry
 from voile_base.values import Json
+from voile_base.values.toml import words_document
 
 __all__ = [
     "RECOGNISERS",
@@ -233,7 +233,7 @@ def _tells(look: ColumnLook) -> bool:
 def listed_recognisers() -> tuple[ListedRecogniser, ...]:
     """All entries of the list, in its order."""
     text = files("voile.recognisers").joinpath("recognisers.toml").read_text("utf-8")
-    return tuple(ListedRecogniser(**_entry(said)) for said in tomllib.loads(text)["recogniser"])
+    return tuple(ListedRecogniser(**_entry(said)) for said in words_document(text)["recogniser"])
 
 
 def _entry(said: Mapping[str, object]) -> Json:

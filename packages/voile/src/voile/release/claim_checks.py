@@ -49,14 +49,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import ceil, isclose
-from typing import Annotated, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from voile.disclosure.noise import Cluster, StatedNoise
-from voile.disclosure.replaced import Moved, Remaining, TurningLaplace
 from voile.disclosure.shown import Disclosure
 from voile.models.criteria import Criterion, Groups, SensitiveCells, StatedCriterion
 from voile.models.k_anonymity import KAnonymity
@@ -69,9 +67,15 @@ from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts, PublishedUnits
 from voile_base.errors import InputError
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.values import Document
 from voile_base.values.value import Exact, Value
+
+if TYPE_CHECKING:
+    from voile.disclosure import replaced as disclosure_replaced
+    from voile.disclosure.noise import Cluster, StatedNoise
+else:
+    disclosure_replaced = on_demand("voile.disclosure.replaced")
 
 __all__ = [
     "Chance",
@@ -451,11 +455,11 @@ def moved_breaches(
     ``reports`` are those of the costliest trip, where one is stated.
     """
     shown = published.disclosure.columns.values()
-    moved = [one for one in shown if isinstance(one, Moved)]
-    turning = any(isinstance(one.law, TurningLaplace) for one in moved)
+    moved = [one for one in shown if isinstance(one, disclosure_replaced.Moved)]
+    turning = any(isinstance(one.law, disclosure_replaced.TurningLaplace) for one in moved)
     if protects_trajectories and (turning or within_zones):
         yield "it promises for trajectories what holds for single reports"
-    if moved and any(isinstance(one, Remaining) for one in shown):
+    if moved and any(isinstance(one, disclosure_replaced.Remaining) for one in shown):
         yield "it shows positions beside remaining distances"
     if reports is not None and reports not in published.table.group_sizes(published.roles["trip"]):
         yield "no trip has as many reports as the costliest one that it states"
@@ -517,7 +521,7 @@ def _width(cluster: Cluster, noise: StatedNoise) -> float:
 def zone_breaches(published: PublicRelease, epsilon: float) -> Iterator[str]:
     """Epsilons of positions that are not those of the zones that the release states."""
     for name, shown in published.disclosure.columns.items():
-        if not isinstance(shown, Moved | Remaining):
+        if not isinstance(shown, disclosure_replaced.Moved | disclosure_replaced.Remaining):
             continue
         largest = max(shown.zones.levels) / min(shown.zones.radii)
         if epsilon < largest * (1 - _NOISE_ROUNDING):

@@ -28,7 +28,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -36,7 +36,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import CoverEvidence, Evidence, Labels
-from voile.disclosure.replaced import PermutedEvidence, group_counts
 from voile.disclosure.shown import Disclosure, Shown
 from voile.release.release import Release
 from voile.schema.coding import BottomCoded, Coding, TopCoded, coded_values, described_after
@@ -49,6 +48,11 @@ from voile.table.binding import coded_series, distinct_values
 from voile.table.codes import Combinations, DictionaryColumn, code_type, encode, gathered
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import dataclass, on_demand
+
+if TYPE_CHECKING:
+    from voile.disclosure import replaced as disclosure_replaced
+else:
+    disclosure_replaced = on_demand("voile.disclosure.replaced")
 
 __all__ = [
     "ColumnView",
@@ -149,10 +153,12 @@ class PublishedRows:
         seen = sightings.place, len(sightings.rows)
         if column in self.permuted:
             groups = self.groups()
-            within = group_counts(coded, groups)
-            shares = group_counts(seen, groups) @ (within / within.sum(axis=0)).T
+            within = disclosure_replaced.group_counts(coded, groups)
+            shares = (
+                disclosure_replaced.group_counts(seen, groups) @ (within / within.sum(axis=0)).T
+            )
         else:
-            shares = group_counts(seen, coded)
+            shares = disclosure_replaced.group_counts(seen, coded)
         normal = sparse.diags_array(1.0 / sightings.rows) @ shares
         return distinct_values(values.values), sparse.csr_array(normal)
 
@@ -595,7 +601,9 @@ def _by_distinct(
     return found.spread(value, cell), view.notes()
 
 
-def _permuted(published: PublishedRows, view: ColumnView, place: Codes) -> PermutedEvidence:
+def _permuted(
+    published: PublishedRows, view: ColumnView, place: Codes
+) -> disclosure_replaced.PermutedEvidence:
     """The evidence in a column that was permuted within groups; ``place`` as in ``Sightings``."""
     known = view.known
     groups, count = published.groups()
@@ -606,8 +614,8 @@ def _permuted(published: PublishedRows, view: ColumnView, place: Codes) -> Permu
     each = ColumnView.of(published, cells, known.people, view.name, known.targets[first])
     group = np.empty(len(view.cells.rows), dtype=np.int64)
     group[place] = groups
-    counts = group_counts((value, distinct.height), (groups, count))
-    return PermutedEvidence.of(codes, group, each.evidence(), counts)
+    counts = disclosure_replaced.group_counts((value, distinct.height), (groups, count))
+    return disclosure_replaced.PermutedEvidence.of(codes, group, each.evidence(), counts)
 
 
 def _folded(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:

@@ -25,7 +25,6 @@ leave nothing of it; and what somebody wrote may name anybody.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,6 +37,7 @@ from typing import Literal, NamedTuple, Self
 
 from voile_base.ondemand import dataclass
 from voile_base.values import Document
+from voile_base.values.toml import words_document
 
 __all__ = [
     "UNORDERED",
@@ -264,7 +264,7 @@ def _known_words() -> frozenset[str]:
 
 @cache
 def _document() -> Document:
-    return tomllib.loads(files("voile.schema").joinpath("words.toml").read_text("utf-8"))
+    return words_document(files("voile.schema").joinpath("words.toml").read_text("utf-8"))
 
 
 @cache
