@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.query.answer import (
-    expected_minimum,
-    expected_sum,
-    greatest_minimum,
-    least_minimum,
-    least_sum,
-    matched_groups,
+    MatchedGroups,
 )
 from voile.schema.numbers import ExactNumbers
 from voile.table.summaries import GroupedValues
@@ -68,10 +63,10 @@ def mean(numbers):
 def test_sums_are_the_extremes_and_the_mean_over_all_assignments(problem):
     """The bounds of SUM are reached, never passed, and its estimate is the mean of all."""
     values, matching = problem
-    groups = matched_groups(grouped(values), dict(enumerate(matching, start=1)))
+    groups = MatchedGroups.of(grouped(values), dict(enumerate(matching, start=1)))
     sums = [sum(outcome) for outcome in outcomes(values, matching)]
-    assert (least_sum(groups), -least_sum(groups.mirrored)) == (min(sums), max(sums))
-    assert abs(expected_sum(groups) - mean(sums)) < Fraction(1, 10**11)
+    assert (groups.least_sum(), -groups.mirrored.least_sum()) == (min(sums), max(sums))
+    assert abs(groups.expected_sum() - mean(sums)) < Fraction(1, 10**11)
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -81,15 +76,15 @@ def test_minima_and_maxima_are_the_extremes_and_the_mean_over_all_assignments(pr
     values, matching = problem
     if not any(matching):
         return
-    groups = matched_groups(grouped(values), dict(enumerate(matching, start=1)))
+    groups = MatchedGroups.of(grouped(values), dict(enumerate(matching, start=1)))
     minima = [min(outcome) for outcome in outcomes(values, matching)]
     maxima = [max(outcome) for outcome in outcomes(values, matching)]
-    assert (least_minimum(groups), greatest_minimum(groups)) == (min(minima), max(minima))
+    assert (groups.least_minimum(), groups.greatest_minimum()) == (min(minima), max(minima))
     mirrored = groups.mirrored
-    assert (-greatest_minimum(mirrored), -least_minimum(mirrored)) == (min(maxima), max(maxima))
+    assert (-mirrored.greatest_minimum(), -mirrored.least_minimum()) == (min(maxima), max(maxima))
     span = max(max(v) for v in values) - min(min(v) for v in values)
-    assert abs(expected_minimum(groups) - mean(minima)) <= Fraction(span, 10**12)
-    assert abs(-expected_minimum(mirrored) - mean(maxima)) <= Fraction(span, 10**12)
+    assert abs(groups.expected_minimum() - mean(minima)) <= Fraction(span, 10**12)
+    assert abs(-mirrored.expected_minimum() - mean(maxima)) <= Fraction(span, 10**12)
 
 
 @pytest.mark.parametrize(("size", "matching"), [(100, 3), (3000, 7), (3000, 2990), (100_000, 2)])
@@ -101,10 +96,10 @@ def test_expected_minimum_is_stable_in_large_groups(size, matching):
     published = GroupedValues(
         np.ones(len(values), np.int64), ExactNumbers(values, 0), rows.astype(np.int64)
     )
-    groups = matched_groups(published, {1: matching})
+    groups = MatchedGroups.of(published, {1: matching})
     left = [int(n) for n in size - np.cumsum(rows)]
     exact = sum(Fraction(comb(n, matching), comb(size, matching)) for n in left[:-1])
-    assert abs(expected_minimum(groups) - exact) <= max(exact, Fraction(1, 10**3)) / 10**11
+    assert abs(groups.expected_minimum() - exact) <= max(exact, Fraction(1, 10**3)) / 10**11
 
 
 def test_expected_minimum_of_uniform_values_is_the_known_one():
@@ -113,7 +108,7 @@ def test_expected_minimum_of_uniform_values_is_the_known_one():
     published = GroupedValues(
         np.ones(n, np.int64), ExactNumbers(np.arange(1, n + 1), 0), np.ones(n, np.int64)
     )
-    expected = expected_minimum(matched_groups(published, {1: c}))
+    expected = MatchedGroups.of(published, {1: c}).expected_minimum()
     assert float(expected) == pytest.approx((n + 1) / (c + 1), rel=1e-9)
 
 
@@ -122,29 +117,29 @@ def test_sums_beyond_64_bits_are_exact():
     published = GroupedValues(
         np.array([1, 1]), ExactNumbers(np.array([2**60, 2**60 + 1]), 0), np.array([50, 50])
     )
-    groups = matched_groups(published, {1: 60})
-    assert least_sum(groups) == 60 * 2**60 + 10
-    assert -least_sum(groups.mirrored) == 60 * 2**60 + 50
-    assert expected_sum(groups) == 60 * 2**60 + 30
+    groups = MatchedGroups.of(published, {1: 60})
+    assert groups.least_sum() == 60 * 2**60 + 10
+    assert -groups.mirrored.least_sum() == 60 * 2**60 + 50
+    assert groups.expected_sum() == 60 * 2**60 + 30
 
 
 def test_expected_minimum_of_numbers_beyond_a_double():
     """Units of 400 digits are computed with, as when tiny and large floats share a column."""
     large = 10**400
-    groups = matched_groups(grouped([[0, large]]), {1: 1})
-    assert abs(expected_minimum(groups) - Fraction(large, 2)) < Fraction(large, 10**14)
+    groups = MatchedGroups.of(grouped([[0, large]]), {1: 1})
+    assert abs(groups.expected_minimum() - Fraction(large, 2)) < Fraction(large, 10**14)
 
 
 def test_groups_without_a_match_play_no_part():
     """A group with no matching row changes nothing, and no match at all gives empty groups."""
     values = [[1, 5], [-100, 100]]
-    assert least_minimum(matched_groups(grouped(values), {1: 1})) == 1
-    nobody = matched_groups(grouped(values), {})
-    assert (nobody.matching_rows, least_sum(nobody), expected_sum(nobody)) == (0, 0, 0)
+    assert MatchedGroups.of(grouped(values), {1: 1}).least_minimum() == 1
+    nobody = MatchedGroups.of(grouped(values), {})
+    assert (nobody.matching_rows, nobody.least_sum(), nobody.expected_sum()) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("matching", [{1: 3}, {7: 1}])
 def test_more_matches_than_rows_are_an_error(matching):
     """Counts that contradict the groups are not answered."""
     with pytest.raises(ValueError, match="more rows match"):
-        matched_groups(grouped([[1, 2]]), matching)
+        MatchedGroups.of(grouped([[1, 2]]), matching)

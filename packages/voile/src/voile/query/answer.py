@@ -80,12 +80,6 @@ __all__ = [
     "Answer",
     "MatchedGroups",
     "answer",
-    "expected_minimum",
-    "expected_sum",
-    "greatest_minimum",
-    "least_minimum",
-    "least_sum",
-    "matched_groups",
 ]
 
 _INT64_LIMIT = 2**63
@@ -140,75 +134,70 @@ class MatchedGroups:
         before = np.cumsum(self.rows) - self.rows
         return before - before[self.starts][self.group]
 
+    @staticmethod
+    def of(values: GroupedValues, matching: Mapping[int, int]) -> MatchedGroups:
+        """The groups with a matching row; ``matching`` has c_g by number of the group.
 
-def matched_groups(values: GroupedValues, matching: Mapping[int, int]) -> MatchedGroups:
-    """The groups with a matching row; ``matching`` has c_g by number of the group.
+        Raises ``ValueError`` where a group has more matching rows than rows.
+        """
+        numbers, starts = np.unique(values.group, return_index=True)
+        sizes = np.add.reduceat(values.rows, starts) if len(starts) else np.empty(0, np.int64)
+        counts = np.array([matching.get(int(number), 0) for number in numbers], dtype=np.int64)
+        if sum(matching.values()) != counts.sum() or (counts > sizes).any():
+            msg = "more rows match than the groups hold"
+            raise ValueError(msg)
+        pairs = np.diff(np.append(starts, len(values.group)))
+        chosen = counts > 0
+        kept = np.repeat(chosen, pairs)
+        return MatchedGroups(
+            units=values.values.units[kept],
+            rows=values.rows[kept],
+            starts=(np.cumsum(pairs[chosen]) - pairs[chosen]).astype(np.int64),
+            sizes=sizes[chosen],
+            matching=counts[chosen],
+        )
 
-    Raises ``ValueError`` where a group has more matching rows than rows.
-    """
-    numbers, starts = np.unique(values.group, return_index=True)
-    sizes = np.add.reduceat(values.rows, starts) if len(starts) else np.empty(0, np.int64)
-    counts = np.array([matching.get(int(number), 0) for number in numbers], dtype=np.int64)
-    if sum(matching.values()) != counts.sum() or (counts > sizes).any():
-        msg = "more rows match than the groups hold"
-        raise ValueError(msg)
-    pairs = np.diff(np.append(starts, len(values.group)))
-    chosen = counts > 0
-    kept = np.repeat(chosen, pairs)
-    return MatchedGroups(
-        units=values.values.units[kept],
-        rows=values.rows[kept],
-        starts=(np.cumsum(pairs[chosen]) - pairs[chosen]).astype(np.int64),
-        sizes=sizes[chosen],
-        matching=counts[chosen],
-    )
+    def least_sum(self) -> int:
+        """The least possible sum over the matching rows, in units."""
+        taken = np.clip(self.matching[self.group] - self.below, 0, self.rows)
+        return _dot(self.units, taken)
 
+    def least_minimum(self) -> int:
+        """The least possible minimum over the matching rows, in units; some row must match."""
+        return int(self.units[self.starts].min())
 
-def least_sum(groups: MatchedGroups) -> int:
-    """The least possible sum over the matching rows, in units."""
-    taken = np.clip(groups.matching[groups.group] - groups.below, 0, groups.rows)
-    return _dot(groups.units, taken)
+    def greatest_minimum(self) -> int:
+        """The greatest possible minimum over the matching rows, in units; some row must match."""
+        # The c-th greatest of n values is the last one with at most n - c values below it.
+        candidates = self.below <= (self.sizes - self.matching)[self.group]
+        last = self.starts + np.add.reduceat(candidates, self.starts, dtype=np.int64) - 1
+        return int(self.units[last].min())
 
+    def expected_sum(self) -> Fraction:
+        """The expected sum over the matching rows, in units, to within 1e-12 of a unit."""
+        if len(self.starts) == 0:
+            return Fraction(0)
+        exact = _cannot_overflow(self.units, self.rows)
+        units = self.units if exact else self.units.astype(object)
+        sums = np.add.reduceat(units * self.rows, self.starts)
+        # One denominator for all groups: that of an exact sum would have a digit for every group.
+        digits = _GUARD_DIGITS + len(str(len(self.starts)))
+        parts = zip(self.matching.tolist(), sums.tolist(), self.sizes.tolist(), strict=True)
+        return Fraction(sum(c * s * 10**digits // n for c, s, n in parts), 10**digits)
 
-def least_minimum(groups: MatchedGroups) -> int:
-    """The least possible minimum over the matching rows, in units; there must be such rows."""
-    return int(groups.units[groups.starts].min())
+    def expected_minimum(self) -> Fraction:
+        """The expected minimum over the matching rows, in units; there must be such rows.
 
-
-def greatest_minimum(groups: MatchedGroups) -> int:
-    """The greatest possible minimum over the matching rows, in units; there must be such rows."""
-    # The c-th greatest of n values is the last one with at most n - c values below it.
-    candidates = groups.below <= (groups.sizes - groups.matching)[groups.group]
-    last = groups.starts + np.add.reduceat(candidates, groups.starts, dtype=np.int64) - 1
-    return int(groups.units[last].min())
-
-
-def expected_sum(groups: MatchedGroups) -> Fraction:
-    """The expected sum over the matching rows, in units, to within 1e-12 of a unit."""
-    if len(groups.starts) == 0:
-        return Fraction(0)
-    exact = _cannot_overflow(groups.units, groups.rows)
-    units = groups.units if exact else groups.units.astype(object)
-    sums = np.add.reduceat(units * groups.rows, groups.starts)
-    # One denominator for all groups: that of an exact sum would have a digit for every group.
-    digits = _GUARD_DIGITS + len(str(len(groups.starts)))
-    parts = zip(groups.matching.tolist(), sums.tolist(), groups.sizes.tolist(), strict=True)
-    return Fraction(sum(c * s * 10**digits // n for c, s, n in parts), 10**digits)
-
-
-def expected_minimum(groups: MatchedGroups) -> Fraction:
-    """The expected minimum over the matching rows, in units; there must be such rows.
-
-    Computed in double precision from the least value upwards, then kept within the bounds.
-    """
-    order = np.argsort(groups.units, kind="stable")
-    units = groups.units[order]
-    exceeding = np.exp(np.cumsum(_log_factors(groups)[order]))  # P(MIN > unit)
-    least, span = int(units[0]), int(units[-1]) - int(units[0])
-    # Divided by the span first: units can be integers beyond the range of a double.
-    gaps = (np.diff(units) / max(span, 1)).astype(np.float64)
-    above = span * Fraction(float(np.dot(gaps, exceeding[:-1])))
-    return min(least + above, Fraction(greatest_minimum(groups)))
+        Computed in double precision from the least value upwards, then kept within the bounds.
+        """
+        order = np.argsort(self.units, kind="stable")
+        units = self.units[order]
+        exceeding = np.exp(np.cumsum(_log_factors(self)[order]))  # P(MIN > unit)
+        least, span = int(units[0]), int(units[-1]) - int(units[0])
+        # Divided by the span first: units can be integers beyond the range of a double.
+        gaps = (np.diff(units) / max(span, 1)).astype(np.float64)
+        above = span * Fraction(float(np.dot(gaps, exceeding[:-1])))
+        return min(least + above, Fraction(self.greatest_minimum()))
 
 
 def _log_factors(groups: MatchedGroups) -> NDArray[np.float64]:
@@ -345,7 +334,7 @@ def answer(
     predicate = parse_predicate(where, columns) if where is not None else None
     values = release.table.group_values(columns.sensitive, group)
     condition = _condition(asked, predicate, columns)
-    groups = matched_groups(values, release.table.count_matching(condition, group))
+    groups = MatchedGroups.of(values, release.table.count_matching(condition, group))
     matching = groups.matching_rows
     lower, upper, estimate = _bounds(asked.function, groups, values.values.scale)
     return Answer(asked.function, asked.column, where, matching, lower, upper, estimate)
@@ -399,10 +388,10 @@ def _bounds(
     elif function == "MIN":
         lower, upper, expected = _minimum(groups)
     else:
-        least, greatest = least_sum(groups), -least_sum(groups.mirrored)
+        least, greatest = groups.least_sum(), -groups.mirrored.least_sum()
         divisor = matching if function == "AVG" else 1
         lower, upper = Fraction(least, divisor), Fraction(greatest, divisor)
-        expected = min(max(expected_sum(groups) / divisor, lower), upper)
+        expected = min(max(groups.expected_sum() / divisor, lower), upper)
     unit = 10**_MORE_PLACES
     return (
         unscaled(math.floor(lower * unit), scale + _MORE_PLACES),
@@ -414,9 +403,9 @@ def _bounds(
 def _minimum(groups: MatchedGroups) -> tuple[Fraction, Fraction, Fraction]:
     """Least, greatest and expected minimum, in units."""
     return (
-        Fraction(least_minimum(groups)),
-        Fraction(greatest_minimum(groups)),
-        expected_minimum(groups),
+        Fraction(groups.least_minimum()),
+        Fraction(groups.greatest_minimum()),
+        groups.expected_minimum(),
     )
 
 
