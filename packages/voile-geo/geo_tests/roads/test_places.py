@@ -9,7 +9,7 @@ import pytest
 
 from geo_tests.roads.test_reading import GRAPHML, OSM
 from voile_base.errors import TableError
-from voile_geo.roads.reading import _NamedPlace, read_places, read_roads
+from voile_geo.roads.reading import NamedPlace, read_places, read_roads
 
 PLACES = """
  <node id="20" lat="60.1" lon="10.1"><tag k="place" v="city"/><tag k="name" v="Ålesund"/></node>
@@ -73,8 +73,8 @@ def test_places_are_read_with_their_size(tmp_path: Path) -> None:
     """Cities, towns, suburbs and villages; what is smaller, or has no name, is left out."""
     (tmp_path / "map.osm").write_text(OSM.replace("</osm>", PLACES))
     expected = [
-        _NamedPlace("Ålesund", "city", 60.1, 10.1),
-        _NamedPlace("Aspøya", "suburb", 60.2, 10.2),
+        NamedPlace("Ålesund", "city", 60.1, 10.1),
+        NamedPlace("Aspøya", "suburb", 60.2, 10.2),
     ]
     assert read_places(tmp_path / "map.osm") == expected
     point = {"type": "Point", "coordinates": [10.1, 60.1]}

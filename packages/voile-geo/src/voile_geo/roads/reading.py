@@ -73,6 +73,7 @@ __all__ = [
     "ENDINGS",
     "GEOJSON",
     "OSM",
+    "NamedPlace",
     "NetworkBuilder",
     "RoadChain",
     "Ways",
@@ -626,7 +627,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class _NamedPlace:
+class NamedPlace:
     """Where a place lies, and how large it is."""
 
     name: str
@@ -636,7 +637,7 @@ class _NamedPlace:
     longitude: float
 
 
-def read_places(path: str | Path) -> list[_NamedPlace]:
+def read_places(path: str | Path) -> list[NamedPlace]:
     """The named places of a map, in the order of the file.
 
     Raises ``TableError`` where the file is no map, and ``InputError`` where a library is missing
@@ -644,7 +645,7 @@ def read_places(path: str | Path) -> list[_NamedPlace]:
     """
     place = Path(path)
     name = place.name.lower()
-    found: Iterator[_NamedPlace | None] = iter(())
+    found: Iterator[NamedPlace | None] = iter(())
     if name.endswith(OSM):
         nodes = _osm_objects(place, "place", ways=False)
         found = (_place(dict(node.tags), node.lat, node.lon) for node in nodes)
@@ -653,6 +654,6 @@ def read_places(path: str | Path) -> list[_NamedPlace]:
     return [one for one in found if one is not None]
 
 
-def _place(tags: Mapping[str, str], latitude: float, longitude: float) -> _NamedPlace | None:
+def _place(tags: Mapping[str, str], latitude: float, longitude: float) -> NamedPlace | None:
     kind, name = _KINDS.get(tags.get("place", "")), tags.get("name")
-    return _NamedPlace(name, kind, latitude, longitude) if kind and name else None
+    return NamedPlace(name, kind, latitude, longitude) if kind and name else None

@@ -70,6 +70,7 @@ __all__ = [
     "LostVersion",
     "Series",
     "SeriesSummary",
+    "VersionRecord",
     "VersionSummary",
     "append",
     "find_lost",
@@ -202,7 +203,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class _VersionRecord:
+class VersionRecord:
     """The record of one version, without its blocks and its marks."""
 
     id: int
@@ -235,7 +236,7 @@ def series_names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT name FROM series ORDER BY name")]
 
 
-def version_records(connection: sqlite3.Connection, series: Series) -> list[_VersionRecord]:
+def version_records(connection: sqlite3.Connection, series: Series) -> list[VersionRecord]:
     """The versions of a series, oldest first."""
     counted = "SELECT sum(rows) FROM row_set WHERE version = one.id AND role"
     query = f"""
@@ -246,7 +247,7 @@ def version_records(connection: sqlite3.Connection, series: Series) -> list[_Ver
     found = connection.execute(query, (series.id,)).fetchall()
     newest = found[-1][0] if found else None
     return [
-        _VersionRecord(
+        VersionRecord(
             id_,
             number,
             release_id,
@@ -641,7 +642,7 @@ class VersionSummary:
     """Whether its folder is known to have appeared."""
 
     @classmethod
-    def of(cls, record: _VersionRecord, blocks: Blocks) -> VersionSummary:
+    def of(cls, record: VersionRecord, blocks: Blocks) -> VersionSummary:
         """The summary of a version and its blocks."""
         scale = max(blocks.low.scale, blocks.high.scale)
         widths = [

@@ -98,6 +98,7 @@ from voile_base.ondemand import dataclass
 __all__ = [
     "GROWTH",
     "NONE_REFUSED",
+    "BlockStatistics",
     "BreachKind",
     "Fate",
     "Pool",
@@ -113,7 +114,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class _BlockStatistics:
+class BlockStatistics:
     """Size and spread of g groups, in ascending order of their numbers; every field is (g,)."""
 
     group: NDArray[np.int64]
@@ -134,7 +135,7 @@ def is_valid(units: NDArray[np.generic], k: int, e: int) -> bool:
 
 def block_statistics(
     group: NDArray[np.int64], units: NDArray[np.generic], count: NDArray[np.int64] | None = None
-) -> _BlockStatistics:
+) -> BlockStatistics:
     """Measure each group of the pairs (``group``, ``units``), both (m,), in any order.
 
     ``count`` (m,) says how many rows each pair stands for; one by default.  Pairs may repeat.
@@ -148,7 +149,7 @@ def block_statistics(
     first = np.searchsorted(owner, np.arange(len(groups)))
     last = np.searchsorted(owner, np.arange(len(groups)), side="right") - 1
     shown = level[pairs - owner * len(level)]
-    return _BlockStatistics(
+    return BlockStatistics(
         group=groups.astype(np.int64),
         rows=rows,
         distinct=(last - first + 1).astype(np.int64),
@@ -157,7 +158,7 @@ def block_statistics(
     )
 
 
-def violations(statistics: _BlockStatistics, k: int, e: int) -> NDArray[np.int64]:
+def violations(statistics: BlockStatistics, k: int, e: int) -> NDArray[np.int64]:
     """Return the numbers of the groups that are not (k,e)-valid, ascending."""
     spread = np.asarray(statistics.high - statistics.low)
     invalid = (statistics.distinct < k) | (spread < e).astype(np.bool_)
@@ -281,7 +282,7 @@ class _Pairs:
 
     a: NDArray[np.int64]
     b: NDArray[np.int64]
-    parts: _BlockStatistics
+    parts: BlockStatistics
     part_of_cell: NDArray[np.int64]
     units: NDArray[Any]
 

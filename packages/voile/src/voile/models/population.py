@@ -70,6 +70,7 @@ __all__ = [
     "LogLinearRisk",
     "PopulationRisk",
     "PopulationUniques",
+    "SpecialUniques",
     "household_risk",
     "individual_risk",
     "log_linear_risk",
@@ -82,7 +83,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class _SpecialUniques:
+class SpecialUniques:
     """Scores of g combinations of values of m columns; private."""
 
     score: Floats
@@ -112,7 +113,7 @@ def special_uniques(
     missing: NDArray[np.bool_],
     rows: NDArray[np.int64],
     sampled: float = 0.01,
-) -> _SpecialUniques:
+) -> SpecialUniques:
     """The special uniques of counted combinations, shape (g, m), with their rows (g,)."""
     count, width = codes.shape
     score, contribution = np.zeros(count), np.zeros((count, width))
@@ -130,7 +131,7 @@ def special_uniques(
         unique = found
     there = score > 0
     contribution[there] /= score[there, np.newaxis]
-    return _SpecialUniques(score, _chances(score, rows, width, sampled), contribution)
+    return SpecialUniques(score, _chances(score, rows, width, sampled), contribution)
 
 
 def _alone(

@@ -88,6 +88,7 @@ from voile_base.values.expressions import Column, is_missing
 __all__ = [
     "Inspected",
     "PlanDoubt",
+    "ValueDistribution",
 ]
 
 
@@ -104,7 +105,7 @@ class _ValueBin:
 
 
 @dataclass(frozen=True)
-class _ValueDistribution:
+class ValueDistribution:
     """The rows of a column by value."""
 
     bars: tuple[_ValueBin, ...]
@@ -114,7 +115,7 @@ class _ValueDistribution:
     """Rows of values that have no bar."""
 
 
-def _distribution_of(column: pl.Series, most: int) -> _ValueDistribution:
+def _distribution_of(column: pl.Series, most: int) -> ValueDistribution:
     """The distribution of the values that are there, in at most ``most`` bars of single values."""
     there = column.drop_nulls()
     ordered = there.dtype.is_numeric() or there.dtype.is_temporal()
@@ -123,15 +124,15 @@ def _distribution_of(column: pl.Series, most: int) -> _ValueDistribution:
     counts = there.cast(pl.String, strict=False).value_counts(sort=True, name="rows")
     shown = counts.head(most)
     bars = tuple(_ValueBin(str(value), rows) for value, rows in shown.iter_rows())
-    return _ValueDistribution(bars, binned=False, others=len(there) - sum(bar.rows for bar in bars))
+    return ValueDistribution(bars, binned=False, others=len(there) - sum(bar.rows for bar in bars))
 
 
-def _in_ranges(there: pl.Series) -> _ValueDistribution:
+def _in_ranges(there: pl.Series) -> ValueDistribution:
     """Bars of one width from the least to the greatest value."""
     numbers = there.to_physical().cast(pl.Float64).to_numpy()
     there, numbers = there.filter(np.isfinite(numbers)), numbers[np.isfinite(numbers)]
     if not len(numbers):
-        return _ValueDistribution((), binned=True)
+        return ValueDistribution((), binned=True)
     rows, edges = np.histogram(numbers, _BARS)
     if there.dtype.is_temporal():
         low = pl.Series(edges[:-1].astype(np.int64)).cast(there.to_physical().dtype)
@@ -140,7 +141,7 @@ def _in_ranges(there: pl.Series) -> _ValueDistribution:
         told = [f"{edge:.6g}" for edge in edges]
         told = [f"{low} to {high}" for low, high in pairwise(told)]
     bars = tuple(_ValueBin(value, int(count)) for value, count in zip(told, rows, strict=True))
-    return _ValueDistribution(bars, binned=True)
+    return ValueDistribution(bars, binned=True)
 
 
 _MARKS = (
@@ -473,7 +474,7 @@ class Inspected:
         """How the values of a column are written; see ``written``."""
         return _details_of(self._frame[column], _profile)
 
-    def distribution(self, column: str, most: int) -> _ValueDistribution:
+    def distribution(self, column: str, most: int) -> ValueDistribution:
         """How the values of a column are spread; see ``distributions``."""
         return _distribution_of(self._frame[column], most)
 

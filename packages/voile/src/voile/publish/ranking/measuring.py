@@ -34,14 +34,14 @@ from voile.table.published import GROUP, PublishedTable
 from voile.table.summaries import CombinationCounts, PublishedUnits
 from voile_base.ondemand import dataclass
 
-__all__ = ["disclosure", "document", "exact_json", "measure", "texts_of"]
+__all__ = ["MeasuredGroup", "disclosure", "document", "exact_json", "measure", "texts_of"]
 
 
 _GROUP = "group"
 
 
 @dataclass(frozen=True)
-class _MeasuredGroup:
+class MeasuredGroup:
     """What the release shows of one group, and what share of the rows in its box is best."""
 
     number: int
@@ -62,7 +62,7 @@ def measure(
     plan: Plan,
     terms: SearchTerms,
     whose: PublishedUnits | None = None,
-) -> list[_MeasuredGroup]:
+) -> list[MeasuredGroup]:
     """Each published group, by its number.
 
     ``columns`` is what the groups of ``ranked`` show; ``whose`` says which persons or households
@@ -91,7 +91,7 @@ def measure(
         if persons[index] < terms.k or precision < terms.precision:
             msg = f"group {index + 1} of the ranking has too few rows, or its box too few best ones"
             raise GuaranteeBrokenError(msg)
-        found.append(_MeasuredGroup(index + 1, rows, precision, low, high))
+        found.append(MeasuredGroup(index + 1, rows, precision, low, high))
     return found
 
 
@@ -204,7 +204,7 @@ def disclosure(plan: Plan, counts: CombinationCounts, shown: Sequence[RecodedCol
 
 
 def document(
-    group: _MeasuredGroup, shift: Fraction, promised: Decimal | None = None
+    group: MeasuredGroup, shift: Fraction, promised: Decimal | None = None
 ) -> Mapping[str, object]:
     """What ``release.json`` says of a group.
 
