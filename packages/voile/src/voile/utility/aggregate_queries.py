@@ -254,9 +254,9 @@ class _Table:
         if self.numbers is not None:
             which, matching = self._matching(query.known)
             sums = matching @ self.numbers[which]
-        return self.told(rows, sums)
+        return self.aggregates(rows, sums)
 
-    def told(self, rows: float, sums: Floats | None) -> dict[str, float | None]:
+    def aggregates(self, rows: float, sums: Floats | None) -> dict[str, float | None]:
         """The answers, from the rows that match and the sums of ``numbers`` over those known."""
         answers: dict[str, float | None] = {_COUNT: self.weight * rows}
         if sums is not None:
@@ -348,8 +348,8 @@ class _Cells:
         else:
             count = float(matching @ self.rows)
         if self.sums is None:
-            return table.told(count, None)
-        return table.told(count, self._matching(query.known, table) @ self.sums)
+            return table.aggregates(count, None)
+        return table.aggregates(count, self._matching(query.known, table) @ self.sums)
 
     def _matching(self, predicates: Predicates, table: _Table) -> Floats:
         """The share of the rows of each combination that match what is asked of it, shape (c,)."""
