@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from voile.table import codes
 from voile.table import codes as table_codes
-from voile.table.codes import Combinations, count_codes
+from voile.table.codes import Combinations, count_codes, encode
 from voile.table.engines.polars import PolarsRows, unique_words
 from voile.table.keeping import WORDS, with_words
 from voile_base import randomness
@@ -80,7 +80,7 @@ def test_the_words_of_a_row_count_how_often_it_stood_before(rows: list[tuple[int
         seen[row] += 1
     once = with_words(PolarsRows.of_frame(frame), frame.columns, key, WORDS[0]).frame()[WORDS[0]]
     expected = key.words(once.to_numpy(), np.array(occurrence, dtype=np.uint64))
-    words = unique_words(frame.get_columns(), key)
+    words = unique_words({one.name: encode(one) for one in frame}, key)
     assert np.array_equal(words, expected)
     assert len(set(words.tolist())) == len(rows)
 
