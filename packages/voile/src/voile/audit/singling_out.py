@@ -89,14 +89,14 @@ class SinglingOut:
 
 def _singling_out(beside: JointCodes, randomness: Randomness) -> Iterator[Risk]:
     """Predicates of several columns, and of one where these are not too few."""
-    one = _tried(beside, randomness.within("one column"), "one column")
+    one = _tried(beside, randomness.within("one column"), several=False)
     if len(beside.columns) == 1:
         yield one.among_people.risk
         return
-    several = _tried(beside, randomness.within("several columns"), "several columns")
+    several = _tried(beside, randomness.within("several columns"), several=True)
     if several.count < _FEW and not several.tells:
         rarest, within = several, randomness.within("any of several columns")
-        several = _tried(beside, within, "several columns", rarest=False).among_people
+        several = _tried(beside, within, several=True, rarest=False).among_people
         several = replace(several, notes=(*several.notes, rarest.too_few("rarest predicates")))
     if one.count < _FEW and not one.risk.found:
         yield replace(several, notes=(*several.notes, one.too_few("predicates of one column"))).risk
@@ -251,9 +251,11 @@ class _Predicates:
         return _Predicates(self.cell[chosen], self.side[chosen])
 
 
-def _tried(beside: JointCodes, randomness: Randomness, kind: str, *, rarest: bool = True) -> _Tried:
+def _tried(
+    beside: JointCodes, randomness: Randomness, *, several: bool, rarest: bool = True
+) -> _Tried:
     """Predicates of one column or of several, those that fewest published rows fulfil or any."""
-    columns, several = beside.columns, kind == "several columns"
+    columns = beside.columns
     draws = randomness.key("predicates").generator()
     if several:
         predicates = _of_rows(columns, beside.rows, draws, rarest=rarest)
@@ -267,6 +269,7 @@ def _tried(beside: JointCodes, randomness: Randomness, kind: str, *, rarest: boo
         found.append(_fitting(beside, predicates, group, chosen))
         if group == ORIGINAL:
             guessed = _fitting(beside, blind, group, chosen)
+    kind = "several columns" if several else "one column"
     tried = _Tried(f"predicates of {kind}", tuple(found), guessed, sizes)
     return tried if several else _with_numbers(tried, beside, randomness.within("numbers"))
 

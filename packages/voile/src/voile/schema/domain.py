@@ -175,8 +175,8 @@ def _column_domain(name: str, declared: ColumnPlan, nulls: Nulls = "refuse") -> 
     if len(made) < 2:
         msg = (
             "its domain has one value, which says nothing about anybody; leave the column out, or "
-            'make its ranges finer: of days, dates = ["month", "year"] takes years for months '
-            "that are too many"
+            'state finer ranges; for days, dates = ["month", "year"] falls back on years where '
+            "there are too many months"
         )
         raise PlanError(msg)
     return made

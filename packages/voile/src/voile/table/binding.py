@@ -254,7 +254,7 @@ def _within_bounds(rows: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, s
     if not dtype.is_numeric():
         msg = (
             f"column {name!r} has bounds in the plan but does not hold numbers; leave bounds out, "
-            'and of days say dates = ["year", "decade"]'
+            'and for days say dates = ["year", "decade"] instead'
         )
         raise TableError(msg)
     limits = limits_of(dtype, declared.bounds)
