@@ -105,7 +105,7 @@ lock:                          ## the versions that CI installs, newest: require
 changelog:                     ## gather changes/ into CHANGELOG.md: VERSION=0.2.0; needs towncrier
 	$(PYTHON) -m towncrier build --yes --version $(or $(VERSION),$(error say which version: make changelog VERSION=0.2.0))
 
-release: .venv/developer       ## build all distributions, and try them: needs build, twine, cyclonedx-bom
+release: .venv/developer       ## build all distributions, and try them: needs build, hatchling, twine, cyclonedx-bom
 	$(PYTHON) tools/release.py --out dist
 
 .venv/installed: pyproject.toml $(wildcard packages/*/pyproject.toml)
