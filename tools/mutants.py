@@ -42,7 +42,10 @@ PLANTED = Path("src")
 """Where the distribution of the room stands in the copy, before its like in ``packages``: mutmut
 takes the path below it for the name of a module."""
 ALSO = {
-    "disclosure": ["packages/voile/voile_tests/utility/test_covering.py"],
+    "disclosure": [
+        "packages/voile/voile_tests/schema/test_coding.py",
+        "packages/voile/voile_tests/utility/test_covering.py",
+    ],
     "models": ["packages/voile/voile_tests/publish/test_ke_waiting.py"],
     "release": [
         "packages/voile/voile_tests/attack/test_verification.py",

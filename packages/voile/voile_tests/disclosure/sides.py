@@ -16,7 +16,14 @@ __all__ = ["Knows", "Shows", "fits"]
 
 def numbers(values: Sequence[Any]) -> np.ndarray:
     """As numbers; NaN for what is none."""
-    return np.array([np.nan if value is None else float(value) for value in values])
+
+    def number(value: Any) -> float:
+        try:
+            return np.nan if value is None else float(value)
+        except ValueError:
+            return np.nan
+
+    return np.array([number(value) for value in values])
 
 
 @dataclass

@@ -78,3 +78,10 @@ def test_intervals_are_of_the_level_that_made_them(level, levels):
     assert covered.spread.matrix.toarray().tolist() == [[0.5, 0.5, 0], [0, 0, 1]]
     assert covered.size.tolist() == [0.5, 0.25]
     assert (covered.level if levels is None else covered.level.tolist()) == levels
+
+
+def test_an_interval_beyond_the_line_covers_all_of_it_and_no_more():
+    """Public bounds may be wider than the values of the table."""
+    evidence = IntervalEvidence(Ages.points, np.array([0.0]), np.array([9.0]))
+    covered = Covered.intervals(Ages(), Shows("age", {"age": [4.5]}), evidence, None)
+    assert covered.size.tolist() == [1]

@@ -337,6 +337,7 @@ class _NoiseEvidence:
     def log_weights(self, targets: Chosen) -> Floats:
         """Logarithm of the density, up to a constant of the target; shape (targets, n)."""
         own = self.start[targets, np.newaxis]
+        either = np.isnan(own) | np.isnan(self.shown)
         missing = np.isnan(own) & np.isnan(self.shown)
         with np.errstate(invalid="ignore"):
             far = np.abs(own - self.shown) / self.deviation
@@ -345,7 +346,7 @@ class _NoiseEvidence:
             zero = np.isneginf(own) & np.isneginf(self.shown)
             far = np.where(zero, 0.0, np.where(same, far, np.inf))
         weights = -far * np.sqrt(2) if self.law == "laplace" else -(far**2) / 2
-        weights = np.where(np.isnan(far), -np.inf, np.maximum(weights, _FAR_NOISE))
+        weights = np.where(either, -np.inf, np.maximum(weights, _FAR_NOISE))
         return np.where(missing, 0.0, weights)
 
     def only(self, rows: NDArray[np.int64]) -> Self:
