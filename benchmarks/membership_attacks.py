@@ -38,7 +38,7 @@ from benchmarks.dp_synthesis import MAKE, plan_of
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.worst_off import cart, marginals, people
 from voile.audit.beside import JointCodes
-from voile.audit.copying import _scores
+from voile.audit.copying import _are_alike, _scores
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.release.reading import People as Persons
@@ -155,7 +155,8 @@ def _ours(sides: _Sides) -> dict[str, Floats]:
     """The same by the scores of copying."""
     foreign = as_release(sides.released, recognise(sides.released, Persons(sides.original)), {})
     beside = JointCodes.of(foreign, [sides.original, sides.control], None)
-    _, scores = _scores(beside, {}, np.random.default_rng(0))
+    alike = _are_alike(beside)
+    _, scores = _scores(beside, {}, np.random.default_rng(0), alike=alike)
     return {f"{name}": np.concatenate(both) for name, both in scores.items()}
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from voile.audit import copying as module
 from voile.audit.beside import JointCodes
-from voile.audit.copying import Copying, _Agreement, _excess_of, _NearestRows
+from voile.audit.copying import Copying, _Agreement, _excess_of, _NearestRows, _scores
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_PEOPLE
@@ -98,6 +99,39 @@ def test_copying_is_refused_where_nothing_can_be_copied_or_nobody_can_tell() -> 
     assert Copying().refusal(_setting(ORIGINAL, CONTROL)) == ROWS_OF_PEOPLE
     assert "no control" in (Copying().refusal(_setting(drawn)) or "")
     assert "a control of 1 people" in (Copying().refusal(_setting(drawn, CONTROL[:1])) or "")
+
+
+def _by_trees(released: pl.DataFrame, *, alike: bool = True) -> list[np.ndarray] | None:
+    """The score by boosted trees of both sides; None where none have learnt."""
+    beside = _setting(released, CONTROL).beside
+    _, scores = _scores(beside, {}, np.random.default_rng(1), alike=alike)
+    return None if (found := scores.get("boosted trees")) is None else list(found)
+
+
+def test_trees_tell_who_was_copied_and_nobody_where_the_file_is_of_others() -> None:
+    """Of two people, one of each side, the original's scores higher as often as the area says."""
+    pytest.importorskip("sklearn")
+    half = _planted(marginals(ORIGINAL, 5), ORIGINAL[:750])
+    own, other = _by_trees(half) or []
+    assert own.shape == other.shape == (1500,)
+    copied, spared = (np.mean(one[:, np.newaxis] > other) for one in (own[:750], own[750:]))
+    assert copied > 0.6
+    assert abs(spared - 0.5) < 0.05
+    own, other = _by_trees(OTHERS) or []
+    assert abs(np.mean(own[:, np.newaxis] > other) - 0.5) < 0.05
+
+
+def test_trees_are_left_out_where_sides_differ_or_nobody_can_learn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All other scores are there, and a control whose columns differ is said to be the reason."""
+    drawn = marginals(ORIGINAL, 5)
+    assert _by_trees(drawn, alike=False) is None
+    risk = _risk(drawn, CONTROL.with_columns(pl.col("age") + 5))
+    assert any("no trees" in note for note in risk.notes)
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert _by_trees(drawn) is None
+    assert not any("no trees" in note for note in _risk(drawn).notes)
 
 
 def test_the_closest_row_is_that_of_the_definition() -> None:

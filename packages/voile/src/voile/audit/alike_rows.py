@@ -296,8 +296,11 @@ def _learnt(
     a time.
     """
     rows = draws.permutation(len(column.cell))[:_LEARNT]
-    known = _ordered(others, np.stack([one.cell[rows] for one in others], axis=1))
-    wanted = [_ordered(others, each) for each in asked]
+    known = np.stack([one.as_numbers(one.cell[rows]) for one in others], axis=1)
+    wanted = [
+        np.stack([one.as_numbers(each[:, at]) for at, one in enumerate(others)], axis=1)
+        for each in asked
+    ]
     cells, seeds = column.cell[rows], draws.integers(2**31, size=_TREES // _AT_A_TIME)
     if column.numbers is not None and len(np.unique(cells)) > _FEW:
         shown = column.numbers[1]
@@ -339,19 +342,6 @@ def _regressor(seed: int, known: Floats, numbers: Floats) -> Callable[[Floats], 
 
     forest = ensemble.ExtraTreesRegressor(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
     return forest.fit(known, numbers).predict  # type: ignore[no-any-return]
-
-
-def _ordered(columns: Sequence[JointColumn], cells: Indices) -> Floats:
-    """Cells as numbers that a tree may cut: numbers by their size, texts by their codes."""
-    return np.stack(
-        [
-            cells[:, i].astype(np.float64)
-            if column.numbers is None
-            else np.nan_to_num(column.numbers[1][cells[:, i]], nan=-1e18)
-            for i, column in enumerate(columns)
-        ],
-        axis=1,
-    )
 
 
 def _best_constant(column: JointColumn, right: Floats) -> int:

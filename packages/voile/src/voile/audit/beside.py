@@ -94,6 +94,12 @@ class JointColumn:
         near = self.near * (1 + 1e-3 * rows / max(rows.max(), 1))
         return np.asarray(near.argmax(axis=1))
 
+    def as_numbers(self, cells: Indices) -> NDArray[np.float64]:
+        """Cells as numbers that a tree may cut: numbers by their size, texts by their codes."""
+        if self.numbers is None:
+            return cells.astype(np.float64)
+        return np.nan_to_num(self.numbers[1][cells], nan=-1e18)
+
 
 @dataclass(frozen=True, eq=False)
 class JointCodes:

@@ -5,19 +5,24 @@ person of the original and of the control is held against all rows by all column
 has three scores: what the closest row lacks to a perfect one; how much closer it is than the
 closest other person of either side, for who has look-alikes is hidden by them; and how much closer
 it is than is usual for people as rare as this one.  By each set of columns that an outsider may
-know there is another score: how rare the person's values are, where a row shows just these.  Which
-people of the original the control does not explain is told by ``beyond``.  Comparing with what a
-reference fits is the density ratio of membership inference (van Breugel et al., "Membership
-inference attacks against synthetic data through overfitting detection", AISTATS 2023); what is
-usual for a person is the calibration of Watson et al., "On the importance of difficulty calibration
-in membership inference attacks" (ICLR 2022); rates at few false positives are those of Carlini et
-al., "Membership inference attacks from first principles" (S&P 2022).
+know there is another score: how rare the person's values are, where a row shows just these.  And
+boosted trees, where scikit-learn is installed, learn to tell rows of the file from half of the
+people of both sides, and are asked of the other half (``_by_trees``); they are left out where
+columns alone tell the sides apart, which they would learn.  Which people of the original the
+control does not explain is told by ``beyond``.  Comparing with what a reference fits is the density
+ratio of membership inference (van Breugel et al., "Membership inference attacks against synthetic
+data through overfitting detection", AISTATS 2023), and a discriminator does it in Hayes et al.,
+"LOGAN: Membership inference attacks against generative models" (PoPETs 2019); what is usual for a
+person is the calibration of Watson et al., "On the importance of difficulty calibration in
+membership inference attacks" (ICLR 2022); rates at few false positives are those of Carlini et al.,
+"Membership inference attacks from first principles" (S&P 2022).
 
 Where each row is a person's, as in a file of groups or of columns that are shown as they are, being
 in it is no secret, and every person fits: that is for the other risks, attacks and sizes of groups
 to judge.  Rows of groups of averages that show the same are left out.
 
-Of too many people some are drawn, half of them those who are rarest.  Cost: see ``closest``.
+Of too many people some are drawn, half of them those who are rarest.  Cost: see ``closest``; trees
+of ``_LEARNT`` rows and as many people.
 
 How well the closest of some rows fits each person, by how rare what agrees is; private.
 
@@ -48,6 +53,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import combinations
 from math import inf
 from typing import ClassVar
@@ -61,11 +67,14 @@ from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
 from voile_base.compiled import njit
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws, Randomness
 
 __all__ = ["Copying", "rows_of_people"]
 
+ensemble = on_demand("sklearn.ensemble")
+
+threadpoolctl = on_demand("threadpoolctl")
 
 Scores = NDArray[np.float32]
 Indices = NDArray[np.int64]
@@ -346,6 +355,12 @@ _SEEN = 0.1
 _NEAR = {"noisy", "averaged"}
 _SAME = 1e-5
 """Relative; sums of agreements in another order differ by less."""
+_LEARNT = 20_000
+"""Rows of the file from which trees learn, and people of both sides."""
+_ROUNDS = 60
+"""Of boosting: trees, each of which mends what those before it have missed."""
+_TEXTS = 250
+"""Different texts of a column, up to which a tree parts them as it likes."""
 
 
 @dataclass(frozen=True)
@@ -380,11 +395,14 @@ def copying(
     beside: JointCodes, randomness: Randomness, known: Mapping[str, Sequence[str]] | None = None
 ) -> Risk:
     """Who of the original is copied, beside the control; ``known`` are sets of columns by name."""
-    asked, scores = _scores(beside, known or {}, randomness.key("copying").generator())
     alike = _are_alike(beside)
+    draws = randomness.key("copying").generator()
+    asked, scores = _scores(beside, known or {}, draws, alike=alike)
     excess, sure = _excess_of(scores, alike=alike)
     main, control = _rates(scores, randomness.key("halves").generator(), alike=alike)
     notes = [f"what tells most is the score by {excess.score}"] if sure else []
+    if not alike:
+        notes.append("the control differs from the original in its columns: no trees have learnt")
     back, more = _excess_of({name: (other, own) for name, (own, other) in scores.items()})
     if more:
         notes.append(f"{back.own:,} people of the control are closer than the original explains")
@@ -509,11 +527,12 @@ def _candidates(beside: JointCodes) -> Indices:
 
 
 def _scores(
-    beside: JointCodes, known: Mapping[str, Sequence[str]], draws: Draws
+    beside: JointCodes, known: Mapping[str, Sequence[str]], draws: Draws, *, alike: bool
 ) -> tuple[Indices, dict[str, tuple[Floats, Floats]]]:
     """Scores of people of both sides, each person the best of the person's rows.
 
-    Besides, a row of each person of the original, shape (p,).
+    Besides, a row of each person of the original, shape (p,).  Trees are asked of sides that are
+    ``alike``.
     """
     columns, kept = beside.columns, _candidates(beside)
     nearest = _nearest(columns)
@@ -544,6 +563,8 @@ def _scores(
         "other people": closer,
         "people as rare": _unusual(fits, best),
     }
+    if alike and find_spec("sklearn"):
+        by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)
     for name, names in known.items():
         some = [c for c in columns if c.name in names]
         if 1 < len(some) < len(columns):
@@ -579,6 +600,56 @@ def _unusual(fits: Sequence[Floats], most: Sequence[Floats]) -> list[Floats]:
         (side - np.vander(at, 3) @ usual) / np.maximum(np.vander(at, 2) @ scale, least)
         for side, at in zip(fits, sides, strict=True)
     ]
+
+
+def _by_trees(
+    beside: JointCodes, kept: Indices, asked: Sequence[Indices], draws: Draws
+) -> list[Floats]:
+    """How sure trees are that people are rows of the file, who have seen others (cross-fitting).
+
+    Half of the persons of each side are the reference of trees that are asked of the other half, so
+    that persons of both sides whom the file does not know are exchangeable.  Both sides are worth
+    as much in the reference as the file: so what is peculiar to the original's half in it, and
+    therefore to the file, too, is not taken for what is peculiar to the other half.
+    """
+    columns, sides = beside.columns, (ORIGINAL, CONTROL)
+    people = [[c.as_cell[c.value[side]] for c in columns] for side in sides]
+    first = [
+        (draws.permutation(beside.people(side)) % 2 == 0)[beside.units[side]] for side in sides
+    ]
+    rows = kept[draws.permutation(len(kept))[:_LEARNT]]
+    shown = _features(columns, [column.cell[rows] for column in columns])
+    kinds = [c.numbers is None and c.covers.shape[1] <= _TEXTS for c in columns]
+    found = [np.zeros(len(some)) for some in asked]
+    for half in (False, True):
+        seen = [draws.permutation(np.flatnonzero(one == half))[: _LEARNT // 2] for one in first]
+        others = [
+            _features(columns, [cell[some] for cell in cells])
+            for cells, some in zip(people, seen, strict=True)
+        ]
+        trees = ensemble.HistGradientBoostingClassifier(
+            max_iter=_ROUNDS,
+            categorical_features=kinds,
+            early_stopping=False,
+            random_state=int(draws.integers(2**31)),
+        )
+        weights = [len(shown), *(len(shown) / 2 for _ in sides)]
+        sizes = [len(shown), *map(len, others)]
+        share = np.repeat([w / max(n, 1) for w, n in zip(weights, sizes, strict=True)], sizes)
+        # Several threads on matrices this small cost many times the work beside other work.
+        with threadpoolctl.threadpool_limits(1):
+            trees.fit(np.concatenate((shown, *others)), np.repeat([1, 0, 0], sizes), share)
+            for side in sides:
+                new = np.flatnonzero(first[side][asked[side]] != half)
+                cells = [cell[asked[side][new]] for cell in people[side]]
+                if len(new):
+                    found[side][new] = trees.decision_function(_features(columns, cells))
+    return found
+
+
+def _features(columns: Sequence[JointColumn], cells: Sequence[Indices]) -> Floats:
+    both = zip(columns, cells, strict=True)
+    return np.stack([column.as_numbers(cell) for column, cell in both], axis=1)
 
 
 def _exactly(

@@ -326,7 +326,7 @@ class _AuditedFile(ReleaseUnderTest):
         if find_spec("sklearn") is None:
             found.append(
                 "nobody has learnt from the file, since scikit-learn is not installed: inference "
-                "may succeed more often (pip install 'voile[learn]')"
+                "and copying may succeed more often (pip install 'voile[learn]')"
             )
         if self.looked_at.note is not None and self.looked_at.refusal is None:
             found.append(self.looked_at.note)
