@@ -356,13 +356,25 @@ def test_an_id_is_found_by_its_name_or_by_nearly_unique_codes(
         pl.Series("born", [f"19{i}0s" for i in range(5, 9)] * 10),
         pl.Series("income", [1.5 + i for i in range(40)]),
         pl.Series("city", ["*"] * 40),
+        pl.Series("site_name", ["Mill Wood", "Old Quarry"] * 20),
+        pl.Series("Dni urlopu", [0, 12, 20, 26] * 10),
+        pl.Series("ethnicity", ["Black or African American|White", "Asian|White"] * 20),
+        pl.Series("SITEID", ["701|702", "702|703", "701|703", "701", "702|701", "703"] * 10)[:40],
     ],
 )
 def test_what_safe_harbor_leaves_is_no_identifier(tmp_path: Path, column: pl.Series) -> None:
-    """Three digits, one class of ages from 90 on, years, amounts, suppressed cells."""
+    """Three digits, one class of ages from 90 on, years, amounts, places, sets of few codes."""
     _release_of(tmp_path, pl.DataFrame([column, pl.Series("sex", ["f", "m"] * 20)]))
     status, verdict = _told(tmp_path / "r", policy(tmp_path, 'kind = "identifiers"'))
     assert status == 0, [one for one in verdict["rulings"] if not one["passed"]]
+
+
+def test_seconds_are_times_and_no_unique_numbers(tmp_path: Path) -> None:
+    """The (C) of a tracker's clock, and not the (R)."""
+    clock = pl.Series("tst", [1_714_900_000 + 45 * i for i in range(40)])
+    _release_of(tmp_path, pl.DataFrame([clock, pl.Series("sex", ["f", "m"] * 20)]))
+    _, verdict = _told(tmp_path / "r", policy(tmp_path, 'kind = "identifiers"'))
+    assert [one["asks"][1] for one in verdict["rulings"] if not one["passed"]] == ["C"]
 
 
 def test_ages_above_89_and_few_people_are_told_apart(tmp_path: Path) -> None:

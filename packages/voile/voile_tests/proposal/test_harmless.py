@@ -18,12 +18,16 @@ def _proposed(file: Path, name: str) -> ColumnProposal:
     return next(one for one in columns if one.name == name)
 
 
-def _role(tmp_path: Path, name: str, values: list[object]) -> str:
+def _proposal(tmp_path: Path, name: str, values: list[object]) -> ColumnProposal:
     """What is proposed for a column beside ages of many persons."""
     rows = 12 * len(values)
     frame = pl.DataFrame({"age": [18 + n % 60 for n in range(rows)], name: values * 12})
     frame.write_csv(tmp_path / "t.csv")
-    return _proposed(tmp_path / "t.csv", name).role
+    return _proposed(tmp_path / "t.csv", name)
+
+
+def _role(tmp_path: Path, name: str, values: list[object]) -> str:
+    return _proposal(tmp_path, name, values).role
 
 
 @pytest.mark.parametrize(
@@ -48,6 +52,10 @@ def _role(tmp_path: Path, name: str, values: list[object]) -> str:
         ("Gewicht", [f"{48 + n / 3:.1f}" for n in range(60)]),
         ("DRIVER", ["01", "02", "-1"] * 20),
         ("zz_svc", ["Urgencias", "Consulta", "Traslado"]),
+        ("payment_kind_type", ["CRD", "CSH", "DIS"]),
+        ("Shirt size", ["S", "M", "L", "XL"]),
+        ("Город", ["Томск", "Омск", "Тверь"]),
+        ("species", ["Parus major", "Turdus merula", "Pica pica"]),
         ("fin", [f"202{n % 6}-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(60)]),
     ],
 )
@@ -114,3 +122,31 @@ def test_numbers_that_a_sheet_keeps_as_texts_are_numbers(tmp_path: Path) -> None
     frame.write_excel(tmp_path / "t.xlsx")
     found = _proposed(tmp_path / "t.xlsx", "zz_q")
     assert (found.role, found.kind) == ("quasi", "number")
+
+
+@pytest.mark.parametrize("name", ["hhweight", "wt", "V10 Gewicht", "poids redressement"])
+def test_a_weight_of_the_survey_is_no_fact_about_a_person(name: str, tmp_path: Path) -> None:
+    """Fine decimals tell it from what a body weighs, beside the number of a question, too."""
+    values: list[object] = [f"{0.4 + n / 700:.5f}" for n in range(60)]
+    found = _proposal(tmp_path, name, values)
+    assert found.role == "drop"
+    assert "weight of the survey" in found.why
+    assert found.question is None
+
+
+def test_amounts_as_texts_that_each_stand_once_are_asked_about(tmp_path: Path) -> None:
+    """A release would show each beside its sign, and is refused; numbers are published."""
+    values: list[object] = [f"${1_000 + 37 * n:,}.{n % 90 + 10}" for n in range(720)]
+    pl.DataFrame({"age": [18 + n % 60 for n in range(720)], "TotalCharges": values}).write_csv(
+        tmp_path / "t.csv"
+    )
+    found = _proposed(tmp_path / "t.csv", "TotalCharges")
+    assert found.role == "drop"
+    assert "as numbers" in (found.question or "")
+
+
+def test_a_mark_in_some_rows_tells_something(tmp_path: Path) -> None:
+    """One value beside missing ones is an answer, not the same in all rows."""
+    frame = pl.DataFrame({"age": [18 + n % 60 for n in range(240)], "DTHFL": ["Y", *[""] * 59] * 4})
+    frame.write_csv(tmp_path / "t.csv")
+    assert _proposed(tmp_path / "t.csv", "DTHFL").role == "sensitive"

@@ -33,6 +33,7 @@ from itertools import pairwise
 
 from voile.recognisers.codes import (
     are_accounts,
+    are_skewed,
     count_nothing,
     is_long_code,
     is_mixed_code,
@@ -114,9 +115,6 @@ _TWO = 2
 _LISTED_CODES = 4
 """Codes of countries from which on it is no chance: two in five pairs of letters are one."""
 _OF_PLACES: tuple[CodeListName, ...] = ("countries", "us-states", "nuts")
-_SKEWED = 0.35
-"""Where the middle of even numbers lies in the half: of amounts it lies below."""
-_SKEWED_ROWS = 30
 _ANSWERS = frozenset(
     {"yes", "no", "ja", "nein", "oui", "non", "si", "nao", "nee", "tak", "nie", "ano", "igen"}
     | {"nem", "evet", "hayir", "kylla", "ei", "nej"}
@@ -132,6 +130,7 @@ _WEIGHT = frozenset(
     | {"suly", "greutate", "agirlik", "hmotnost"}
 )
 """One word for what a body weighs and for what a row of a survey does."""
+_KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geography"})
 _FINEST = 2
 """Decimals of what a body weighs, at most."""
 _FINE = re.compile(r"-?\d{1,9}[.,]\d{4,}")
@@ -205,7 +204,7 @@ def propose_column(
     kind = _kind(details, meaning)
     if profile.type in _NEVER:
         return ColumnProposal(details, "drop", kind, "values of this type cannot be published")
-    if profile.distinct <= 1:
+    if profile.distinct == 0 or (profile.distinct == 1 and not profile.missing):
         return ColumnProposal(details, "drop", kind, "the same in all rows, so it tells nothing")
     look = details.look(beside)
     found = _unit(details, called) or _recognised(details, look) or _thing(details, called)
@@ -220,6 +219,8 @@ def _meaning(details: ColumnDetails, called: str) -> Meaning | None:
     profile, meaning = details.profile, meaning_of(called)
     if meaning is not None and _weighs_rows(details, called):
         return meaning_of("survey weight")
+    if meaning is not None and meaning.kind == "number" and _differs_in_kind(details, meaning):
+        meaning = meaning_of(called, kinds=_KINDS_OF_TEXTS) or meaning  # what kind of payment
     texts = profile.type == "text" and profile.distinct > FEW_PERSONS
     if texts and meaning is not None and meaning.kind == "nominal":
         return meaning_of(called, _OF_TEXTS)
@@ -227,8 +228,12 @@ def _meaning(details: ColumnDetails, called: str) -> Meaning | None:
 
 
 def _weighs_rows(details: ColumnDetails, called: str) -> bool:
-    """Whether a weight is one of a survey, which is finer than that of a body, by its decimals."""
-    if len(words := words_of(called)) != 1 or words[0] not in _WEIGHT:
+    """Whether a weight is one of a survey, which is finer than that of a body, by its decimals.
+
+    Beside the number of a question, too: ``V10 Gewicht``.
+    """
+    words = {word for word in words_of(called) if len(word) > 1}
+    if not words or words - _WEIGHT:
         return False
     return share_of(details.sample, lambda text: len(text.partition(".")[2]) > _FINEST) > ALONE / 2
 
@@ -341,7 +346,9 @@ def _known(details: ColumnDetails, found: Recognition) -> ColumnProposal:
     if found.group == "identifier":
         kind = "text" if found.key in SHARED_BY_PEOPLE else "code"
         return ColumnProposal(details, "identifier", kind, found.reason, recognition=found)
-    if found.group == "position":
+    if found.key == "full-postcode":
+        question = "may its first part be published? Then give it a role and prefix, such as [4, 3]"
+    elif found.group == "position":
         question = "it tells where somebody was: leave it out, or use a method that moves positions"
     else:
         question = "it follows from the positions beside it, and gives them away: leave it out?"
@@ -400,6 +407,9 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
     profile = details.profile
     if meaning.kind == "text" and profile.distinct <= FEW_PERSONS:
         return None if looks_like_groups(details.sample) else _unclear(details, kind, "remarks")
+    alone = profile.distinct > FEW_PERSONS and details.look().share >= ALONE
+    if meaning.kind == "number" and profile.type == "text" and alone:
+        return _written_amounts(details, meaning)
     if meaning.kind == "number" and meaning.role == "sensitive" and _are_years(details):
         return ColumnProposal(details, "quasi", "number", "years, which others may know")
     if meaning.role != "drop" and (may_be := _tells_though_named(details, meaning)):
@@ -407,6 +417,13 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
     return ColumnProposal(
         details, meaning.role, kind, meaning.reason, bounds=_bounds_of(details, meaning)
     )
+
+
+def _written_amounts(details: ColumnDetails, meaning: Meaning) -> ColumnProposal:
+    """Amounts of which nearly every row has its own, as texts: a release would show each."""
+    why = f"{meaning.reason}; its amounts stand beside signs or words, and are no numbers"
+    asked = "may it be published? Write its amounts in the table as numbers, and give it a role"
+    return ColumnProposal(details, "drop", "number", why, question=asked)
 
 
 def _differs_in_kind(details: ColumnDetails, meaning: Meaning) -> bool:
@@ -528,7 +545,7 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     fine = profile.type == "decimal" and share_of(details.sample, _FINE.fullmatch) > ALONE / 2
     # Amounts of money have two decimals: no number of a record has, and no place is so coarse.
     alone = share > ALONE and (profile.type != "decimal" or details.whole)
-    alone = alone and not _counts_from_nought(details) and not _are_skewed(details)
+    alone = alone and not _counts_from_nought(details) and not are_skewed(details.sample)
     several = profile.type == "text" and share > TELLING and not looks_censored(details.sample)
     if coded or (many and (alone or fine or several)):
         why = "not understood, and its values may tell rows apart"
@@ -558,21 +575,6 @@ def _counts_from_nought(details: ColumnDetails) -> bool:
     """Whether whole numbers begin at 0, as counts do and numbers of records do not."""
     ends = details.extremes
     return ends is not None and ends[0] == 0 and ends[1] < _BEYOND
-
-
-def _are_skewed(details: ColumnDetails) -> bool:
-    """Whether most whole numbers are small and some large, as amounts are.
-
-    Numbers of records are spread evenly between the least and the greatest, stand in blocks with
-    gaps between them, or have as many digits each.
-    """
-    numbers = sorted(float(text) for text in details.sample if re.fullmatch(r"\d+(?:\.0)?", text))
-    if len(numbers) < max(_SKEWED_ROWS, len(details.sample)) or numbers[-1] < 10 * numbers[0]:
-        return False
-    spread = numbers[-1] - numbers[0]
-    middle = numbers[len(numbers) // 2] - numbers[0]
-    gap = max(later - earlier for earlier, later in pairwise(numbers))
-    return middle < _SKEWED * spread and gap < spread / 2
 
 
 def _may_tell(details: ColumnDetails, share: float) -> str | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 from voile.recognisers.values import ColumnLook, share_of
 from voile.schema.names import fits, words_of
@@ -21,6 +22,7 @@ from voile.schema.persons import ALONE, FEW_PERSONS
 __all__ = [
     "CHECKS",
     "are_accounts",
+    "are_skewed",
     "count_nothing",
     "is_long_code",
     "is_mixed_code",
@@ -281,3 +283,23 @@ _DENSE = 1.25
 _YEARS = 1800, 2100
 _FOUR_DIGITS = 1_000
 _BLOCKS = 100
+
+
+def are_skewed(texts: Sequence[str]) -> bool:
+    """Whether most whole numbers are small and some large, as amounts are.
+
+    Numbers of records are spread evenly between the least and the greatest, stand in blocks with
+    gaps between them, or have as many digits each.
+    """
+    numbers = sorted(float(text) for text in texts if re.fullmatch(r"\d+(?:\.0)?", text))
+    if len(numbers) < max(_SKEWED_ROWS, len(texts)) or numbers[-1] < 10 * numbers[0]:
+        return False
+    spread = numbers[-1] - numbers[0]
+    middle = numbers[len(numbers) // 2] - numbers[0]
+    gap = max(later - earlier for earlier, later in pairwise(numbers))
+    return middle < _SKEWED * spread and gap < spread / 2
+
+
+_SKEWED = 0.35
+"""Where the middle of even numbers lies in the half: of amounts it lies below."""
+_SKEWED_ROWS = 30

@@ -307,8 +307,15 @@ _SOME = 0.25
 
 
 def looks_like_groups(texts: Sequence[str]) -> bool:
-    """Whether at least half of the texts are made of words by which tables name groups."""
-    return share_of(texts, _is_group) >= 0.5
+    """Whether at least half of the texts are made of words by which tables name groups.
+
+    Or all are sizes of clothes.
+    """
+    sizes = len(texts) >= _SEVERAL and all(map(_SIZE.fullmatch, texts))
+    return sizes or share_of(texts, _is_group) >= 0.5
+
+
+_SIZE = re.compile(r"(?:[2-6]X|X{0,3})[SL]|M|One Size", re.IGNORECASE)
 
 
 def looks_like_places(texts: Sequence[str]) -> bool:

@@ -191,8 +191,12 @@ def stems_of(names: Sequence[str]) -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=1 << 14)
-def meaning_of(name: str, shortest: int = 1) -> Meaning | None:
+def meaning_of(
+    name: str, shortest: int = 1, kinds: frozenset[Kind] | None = None
+) -> Meaning | None:
     """The first meaning that fits a name, by words of so many letters or more.
+
+    ``kinds`` are those that the values can be, where not all are.
 
     Words of three letters mean something else in another language: ``ten`` is the tenure of a home
     in one, and the name of a person in another.  Words are held against as they are written, too:
@@ -205,7 +209,8 @@ def meaning_of(name: str, shortest: int = 1) -> Meaning | None:
         for part in re.findall(r"[^\W_]+", text)
     )
     words = tuple(word for word in (*words_of(name), *whole) if len(word) >= shortest)
-    return next((meaning for meaning in _meanings() if meaning.fits(words)), None)
+    likely = (one for one in _meanings() if kinds is None or one.kind in kinds)
+    return next((meaning for meaning in likely if meaning.fits(words)), None)
 
 
 def named(name: str) -> Literal["person", "household", "thing"] | None:

@@ -34,7 +34,8 @@ from voile.policy.criteria import PolicyCriterion
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick
 from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
 from voile.recognisers.values import SAMPLED, ColumnLook
-from voile.schema.names import fits, named, words_of
+from voile.schema.names import fits, meaning_of, named, words_of
+from voile.schema.persons import TELLING
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
@@ -71,8 +72,11 @@ _FEWEST = 20
 """Rows from which on it tells something that each shows another value."""
 _NEARLY = 0.9
 """The share of rows with another value, from which on texts and codes are nearly unique."""
-_SHARED = 20
-"""Rows that show the same id of a thing, on average, where it is the thing of few people."""
+_TIMES = ("t", "ts", "tst", "time*", "epoch*", "unix*", "date*", "zeit*", "created*", "fixtime")
+_SECONDS = ((5e8, 4e9), (5e11, 4e12))
+"""Since 1970: from 1985 to 2096, in seconds and in milliseconds."""
+_DAYS = 1_000
+"""A number below is one of days under a name that means an office's number in another language."""
 _NAMES = 20
 """Names of columns that are told beside a verdict."""
 _WORDY = 6
@@ -95,8 +99,14 @@ class _Category:
         return tuple(one for one in found if one.group != "movement")
 
     def has_name(self, words: Sequence[str]) -> bool:
-        """Whether the name of a column is that of it, whatever the column shows."""
-        return any(fits((*one.columns, *one.regulated), words) for one in self.looked_for)
+        """Whether the name of a column is that of it, whatever the column shows.
+
+        The name of a site, of a school or of a town is no person's: its cells tell.
+        """
+        if any(fits(one.columns, words) for one in self.looked_for):
+            return True
+        of_a_thing = self.letter == "A" and _names_a_thing(words)
+        return not of_a_thing and any(fits(one.regulated, words) for one in self.looked_for)
 
 
 @cache
@@ -112,6 +122,21 @@ def categories() -> tuple[_Category, ...]:
         )
         for said in tomllib.loads(text)["category"]
     )
+
+
+def _names_a_thing(words: Sequence[str]) -> bool:
+    """Whether a name is that of a place or of a group, and of nobody in it."""
+    rest = tuple(word for word in words if word != "name")
+    if not rest or fits(_perhaps_of_persons(), rest) or named(" ".join((*rest, "name"))):
+        return False
+    meaning = meaning_of(" ".join(rest), kinds=frozenset({"nominal", "geography"}))
+    return meaning is not None and meaning.role == "quasi"
+
+
+@cache
+def _perhaps_of_persons() -> tuple[str, ...]:
+    """Words under which persons may stand: an owner, a teacher."""
+    return tuple(word for one in listed_recognisers() if one.letter == "A" for word in one.perhaps)
 
 
 class Identifiers(PolicyCriterion):
@@ -180,13 +205,33 @@ class _Cells:
         texts = [] if shown is None else [text for text in shown.values.texts if text is not None]
         told = [text for text in texts if text.strip().lower() not in ANYTHING]
         stem = name.removesuffix(".low").removesuffix(".high").removesuffix(".interval")
-        return cls(name, kind, told, table.rows, len(texts), words_of(stem))
+        words = words_of(stem)
+        if "dni" in words and kind != "text" and all(float(text) < _DAYS for text in told):
+            words = tuple(word for word in words if word != "dni")
+        return cls(name, kind, told, table.rows, len(texts), words)
 
     @cached_property
     def look(self) -> ColumnLook:
         """What recognisers see of it."""
-        sample = self.texts[:: 1 + len(self.texts) // SAMPLED]
-        return ColumnLook(self.name, self.kind, self.rows, len(self.texts), sample)
+        texts = self.members
+        return ColumnLook(
+            self.name, self.kind, self.rows, len(texts), texts[:: 1 + len(texts) // SAMPLED]
+        )
+
+    @cached_property
+    def members(self) -> Sequence[str]:
+        """The cells, and of those that show a set of values its members."""
+        if self.kind != "text" or not any("|" in text for text in self.texts):
+            return self.texts
+        return tuple(dict.fromkeys(one for text in self.texts for one in text.split("|") if one))
+
+    @cached_property
+    def counts_seconds(self) -> bool:
+        """Whether whole numbers are seconds or milliseconds of this age, which are times."""
+        if self.kind != "integer" or not fits(_TIMES, self.words):
+            return False
+        numbers = [int(text) for text in self.texts]
+        return any(least <= min(numbers) and max(numbers) < most for least, most in _SECONDS)
 
     @cached_property
     def is_wordy(self) -> bool:
@@ -234,7 +279,7 @@ def _zips(column: _Cells) -> str | None:
 
 
 def _dates(column: _Cells) -> str | None:
-    if column.kind in _CALENDAR:
+    if column.kind in _CALENDAR or column.counts_seconds:
         return "holds dates or times, of which the year alone may be shown"
     read = (ends_of(text, whole=True) for text in column.texts)
     spans = {ends for ends in read if ends is not None}
@@ -248,12 +293,12 @@ def _dates(column: _Cells) -> str | None:
 
 
 def _unique(column: _Cells) -> str | None:
-    who = named(column.name)
+    who = named(" ".join(column.words))
     if who in {"person", "household"}:
         return f"has the name of an id of {who}s"
-    if who and column.words != ("name",) and column.distinct * _SHARED > column.rows:
+    if who and column.words != ("name",) and len(column.members) > TELLING * column.rows:
         return "has the name of an id, and shows few rows the same"
-    if column.rows < _FEWEST or column.kind not in {"text", "integer"}:
+    if column.rows < _FEWEST or column.kind not in {"text", "integer"} or column.counts_seconds:
         return None
     if column.distinct == column.rows:
         return "shows another value in each row"
