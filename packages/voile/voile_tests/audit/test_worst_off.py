@@ -13,7 +13,7 @@ from voile.audit.copying import _are_alike, _excess_of, copying
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_NOBODY
-from voile.audit.risk import Setting
+from voile.audit.risk import Setting, effect_of_units
 from voile.audit.scenarios import THE_PLAN, GroupDisclosure, ReIdentification, known_sets
 from voile.release.reading import People
 from voile_base.randomness import Randomness
@@ -82,6 +82,18 @@ def test_small_groups_are_told_of_by_their_own_rows_and_not_by_columns_drawn_alo
     assert own.main.value > 0.7
     drawn = list(GroupDisclosure().risks(_setting(marginals(ORIGINAL, 4), CONTROL)))
     assert not any(one.found for one in drawn)
+
+
+def test_people_of_one_group_count_as_the_one_draw_that_they_are() -> None:
+    """200 groups of four of whom all or none is told vary as 200 people do, not as 800."""
+    draws = np.random.default_rng(7)
+    unit = np.repeat(np.arange(200), 4)
+    told = np.repeat(draws.random(200) < 0.3, 4).astype(float)
+    assert effect_of_units(told, unit) == pytest.approx(4, rel=0.05)
+    apart = np.mean([effect_of_units(draws.permutation(told), unit) or 0 for _ in range(20)])
+    assert apart == pytest.approx(1, abs=0.1)
+    assert effect_of_units(told, None) is None
+    assert effect_of_units(np.ones(4), unit[:4]) == 1
 
 
 def test_quasi_identifiers_alone_are_told_where_their_combinations_are_copied() -> None:

@@ -18,10 +18,11 @@ in them.  A risk is found where the intervals of main and control, or of main an
 control, lie apart; for singling out those of the people at hand, of whom predicates are drawn: one
 person whom a file shows is found, though another might have been there in place of that one.
 
-Where successes depend on each other, as those of predicates that one person fits, or where they are
-chances that vary less than successes, the interval is that of as many independent ones as vary as
-much (Korn and Graubard, "Confidence intervals for proportions with small expected number of
-positive counts estimated from survey data", Survey Methodology 24, 1998).
+Where successes depend on each other, as those of predicates that one person fits, or of people of a
+small group, of whom the same rows tell, or where they are chances that vary less than successes,
+the interval is that of as many independent ones as vary as much (Korn and Graubard, "Confidence
+intervals for proportions with small expected number of positive counts estimated from survey data",
+Survey Methodology 24, 1998).
 
 The interval of the excess is that of a ratio of two rates of failure, recovered from theirs
 (MOVER-R: Donner and Zou, Statistical Methods in Medical Research 21, 2012; Newcombe, ibid. 25,
@@ -67,6 +68,7 @@ __all__ = [
     "Question",
     "Risk",
     "Setting",
+    "effect_of_units",
     "risk_inquiries",
     "share_of",
 ]
@@ -202,6 +204,7 @@ class Question:
         self,
         won: Sequence[Mapping[str, NDArray[np.float64]]],
         guessed: Estimate | NDArray[np.float64],
+        units: Sequence[Mapping[str, NDArray[np.int64]]] | None = None,
     ) -> Risk:
         """The rates of the best of several adversaries.
 
@@ -209,11 +212,19 @@ class Question:
         of the original and then those of the control.  All targets choose and all count.  (Where
         one half chooses and the other counts, in turn, two adversaries may be mixed, and what the
         best of them finds lay in the interval in 85 of 100 simulations.)  ``guessed`` is the rate
-        of guessing, or its successes.
+        of guessing, or its successes.  ``units``: shaped as ``won``, numbers that targets share
+        whose successes depend on each other; None: none do.
         """
         guess = guessed if isinstance(guessed, Estimate) else share_of(guessed)
         several = len(won[ORIGINAL])
-        rates = {name: [share_of(each[name], several) for each in won] for name in won[ORIGINAL]}
+        alike = units or [{} for _ in won]
+        rates = {
+            name: [
+                share_of(each[name], several, effect_of_units(each[name], one.get(name)))
+                for each, one in zip(won, alike, strict=True)
+            ]
+            for name in won[ORIGINAL]
+        }
         excesses = {
             name: _excess_over(main, control[0] if control else guess)
             for name, (main, *control) in rates.items()
@@ -265,6 +276,22 @@ def share_of(
     if effect is None:
         effect = _effect_of_chances(success)
     return Estimate.of_total(float(success.sum()) / effect, len(success) / effect, together)
+
+
+def effect_of_units(success: NDArray[np.float64], unit: NDArray[np.int64] | None) -> float | None:
+    """How much more a rate varies where targets of one unit depend on each other; at least 1.
+
+    Whole units are drawn: the variance between their sums (linearization), as though one unit of
+    one success more had been seen.  None without units.
+    """
+    mean = float(success.mean()) if len(success) else 0.0
+    if unit is None:
+        return None
+    if not 0 < mean < 1:
+        return 1.0
+    sums = np.bincount(unit, success - mean)
+    alone = len(success) * mean * (1 - mean) + (1 - mean) ** 2
+    return max(1.0, float((sums**2).sum() + (1 - mean) ** 2) / alone)
 
 
 def _effect_of_chances(chances: NDArray[np.float64]) -> float:

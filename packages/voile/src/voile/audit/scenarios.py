@@ -21,7 +21,9 @@ told of all of the group, whoever of them is meant: the homogeneity of Machanava
 "l-diversity" (ICDE 2006), and group disclosure in Duncan, Elliot and Salazar-Gonzalez, "Statistical
 Confidentiality" (2011).  It succeeds where the value is the person's.  The same of small groups of
 the control is what the file tells of everybody; guessing tells the most frequent cell of all rows.
-Of several sets that one is named which finds most; their intervals hold together (``risk``).
+Of several sets that one is named which finds most; their intervals hold together (``risk``).  The
+same rows tell of all people of a group: intervals are those of as many independent people as vary
+as much as whole groups do.
 
 Cost: t g look-ups a column of a set, for t targets and g different rows in it; of groups, for each
 sensitive column, the pairs of a person and a row that fits, too.
@@ -43,7 +45,7 @@ from voile.attack.protocol import Estimate
 from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.copying import rows_of_people
 from voile.audit.record import DOES_NOT_APPLY, RE_IDENTIFICATION, ROWS_OF_NOBODY
-from voile.audit.risk import ORIGINAL, Question, Risk, Setting
+from voile.audit.risk import ORIGINAL, Question, Risk, Setting, effect_of_units, share_of
 from voile.schema.names import fits, words_of
 from voile.table.codes import Combinations
 from voile_base.ondemand import dataclass, on_demand
@@ -224,21 +226,25 @@ class GroupDisclosure:
         won: dict[str, list[dict[str, Floats]]] = {
             name: [{} for _ in setting.beside.units] for name in setting.sensitive
         }
-        guessed: dict[str, Floats] = {}
+        groups: list[dict[str, Indices]] = [{} for _ in setting.beside.units]
+        guessed: dict[str, Estimate] = {}
         for (who, names), sensitive in _sets(setting).items():
             known = [columns[name] for name in names]
-            people = _small(setting.beside, known, setting.targets, draws)
+            people, alike = _small(setting.beside, known, setting.targets, draws)
             if not all(map(len, people)):
                 continue
             asked = [columns[name] for name in sensitive]
             for group, some in enumerate(people):
+                groups[group][who] = alike[group]
                 for name, told in _told_of_groups(known, asked, group, some).items():
                     won[name][group][who] = told
             for column in asked:
-                guessed.setdefault(column.name, _guess_of(column, people[ORIGINAL]))
+                guess = _guess_of(column, people[ORIGINAL])
+                effect = effect_of_units(guess, alike[ORIGINAL])
+                guessed.setdefault(column.name, share_of(guess, effect=effect))
         goal = "what nearly all rows of a small group show is the person's value"
         for name, own in guessed.items():
-            yield Question(self.name, name, goal).answered(won[name], own)
+            yield Question(self.name, name, goal).answered(won[name], own, groups)
 
 
 def _sets(setting: Setting) -> dict[tuple[str, tuple[str, ...]], list[str]]:
@@ -262,14 +268,19 @@ def _asked(setting: Setting, sensitive: str) -> dict[str, list[JointColumn]]:
 
 def _small(
     beside: JointCodes, columns: Sequence[JointColumn], most: int, draws: Draws
-) -> list[Indices]:
-    """Rows of people of small groups of each side, at most so many, drawn at random."""
+) -> tuple[list[Indices], list[Indices]]:
+    """Rows of people of small groups of each side, at most so many, drawn at random.
+
+    Besides, the number of the group of each.
+    """
     ends = np.cumsum([len(unit) for unit in beside.units])[:-1]
     both = [(np.concatenate(column.value), column.values) for column in columns]
     found = Combinations.of(both)
     sizes = np.split(found.rows[found.index], ends)
     small = [np.flatnonzero(size <= _SMALL) for size in sizes]
-    return [some[draws.permutation(len(some))[:most]] for some in small]
+    chosen = [some[draws.permutation(len(some))[:most]] for some in small]
+    groups = np.split(found.index.astype(np.int64), ends)
+    return chosen, [one[some] for one, some in zip(groups, chosen, strict=True)]
 
 
 def _told_of_groups(
