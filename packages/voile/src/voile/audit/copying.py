@@ -64,6 +64,7 @@ from scipy import special
 
 from voile.attack.protocol import Estimate
 from voile.audit.beside import DistinctRows, JointCodes, JointColumn
+from voile.audit.drift import Drift
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
 from voile_base.compiled import njit
@@ -383,7 +384,7 @@ class Copying:
                 f"a control of {sizes[1]:,} people tells nothing of fewer than {fewest:,} people "
                 f"of {sizes[0]:,}"
             )
-        return None
+        return Drift.of(setting.beside).refusal(sizes)
 
     def risks(self, setting: Setting) -> Iterator[Risk]:
         """One, of all columns."""
@@ -395,9 +396,10 @@ def copying(
     beside: JointCodes, randomness: Randomness, known: Mapping[str, Sequence[str]] | None = None
 ) -> Risk:
     """Who of the original is copied, beside the control; ``known`` are sets of columns by name."""
+    drift = Drift.of(beside)
     alike = _are_alike(beside)
     draws = randomness.key("copying").generator()
-    asked, scores = _scores(beside, known or {}, draws, alike=alike)
+    asked, scores = _scores(beside, drift, known or {}, draws, alike=alike)
     excess, sure = _excess_of(scores, alike=alike)
     main, control = _rates(scores, randomness.key("halves").generator(), alike=alike)
     notes = [f"what tells most is the score by {excess.score}"] if sure else []
@@ -406,7 +408,9 @@ def copying(
     back, more = _excess_of({name: (other, own) for name, (own, other) in scores.items()})
     if more:
         notes.append(f"{back.own:,} people of the control are closer than the original explains")
-    if min(excess.sizes) < min(beside.people(ORIGINAL), beside.people(CONTROL)):
+    if drift.note is not None:
+        notes.append(drift.note)
+    if excess.sizes[ORIGINAL] < beside.people(ORIGINAL) - drift.people[ORIGINAL]:
         notes.append("people were drawn, half of them those who are rarest")
     return Risk(
         COPYING,
@@ -527,7 +531,12 @@ def _candidates(beside: JointCodes) -> Indices:
 
 
 def _scores(
-    beside: JointCodes, known: Mapping[str, Sequence[str]], draws: Draws, *, alike: bool
+    beside: JointCodes,
+    drift: Drift,
+    known: Mapping[str, Sequence[str]],
+    draws: Draws,
+    *,
+    alike: bool,
 ) -> tuple[Indices, dict[str, tuple[Floats, Floats]]]:
     """Scores of people of both sides, each person the best of the person's rows.
 
@@ -540,7 +549,7 @@ def _scores(
     as_cells = [column.as_cell for column in columns]
     every = [[column.value[side] for column in columns] for side in (ORIGINAL, CONTROL)]
     most = [nearest.most(values) for values in every]
-    asked = _asked_rows(beside, most, len(kept), draws)
+    asked = _asked_rows(beside, drift, most, len(kept), draws)
     reference = [
         [shown[code[rows]] for shown, code in zip(as_cells, values, strict=True)]
         for values, rows in zip(every, asked, strict=True)
@@ -667,21 +676,24 @@ def _exactly(
 
 
 def _asked_rows(
-    beside: JointCodes, most: Sequence[Floats], rows: int, draws: Draws
+    beside: JointCodes, drift: Drift, most: Sequence[Floats], rows: int, draws: Draws
 ) -> list[Indices]:
-    """Rows of people of both sides that are looked at: all, or half the rarest and half others."""
+    """Rows of people of both sides that are looked at: all, or half the rarest and half others.
+
+    Without those of whom the control tells nothing.
+    """
     count = max(_FEWEST, _PAIRS // max(rows, 1))
     # The rarest by what a row is worth to them at most, from the same limit on for both sides.
     sides = zip(most, beside.units, strict=True)
     best = [_of_persons(unit, score) for score, unit in sides]
     size = max(map(len, best))
     if size <= count:
-        return [np.arange(len(unit)) for unit in beside.units]
+        return [np.flatnonzero(~out) for out in drift.rows]
     limit = np.quantile(np.concatenate(best), 1 - count / 2 / size)
     chosen = []
-    for unit, score in zip(beside.units, best, strict=True):
+    for unit, score, out in zip(beside.units, best, drift.rows, strict=True):
         drawn = draws.uniform(size=len(score)) < count / 2 / size
-        chosen.append(np.flatnonzero(((score > limit) | drawn)[unit]))
+        chosen.append(np.flatnonzero(((score > limit) | drawn)[unit] & ~out))
     return chosen
 
 
