@@ -9,6 +9,7 @@ import pytest
 from voile.audit import copying as module
 from voile.audit.beside import JointCodes
 from voile.audit.copying import Copying, _Agreement, _excess_of, _NearestRows, _scores
+from voile.audit.drift import Drift
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_PEOPLE
@@ -104,7 +105,7 @@ def test_copying_is_refused_where_nothing_can_be_copied_or_nobody_can_tell() -> 
 def _by_trees(released: pl.DataFrame, *, alike: bool = True) -> list[np.ndarray] | None:
     """The score by boosted trees of both sides; None where none have learnt."""
     beside = _setting(released, CONTROL).beside
-    _, scores = _scores(beside, {}, np.random.default_rng(1), alike=alike)
+    _, scores = _scores(beside, Drift.of(beside), {}, np.random.default_rng(1), alike=alike)
     return None if (found := scores.get("boosted trees")) is None else list(found)
 
 
