@@ -583,7 +583,7 @@ def attested(case: Case, key: Ed25519PrivateKey) -> str:
             "passedTests": [_in_short(one) for one in verdict.rulings],
         },
     }
-    payload = json.dumps(statement, sort_keys=True, separators=(",", ":")).encode()
+    payload = json.dumps(statement).encode()
     said = b"DSSEv1 %d %b %d %b" % (len(_PAYLOAD), _PAYLOAD.encode(), len(payload), payload)
     envelope = {
         "payloadType": _PAYLOAD,

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,18 +16,24 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from voile.policy.case import files_in
 from voile.signing import (
     Signature,
     Signed,
+    Statement,
+    auditor_of,
     message_of,
     new_key,
+    public_key,
     public_text,
     read_key,
+    sign_audit,
     verify,
     write_signed,
 )
 from voile_base.errors import InputError, RefusedError
 from voile_base.operating_system import user
+from voile_base.values.value import read
 from voile_tests.policy.cases import ORIGINAL, audited, policy, studied, voile
 
 PASSES = 'kind = "group-size"\nleast = 1'
@@ -427,9 +434,19 @@ def test_an_attestation_is_signed_as_dsse_says(keys: Path, tmp_path: Path) -> No
     (signature,) = envelope["signatures"]
     Ed25519PublicKey.from_public_bytes(raw).verify(base64.b64decode(signature["sig"]), said)
     statement = json.loads(payload)
-    assert statement["_type"] == "https://in-toto.io/Statement/v1"
-    assert statement["predicate"]["result"] == "PASSED"
-    assert statement["predicate"]["passedTests"] == ["group-size: at least 1"]
+    policy_text = (tmp_path / "policy.toml").read_bytes()
+    digest = {"sha256": hashlib.sha256(policy_text).hexdigest()}
+    assert {key: statement[key] for key in statement.keys() - {"subject"}} == {
+        "_type": "https://in-toto.io/Statement/v1",
+        "predicateType": "https://in-toto.io/attestation/test-result/v0.1",
+        "predicate": {
+            "result": "PASSED",
+            "configuration": [{"name": "a policy", "digest": digest}],
+            "passedTests": ["group-size: at least 1"],
+        },
+    }
+    assert kind == "application/vnd.in-toto+json"
+    assert signature["keyid"] == _public(keys / "officer")
     subjects = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
     release = folder / "release"
     assert {"release.json", "verify.html"} < subjects.keys()
@@ -449,3 +466,55 @@ def test_no_attestation_of_a_verdict_that_has_not_passed(keys: Path, tmp_path: P
     assert found.exit_code == 4
     assert not file.exists()
     assert not list(folder.rglob("signatures.json"))
+
+
+def test_an_audit_is_of_whom_has_signed_its_seal(tmp_path: Path) -> None:
+    """Nobody's at first; a record with another seal, or by another key, is refused."""
+    record = tmp_path / "audit.json"
+    record.write_text('{"seal": "one"}')
+    assert auditor_of(tmp_path) is None
+    key, other = new_key(tmp_path / "key"), new_key(tmp_path / "other")
+    sign_audit(tmp_path, key)
+    assert auditor_of(tmp_path) == public_text(key)
+    record.write_text('{"seal": "one", "more": "figures, which the seal is of"}')
+    assert auditor_of(tmp_path) == public_text(key)
+    told = f"{record}: this is not the record that its auditor has signed; run voile audit again"
+    record.write_text('{"seal": "two"}')
+    with pytest.raises(RefusedError, match=re.escape(told)):
+        auditor_of(tmp_path)
+    record.write_text('{"seal": "one"}')
+    signature = tmp_path / "auditor.json"
+    signature.write_text(signature.read_text().replace(public_text(key), public_text(other)))
+    with pytest.raises(RefusedError, match=re.escape(told)):
+        auditor_of(tmp_path)
+
+
+@pytest.mark.parametrize("signed", ["study"], indirect=True)
+def test_a_signed_release_that_is_not_what_it_claims_does_not_verify(
+    signed: Path, keys: Path, tmp_path: Path
+) -> None:
+    """Whoever has signed it: a row less than the release states is told as what it is."""
+    shutil.copytree(signed / "release", tmp_path / "received")
+    data, path = tmp_path / "received" / "data.csv", tmp_path / "received" / "signatures.json"
+    data.write_text("".join(data.read_text().splitlines(keepends=True)[:-1]))
+    stated = Signed.read(path)
+    said = {**stated.statement.document(), "files": files_in(tmp_path / "received")}
+    statement = read(Statement, json.loads(json.dumps(said)), "here")
+    key = read_key(keys / "officer")
+    signature = key.sign(message_of(statement, "officer", public_text(key))).hex()
+    one = Signature(role="officer", key=public_text(key), signature=signature)
+    write_signed(path, Signed(statement=statement, signatures=(one,)))
+    found = verify(tmp_path / "received")
+    assert [signer.role for signer in found.signatures] == ["officer"]
+    (told,) = found.changes
+    assert "data.csv" in told
+
+
+def test_a_public_key_is_read_from_a_text_and_from_files(tmp_path: Path) -> None:
+    """Spaces around it do not matter; what is neither is told."""
+    public = public_text(new_key(tmp_path / "key"))
+    (tmp_path / "key.pub").write_text(f"of the board: {public}\n")
+    assert public_key(f" {public}\n") == public_key(str(tmp_path / "key.pub")) == public
+    for said in ("nowhere", public[:-1], "\0"):
+        with pytest.raises(InputError, match="is no public key, and no file that holds one"):
+            public_key(said)
