@@ -24,7 +24,7 @@ import threading
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -48,8 +48,11 @@ _MAX_SEED = 2**63
 _PART = 1 << 15
 _CHUNK = 1 << 13
 
-Draws = np.random.Generator
-"""What draws, for annotations."""
+if TYPE_CHECKING:
+    Draws = np.random.Generator
+else:
+    Draws = "numpy.random.Generator"
+"""What draws, for annotations: few calls need NumPy's generators, which load by themselves."""
 
 
 class Randomness:

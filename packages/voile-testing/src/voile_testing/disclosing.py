@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from voile.disclosure.exact import Exact, Numbered, Withheld
+from voile.disclosure.exact import Exact, Numbered, Permuted, Withheld
 from voile.disclosure.interval import Generalized, Interval
-from voile.disclosure.replaced import Moved, Noisy, Permuted, PlanarZones, Remaining
+from voile.disclosure.replaced import Moved, Noisy, PlanarZones, Remaining
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from voile.disclosure.exact import Blanked, Exact, Numbered, Withheld
+from voile.disclosure.exact import Blanked, Exact, Numbered, Permuted, Withheld
 from voile.disclosure.foreign import Altered, Typical
 from voile.disclosure.interval import Generalized, Interval
 from voile.disclosure.masked import NoiseAdded, Randomized, RankSwapped, Shuffled, Swapped
@@ -15,7 +15,6 @@ from voile.disclosure.replaced import (
     Cluster,
     Moved,
     Noisy,
-    Permuted,
     PlanarZones,
     Remaining,
     StatedCorrelatedGaussian,

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from voile.disclosure.exact import Exact
+from voile.disclosure.exact import Exact, Permuted
 from voile.disclosure.interval import Interval
-from voile.disclosure.replaced import Cluster, Noisy, Permuted
+from voile.disclosure.replaced import Cluster, Noisy
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.release.release import Release
 from voile.table.opening import published_rows

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from voile.disclosure.counted import Aggregate, Label
-from voile.disclosure.exact import Blanked, Exact, Numbered, Withheld
+from voile.disclosure.exact import Blanked, Exact, Numbered, Permuted, Withheld
 from voile.disclosure.foreign import Altered, Typical
 from voile.disclosure.interval import Generalized, Interval
 from voile.disclosure.masked import NoiseAdded, Randomized, RankSwapped, Shuffled, Swapped
 from voile.disclosure.replaced import (
     Averaged,
     Moved,
-    Permuted,
     PlanarZones,
     Remaining,
     StatedPlanarLaplace,

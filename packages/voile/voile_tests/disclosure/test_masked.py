@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import laplace, multivariate_normal, norm
 
 from voile.disclosure.counted import Synthetic
-from voile.disclosure.exact import Blanked, Coded, Exact
+from voile.disclosure.exact import Blanked, Coded, Exact, Permuted
 from voile.disclosure.foreign import Perturbed, Typical
 from voile.disclosure.interval import ValueSet
 from voile.disclosure.masked import (
@@ -23,7 +23,7 @@ from voile.disclosure.masked import (
     StratumMatrix,
     Swapped,
 )
-from voile.disclosure.replaced import Averaged, Cluster, Noisy, Permuted, Remaining
+from voile.disclosure.replaced import Averaged, Cluster, Noisy, Remaining
 from voile.disclosure.shown import ComparedColumn
 from voile.schema.coding import Recoded, Rounded
 from voile_base.errors import InputError

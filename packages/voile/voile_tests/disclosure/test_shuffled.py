@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voile.disclosure import replaced
+from voile.disclosure import exact
 from voile.disclosure.evidence import IntervalEvidence, Labels
-from voile.disclosure.replaced import PermutedEvidence, group_counts
+from voile.disclosure.exact import PermutedEvidence, group_counts
 
 VALUES = ["a", "b", "c"]
 SHOWN = [0, 0, 1, 2, 1, 1, 0]
@@ -64,7 +64,7 @@ def test_many_values_are_compared_in_parts(monkeypatch):
     targets = np.array([2, 1, 0, 1])
     whole = PermutedEvidence.of(targets, np.array(GROUPS), known, COUNTS).log_weights(slice(None))
     for pairs in (1, 3, 4, 6):
-        monkeypatch.setattr(replaced, "_PAIRS", pairs)
+        monkeypatch.setattr(exact, "_PAIRS", pairs)
         found = PermutedEvidence.of(targets, np.array(GROUPS), known, COUNTS)
         assert np.array_equal(found.log_weights(slice(None)), whole)
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.disclosure.covering import Spread
-from voile.disclosure.replaced import Noisy, Permuted
+from voile.disclosure.exact import Permuted
+from voile.disclosure.replaced import Noisy
 from voile.release.reading import ColumnView, People
 from voile.schema.plan import parse_plan
 from voile.utility.covering import ColumnCovering, OriginalDomain, coverings

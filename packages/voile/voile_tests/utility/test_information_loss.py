@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.disclosure.exact import Exact, Withheld
+from voile.disclosure.exact import Exact, Permuted, Withheld
 from voile.disclosure.foreign import Altered, Perturbed
-from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.information_loss import entropies_of_runs
 from voile.release.reading import PublishedRows

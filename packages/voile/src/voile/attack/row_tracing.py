@@ -40,7 +40,7 @@ from scipy.special import betainc
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.posterior import PAIRS, draw_targets
 from voile.attack.protocol import COLUMNS, TARGETS, check_targets, checked_columns
-from voile.disclosure.replaced import group_counts
+from voile.disclosure.exact import group_counts
 from voile.release.reading import People, PublishedRows, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan

@@ -31,7 +31,7 @@ import polars as pl
 
 from voile.audit.common_rows import CommonRows
 from voile.audit.recognition import Recognised
-from voile.disclosure.replaced import Permuted
+from voile.disclosure.exact import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.release.claims import UnknownClaim
 from voile.release.reading import People

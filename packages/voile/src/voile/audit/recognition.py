@@ -38,11 +38,10 @@ from voile.audit.common_rows import (
     distance_by_shape,
 )
 from voile.audit.spellings import ANYTHING, Floats, Indices, SetReader, ends_of
-from voile.disclosure.exact import Exact, Withheld
+from voile.disclosure.exact import Exact, Permuted, Withheld
 from voile.disclosure.foreign import Altered, Perturbed
 from voile.disclosure.interval import ANYTHING as ANY_VALUE
 from voile.disclosure.interval import Interval, ValueSet, set_text
-from voile.disclosure.replaced import Permuted
 from voile.disclosure.shown import Shown
 from voile.release.reading import (
     KnownValues,

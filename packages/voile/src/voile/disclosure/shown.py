@@ -221,7 +221,7 @@ SHOWN: Registry[ShownColumn] = Registry(
         "set": "voile.disclosure.interval:ValueSet",
         "noisy": "voile.disclosure.replaced:Noisy",
         "perturbed": "voile.disclosure.foreign:Perturbed",
-        "permuted": "voile.disclosure.replaced:Permuted",
+        "permuted": "voile.disclosure.exact:Permuted",
         "blanked": "voile.disclosure.exact:Blanked",
         "averaged": "voile.disclosure.replaced:Averaged",
         "coded": "voile.disclosure.exact:Coded",

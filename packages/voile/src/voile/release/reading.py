@@ -50,9 +50,9 @@ from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import dataclass, on_demand
 
 if TYPE_CHECKING:
-    from voile.disclosure import replaced as disclosure_replaced
+    from voile.disclosure import exact as disclosure_exact
 else:
-    disclosure_replaced = on_demand("voile.disclosure.replaced")
+    disclosure_exact = on_demand("voile.disclosure.exact")
 
 __all__ = [
     "ColumnView",
@@ -153,12 +153,10 @@ class PublishedRows:
         seen = sightings.place, len(sightings.rows)
         if column in self.permuted:
             groups = self.groups()
-            within = disclosure_replaced.group_counts(coded, groups)
-            shares = (
-                disclosure_replaced.group_counts(seen, groups) @ (within / within.sum(axis=0)).T
-            )
+            within = disclosure_exact.group_counts(coded, groups)
+            shares = disclosure_exact.group_counts(seen, groups) @ (within / within.sum(axis=0)).T
         else:
-            shares = disclosure_replaced.group_counts(seen, coded)
+            shares = disclosure_exact.group_counts(seen, coded)
         normal = sparse.diags_array(1.0 / sightings.rows) @ shares
         return distinct_values(values.values), sparse.csr_array(normal)
 
@@ -603,7 +601,7 @@ def _by_distinct(
 
 def _permuted(
     published: PublishedRows, view: ColumnView, place: Codes
-) -> disclosure_replaced.PermutedEvidence:
+) -> disclosure_exact.PermutedEvidence:
     """The evidence in a column that was permuted within groups; ``place`` as in ``Sightings``."""
     known = view.known
     groups, count = published.groups()
@@ -614,8 +612,8 @@ def _permuted(
     each = ColumnView.of(published, cells, known.people, view.name, known.targets[first])
     group = np.empty(len(view.cells.rows), dtype=np.int64)
     group[place] = groups
-    counts = disclosure_replaced.group_counts((value, distinct.height), (groups, count))
-    return disclosure_replaced.PermutedEvidence.of(codes, group, each.evidence(), counts)
+    counts = disclosure_exact.group_counts((value, distinct.height), (groups, count))
+    return disclosure_exact.PermutedEvidence.of(codes, group, each.evidence(), counts)
 
 
 def _folded(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:

@@ -21,11 +21,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.ledger import BudgetState, CarriedRows, Charge, End, FleetCharge, Ledger
 from voile.publish.publisher import Publisher
 from voile.release.check import GuaranteeBrokenError
 from voile.release.folder import FileId, ReleaseBeside, releases_beside
@@ -35,7 +35,14 @@ from voile.release.trips import TripSums
 from voile.schema.plan import Plan
 from voile.table.keeping import KeptRows
 from voile_base.errors import InfeasibleError, LedgerError, PlanError, RefusedError, VoileError
+from voile_base.ondemand import on_demand
 from voile_base.randomness import Randomness
+
+if TYPE_CHECKING:
+    from voile import ledger as voile_ledger
+    from voile.ledger import BudgetState, CarriedRows, Charge, End, FleetCharge, Ledger
+else:
+    voile_ledger = on_demand("voile.ledger")
 
 __all__ = ["ReleaseTransaction"]
 
@@ -291,7 +298,7 @@ class ReleaseTransaction:
                 "not there"
             )
             raise PlanError(msg)
-        return Ledger(Path(path))
+        return voile_ledger.Ledger(Path(path))
 
     def _asking(self) -> str:
         """What asks for a ledger."""
@@ -311,14 +318,14 @@ class ReleaseTransaction:
     def _charge_of(self, price: Price) -> Charge | None:
         if not self._limit or not price.events:
             return None
-        return Charge(self._limit, self._state, price.release_id, price.events)
+        return voile_ledger.Charge(self._limit, self._state, price.release_id, price.events)
 
     def _pool_charge(self, publication: Publication) -> Charge:
         """What is left to enter of a release that leaves rows in the pool of its data set."""
         assert self._limit is not None, "rows are carried within a data set"
         release_id = publication.release.release_id
-        charge = self._charge or Charge(self._limit, self._state, release_id)
-        left_out = CarriedRows(release_id, publication.carried or KeptRows())
+        charge = self._charge or voile_ledger.Charge(self._limit, self._state, release_id)
+        left_out = voile_ledger.CarriedRows(release_id, publication.carried or KeptRows())
         return replace(charge, left_out=left_out)
 
     def _trip_charge(self, price: Price) -> tuple[FleetCharge | None, NDArray[np.int64] | None]:
@@ -334,7 +341,7 @@ class ReleaseTransaction:
         spent = before.spent if before else TripSums.none()
         choice = costs.fitting(spent, key) if len(costs.offers) > 1 else None
         sums, first_row = costs.sums(choice, key)
-        charge = FleetCharge(
+        charge = voile_ledger.FleetCharge(
             terms=costs.fleet,
             before=before,
             key=key,

@@ -11,8 +11,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from voile.disclosure.exact import Exact
-from voile.disclosure.replaced import Permuted
+from voile.disclosure.exact import Exact, Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.publish.publisher import Capabilities, SingleRelease
 from voile.release.claim_checks import PublicRelease

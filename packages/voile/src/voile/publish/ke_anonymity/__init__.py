@@ -48,7 +48,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from voile.disclosure.replaced import Permuted
+from voile.disclosure.exact import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.ke_anonymity import Refused
 from voile.publish.assembled import exactly

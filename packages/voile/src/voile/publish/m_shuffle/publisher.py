@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from voile.disclosure.replaced import Permuted
+from voile.disclosure.exact import Permuted
 from voile.disclosure.shown import Disclosure, GroupNumbering
 from voile.models.permutation import chance_information, whole_column_log_probability
 from voile.publish.assembled import exactly, shown_roles
