@@ -73,3 +73,31 @@ def test_a_running_command_is_cancelled_or_killed(jobs: Jobs, tmp_path: Path):
         else:
             os.kill(int((job.folder / "pid").read_text()), signal.SIGKILL)
         assert ended(job).state == state
+
+
+def test_what_another_command_found_out_is_found_as_if_it_had_been_run(jobs: Jobs):
+    """It is done, with the command that tells the same."""
+    jobs.record("inspect", ["inspect", "people.csv", "--json"], "now", {"rows": 2})
+    assert jobs.found("inspect") == {"rows": 2}
+    job = jobs.latest("inspect", "now")
+    assert job is not None
+    assert (job.state, job.command) == ("done", "voile inspect people.csv --json")
+
+
+@pytest.mark.parametrize(
+    ("stages", "left"),
+    [
+        ([("reading", 100), ("counting: column 1 of 5", 20), ("counting: column 3 of 5", 10)], 20),
+        ([("reading", 100), ("counting: column 1 of 5", 20)], None),
+        ([("counting: column 1 of 5", 20), ("counting groups", 10)], None),
+    ],
+)
+def test_time_left_is_told_by_the_parts_and_not_by_what_came_before(
+    jobs: Jobs, stages: list[tuple[str, float]], left: float | None
+):
+    """Two parts in twenty seconds, and two are left; a first part tells nothing yet."""
+    job = ended(jobs.start("help", ["inspect", "--help"]))
+    lines = [f"{said}\t{time.time() - ago:.3f}\n" for said, ago in stages]
+    (job.folder / "progress").write_text("".join(lines))
+    assert job.stage == stages[-1][0]
+    assert job.left == (None if left is None else pytest.approx(left, abs=5))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
@@ -46,7 +47,8 @@ nodes_option = click.option(
 def progress() -> Iterator[Callable[[str], None]]:
     """Show the present stage on a terminal, and nothing elsewhere.
 
-    A program that started this one finds it in the file that ``VOILE_PROGRESS`` names.
+    A program that started this one finds it in the file that ``VOILE_PROGRESS`` names, with the
+    time in seconds.
     """
     if told := os.environ.get("VOILE_PROGRESS"):
         with open(told, "a", encoding="utf-8") as file:
@@ -60,7 +62,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 def _tell(file: TextIO, stage: str) -> None:
-    file.write(f"{stage}\n")
+    file.write(f"{stage}\t{time.time():.3f}\n")
     file.flush()
 
 

@@ -44,8 +44,9 @@ def _table(project: Project) -> str:
 
 
 def propose(project: Project) -> list[str]:
-    """Write a first plan."""
-    return ["plan", _table(project), "--out", project.named(project.plan), "--json"]
+    """Write a first plan, and look at the table by it."""
+    looked = ("--look", str(VALUES_SHOWN), str(ROWS_SHOWN))
+    return ["plan", _table(project), "--out", project.named(project.plan), *looked, "--json"]
 
 
 def inspect(project: Project) -> list[str]:

@@ -4,7 +4,7 @@
         job.json     the command, and what it is for
         lock         held by the process as long as it lives
         out, err     what the command said
-        progress     the stage that it is in, a line each
+        progress     the stages that it was in and when each began, a line each
         ended.json   its exit status; not there while it runs, and never if it was killed
 
 A process does not end with the server or the browser: a release that is being made is made, and a
@@ -45,6 +45,7 @@ _LAST = 4_000
 _REMEMBERED = 2_000
 _COUNTED = re.compile(r"([0-9,]+) of ([0-9,]+)")
 """Where a stage says how many of its parts are done."""
+_STAMP = re.compile(r"[0-9]+\.[0-9]+")
 _NUMBER = re.compile(r"[0-9]{4,9}")
 
 
@@ -100,7 +101,13 @@ class Job:
     @property
     def stage(self) -> str:
         """What it said last of its progress."""
-        return self._text("progress").rstrip("\n").rpartition("\n")[2] or "starting"
+        return self._stages[-1][0] if self._stages else "starting"
+
+    @property
+    def _stages(self) -> list[tuple[str, float]]:
+        """What it said of its progress, and when, in seconds."""
+        parted = (line.rpartition("\t") for line in self._text("progress").splitlines())
+        return [(said, float(at)) for said, _, at in parted if said and _STAMP.fullmatch(at)]
 
     @property
     def elapsed(self) -> float:
@@ -112,13 +119,14 @@ class Job:
     def left(self) -> float | None:
         """Seconds that it will take yet, estimated; None where nothing tells.
 
-        By the parts that are done, where its stage counts them, or else by how long the newest
-        command for the same purpose took.
+        By the parts that are done since it counts them, or else by how long the newest command for
+        the same purpose took.
         """
-        if counted := _COUNTED.search(self.stage):
-            done, parts = (int(number.replace(",", "")) for number in counted.groups())
-            if 0 < done < parts:
-                return self.elapsed * (parts - done) / done
+        counted = [(one, at) for said, at in self._stages if (one := _parts_of(said))]
+        if counted and _parts_of(self.stage):
+            ((began, _), since), ((done, parts), _) = counted[0], counted[-1]
+            if began < done < parts:
+                return (time.time() - since) * (parts - done) / (done - began)
         likely = next((job.elapsed for job in self._earlier() if job.state == "done"), None)
         return None if likely is None else max(0.0, likely - self.elapsed) or None
 
@@ -245,6 +253,17 @@ class Jobs:
             threading.Thread(target=_await, args=(child, lasting), daemon=True).start()
             return Job(folder)
 
+    def record(
+        self, purpose: str, arguments: Sequence[str], about: str, document: Document
+    ) -> None:
+        """Keep what a command would print, where another one found it out already."""
+        with self._alone():
+            folder = self._new_folder()
+            replace_private_file(folder / "out", json.dumps(document))
+            replace_private_file(folder / "ended.json", json.dumps({"status": 0}))
+            said = {"purpose": purpose, "about": about, "arguments": list(arguments)}
+            replace_private_file(folder / "job.json", json.dumps(said))
+
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """While nobody else starts a command: no other tab, and no other server on the project."""
@@ -271,6 +290,16 @@ def _await(child: subprocess.Popen[bytes], lasting: int | None) -> None:
     child.wait()
     if lasting is not None:
         os.close(lasting)
+
+
+def _parts_of(stage: str) -> tuple[int, int] | None:
+    """How many parts are done, and of how many, where a stage says so."""
+    counted = _COUNTED.search(stage)
+    return None if counted is None else (_number(counted[1]), _number(counted[2]))
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", "") or 0)
 
 
 def _changed_at(path: Path) -> float:

@@ -186,3 +186,25 @@ def test_codes_are_texts_of_digits_of_one_length(desk, codes, suggested):
     table = desk.file("zip\n" + "".join(f"{code}\n" for code in codes.split()))
     (suggestion,) = measured(desk, table, "--suggest")["suggestions"]
     assert ("prefix" in suggestion["keys"]) == suggested
+
+
+def test_a_proposal_looks_at_the_table_as_inspect_does(desk):
+    """With --look, what is told beside a proposal is what ``inspect --plan`` tells, marks too."""
+    lines = [f"{20 + n % 50},{'fm'[n % 2]},{['flu', 'cold', '?'][n % 3]}" for n in range(120)]
+    table = desk.file("age,sex,illness\n" + "\n".join(lines) + "\n")
+    plan = desk.folder / "proposed.toml"
+    outcome = desk.run("plan", table, "--out", plan, "--look", "20", "3", "--json")
+    assert outcome.status == 0, outcome.stderr
+    assert tomllib.loads(plan.read_text())["missing"] == ["?"]
+    looked = measured(desk, table, "--plan", plan, "--values", "20", "--rows", "3")
+    assert outcome.document["look"] == looked
+
+
+def test_looking_beside_a_proposal_is_for_programs(desk):
+    """Without --json it is refused, and nothing is written."""
+    table = desk.file("age,sex\n30,f\n40,m\n")
+    plan = desk.folder / "proposed.toml"
+    outcome = desk.run("plan", table, "--out", plan, "--look", "20", "3")
+    assert outcome.status == 2
+    assert "--json" in outcome.stderr
+    assert not plan.exists()

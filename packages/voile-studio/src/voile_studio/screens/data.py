@@ -62,7 +62,11 @@ def _begun(project: Project) -> Job | None:
         return project.run("propose", commands.propose(project))
     at_work = proposing is not None and proposing.state == "running"
     if not at_work and project.jobs.latest("inspect") is None:
-        _look(project)
+        looked = project.jobs.found("propose").get("look")
+        if looked and not project.states.back:  # the plan is the one that was proposed
+            project.jobs.record("inspect", commands.inspect(project), project.digest, looked)
+        else:
+            _look(project)
     return proposing
 
 

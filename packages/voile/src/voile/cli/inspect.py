@@ -52,7 +52,7 @@ else:
     rehearsal = on_demand("voile.study.rehearsal")
     table_profile = on_demand("voile.table.profile")
 
-__all__: list[str] = []
+__all__ = ["look_document"]
 
 _FEW_VALUES = 100
 _ROWS = 50
@@ -160,6 +160,20 @@ def _inspect_command(
         _show(str(place), table, profiles, found.told)
         exposed.show(assumed=not columns)
         _show_population_risk(at_risk)
+
+
+def look_document(table: Inspected, plan: Plan | None, values: int, rows: int) -> Json:
+    """What is told of a table by a plan, with so many values of a column and first rows."""
+    profiles, found = table.profile(), _Persons.of(table, plan)
+    columns = _named(None, plan)
+    exposed = _Exposure.of(table, columns or _telling(profiles), found.units)
+    return {
+        "rows": table.rows,
+        "columns": [asdict(profile) for profile in profiles],
+        "exposure": exposed.document(assumed=not columns),
+        **found.document(),
+        **_spread(table, plan, values, rows, exposed.sizes),
+    }
 
 
 def _inspected(place: Place, plan: Plan | None, engine: str) -> table_profile.Inspected:

@@ -14,11 +14,13 @@ import click
 from voile.cli.options import engine_option
 from voile.table.places import LaidOut, Place, laid_out, place_of
 from voile_base.durable import new_private_file, replace_private_file
-from voile_base.errors import InputError, TableError
+from voile_base.errors import InputError, TableError, VoileError
 from voile_base.ondemand import on_demand
 from voile_base.terminal import as_json, print_json, progress, say, telling_what_is_done
+from voile_base.values import Json
 
 if TYPE_CHECKING:
+    from voile.cli import inspect as cli_inspect
     from voile.proposal import editing, layout, whole, writing
     from voile.proposal.whole import Proposal
     from voile.proposal.writing import MethodProposal
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from voile.table import profile
     from voile.table.profile import Inspected, PlanDoubt
 else:
+    cli_inspect = on_demand("voile.cli.inspect")
     editing = on_demand("voile.proposal.editing")
     layout = on_demand("voile.proposal.layout")
     whole = on_demand("voile.proposal.whole")
@@ -57,6 +60,14 @@ _REASONS = 3
     "the plan. With an --out that stands already: its open questions.",
 )
 @click.option("--check", "plan", type=click.Path(), help="Say what of this plan fits badly.")
+@click.option(
+    "--look",
+    nargs=2,
+    metavar="VALUES ROWS",
+    type=click.IntRange(min=1, max=1000),
+    help="With --out and --json: also what voile inspect tells of the table by this plan, with so "
+    "many values of a column and so many first rows; the table is read once for both.",
+)
 @engine_option
 @as_json
 def _plan_command(
@@ -66,6 +77,7 @@ def _plan_command(
     method: str | None,
     ask: bool,
     plan: str | None,
+    look: tuple[int, int] | None,
     engine: str,
     as_json: bool,
 ) -> None:
@@ -89,6 +101,9 @@ def _plan_command(
     if method is not None and plan is not None:
         msg = "--method is for a proposal, with --out; with --check the plan names its method"
         raise InputError(msg)
+    if look is not None and not (out and as_json):
+        msg = "--look is for programs, and about a proposal: it needs --out and --json"
+        raise InputError(msg)
     if ask:
         _require_terminal(out, as_json=as_json)
     if plan is not None:
@@ -101,20 +116,27 @@ def _plan_command(
     if out.exists():
         msg = f"{out}: something is here already; name a new file"
         raise InputError(msg)
-    _propose(source, out, method, engine, as_json=as_json)
+    _propose(source, out, method, engine, look, as_json=as_json)
     if ask:
         _ask(out)
 
 
-def _propose(source: str, out: Path, method: str | None, engine: str, *, as_json: bool) -> None:
+def _propose(
+    source: str,
+    out: Path,
+    method: str | None,
+    engine: str,
+    look: tuple[int, int] | None,
+    *,
+    as_json: bool,
+) -> None:
     """Write a proposal to a new file, and say what was assumed."""
     kind = {} if method is None else {"method": _proposed_of(method)}
     with progress() as stage:
         stage("reading")
         place, laid = layout.proposed_layout(place_of(source))
         table = profile.Inspected.of_file(place, engine=engine)
-        stage("counting")
-        proposal = _proposal(table)
+        proposal = _proposal(table, stage)
         if laid.layout.header_rows:
             _refuse_data_as_names(proposal, str(place))
         if not proposal.publishes and not any(one.question for one in proposal.columns):
@@ -122,11 +144,13 @@ def _propose(source: str, out: Path, method: str | None, engine: str, *, as_json
         named = _file_name(place)
         text = writing.plan_text(proposal, named, layout=laid, **kind)
         new_private_file(out, text)
+        stage("looking at its columns by the plan")
+        looked = {"look": _looked(table, out, place, *look)} if look else {}
     with telling_what_is_done(f"the proposal stands at {out}"):
         for note in (*table.notes, *laid.notes):
             say(f"voile: {note}")
         if as_json:
-            print_json({"out": str(out), "rows": table.rows, **_document(proposal)})
+            print_json({"out": str(out), "rows": table.rows, **_document(proposal), **looked})
         else:
             say(_summary(proposal, text, out))
 
@@ -246,11 +270,27 @@ def _proposed_of(method: str) -> MethodProposal:
     return can[method]
 
 
-def _proposal(table: Inspected) -> Proposal:
+def _looked(table: Inspected, out: Path, place: Place, values: int, rows: int) -> Json | None:
+    """What ``voile inspect`` tells by the plan in ``out``; None where it cannot be used yet."""
+    try:
+        plan = registry.read_plan(out)
+    except VoileError:
+        return None
+    if plan.missing:  # what it calls missing is none of the values that were counted
+        table = profile.Inspected.of_file(place, plan.missing)
+    return cli_inspect.look_document(table, plan, values, rows)
+
+
+def _proposal(table: Inspected, stage: Callable[[str], None] = lambda _: None) -> Proposal:
     def largest(columns: Sequence[str]) -> int:
         return int(table.group_sizes(columns).max())
 
-    return whole.propose([table.details(column) for column in table.columns], largest)
+    details = []
+    for number, column in enumerate(table.columns, 1):
+        stage(f"counting: column {number:,} of {len(table.columns):,}")
+        details.append(table.details(column))
+    stage("counting groups")
+    return whole.propose(details, largest)
 
 
 def _nothing_to_propose(proposal: Proposal, place: str) -> str:
@@ -285,11 +325,10 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
         place = laid_out(place_of(source), plan.input)
         table = profile.Inspected.of_file(place, plan.missing, plan.texts, engine)
         plan.bind(table.columns)
-        stage("counting")
         found = whole.misfits(
             table,
             plan,
-            _proposal(table),
+            _proposal(table, stage),
             bounds_rows=_bounds_rows(plan),
             exact_quasi_identifiers=_exact_quasi_identifiers(plan),
         )
