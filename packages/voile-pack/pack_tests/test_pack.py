@@ -241,7 +241,7 @@ REFUSED = {
     "a whole margin": (["--capacity", 10, "--margin", "100%"], ["below 100 %"]),
     "a missing column": (
         ["--capacity", 10, "--weight", "wieght"],
-        ["there is no column 'wieght'", "did you mean 'weight'?"],
+        ["there is no column 'wieght'", "did you mean 'weight'?", "--weight, --volume"],
     ),
     "a column without a limit": (["--volume", "volume"], ["--volume-capacity"]),
     "a box without sizes": (["--box", 1, 2, 3], ["--box H W L", "--size H W L", "both"]),

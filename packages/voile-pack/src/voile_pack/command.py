@@ -288,16 +288,23 @@ def _new_files(out: str | None, picture: str | None) -> list[Path]:
     return files
 
 
+_OTHERWISE = "; --weight, --volume, --measure and --size say what columns are called"
+
+
 def _read(source: Place, call: _Call) -> _Input:
     """The columns of the table or release that are asked for."""
     disclosure = None
     private = not (isinstance(source, Path) and (source / release_folder.DOCUMENT).exists())
     if private:
-        numbers = table_opening.NumberColumns.read(source, call.names, call.engine)
+        numbers = table_opening.NumberColumns.read(
+            source, call.names, call.engine, remedy=_OTHERWISE
+        )
     else:
         assert isinstance(source, Path)
         release = release_release.read_release(source, engine=call.engine)
-        numbers = table_opening.NumberColumns.of_published(release.table, call.names)
+        numbers = table_opening.NumberColumns.of_published(
+            release.table, call.names, remedy=_OTHERWISE
+        )
         disclosure = release.disclosure
     missing = np.zeros(numbers.rows, np.bool_)
     for name, column in numbers.columns.items():

@@ -404,21 +404,25 @@ class NumberColumns:
     """What was assumed in reading the file."""
 
     @staticmethod
-    def read(path: Place, names: Sequence[str], engine: Engine | str = AUTO) -> NumberColumns:
+    def read(
+        path: Place, names: Sequence[str], engine: Engine | str = AUTO, *, remedy: str = ""
+    ) -> NumberColumns:
         """Numeric columns of a private table, from anywhere that tables are read.
 
         Each name is looked for as ``NAME``, and as the interval ``NAME.low`` and ``NAME.high``;
-        what is there is given.  Raises ``TableError`` where neither is, or a column does not hold
-        finite numbers.
+        what is there is given.  Raises ``TableError`` where neither is, which ends with the
+        ``remedy``, or a column does not hold finite numbers.
         """
-        found = _found(tuple(list_columns(path)), names, str(path))
+        found = _found(tuple(list_columns(path)), names, str(path), remedy)
         frame, notes = rows_in_memory(path, columns=found, engine=engine)
         return _numbers(frame, found, notes)
 
     @staticmethod
-    def of_published(table: PublishedTable, names: Sequence[str]) -> NumberColumns:
+    def of_published(
+        table: PublishedTable, names: Sequence[str], *, remedy: str = ""
+    ) -> NumberColumns:
         """Numeric columns of a release; see ``read``."""
-        found = _found(table.columns, names, "the release")
+        found = _found(table.columns, names, "the release", remedy)
         return _numbers(pl.DataFrame(table.to_arrow().select(dict.fromkeys(found))), found, ())
 
 
@@ -431,13 +435,13 @@ def write_columns(path: Path, columns: Mapping[str, NDArray[np.generic]]) -> Non
         frame.write_csv(path)
 
 
-def _found(known: Sequence[str], names: Sequence[str], where: str) -> list[str]:
+def _found(known: Sequence[str], names: Sequence[str], where: str, remedy: str) -> list[str]:
     found = []
     for name in names:
         ends = [f"{name}.low", f"{name}.high"]
         here = [one for one in (name, *ends) if one in known]
         if name not in here and len(here) < 2:
-            raise TableError(f"{where}: there is no column {name!r}{nearest(name, known)}")
+            raise TableError(f"{where}: there is no column {name!r}{nearest(name, known)}{remedy}")
         found += here if set(ends) <= set(here) else [name]
     return found
 

@@ -296,6 +296,15 @@ def test_distances_need_what_they_measure() -> None:
         publish(Generalization(k=2, t={"value": 0.5, "distance": "hierarchical"}))
 
 
+def test_edges_that_groups_do_not_keep_to_are_told() -> None:
+    """Of a quasi-identifier without a hierarchy, and of no other column."""
+    edges = {"edges": [0, 30, 100]}
+    stated = {"age": edges, "city": COLUMNS["city"], "visits": edges}
+    told = publish(Generalization(k=2), plan=plan_of(columns=stated)).private.notices
+    assert [one.split(":")[0] for one in told] == ["column 'age'"]
+    assert not publish(Generalization(k=2)).private.notices
+
+
 def test_large_lattices_are_refused_before_anything_is_published() -> None:
     """The error says how large the lattice is and which algorithms would do; datafly does."""
     letters = [f"c{i}" for i in range(24)]

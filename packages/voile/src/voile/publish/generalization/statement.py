@@ -48,6 +48,7 @@ from voile.release.claims import KAnonymityClaim
 from voile.release.history import SeriesTerms
 from voile.release.release import Guarantee, PrivateRecord, Release
 from voile.schema.persons import others_told, units_told
+from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile.table.private import PrivateTable
 from voile_base.errors import InfeasibleError, PlanError
@@ -445,11 +446,25 @@ def private_record(
                 else {}
             ),
         },
-        notices=tuple(notices),
+        notices=(*notices, *_told_of_edges(table.plan)),
         summary=(
             f"in {groups:,} group{'s' * (groups != 1)}, {objective} {solution.loss:.6g}"
             f"{_chosen(choice)}"
         ),
+    )
+
+
+def _told_of_edges(plan: Plan) -> tuple[str, ...]:
+    """Columns whose edges somebody may have taken for the borders of groups."""
+    names = [
+        name
+        for name in plan.roles.quasi_identifiers
+        if (stated := plan.columns.get(name)) and stated.edges and stated.hierarchy is None
+    ]
+    return tuple(
+        f"column {name!r}: edges are the public domain of methods with noise, and groups do not "
+        "keep to them; state intervals, dates or a hierarchy for ranges of your own"
+        for name in names
     )
 
 
