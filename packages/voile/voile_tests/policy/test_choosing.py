@@ -100,6 +100,19 @@ def test_a_plan_that_meets_the_policy_stays_as_it_is(tmp_path: Path) -> None:
     assert choice.found.change.text == "the plan as it is"
 
 
+def test_a_release_that_was_not_kept_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of large tables none is, and the plan found is the same."""
+    call = (_people(1), _plan(tmp_path), _policy(_worst(0.2)), PlanSearch(seed=1))
+    whole = Choice.of_policy(*call).found
+    monkeypatch.setattr(choosing, "_KEPT_ROWS", 0)
+    again = Choice.of_policy(*call).found
+    assert whole is not None
+    assert again is not None
+    assert (again.change, again.loss, again.rulings) == (whole.change, whole.loss, whole.rulings)
+
+
 def test_what_no_plan_meets_is_said_with_what_stands_in_the_way(tmp_path: Path) -> None:
     """No method of groups has a budget: the criterion fails in each plan, and it is named."""
     policy = _policy(_worst(0.2), 'kind = "privacy-budget"\nepsilon = 1')

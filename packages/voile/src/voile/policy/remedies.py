@@ -165,7 +165,9 @@ def _named_in(ruling: Ruling, columns: Sequence[str]) -> list[str]:
     """The columns that an unmet criterion is about; of sensitive ones, and of identifiers."""
     said = " ".join((ruling.why, *ruling.notes))
     return [
-        name for name in columns if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) is not None
+        name
+        for name in columns
+        if re.search(rf"(?<!\w)(?<!\w\.){re.escape(name)}(?!\w|\.\w)", said) is not None
     ]
 
 

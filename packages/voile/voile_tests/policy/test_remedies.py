@@ -1,0 +1,525 @@
+"""Remedies and criteria by hand, on figures that no command need count."""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from voile.audit.record import COPYING, RE_IDENTIFICATION, ROWS_OF_NOBODY, ROWS_OF_PEOPLE
+from voile.policy.choosing import Choice, TriedPlan, _order, _shares_rulings
+from voile.policy.criteria.identifiers import _Cells
+from voile.policy.criteria.measured import AttackRate, PrivacyBudget, Utility
+from voile.policy.criteria.risks import Copies, ReIdentified, ThreeRisks, WorstOff
+from voile.policy.remedies import PlanChange, changes_for, ladder, least_k, remedies, remedy_text
+from voile.policy.ruling import (
+    MeasuredFigure,
+    Ruling,
+    Tick,
+    Waiver,
+    read_ticks,
+    read_waivers,
+    ticked,
+    with_form,
+)
+from voile.policy.stated import StatedPolicy
+from voile.release.claims import DifferentialPrivacy
+from voile.schema.plan import parse_plan
+from voile.table.opening import published_rows
+from voile_base.errors import InputError
+
+
+def unmet(kind: str, limit: float | None, asks: str = "", why: str = "", **figures: Any) -> Ruling:
+    """A criterion that is not met."""
+    return Ruling(kind, asks or kind, passed=False, why=why, limit=limit, **figures)
+
+
+MEAN = "the attack prosecutor succeeds for at most 0.1 of the targets"
+WORST = "the attack homogeneity finds nobody with a probability above 0.5"
+OTHER = "the attack membership succeeds for at most 0.6 of the targets"
+
+
+@pytest.mark.parametrize(
+    ("ruling", "given", "changes"),
+    [
+        (unmet("group-size", 11.0), {"k": 5}, [{"k": 11}]),
+        (unmet("group-size", 5.0), {"k": 5}, []),
+        (unmet("diversity", 2.5), {"k": 5}, [{"l": 3}]),
+        (unmet("closeness", 0.2), {"k": 5}, [{"t": 0.2}]),
+        (unmet("attack", 0.1, MEAN), {"k": 5}, [{"k": 10}]),
+        (unmet("attack", 0.1, MEAN), {}, [{"k": 10}]),
+        (unmet("attack", 0.1, MEAN), {"k": 10}, [{"k": 20}]),
+        (unmet("attack", 0.005, MEAN), {"k": 10}, [{"k": 200}]),
+        (unmet("attack", 0.004, MEAN), {"k": 10}, [{"k": 20}]),
+        (unmet("attack", 0.0, MEAN), {"k": 150}, [{"k": 200}]),
+        (unmet("attack", 0.0, MEAN), {"k": 200}, []),
+        (unmet("attack", 0.5, WORST), {"k": 5, "l": 2}, [{"l": 3}, {"k": 10}]),
+        (unmet("attack", 0.5, WORST), {"k": 5}, [{"l": 2}, {"k": 10}]),
+        (unmet("attack", 0.5, WORST), {"l": "many"}, [{"k": 4}]),
+        (unmet("attack", 0.6, OTHER), {"k": 5}, [{"k": 10}]),
+        (unmet("risk", 0.1, "inference finds at most 0.1"), {"t": 0.4}, [{"k": 4}, {"t": 0.2}]),
+        (unmet("risk", 0.1, "inference finds at most 0.1"), {}, [{"k": 4}, {"t": 0.3}]),
+        (unmet("risk", 0.1, "inference finds at most 0.1"), {"t": 0}, [{"k": 4}, {"t": 0.3}]),
+        (unmet("risk", 0.1, "linkability finds at most 0.1"), {"t": 0.4}, [{"k": 4}]),
+        (unmet("privacy-budget", 1.0), {"epsilon": 2}, [{"epsilon": 1.0}]),
+        (unmet("privacy-budget", 1.0), {"k": 2}, []),
+        (unmet("utility", 0.9), {"k": 5}, [{"k": 2}]),
+        (unmet("utility", 0.9), {"k": 4}, [{"k": 2}]),
+        (unmet("utility", 0.9), {"k": 3}, []),
+        (unmet("copies", 0.0), {"k": 3}, []),
+        (unmet("group-size", None), {"k": 3}, []),
+    ],
+)
+def test_each_remedy_is_computed_from_the_limit_and_the_plan(ruling, given, changes) -> None:
+    """k, l, t and epsilon that the limit asks for; else twice, half, or one more; none beyond."""
+    assert [one.parameters for one in remedies(ruling, given)] == changes
+    assert remedies(ruling, None) == ()
+
+
+@pytest.mark.parametrize(
+    ("ruling", "given", "text"),
+    [
+        (unmet("attack", 0.5, WORST), {"k": 5}, "try l = 2 or k = 10; voile choose tells whether"),
+        (unmet("copies", 0.0), {"k": 3}, "no parameter of this method meets it; choose another"),
+        (unmet("recipient", None), {"k": 3}, "confirm it in assumptions.toml, if it holds"),
+        (unmet("publishable", None), {"k": 3}, "publish without --seed"),
+        (unmet("evidence", None), None, "audit without --seed"),
+        (unmet("column", None), None, "leave the column out"),
+        (unmet("identifiers", 0.0), None, "leave out the columns that are named, or make them"),
+        (unmet("risk", 0.1, why="run voile study"), {"k": 3}, "count it first, as said"),
+        (unmet("risk", 0.1, why="not counted"), {"k": 3}, "try k = 6; voile choose tells"),
+        (unmet("risk", 0.1, value=0.2), None, "make a release of the original by a plan"),
+    ],
+)
+def test_a_remedy_is_told_in_the_words_of_a_plan(ruling, given, text: str) -> None:
+    """Or what humans, commands and other plans must do."""
+    assert remedy_text(ruling, given).startswith(text)
+
+
+PLAN = """
+[roles]
+identifiers = ["name"]
+person = "row"
+quasi_identifiers = ["age", "zip", "zip.old"]
+sensitive = ["pay"]
+
+[method]
+name = "generalization"
+k = 5
+"""
+
+
+def policy(*criteria: str) -> StatedPolicy:
+    """Of the lines of criteria."""
+    text = 'name = "p"\n' + "".join(f"[[criteria]]\n{one}\n" for one in criteria)
+    return StatedPolicy.of_text(text, "here")
+
+
+def attack(name: str, figure: str, most: float) -> str:
+    """The lines of a limit of an attack."""
+    return f'kind = "attack"\nname = "{name}"\nfigure = "{figure}"\nmost = {most}'
+
+
+def test_plans_that_are_tried_first_have_the_k_that_limits_ask_for() -> None:
+    """Besides 3, 5, 11 and 20, without that of the plan; of epsilon half, a quarter, a tenth."""
+    asked = policy(
+        'kind = "group-size"\nleast = 7',
+        attack("prosecutor", "worst", 0.09),
+        attack("journalist", "mean", 0.04),
+        attack("membership", "worst", 0.01),
+    )
+    assert least_k(asked) == 11
+    assert least_k(policy(attack("marketer", "worst", 0.01))) == 1
+    assert least_k(policy(attack("prosecutor", "worst", 0))) == 1
+    tried = [one.parameters for one in ladder(parse_plan(tomllib.loads(PLAN)), asked)]
+    assert tried == [{}, {"k": 3}, {"k": 11}, {"k": 20}, {"k": 25}]
+    noisy = PLAN.replace('"generalization"\nk = 5', '"dp-synthesis"\nepsilon = 2')
+    noisy = [one.parameters for one in ladder(parse_plan(tomllib.loads(noisy)), asked)]
+    assert noisy == [{}, {"epsilon": 1.0}, {"epsilon": 0.5}, {"epsilon": 0.2}]
+
+
+def test_what_a_criterion_names_is_left_out_but_not_the_only_sensitive_column() -> None:
+    """By whole words; of risks the column that is to be left out first, too."""
+    plan, made = parse_plan(tomllib.loads(PLAN)), PlanChange({"k": 9}, ("name",))
+    about = unmet("column", None, why="zip.old and pay are too fine")
+    changes = [one.text for one in changes_for([about], made, plan, ["age", "zip"])]
+    assert changes == ["k = 9, without column 'name', without column 'zip.old'"]
+    about = unmet("column", None, why="what is too fine: age, and zip.")
+    changes = [one.text for one in changes_for([about], PlanChange(), plan, ["age", "zip"])]
+    assert changes == ["without column 'age'", "without column 'zip'"]
+    risk = unmet("risk", 0.1, "linkability finds at most 0.1", value=0.3)
+    changes = [one.text for one in changes_for([risk], PlanChange(), plan, ["age", "zip"])]
+    assert changes == ["k = 10", "without column 'age'"]
+    alone = changes_for([risk], PlanChange(without=("zip",)), plan, ["age", "zip"])
+    assert [one.text for one in alone] == ["k = 10, without column 'zip'"]
+    budget = unmet("privacy-budget", 1.0, value=2.0)
+    assert list(changes_for([budget], PlanChange({"epsilon": 2}), plan, ["age"])) == []
+    assert PlanChange().text == "the plan as it is"
+
+
+# --- what criteria find
+
+
+def rate(value: float | None, low: float | None = None, high: float | None = None) -> Any:
+    """A rate with its interval."""
+    return {"value": value, "low": value if low is None else low, "high": high or value}
+
+
+def case(**said: Any) -> Any:
+    """A case with nothing but this."""
+    nothing = {"attacks": (), "risks": (), "measures": (), "claims": (), "skipped": {}}
+    return SimpleNamespace(**{**nothing, "record": None, "is_measured": False, **said})
+
+
+def attacked(**said: Any) -> Any:
+    """A case with one attack."""
+    given = {
+        "attack": "prosecutor",
+        "targets": 50,
+        "checked": True,
+        "success": rate(0.3, 0.2, 0.4),
+        "baseline": 0.1,
+        "worst": {"probability": 0.5},
+    }
+    return case(attacks=[{**given, **said}])
+
+
+def figures(criterion: Any, judged: Any) -> tuple[Any, ...]:
+    """Value, ends and limit of the one ruling."""
+    (ruling,) = criterion.rulings(judged, ())
+    return ruling.value, ruling.low, ruling.high, ruling.limit
+
+
+def why(criterion: Any, judged: Any) -> str:
+    """Why the one ruling has no figure, or what it is of."""
+    (ruling,) = criterion.rulings(judged, ())
+    return ruling.why
+
+
+def test_figures_of_an_attack_are_the_mean_the_worst_and_what_is_above_guessing() -> None:
+    """The worst of drawn targets reaches to 1, and two decimals of it stand for a group."""
+    mean, worst, above = (
+        AttackRate(name="prosecutor", figure=one, most=Decimal("0.09"))
+        for one in ("mean", "worst", "above-guessing")
+    )
+    assert figures(mean, attacked()) == (0.3, 0.2, 0.4, 0.09)
+    assert figures(worst, attacked()) == (0.5, 0.5, 1.0, 1 / 11)
+    for everybody in ({"exact": True}, {"drawn_from": 50}):
+        assert figures(worst, attacked(**everybody)) == (0.5, 0.5, 0.5, 1 / 11)
+    value, low, high, limit = figures(above, attacked())
+    assert (value, low, high, limit) == pytest.approx((0.2 / 0.9, 0.1 / 0.9, 0.3 / 0.9, 0.09))
+    assert figures(above, attacked(baseline=1.0)) == (0, 0, 0, 0.09)
+    assert "names no worst target" in why(worst, attacked(worst=None))
+    assert "a figure of it is null" in why(mean, attacked(success=rate(None)))
+    assert "was left out: too few" in why(mean, case(skipped={"prosecutor": "too few"}))
+    assert "there is no evidence beside the release" in why(mean, case())
+    assert "did you mean" in why(AttackRate(name="prosecutr", most=1), attacked())
+    (ruling,) = mean.rulings(attacked(checked=False, untried=["one"]), ())
+    assert ruling.notes == ("successes are what the adversary believes", "one")
+    (ruling,) = mean.rulings(attacked(), ())
+    assert ruling.asks == "the attack prosecutor succeeds for at most 0.09 of the targets"
+
+
+def test_a_measure_is_held_against_its_side() -> None:
+    """At least or at most; what has no value or was left out passes nowhere."""
+    judged = case(measures=[{"measure": "m", "value": 0.5, "meaning": "The mean."}])
+    least, most = (
+        Utility(measure="m", least=Decimal("0.4")),
+        Utility(measure="m", most=Decimal("0.4")),
+    )
+    for criterion, passed, asks in (
+        (least, True, "the measure m is at least 0.4"),
+        (most, False, "the measure m is at most 0.4"),
+    ):
+        (ruling,) = criterion.rulings(judged, ())
+        assert (ruling.passed, ruling.asks, ruling.value) == (passed, asks, 0.5)
+        assert (ruling.why, ruling.of_original) == ("The mean", True)
+    null = case(measures=[{"measure": "m", "value": None, "meaning": ""}])
+    assert "has no value: it is null" in why(least, null)
+    assert why(least, case(skipped={"m": "no numbers"})) == "the measure m was left out: no numbers"
+    for none in ({}, {"least": Decimal(1), "most": Decimal(1)}):
+        with pytest.raises(ValueError, match="either least or most must be said"):
+            Utility(measure="m", **none)
+
+
+def test_epsilon_and_delta_of_all_claims_are_added_and_held_against_the_budget() -> None:
+    """Delta must be 0 where none is allowed."""
+    claims = [
+        DifferentialPrivacy(epsilon=Decimal("0.5"), delta=Decimal("0.01"), neighbours="add-remove"),
+        DifferentialPrivacy(epsilon=Decimal("1"), neighbours="add-remove"),
+    ]
+    wide, narrow = (
+        PrivacyBudget(epsilon=Decimal("1.5"), delta=Decimal("0.01")),
+        PrivacyBudget(epsilon=Decimal("1")),
+    )
+    first, second = wide.rulings(case(claims=claims), ())
+    assert (first.value, first.limit, first.passed) == (1.5, 1.5, True)
+    assert (second.value, second.limit, second.passed) == (0.01, 0.01, True)
+    told = "stated by release.json; neighbours: add-remove"
+    assert (first.why, second.why) == (told, told)
+    assert first.notes == second.notes
+    assert second.notes[0].startswith("of this release alone")
+    first, second = narrow.rulings(case(claims=claims), ())
+    assert (first.asks, first.passed) == ("epsilon is at most 1", False)
+    assert (second.asks, second.limit, second.passed) == ("delta is at most 0", 0.0, False)
+    for ruling in narrow.rulings(case(), ()):
+        assert (ruling.value, ruling.why) == (None, "no differential privacy is promised")
+
+
+def risk(name: str, **said: Any) -> dict[str, Any]:
+    """A counted risk."""
+    given = {
+        "risk": name,
+        "of": "columns a",
+        "main": rate(0.5, 0.4, 0.6),
+        "control": rate(0.2),
+        "guess": rate(0.1),
+        "excess": {"value": 0.375, "low": 0.25, "high": 0.5},
+        "notes": ["a note"],
+    }
+    return {**given, **said}
+
+
+def test_a_risk_is_its_excess_over_the_control_or_over_guessing() -> None:
+    """Each figure by itself; without a control only where the policy asks for none."""
+    asks, free = (
+        ThreeRisks(name="linkability", most=Decimal("0.3"), control=one) for one in (True, False)
+    )
+    judged = case(risks=[risk("linkability"), risk("inference")])
+    (ruling,) = asks.rulings(judged, ())
+    assert (ruling.value, ruling.low, ruling.high, ruling.passed) == (0.375, 0.25, 0.5, False)
+    assert (ruling.why, ruling.notes) == ("columns a: 50% against control 20%", ("a note",))
+    alone = case(risks=[risk("linkability", control=None)])
+    assert why(asks, alone).startswith("columns a: no control was given")
+    assert why(free, alone) == "columns a: 50% against guessing 10%"
+    null = case(risks=[risk("linkability", control=rate(None))])
+    assert why(asks, null) == "columns a: a rate of it is null"
+    full = case(risks=[risk("linkability", main=rate(1.0), control=rate(1.0), guess=rate(0.5))])
+    assert figures(asks, full) == (0, 0, 0, 0.3)
+    assert "which leaves nothing open: of what guessing leaves open" in why(asks, full)
+    assert "linkability was not counted: run voile study with --risks" in why(asks, case())
+    assert why(asks, case(skipped={"three risks": "few"})) == "linkability was not counted: few"
+    left_out = case(skipped={"linkability": "does not apply: no pairs"})
+    assert figures(asks, left_out) == (0, 0, 0, 0.3)
+
+
+def test_copies_are_the_persons_who_fit_better_than_the_control_explains() -> None:
+    """None where rows are of people, or where what is promised is measured."""
+    copies = Copies(most=3)
+    counted = case(risks=[risk(COPYING, persons=4)])
+    assert figures(copies, counted) == (4, 4, 4, 3)
+    assert why(copies, counted) == "50.00% of the original are close, and 20.00% of the control"
+    beside = case(risks=[risk(COPYING, persons=4, control=None)])
+    assert why(copies, beside).endswith("and 10.00% of the control")
+    assert figures(copies, case(skipped={COPYING: ROWS_OF_PEOPLE})) == (0, 0, 0, 3)
+    assert figures(copies, case(is_measured=True)) == (0, 0, 0, 3)
+    assert why(copies, case(skipped={"three risks": "few"})) == "copying was not counted: few"
+    assert figures(copies, case(skipped={COPYING: "few"}, is_measured=True))[0] is None
+    assert "run voile study with --risks" in why(copies, case(risks=[risk(COPYING)]))
+
+
+def test_who_is_worst_off_is_told_at_the_share_of_mistakes_that_is_asked_for() -> None:
+    """Or which shares were counted."""
+    rates = [
+        {"false_positives": 0.01, "beyond": rate(0.1, 0.05, 0.2), "share": rate(0.3)},
+        {"false_positives": 0.001, "beyond": rate(0.02, 0.01, 0.03), "share": rate(0.04)},
+    ]
+    judged = case(risks=[risk(COPYING, rates=rates)])
+    assert figures(WorstOff(most=Decimal("0.05")), judged) == (0.02, 0.01, 0.03, 0.05)
+    wide = WorstOff(most=Decimal("0.05"), false_positives=Decimal("0.01"))
+    assert figures(wide, judged) == (0.1, 0.05, 0.2, 0.05)
+    assert why(wide, judged) == "30.00% of the original are told, by the best score"
+    other = WorstOff(most=Decimal("0.05"), false_positives=Decimal("0.5"))
+    assert why(other, judged) == "it was counted at 0.01, 0.001 of mistakes alone"
+    assert "copying was not counted" in why(other, case())
+    assert "copying was not counted" in why(other, case(risks=[risk(COPYING)]))
+
+
+def test_the_row_of_a_person_is_found_as_surely_as_by_the_worst_set_of_columns() -> None:
+    """The mean or the worst person; searched sets only where they are asked for."""
+    known = risk(RE_IDENTIFICATION, worst=0.7)
+    sure = risk(RE_IDENTIFICATION, main=rate(0.4), worst=0.6, of="columns b")
+    searched = risk(RE_IDENTIFICATION, main=rate(0.9), worst=0.9, of="whoever knows the worst pair")
+    judged = case(risks=[known, sure, searched, risk("linkability")])
+    mean = ReIdentified(most=Decimal("0.1"))
+    assert figures(mean, judged) == (0.5, 0.4, 0.6, 0.1)
+    assert why(mean, judged) == "columns a"
+    assert figures(ReIdentified(most=Decimal("0.1"), searched=True), judged) == (0.9, 0.9, 0.9, 0.1)
+    worst = ReIdentified(most=Decimal("0.1"), figure="worst")
+    assert figures(worst, judged) == (0.7, 0.7, 1.0, 0.1)
+    assert figures(worst, case(risks=[sure])) == (0.6, 0.6, 0.6, 0.1)
+    nobody = case(risks=[risk(RE_IDENTIFICATION)])
+    assert figures(worst, nobody) == (1, 1, 1, 0.1)
+    null = case(risks=[risk(RE_IDENTIFICATION, main={"value": None, "low": None, "high": None})])
+    assert figures(mean, null) == (0, 0, 0, 0.1)
+    apart = case(skipped={RE_IDENTIFICATION: ROWS_OF_NOBODY})
+    assert figures(mean, apart) == (0, 0, 0, 0.1)
+    assert why(mean, case(skipped={"three risks": "few"})) == (
+        "re-identification was not counted: few"
+    )
+    assert why(mean, case()) == (
+        "re-identification was not counted: run voile study with --risks, or voile audit"
+    )
+    for criterion, how in ((mean, "on average"), (worst, "for the worst-off person")):
+        (ruling,) = criterion.rulings(judged, ())
+        asks = "nobody outside picks a person's row with a probability above 0.1"
+        assert (ruling.kind, ruling.asks) == ("re-identification", f"{asks}, {how}")
+
+
+# --- rulings, ticks and waivers
+
+
+def test_a_ruling_is_told_in_one_word() -> None:
+    """An interval that reaches over the limit is no pass, and neither is a missing figure."""
+    found = MeasuredFigure(0.5, 0.4, 0.6, "of all")
+    said = {
+        limit: (
+            Ruling.at_most("k", "a", found, limit).told,
+            Ruling.at_least("k", "a", found, limit).told,
+        )
+        for limit in (0.3, 0.4, 0.5, 0.6, 0.7)
+    }
+    assert said == {
+        0.3: ("FAIL", "pass"),
+        0.4: ("FAIL", "pass"),
+        0.5: ("STRADDLES", "STRADDLES"),
+        0.6: ("pass", "FAIL"),
+        0.7: ("pass", "FAIL"),
+    }
+    assert Ruling.at_most("k", "a", "none", 0.3).told == "MISSING"
+    assert Ruling("k", "a", passed=False, why="").told == "FAIL"
+
+
+def test_only_a_missing_figure_is_waived_by_its_words() -> None:
+    """With who does and why."""
+    missing = Ruling.at_most("k", "what is asked", "none", 0.3)
+    waiver = Waiver(criterion="what is asked", reason="no control", by="officer")
+    waived = waiver.of(missing)
+    assert (waived.passed, waived.told) == (True, "waived")
+    assert waived.waived == "waived by officer: no control"
+    failed = Ruling.at_most("k", "what is asked", MeasuredFigure.exactly(1, "of all"), 0.3)
+    other = Ruling.at_most("k", "something else", "none", 0.3)
+    assert waiver.of(failed) is failed
+    assert waiver.of(other) is other
+
+
+def test_the_form_keeps_what_stands_there_and_asks_for_the_rest_once(tmp_path) -> None:
+    """What is ticked says by whom; a file that is none is refused with its place."""
+    path = tmp_path / "assumptions.toml"
+    assert read_ticks(path) == read_waivers(path) == ()
+    asked = with_form(path, ["one", "two", "one"])
+    assert [one.says for one in asked] == ["one", "two"]
+    assert path.read_text().startswith("# What no machine can see.")
+    text = path.read_text().replace('ticked = false\nby = ""', 'ticked = true\nby = "board"', 1)
+    text += '\n[[waiver]]\ncriterion = "c"\nreason = "r"\nby = "b"\n'
+    path.write_text(text)
+    assert [one.says for one in with_form(path, ["two", "three"])] == ["one", "two", "three"]
+    assert path.read_text().startswith(text.rstrip("\n") + "\n\n[[assumption]]\n")
+    ticks = read_ticks(path)
+    assert (ticked("one", ticks), ticked("two", ticks), ticked("four", ticks)) == (
+        "board",
+        None,
+        None,
+    )
+    assert read_waivers(path) == (Waiver(criterion="c", reason="r", by="b"),)
+    before = path.read_text()
+    with_form(path, ["one"])
+    assert path.read_text() == before
+    for wrong, told in (
+        ("says =", "not valid TOML at"),
+        ('[[assumption]]\nsays = "a"\nticked = true\nby = " "', "says by whom"),
+    ):
+        path.write_text(wrong)
+        with pytest.raises(InputError, match=told):
+            read_ticks(path)
+    path.write_bytes(b"\xff")
+    with pytest.raises(InputError, match="cannot be read as a UTF-8 text file"):
+        read_ticks(path)
+    assert ticked("a", [Tick(says="a", by="board")]) is None
+
+
+# --- plans that were tried
+
+
+def test_plans_are_ordered_by_loss_then_by_rows_left_out_then_by_how_much_was_changed() -> None:
+    """What was not counted stands last."""
+    ordered = [
+        TriedPlan(PlanChange({"k": 3}), loss=0.1, left_out=0.5),
+        TriedPlan(PlanChange({"k": 3}), loss=0.2, left_out=0.1),
+        TriedPlan(PlanChange({"k": 3, "t": 0.2}), loss=0.2, left_out=0.1),
+        TriedPlan(PlanChange({"k": 3}, ("zip",)), loss=0.2, left_out=0.1),
+        TriedPlan(PlanChange(), loss=0.2, left_out=0.2),
+        TriedPlan(PlanChange(), loss=0.2),
+        TriedPlan(PlanChange(), left_out=0.0),
+    ]
+    assert all(_order(one) < _order(two) for one, two in pairwise(ordered))
+
+
+def test_a_release_of_the_same_columns_shares_the_rulings_of_one_that_was_judged() -> None:
+    """Not of other columns, not of another release, and not where nothing was judged."""
+    judged = TriedPlan(PlanChange({"k": 3}, ("zip",)), fingerprint="f", rulings=())
+    same = TriedPlan(PlanChange({"k": 4}, ("zip",)), fingerprint="f")
+    assert _shares_rulings(judged, same)
+    assert not _shares_rulings(same, judged)
+    assert not _shares_rulings(judged, TriedPlan(PlanChange({"k": 4}), fingerprint="f"))
+    assert not _shares_rulings(judged, TriedPlan(PlanChange({"k": 4}, ("zip",)), fingerprint="g"))
+    nameless = TriedPlan(PlanChange({"k": 3}), rulings=())
+    assert not _shares_rulings(nameless, TriedPlan(PlanChange({"k": 4})))
+
+
+def test_the_ends_of_an_interval_have_the_name_of_their_column() -> None:
+    """Names of identifiers are found in each of them."""
+    names = ["birth.low", "birth.high", "birth.interval", "birth.other"]
+    table = published_rows(pl.DataFrame({name: [1] for name in names}))
+    words = [_Cells.of(table, name).words for name in names]
+    assert words[:3] == [("birth",)] * 3
+    assert words[3] == ("birth", "other")
+
+
+# --- the paragraph of a choice
+
+
+def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
+    """Each sentence word by word; of a sample, of weights and of thresholds where there are any."""
+    stated = SimpleNamespace(plan=parse_plan(tomllib.loads(PLAN)))
+    worst = 1 / 11
+    best = TriedPlan(
+        PlanChange({"k": 11}, ("zip",)),
+        worst=worst,
+        mean=0.05,
+        population_worst=0.01,
+        population_mean=0.001,
+        loss=0.123456,
+        left_out=0.0,
+        sensitive=(attacked(attack="homogeneity").attacks[0],),
+        rulings=(),
+    )
+    asked = StatedPolicy.of_text(
+        'name = "p"\nsource = "s"\n[[criteria]]\nkind = "group-size"\nleast = 11', "here"
+    )
+    first = TriedPlan(PlanChange(), worst=0.2, rulings=(), unmet=(unmet("group-size", 11.0),))
+    choice = Choice(stated, asked, 1234, (first, best), 24, exhausted=False, sample=500)
+    assert choice.paragraph() == (
+        "The table of 1,234 records is to be published by generalization (k = 11). "
+        "Columns left out for it: zip. The re-identification risk of the person who is worst off "
+        "is 9.09 %, and 5 % on average, against an intruder who knows that the person is in the "
+        "release and knows all quasi-identifiers of the plan. In the population that the sample "
+        "stands for it is estimated at 1 % and 0.1 %, by survey weights (Franconi and Polettini, "
+        "2004). That keeps the threshold of 0.09 (groups of 11: data for the public, as EMA policy "
+        "0070 asks; El Emam and Malin, 2015). The attack homogeneity on sensitive attributes "
+        "succeeds for 30 % of the persons, and guessing for 10 %. Information loss is 12.3 %, from "
+        "0 % (the original) to 100 % (nothing), and 0 % of the records are left out. It was "
+        "chosen among 2 plans by the policy 'p' (s). They were tried on a sample of 500 records, "
+        "drawn once at random; the figures above are those of all records. It meets every "
+        "criterion that a machine can judge, with the least loss among them. What recipients may "
+        "know besides, and what the policy asks of humans, is not in these figures."
+    )
+    none = Choice(stated, asked, 1234, (first,), 24, exhausted=True)
+    assert "is 20 %, and not counted on average" in none.paragraph()
+    told = "None of them meets the policy; this one, which is the nearest, fails: group-size."
+    assert told in none.paragraph()
