@@ -114,11 +114,16 @@ class EntropyDiversity:
         terms = np.bincount(cells.group, minlength=p)
         # Each of the terms added up carries a rounding error of about 1e-16 of the logarithm.
         error = 1e-15 * (terms + 10) * (1 + np.log(size))
-        for near in np.flatnonzero(np.abs(difference) <= error).tolist():
-            start, stop = np.searchsorted(cells.group, [near, near + 1])
-            counts = cells.rows[start:stop]
+        near = np.flatnonzero(np.abs(difference) <= error)
+        start = np.searchsorted(cells.group, np.arange(p + 1))
+        # Most ties are of m values of equally many rows, whose entropy is log m.
+        unlike = cells.rows != cells.rows[start[cells.group]]
+        uneven = np.bincount(cells.group, unlike, minlength=p)[near] > 0
+        answer[near] = terms[near] >= ceil(self.l)
+        for group in near[uneven].tolist():
+            counts = cells.rows[start[group] : start[group + 1]]
             shape = tuple(np.sort(counts // np.gcd.reduce(counts)).tolist())
-            answer[near] = _entropy_reaches(shape, self.l)
+            answer[group] = _entropy_reaches(shape, self.l)
         return _of_different(groups, self.column, ceil(self.l), answer)
 
     def document(self) -> Mapping[str, object]:
