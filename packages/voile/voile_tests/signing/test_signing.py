@@ -74,6 +74,8 @@ def test_what_was_signed_is_unaltered_and_never_trusted(signed: Path, keys: Path
     assert found.exit_code == 0, found.output
     assert f"by the unknown key {_public(keys / 'officer')}" in found.output
     assert "trust" not in found.output
+    kind = "study" if (signed / "release").is_dir() else "audit"
+    assert Signed.read(next(signed.rglob("signatures.json"))).statement.judged == kind
     found = voile("verify", signed, "--key", _public(keys / "board"))
     assert "the key that you have named" in found.output
     found = voile("verify", signed, "--policy", keys / "policy.toml")
@@ -244,6 +246,29 @@ def test_a_signature_that_was_taken_away_is_missed_where_the_policy_asks_for_it(
     assert found.exit_code == 4
     assert "unaltered since signed as 'officer'" in found.output
     assert "not signed by all whom its policy asks: 'board'" in str(found.exception)
+
+
+def test_signatures_without_one_are_a_change(signed: Path) -> None:
+    """And so nothing says that what stands there is what somebody has signed."""
+    text = _resigned(signed, keep=0, again=0)
+    try:
+        found = verify(signed)
+    finally:
+        next(signed.rglob("signatures.json")).write_text(text)
+    assert (found.changes, found.signatures) == (("it holds no signature",), ())
+    assert found.absent == ("officer", "board")
+
+
+@pytest.mark.parametrize("signed", ["study"], indirect=True)
+def test_a_release_alone_is_not_signed(signed: Path, keys: Path, tmp_path: Path) -> None:
+    """Neither signed nor attested: its evidence is not here."""
+    alone = tmp_path / "alone"
+    shutil.copytree(signed / "release", alone, ignore=shutil.ignore_patterns("signatures.json"))
+    told = f"{alone}: a release without its evidence cannot be signed; name the folder that study"
+    for more in ([], ["--attest", tmp_path / "attested"]):
+        found = voile("sign", alone, "--key", keys / "officer", "--as", "officer", *more)
+        assert found.exit_code == 2
+        assert str(found.exception).startswith(told)
 
 
 def test_a_role_signs_once(signed: Path) -> None:
