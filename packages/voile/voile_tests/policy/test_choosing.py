@@ -113,6 +113,14 @@ def test_a_release_that_was_not_kept_is_made_again(
     assert (again.change, again.loss, again.rulings) == (whole.change, whole.loss, whole.rulings)
 
 
+def test_a_plan_without_a_release_has_its_problem_as_a_clause(tmp_path: Path) -> None:
+    """Of ten people no twenty are alike; what is told has no full stop, and what follows has."""
+    call = (_people(1, 10), _plan(tmp_path), _policy(_worst(0.2)), PlanSearch(seed=1))
+    problems = {one.change.text: one.problem for one in Choice.of_policy(*call).tried}
+    assert problems["k = 20"]
+    assert not problems["k = 20"].endswith(".")
+
+
 def test_what_no_plan_meets_is_said_with_what_stands_in_the_way(tmp_path: Path) -> None:
     """No method of groups has a budget: the criterion fails in each plan, and it is named."""
     policy = _policy(_worst(0.2), 'kind = "privacy-budget"\nepsilon = 1')
