@@ -65,6 +65,10 @@ class Knows:
             return self.levels
         return [self.levels[level]]
 
+    def coded(self, codings: Sequence[Any]) -> None:
+        """Nothing: what codings need is not known."""
+        del codings
+
 
 @dataclass
 class Shows:

@@ -66,6 +66,10 @@ class Line:
         """All values."""
         return Knows([None, 1, 2, 5])
 
+    def coded(self, codings: Any) -> None:
+        """Nothing: what codings need is not known."""
+        del codings
+
     def nearest(self, numbers: np.ndarray) -> np.ndarray:
         """The place of the nearest number."""
         far = np.abs(numbers[:, np.newaxis] - np.array([1.0, 2.0, 5.0]))
@@ -323,6 +327,21 @@ def test_blanks_stand_for_any_value_as_far_as_they_were_made():
     full = Line()
     full.values.missing = False
     assert covers(Blanked(), [None, 1], full, [3, 1]) == ([[0, 1, 2, 3], [1]], [1, 0])
+
+
+def test_nodes_of_an_unknown_hierarchy_may_stand_for_any_value():
+    """Nothing is ruled out, neither of a node nor of what reads like a value."""
+    shown = Coded(codings=(Recoded(level=1),), then=Exact())
+    covered = shown.covered(Towns(), Shows("pay", {"pay": ["north", "2"]}))
+    assert covered.spread.matrix.toarray().tolist() == [[0.25] * 4] * 2
+    assert covered.size.tolist() == [1, 1]
+    found = weights(shown, ["1", "2"], Shows("pay", {"pay": ["north", "2"]}))
+    assert found.tolist() == [[0, 0], [0, 0]]
+    told = shown.notes(Knows(["1"]), Shows("pay", {"pay": ["north"]}))
+    assert told == [
+        "column 'pay' was recoded, and without its hierarchy its texts may stand for anything; the "
+        "plan of the original would tell the adversary more"
+    ]
 
 
 def test_made_up_values_cover_what_they_read_like():

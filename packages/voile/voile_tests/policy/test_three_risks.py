@@ -25,6 +25,8 @@ def test_the_figure_and_its_ends_are_those_worked_out_by_hand() -> None:
     assert found["value"] == pytest.approx(-0.2)
     assert found["low"] == pytest.approx(-0.5)
     assert found["high"] == pytest.approx(0.125)
+    below = _of_guessing(rate(0.3, 0.4, 0.5), ALL, rate(0.4, 0.5, 0.6))
+    assert below["high"] == pytest.approx((0.5 - 0.9) / (1 - 0.4))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -426,6 +426,17 @@ def test_keys_that_are_not_keys_are_refused(keys: Path, tmp_path: Path) -> None:
     assert "is no public key" in str(found.exception)
 
 
+def test_no_more_is_read_of_a_key_than_a_key_may_hold(tmp_path: Path) -> None:
+    """A file without an end is no key, and neither is one behind 10,000 bytes of something else."""
+    new_key(tmp_path / "key")
+    (tmp_path / "long").write_bytes(b"#\n" * 5_000 + (tmp_path / "key").read_bytes())
+    with pytest.raises(InputError, match="no unencrypted private key in PEM"):
+        read_key(tmp_path / "long")
+    (tmp_path / "long").write_bytes(b"#\n" * 1_000 + (tmp_path / "key").read_bytes())
+    (tmp_path / "long").chmod(0o600)
+    assert public_text(read_key(tmp_path / "long")) == public_text(read_key(tmp_path / "key"))
+
+
 def test_a_key_is_for_its_owner_and_never_replaced(tmp_path: Path) -> None:
     """Its file appears whole, with a key of its own each time."""
     first = voile("key", tmp_path / "key").stdout
@@ -497,6 +508,15 @@ def test_no_attestation_of_a_verdict_that_has_not_passed(keys: Path, tmp_path: P
     assert found.exit_code == 4
     assert not file.exists()
     assert not list(folder.rglob("signatures.json"))
+
+
+def test_what_is_signed_are_these_bytes() -> None:
+    """So that a signature which was made today holds with each later version."""
+    statement = Statement(judged="study", files=(), private=(), policy="p", passed=True)
+    assert message_of(statement, "officer", "ed25519:0") == (
+        b'voile-signature-1\x00{"key":"ed25519:0","role":"officer","statement":'
+        b'{"files":[],"judged":"study","passed":true,"policy":"p","private":[]}}'
+    )
 
 
 def test_an_audit_is_of_whom_has_signed_its_seal(tmp_path: Path) -> None:
