@@ -13,6 +13,7 @@ from voile.attack.posterior import (
     Owners,
     draw_rows,
     draw_targets,
+    near_weights,
     owner_posteriors,
     plain_weights,
     posteriors,
@@ -83,6 +84,8 @@ def test_rows_and_people_are_weighed_by_bayes_rule(data):
 
     for chunk, weights in plain_weights(sightings, len(persons), pairs):
         assert weights[:, sightings.place] == pytest.approx(table[chunk])
+    for chunk, which, weights in near_weights(sightings, len(persons), pairs):
+        assert all_weights(sightings, which, weights) == pytest.approx(table[chunk])
 
     mean = table.mean(axis=0)
     informed = table / np.where(mean > 0, mean, 1)

@@ -53,11 +53,17 @@ def drawn(*domains, sensitive=(), count=1, queries=200, selectivity=0.1, seed=1)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rows_that_show_the_same_are_counted_once(method, monkeypatch):
-    """A large release gives the answers that its rows give one by one."""
+@pytest.mark.parametrize("several", [1, 10**9])
+def test_rows_that_show_the_same_are_counted_once(method, several, monkeypatch):
+    """A large release, or original of rows that all differ, answers as its rows do one by one."""
     measures = both(published(method), queries=60)
     monkeypatch.setattr(aggregate_queries, "MOST_ROWS", 10)
-    monkeypatch.setattr(aggregate_queries, "_SEVERAL", 1)
+    monkeypatch.setattr(aggregate_queries, "_SEVERAL", several)
+    counted = aggregate_queries._Table._counted
+    by_bits = list[object]()
+    monkeypatch.setattr(
+        aggregate_queries._Table, "_counted", lambda *it: by_bits.append(it) or counted(*it)
+    )
     made = list[object]()
     of_table = aggregate_queries._Cells.of
     monkeypatch.setattr(
@@ -66,7 +72,8 @@ def test_rows_that_show_the_same_are_counted_once(method, monkeypatch):
     for found, expected in zip(both(published(method), queries=60), measures, strict=True):
         assert found.value == pytest.approx(expected.value, rel=1e-9, abs=1e-12)
         assert found.parts == pytest.approx(expected.parts, rel=1e-9, abs=1e-12)
-    assert any(cells is not None for cells in made)
+    assert bool(by_bits) == (several > 1)
+    assert any(cells is not None for cells in made) == (several == 1)
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "dp-generalization"])

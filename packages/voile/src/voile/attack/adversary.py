@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,6 @@ class Scene:
     """The original, with its plan."""
     randomness: Randomness
     """Draws the targets, and whatever else an attack draws."""
-    _seen: list[tuple[Any, Sightings]] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def published(self) -> PublishedRows:
@@ -55,12 +54,31 @@ class Scene:
     def sightings(
         self, published: PublishedRows, columns: Sequence[str], targets: Indices
     ) -> Sightings:
-        """What the release shows of some targets; the last answer is kept for who asks again."""
-        asked = published, tuple(columns), targets.tobytes()
-        if not self._seen or self._seen[0][0] != asked:
+        """What the release shows of some targets.
+
+        The last answer is kept as long as the release is: several attacks ask the same.
+        """
+        if published.release is not self.release:  # with intervals as texts, made for one question
+            return Sightings.of(published, self.people, columns, targets)
+        asked = tuple(columns), targets.tobytes()
+        last = _LAST_SEEN.get(self.release)
+        if last is None or last.people is not self.people or last.asked != asked:
             found = Sightings.of(published, self.people, columns, targets)
-            self._seen[:] = [(asked, found)]
-        return self._seen[0][1]
+            last = _LAST_SEEN[self.release] = _LastSeen(self.people, asked, found)
+        return last.found
+
+
+@dataclass(frozen=True, eq=False)
+class _LastSeen:
+    """What was last asked about some people, and what a release shows of them; private."""
+
+    people: People
+    asked: tuple[tuple[str, ...], bytes]
+    """The columns, and the rows."""
+    found: Sightings
+
+
+_LAST_SEEN: WeakKeyDictionary[Release, _LastSeen] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)

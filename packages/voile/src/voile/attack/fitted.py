@@ -78,7 +78,7 @@ Codes = NDArray[np.int64]
 _MOST = 20_000_000_000
 _MOST_KEPT = 1 << 29
 """Bytes that say which values fit which cells."""
-_AT_A_TIME = 1 << 24
+_AT_A_TIME = 1 << 22
 """Bytes of bits that are looked at together."""
 _MOST_PAIRS = 1 << 25
 """Pairs of a row of the original and a combination that it fits."""
@@ -406,6 +406,19 @@ class Standing:
         # Should a value read otherwise than it was published, what was fitted still counts.
         found = cls._in(_Cells.of(fitted, *others), key) if others is not None else None
         return found or cls._in(_Cells.of(fitted, *alone), key)
+
+    @classmethod
+    def told(
+        cls, published: PublishedRows, people: People, columns: Sequence[str], key: Key
+    ) -> Codes | None:
+        """The combination that each row of the original was published with, shape (N,).
+
+        Combinations are numbered as ``PublishedRows.cells`` does; -1 for a row that was not
+        published.  None where that cannot be told for certain.
+        """
+        fitted = Fitted.of(published, people, columns)
+        standing = None if fitted is None else cls.of(fitted, published, people, columns, key)
+        return standing.place if standing is not None and standing.known == "told" else None
 
     @classmethod
     def _in(cls, cells: _Cells, key: Key) -> Standing | None:

@@ -14,12 +14,14 @@ public hierarchies and bounds as well.  He knows nothing of others beforehand, o
 ``population``, how the values of the targets are distributed.
 
 Claim: rates are counted where a ``link``, a column that stands in the release and in the original,
-tells which row is whose; a link makes a rehearsal, not a release to publish.  Elsewhere rates are
-what the adversary believes.  He is right about generalized releases whose groups do not overlap.
-About noise he is as right as what he supposes of others: that their values are uniform between
-bounds, or in clusters whose borders are stated.  Where neither shows, eq. 30 has every value on the
-line equally likely, and trusts its best guess up to twice as much as it should (200 uniform values
-in five clusters, epsilon = 1: 0.034, and right in 0.018).
+tells which row is whose; a link makes a rehearsal, not a release to publish.  They are counted,
+too, where the release itself tells what each row of the original was published with
+(``fitted.Standing``): rows that show the same are equally likely, and which of them is whose
+changes no rate.  Elsewhere rates are what the adversary believes.  He is right about generalized
+releases whose groups do not overlap.  About noise he is as right as what he supposes of others:
+that their values are uniform between bounds, or in clusters whose borders are stated. Where neither
+shows, eq. 30 has every value on the line equally likely, and trusts its best guess up to twice as
+much as it should (200 uniform values in five clusters, epsilon = 1: 0.034, and right in 0.018).
 
 Algorithm: each column weighs every pair of a target and a published row (``release.reading``);
 weights are multiplied, and normalized over the rows (``posterior``).  With ``population`` they
@@ -41,6 +43,7 @@ from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
+from voile.attack.fitted import Standing
 from voile.attack.posterior import (
     PAIRS,
     draw_targets,
@@ -76,7 +79,7 @@ class IdentificationAttack(Adversary["_Aim"]):
     Raises ``InputError`` where no target or no column is asked for.
     """
 
-    counts_by_link = tells_by_link_alone = True
+    counts_by_link = True
 
     columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
     """Columns of the original that the adversary knows; None: the quasi-identifiers."""
@@ -108,8 +111,12 @@ class IdentificationAttack(Adversary["_Aim"]):
         people, published = scene.people, scene.published
         columns = published.known_columns(people, self.columns, self.link)
         targets = draw_targets(people, columns, self.targets, scene.randomness, self.link)
-        sightings = Sightings.of(published, people, columns, targets)
         truth = None
+        if self.link is None and not scene.release.disclosure.made_up:
+            key = scene.randomness.key("standing")
+            standing = Standing.told(published, people, columns, key)
+            truth = None if standing is None else standing[targets]
+        sightings = Sightings.of(published, people, columns, targets)
         if self.link is not None:
             rows = rows_of_people(published, people, self.link, targets)
             # The last entry, to which -1 leads, stands for rows that were not published.
@@ -128,13 +135,15 @@ class IdentificationAttack(Adversary["_Aim"]):
             probability=beliefs.given_to_truth,
             baseline=chance / scene.release.rows,
             known=lambda i: described.row(int(aim.targets[i]), named=True),
-            assumptions=tuple(self._assumptions(aim.columns, chance)),
+            assumptions=tuple(self._assumptions(aim.columns, chance, checked=beliefs.checked)),
             notes=(*aim.sightings.notes, *_notes(beliefs, aim.truth)),
             checked=beliefs.checked,
             aimed=beliefs.aimed,
         )
 
-    def _assumptions(self, columns: Sequence[str], chance: float) -> Iterator[str]:
+    def _assumptions(
+        self, columns: Sequence[str], chance: float, *, checked: bool
+    ) -> Iterator[str]:
         named = ", ".join(columns)
         yield f"the adversary knows {named} of a target exactly"
         yield "he knows that the target is in the table that was published"
@@ -146,7 +155,7 @@ class IdentificationAttack(Adversary["_Aim"]):
         )
         if chance < 1:
             yield f"each row was sampled with probability {chance:g}, and he does not know which"
-        if self.link is None:
+        if not checked:
             yield (
                 "nothing tells which row is whose: the rates are what he believes himself, and no "
                 "count of right guesses"

@@ -60,7 +60,7 @@ from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
-from voile.attack.posterior import draw_targets, plain_weights
+from voile.attack.posterior import draw_targets, near_weights
 from voile.attack.protocol import (
     COLUMNS,
     TARGETS,
@@ -78,7 +78,6 @@ from voile.schema.domain import ColumnDomain, public_domain
 from voile.schema.persons import units_told
 from voile.schema.plan import Plan
 from voile.schema.roles import EACH_ROW
-from voile.table.alignment import common_places
 from voile.table.arrays import from_native
 from voile.table.domains import cells_of
 from voile_base.errors import InputError, PlanError
@@ -373,7 +372,7 @@ def _alike(published: PublishedRows, columns: Sequence[str]) -> NDArray[np.int64
     ]
     if not staying:
         return np.full(published.frame.height, published.frame.height)
-    (place,) = common_places([published.frame.select(staying)])
+    _, place = published.cells(staying)
     return np.bincount(place)[place]
 
 
@@ -385,16 +384,16 @@ def _scores(sides: Sequence[_Side], alike: NDArray[np.int64]) -> list[Floats]:
     looks[sightings.place] = alike
     known = np.zeros(len(rows))
     for side in sides:
-        for _, weights in plain_weights(side.seen, len(side.places)):
-            known += weights.sum(axis=0)
+        for _, which, weights in near_weights(side.seen, len(side.places)):
+            known[which] += weights.sum(axis=0)
     factor = rows * (rows.sum() + others) / rows.sum()
     scores = []
     for side in sides:
         score = np.empty(len(side.places))
-        for chunk, weights in plain_weights(side.seen, len(side.places)):
+        for chunk, which, weights in near_weights(side.seen, len(side.places)):
             # What the target adds to ``known`` is not known of others; rounding leaves traces.
-            explained = np.maximum(known - weights, 0) + (looks - 1 + _PRIOR)
-            score[chunk] = (weights / explained) @ factor
+            others_like = np.maximum(known[which] - weights, 0)
+            score[chunk] = (weights / (others_like + (looks[which] - 1 + _PRIOR))) @ factor[which]
         scores.append(score)
     return scores
 

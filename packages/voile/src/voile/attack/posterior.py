@@ -62,6 +62,7 @@ __all__ = [
     "draw_rows",
     "draw_targets",
     "draw_units",
+    "near_weights",
     "owner_posteriors",
     "plain_weights",
     "posteriors",
@@ -179,8 +180,7 @@ def posteriors(
     shown = len(sightings.rows)
     usual = _log_mean_weights(sightings, _chunks(targets, shown, pairs)) if population else None
     for part in _chunks(targets, shown, pairs * _PACKED):
-        which = _fitting(sightings, part)
-        near = sightings if len(which) == shown else sightings.only(which)
+        which, near = _near(sightings, part)
         divisors = None if usual is None else usual[which]
         for inner in _chunks(part.stop - part.start, max(len(which), width), pairs):
             chunk = slice(part.start + inner.start, part.start + inner.stop)
@@ -223,11 +223,30 @@ def plain_weights(
     Yields ``(chunk, weights)``, the weights of shape (targets in the chunk, g): 1 where a row fits
     and 0 where not; noise and permuted columns weigh as ``release.reading`` says.
     """
-    for chunk in _chunks(targets, len(sightings.rows), pairs):
+    return _plain(sightings, slice(0, targets), pairs)
+
+
+def _plain(sightings: Sightings, part: slice, pairs: int) -> Iterator[tuple[slice, Floats]]:
+    """The same of some of the targets."""
+    for inner in _chunks(part.stop - part.start, len(sightings.rows), pairs):
+        chunk = slice(part.start + inner.start, part.start + inner.stop)
         if all(isinstance(seen, CoverEvidence) for seen in sightings.evidence):
             yield chunk, _weights(sightings, chunk, 1)
         else:
             yield chunk, np.exp(_log_weights(sightings, chunk))
+
+
+def near_weights(
+    sightings: Sightings, targets: int, pairs: int = PAIRS
+) -> Iterator[tuple[slice, Indices, Floats]]:
+    """As ``plain_weights``, of the sightings that fit any of the targets; others weigh nothing.
+
+    Yields ``(chunk, which, weights)``, the weights of the sightings at the places ``which``.
+    """
+    for part in _chunks(targets, len(sightings.rows), pairs * _PACKED):
+        which, near = _near(sightings, part)
+        for chunk, weights in _plain(near, part, pairs):
+            yield chunk, which, weights
 
 
 def rows_of_people(
@@ -319,6 +338,16 @@ def _covers(sightings: Sightings, targets: Chosen) -> NDArray[np.bool_] | None:
             fits = seen.covers(targets)
             covers = fits if covers is None else np.logical_and(covers, fits, out=covers)
     return covers
+
+
+def _near(sightings: Sightings, part: slice) -> tuple[Indices, Sightings]:
+    """The sightings that fit any of some targets, and what these show; kept with the sightings."""
+    asked = part.start, part.stop
+    if asked not in sightings.near:
+        which = _fitting(sightings, part)
+        all_of_them = len(which) == len(sightings.rows)
+        sightings.near[asked] = which, sightings if all_of_them else sightings.only(which)
+    return sightings.near[asked]
 
 
 def _fitting(sightings: Sightings, targets: slice) -> Indices:

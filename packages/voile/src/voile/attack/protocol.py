@@ -308,8 +308,6 @@ class Attack(ABC):
     """Whether he must know people who are not in the table: a study holds some out for him."""
     counts_by_link: ClassVar[bool] = False
     """Whether a ``link`` turns what he believes into what can be counted."""
-    tells_by_link_alone: ClassVar[bool] = False
-    """Whether nothing can be counted without one."""
 
     @property
     @abstractmethod

@@ -523,6 +523,10 @@ class Sightings:
     place: Codes
     """The sighting of each published row; -1 for one that is not among them."""
     notes: tuple[str, ...]
+    near: dict[tuple[int, int], tuple[Codes, Sightings]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    """Those that fit some of the targets, from one place to another, once these were asked for."""
 
     @classmethod
     def of(

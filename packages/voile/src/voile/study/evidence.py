@@ -290,9 +290,9 @@ def gather(
 ) -> StudyEvidence:
     """Let all adversaries and measures look at a release.
 
-    The same ``randomness`` gives the same evidence, and every attack and measure draws by itself:
-    leaving one out changes nothing in another.  ``known`` is what adversaries have besides the
-    release under study; nobody has it for a rehearsal.
+    The same ``randomness`` gives the same evidence.  Attacks that know the same of people are aimed
+    at the same ones, and leaving an attack or a measure out changes nothing in another.  ``known``
+    is what adversaries have besides the release under study; nobody has it for a rehearsal.
     """
     clock = StageClock()
     subject = _RehearsedRelease(staged, terms, randomness, progress, clock)
@@ -362,8 +362,8 @@ class _RehearsedRelease(ReleaseUnderTest):
         # With noise in its rows a release never tells whose they are: do not ask it in vain.
         disclosure = self.staged.release.disclosure
         if not any(one.graded for one in disclosure.columns.values()):
-            outcome = None if attack.tells_by_link_alone else self._run(attack, self.staged)
-            if outcome is not None and outcome.checked:
+            outcome = self._run(attack, self.staged)
+            if outcome.checked:
                 return outcome
             if not disclosure.permuted and disclosure.sampled is None and self.numbered:
                 return self._run(attack, self.numbered)
@@ -376,7 +376,7 @@ class _RehearsedRelease(ReleaseUnderTest):
         on_rehearsal = staged not in (self.staged, vars(self).get("numbered"))
         if staged is not self.staged:
             attack = attack.told(Knowledge(link=staged.link, earlier=()))
-        draws = self.draws.within("attack", attack.name)
+        draws = self.draws.within("attack")
         outcome = attack.run(staged.release, staged.original, staged.plan, draws)
         if on_rehearsal:
             self.rehearsed.append(attack.name)

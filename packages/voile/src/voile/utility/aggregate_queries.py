@@ -30,7 +30,8 @@ rows are not made up for: nobody is told how many there are.
 
 Where the plan names sampling weights that the release shows, rows count by them.
 
-Of a release of more than ``MOST_ROWS`` rows those that show the same are counted once.
+Of more than ``MOST_ROWS`` rows those that show the same are counted once, and rows of the original
+that differ by whether they match.
 
 Cost: O(q (n p + d + e)) for q queries with p predicates on n rows, d values and e entries,
 and O(d log d) to draw a predicate.
@@ -49,13 +50,14 @@ to f, at least one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
-from typing import ClassVar, Self, SupportsFloat
+from typing import Any, ClassVar, Self, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from voile.disclosure.covering import Spread
 from voile.table.codes import Codes, Combinations, count_pairs, look_up
@@ -78,6 +80,8 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Errors = Mapping[str, Sequence[float]]
 """Relative errors by aggregate and number of quasi-identifiers."""
+Answers = Mapping[str, float | None]
+"""To each aggregate; None for an AVG over nothing."""
 
 _COUNT, _SUM, _AVERAGE = "COUNT", "SUM", "AVG"
 _SEVERAL = 4
@@ -145,18 +149,24 @@ class RelativeQueryError:
             blind = replace(blind, people=np.array([weights[0].mean()]))
             notes = ("rows count by their sampling weights",)
         truth, given = (replace(side, cells=_Cells.of(side, known)) for side in (truth, given))
-        errors, worst = (self._errors(queries, truth, side) for side in (given, blind))
+        right, whole = [truth.answers(query) for query in queries], truth.magnitudes()
+        errors, worst = (
+            self._errors(side, zip(queries, right, strict=True), whole) for side in (given, blind)
+        )
         return [
             self._measurement(self.name, np.median, errors, worst, notes),
             self._measurement(f"mean-{self.name}", np.mean, errors, worst, notes),
         ]
 
-    def _errors(self, queries: Sequence[_Query], truth: _Table, given: _Table) -> Errors:
-        whole, otherwise = truth.magnitudes(), given.average()
+    def _errors(
+        self, given: _Table, asked: Iterable[tuple[_Query, Answers]], whole: Mapping[str, float]
+    ) -> Errors:
+        """Of each query, which comes with the truth; ``whole`` are the aggregates over all rows."""
+        otherwise = given.average()
         errors: dict[str, list[float]] = {}
-        for query in queries:
+        for query, truth in asked:
             found = given.answers(query)
-            for aggregate, right in truth.answers(query).items():
+            for aggregate, right in truth.items():
                 if right is None:
                     continue
                 answer = found[aggregate]
@@ -206,6 +216,9 @@ class _Table:
     """Shape (n,): the sampling weight of each row; None: 1 each."""
     cells: _Cells | None = None
     """Rows that show the same of the quasi-identifiers, where many do; None: row by row."""
+    summed: tuple[Codes, Floats] | None = None
+    """The entry of each row in the column of ``numbers``, and what each of its d values adds, shape
+    (d, 2)."""
 
     @classmethod
     def original(cls, columns: Mapping[str, ColumnCovering], summed: str | None) -> Self:
@@ -237,18 +250,20 @@ class _Table:
         shown: Mapping[str, tuple[Spread | None, Codes]],
         weight: float = 1.0,
     ) -> Self:
-        numbers = None
+        numbers, adding = None, None
         if summed is not None and (points := columns[summed].points) is not None:
             known = ~np.isnan(points)
             values = np.column_stack([known.astype(np.float64), np.where(known, points, 0.0)])
-            numbers = _of_rows(values, *shown[summed])
+            numbers, adding = _of_rows(values, *shown[summed]), (shown[summed][1], values)
         rows = max(len(entry) for _, entry in shown.values())
-        return cls(shown, numbers, weight, rows)
+        return cls(shown, numbers, weight, rows, summed=adding)
 
-    def answers(self, query: _Query) -> dict[str, float | None]:
+    def answers(self, query: _Query) -> Answers:
         """The answer to each aggregate; None for an AVG over nothing."""
         if self.cells is not None:
             return self.cells.answers(query, self)
+        if self.rows > MOST_ROWS and self.people is None and self._is_of_values:
+            return self._counted(query)
         _, matching = self._matching(query.counted)
         rows, sums = float(matching.sum()), None
         if self.numbers is not None:
@@ -256,7 +271,29 @@ class _Table:
             sums = matching @ self.numbers[which]
         return self.aggregates(rows, sums)
 
-    def aggregates(self, rows: float, sums: Floats | None) -> dict[str, float | None]:
+    @property
+    def _is_of_values(self) -> bool:
+        """Whether each entry is one value, which a predicate asks for or does not."""
+        return all(spread is None for spread, _ in self.columns.values())
+
+    def _counted(self, query: _Query) -> Answers:
+        """As ``answers``, but for rounding, of rows that match or do not: a bit of each."""
+        rows = float(np.count_nonzero(self._those(query.counted)))
+        if self.numbers is None:
+            return self.aggregates(rows, None)
+        assert self.summed is not None
+        entry, adds = self.summed
+        having = np.bincount(entry[self._those(query.known)], minlength=len(adds))
+        return self.aggregates(rows, having @ adds)
+
+    def _those(self, predicates: Predicates) -> NDArray[np.bool_]:
+        """Which rows match, shape (n,)."""
+        found: NDArray[np.bool_] = np.logical_and.reduce(
+            [_has_one_of(self.columns[name][1], chosen) for name, chosen in predicates.items()]
+        )
+        return found
+
+    def aggregates(self, rows: float, sums: Floats | None) -> Answers:
         """The answers, from the rows that match and the sums of ``numbers`` over those known."""
         answers: dict[str, float | None] = {_COUNT: self.weight * rows}
         if sums is not None:
@@ -315,8 +352,8 @@ class _Cells:
     """Shape (c,)."""
     sums: Floats | None
     """Shape (c, 2): of the numbers of their rows."""
-    pairs: dict[str, list[Indices]] = field(default_factory=dict)
-    """For each sensitive column the combinations and entries that rows have, and how many do."""
+    pairs: dict[str, Any] = field(default_factory=dict)
+    """For each sensitive column how many rows have a combination and an entry, sparse (c, e)."""
 
     @classmethod
     def of(cls, table: _Table, known: Sequence[str]) -> Self | None:
@@ -337,14 +374,13 @@ class _Cells:
         shown = dict(zip(known, found.codes, strict=True))
         return cls(shown, number, found.rows.astype(np.float64), sums)
 
-    def answers(self, query: _Query, table: _Table) -> dict[str, float | None]:
+    def answers(self, query: _Query, table: _Table) -> Answers:
         """As the table gives them, but for rounding."""
         matching = self._matching(query.counted, table)
         secret = [name for name in query.counted if name not in self.shown]
         if secret:
-            cell, entry, rows = self._paired(secret[0], table)
             share = _of_entries(query.counted[secret[0]], table.columns[secret[0]][0])
-            count = float((matching[cell] * share[entry]) @ rows)
+            count = float(matching @ (self._paired(secret[0], table, len(share)) @ share))
         else:
             count = float(matching @ self.rows)
         if self.sums is None:
@@ -359,12 +395,21 @@ class _Cells:
                 matching *= _of_entries(chosen, table.columns[name][0])[self.shown[name]]
         return matching
 
-    def _paired(self, name: str, table: _Table) -> list[Indices]:
+    def _paired(self, name: str, table: _Table, entries: int) -> Any:
         if name not in self.pairs:
-            entry = table.columns[name][1]
-            sized = (self.number, len(self.rows)), (entry, int(entry.max(initial=0)) + 1)
-            self.pairs[name] = count_pairs(*sized)
+            shape, entry = (len(self.rows), entries), table.columns[name][1]
+            cell, shown, rows = count_pairs((self.number, shape[0]), (entry, entries))
+            self.pairs[name] = csr_array((rows.astype(np.float64), (cell, shown)), shape)
         return self.pairs[name]
+
+
+def _has_one_of(entry: Codes, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows have a value that is asked for; neighbours are compared, others are looked up."""
+    asked = np.flatnonzero(chosen)
+    if len(asked) and asked[-1] - asked[0] == len(asked) - 1:
+        found: NDArray[np.bool_] = (entry >= asked[0]) & (entry <= asked[-1])
+        return found
+    return look_up(chosen, entry)
 
 
 def _of_entries(chosen: NDArray[np.bool_], spread: Spread | None) -> Floats:
