@@ -89,11 +89,16 @@ def tried(risk: str, *risks: float) -> StudyComparison:
     [
         (
             (0.5, 0.2),
-            [".33 (groups of 3)", ".2 (groups of 5)", ".09 (groups of 11)", ".05 (groups of 20)"],
+            [
+                "33 % (groups of 3)",
+                "20 % (groups of 5)",
+                "9 % (groups of 11)",
+                "5 % (groups of 20)",
+            ],
         ),
-        ((0.15,), [".2 (groups of 5)", ".09 (groups of 11)", ".05 (groups of 20)"]),
-        ((1 / 11,), [".09 (groups of 11)", ".05 (groups of 20)"]),
-        ((0.01,), [".05 (groups of 20)"]),
+        ((0.15,), ["20 % (groups of 5)", "9 % (groups of 11)", "5 % (groups of 20)"]),
+        ((1 / 11,), ["9 % (groups of 11)", "5 % (groups of 20)"]),
+        ((0.01,), ["5 % (groups of 20)"]),
     ],
 )
 def test_limits_of_practice_are_drawn_where_the_risk_is_the_worst_persons(risks, limits):

@@ -147,3 +147,23 @@ def test_200_columns_get_their_roles_in_20_actions(tmp_path: Path, user: User) -
         user.page.wait_for_selector("#redo:not([disabled])")
         assert plan.read_text("utf-8") == texts[-1]
     assert user.complaints == []
+
+
+def test_a_role_that_was_chosen_by_mistake_is_undone_on_the_same_page(
+    tmp_path: Path, user: User
+) -> None:
+    """Undo can be clicked as soon as a column has its new role, and redo after it."""
+    plan = tmp_path / "wide.voile" / "plan.toml"
+    with studio(_wide(tmp_path, 8)) as address:
+        user.enter(address)
+        user.click("text=Go on to the plan")
+        user.page.wait_for_selector("select[aria-label='Role of sex']")
+        before = plan.read_text("utf-8")
+        user.page.select_option("select[aria-label='Role of sex']", "identifiers")
+        user.page.wait_for_selector("#undo:enabled")
+        assert "sex" in user.page.inner_text("dl.facts dd >> nth=0")
+        assert plan.read_text("utf-8") != before
+        user.click("#undo")
+        user.page.wait_for_selector("#redo:enabled")
+        assert plan.read_text("utf-8") == before
+    assert user.complaints == []

@@ -187,8 +187,8 @@ def _limits(most: float) -> dict[float, str]:
 
 def _threshold(limit: float, use: str, risks: tuple[float, float]) -> _AxisTick:
     groups, _, whom = use.partition(": ")
-    told = f"{limit:g}".removeprefix("0")
-    return _AxisTick(_upwards(exact_limit(limit), risks), f"{told} ({groups})", whom)
+    told = f"{100 * limit:.0f} % ({groups})"
+    return _AxisTick(_upwards(exact_limit(limit), risks), told, whom)
 
 
 def _scale(values: Sequence[float]) -> tuple[float, float]:

@@ -39,8 +39,8 @@ __all__ = [
 
 KINDS: tuple[str, ...] = get_args(Kind)
 ROLES: Mapping[str, str] = {
-    "person": "number of the person",
-    "household": "number of the household",
+    "person": "tells persons apart",
+    "household": "tells households apart",
     "identifiers": "direct identifier",
     "quasi_identifiers": "quasi-identifier",
     "sensitive": "sensitive attribute",

@@ -21,6 +21,7 @@ from voile.policy.remedies import HUMAN
 from voile.policy.ruling import ASSUMPTIONS, Tick, read_ticks
 from voile.policy.templates import template_names
 from voile.proposal.editing import with_method
+from voile.schema.persons import FEW_PERSONS, TELLING
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
 from voile_base.durable import replace_private_file
@@ -30,8 +31,9 @@ from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.planning import plan_of
 from voile_studio.project import FoundFile, Project
+from voile_studio.screens.data import found_in
 from voile_studio.screens.pages import Pages
-from voile_studio.screens.trying import tries
+from voile_studio.screens.trying import reidentified, tries
 from voile_studio.words import method_cards, remedy_of
 
 __all__ = ["foreign_routes", "policies", "releases", "routes", "signing_routes"]
@@ -276,6 +278,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "worst": _worst(record),
+        "reidentified": reidentified(record),
+        "alone": _alone(project, record),
         "trips": _json(folder / "private" / "trips.json"),
         "counting": project.jobs.latest(f"risks-{folder.name}"),
         "risks": project.jobs.found(f"risks-{folder.name}"),
@@ -291,6 +295,19 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "drawing": project.jobs.latest(f"dossier-{folder.name}"),
         "dossier": project.dossier_of(folder).is_file(),
     }
+
+
+def _alone(project: Project, record: StudyRecord) -> list[str]:
+    """Columns that a release shows unchanged, of which many rows have a value of their own."""
+    found = found_in(project)
+    shown = record.release.get("columns") or {}
+    rows = found.get("rows") or 1
+    return [
+        one["name"]
+        for one in found.get("columns", [])
+        if (shown.get(one["name"]) or {}).get("kind") == "exact"
+        and one["distinct"] > max(FEW_PERSONS, TELLING * rows)
+    ]
 
 
 def _worst(record: StudyRecord) -> list[AttackDocument]:

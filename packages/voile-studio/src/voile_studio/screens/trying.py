@@ -24,6 +24,7 @@ from voile.schema.plan import open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
 from voile.study.record import Point, StudyComparison, StudyRecord, rates_of
+from voile.study.verdict import THRESHOLDS, met_thresholds
 from voile_base.durable import replace_private_file, write_text
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
@@ -38,7 +39,7 @@ from voile_studio.screens.solutions import rows_beside
 from voile_studio.spreads import pair_of, shown_columns, size_classes
 from voile_studio.words import method_cards, numbers_of
 
-__all__ = ["compared", "looks", "point_routes", "routes", "tries"]
+__all__ = ["compared", "looks", "point_routes", "reidentified", "routes", "tries"]
 
 
 _PRIVATE = 0o700
@@ -344,6 +345,21 @@ def _look_at(project: Project, attempt: str, index: int) -> None:
     project.run(purpose, commands.look_at(project, data, groups))
 
 
+def reidentified(record: StudyRecord) -> Json | None:
+    """The re-identification risk of a release, in figures; None where it was not counted."""
+    rates = next((rates_of(one) for one in record.attacks if one["attack"] == PROSECUTOR), None)
+    if rates is None or rates.worst is None:
+        return None
+    kept = met_thresholds(rates.worst)
+    return {
+        "worst": rates.worst,
+        "persons": int(1 / rates.worst + 1e-9) if rates.worst else 0,
+        "mean": rates.success,
+        "kept": [f"{100 * limit:.0f} %" for limit in kept],
+        "missed": [f"{100 * limit:.0f} %" for limit in THRESHOLDS if limit not in kept],
+    }
+
+
 def _point_page(project: Project, attempt: str, index: int, point: Point) -> Json:
     record = point.record
     after = project.jobs.found(f"rows-{attempt}-{index}")
@@ -366,6 +382,7 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> Jso
         return page
     return page | {
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
+        "reidentified": reidentified(record),
         "utility": record.utility,
         "guarantee": record.release["guarantee"],
         "publication": record.publication,

@@ -471,7 +471,8 @@ def _size_classes(sizes: NDArray[np.int64] | None, values: int | None) -> Json:
 def _masked(table: Inspected, plan: Plan | None) -> frozenset[str]:
     """Columns whose values tell persons or things apart, by the plan, or by how they look.
 
-    What a plan publishes is shown; of what it leaves out, that which is recognised is masked.
+    What a plan publishes is shown; of what it leaves out, that which is recognised is masked, and
+    remarks, which may name anybody.
     """
     apart, names = {"person", "household", "identifier"}, list(table.columns)
     said: frozenset[str] = frozenset()
@@ -484,7 +485,11 @@ def _masked(table: Inspected, plan: Plan | None) -> frozenset[str]:
         )
         for name in names
     )
-    return said | {one.name for one in proposed if one.role in apart or one.recognition}
+    return said | {
+        one.name
+        for one in proposed
+        if one.role in apart or one.recognition or (one.role == "drop" and one.kind == "text")
+    }
 
 
 def _masked_rows(table: Inspected, rows: int, masked: frozenset[str]) -> list[list[str | None]]:

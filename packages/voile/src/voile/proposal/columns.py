@@ -267,6 +267,8 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
     role: Role = "person" if who == "person" else "household"
     if profile.distinct >= FEW_PERSONS or share > ALONE:
         why = f"its name says that it tells {role}s apart"
+        if has_names(details.look(), _LISTED):
+            why = f"{why}; people of one name count as one"
         return ColumnProposal(details, role, "code", why)
     if _flag(details) or details.look().is_flag():
         return None
