@@ -174,6 +174,16 @@ class _Features:
         )
         return shown
 
+    @property
+    def scaled(self) -> _Features:
+        """In units of their standard deviation, from their mean, both of the original."""
+        count = np.bincount(self.one.own, minlength=len(self.before))
+        middle = count @ self.before / count.sum()
+        spread = np.sqrt(count @ (self.before - middle) ** 2 / count.sum())
+        spread = np.where(spread > _NOTHING, spread, 1.0)
+        before, after = ((side - middle) / spread for side in (self.before, self.after))
+        return _Features(self.one, self.numeric, before, after)
+
 
 def _features(comparison: Comparison) -> list[_Features]:
     """The features of all columns, those of numbers first."""
@@ -460,12 +470,13 @@ def _logistic(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, i
     return score, turned.shape[1]
 
 
-def _products(design: Floats, weight: Floats) -> Floats:
-    """The weighted sums of products of columns, shape (k, k)."""
+def _products(design: Floats, weight: Floats | None) -> Floats:
+    """The sums of products of columns, weighted or not, shape (k, k)."""
     found = np.zeros((design.shape[1], design.shape[1]))
     for begin in range(0, len(design), _BLOCK):
-        root = np.sqrt(weight[begin : begin + _BLOCK, np.newaxis])
-        rows = design[begin : begin + _BLOCK] * root
+        rows = design[begin : begin + _BLOCK]
+        if weight is not None:
+            rows = rows * np.sqrt(weight[begin : begin + _BLOCK, np.newaxis])
         found += rows.T @ rows  # of one array with itself, which takes half of the products
     return found
 
@@ -540,24 +551,17 @@ def _counted_factor(
     Features are scaled by what the original has.  A square root of the sums takes the place of R:
     the regressions ask for nothing but its products.
     """
-    counts = [np.bincount(one.one.own, minlength=len(one.before)) for one in found]
-    middle = [count @ one.before / count.sum() for count, one in zip(counts, found, strict=True)]
-    spread = [
-        np.sqrt(count @ (one.before - mean) ** 2 / count.sum())
-        for count, one, mean in zip(counts, found, middle, strict=True)
-    ]
-    scale = [np.where(each > _NOTHING, each, 1.0) for each in spread]
+    features = [one.scaled for one in found]
     rows = len(found[0].one.entry if side else found[0].one.own)
-    weight = np.ones(rows) if weights is None else weights[side] / weights[side].mean()
-    sums = np.zeros((1, 1))
+    weight = None if weights is None else weights[side] / weights[side].mean()
+    ends = np.cumsum([1, *(one.before.shape[1] for one in features)])
+    block, sums = np.ones((min(_BLOCK, rows), ends[-1])), np.zeros((ends[-1], ends[-1]))
     for begin in range(0, rows, _BLOCK):
-        part = slice(begin, begin + _BLOCK)
-        each = [
-            (one.of(side, part) - mean) / size
-            for one, mean, size in zip(found, middle, scale, strict=True)
-        ]
-        block = np.hstack([np.ones((len(each[0]), 1)), *each])
-        sums = sums + _products(block, weight[part])
+        part = slice(begin, min(begin + _BLOCK, rows))
+        some = block[: part.stop - begin]
+        for one, start, stop in zip(features, ends[:-1], ends[1:], strict=True):
+            some[:, start:stop] = one.of(side, part)
+        sums += _products(some, None if weight is None else weight[part])
     size, directions = np.linalg.eigh(sums)
     size = np.where(size > _TOLD * size[-1], size, 0.0)
     return _Factor(np.sqrt(size)[:, np.newaxis] * directions.T, rows)
