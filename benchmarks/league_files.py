@@ -126,6 +126,41 @@ def of_voile(original: pl.DataFrame, seed: int) -> Files:
         opened = voile.open_frame(texts if "MSP" in plan.columns else original, plan)
         publication = method.prepare(opened, voile.Randomness.seeded(seed))
         found[name] = "ours", pl.DataFrame(publication.release.to_native())
+    return found | _of_toolbox(original, seed)
+
+
+def _of_toolbox(original: pl.DataFrame, seed: int) -> Files:
+    """Synthetic rows, and the methods of disclosure control that change cells."""
+    values = {name: sorted(map(str, original[name].unique())) for name in COLUMNS}
+    domains = {name: {"type": "text", "values": some} for name, some in values.items()}
+    texts = {name: domains[name] for name in _TEXTS}
+    made: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+        **{
+            f"dp-synthesis, epsilon {epsilon}": (
+                domains,
+                {"name": "dp-synthesis", "epsilon": epsilon, "delta": 1e-6, "rows": len(original)},
+            )
+            for epsilon in (1, 10)
+        },
+        "microaggregation, k = 5": (texts, {"name": "microaggregation", "k": 5}),
+        "local suppression, k = 5": (texts, {"name": "local-suppression", "k": 5}),
+        "PRAM, retain 0.8": (texts, {"name": "pram"}),
+        "rank swapping, distance 0.1": (
+            texts,
+            {"name": "rank-swapping", "distance": 0.1, "columns": ["AGEP"]},
+        ),
+        "shuffling": (texts, {"name": "shuffling"}),
+    }
+    roles = {"person": "row", "quasi_identifiers": [*KNOWN], "sensitive": [SENSITIVE]}
+    found: Files = {}
+    for name, (columns, method) in made.items():
+        with TemporaryDirectory() as folder:
+            source, out = Path(folder) / "rows.csv", Path(folder) / "out"
+            original.write_csv(source)
+            plan = parse_plan({"roles": roles, "columns": dict(columns), "method": dict(method)})
+            voile.make_release(source, plan, out, seed=seed)
+            rows = pl.read_csv(out / "data.csv", infer_schema_length=None).select(COLUMNS)
+        found[name] = "ours", rows
     return found
 
 

@@ -88,7 +88,8 @@ def _places(
 ) -> NDArray[np.int64]:
     """A value for each cell, as its place among those of the original."""
     if name in rows.columns and rows[name].dtype.is_numeric():
-        chosen = rows[name].cast(pl.Float64).round().to_numpy()
+        numbers = rows[name].cast(pl.Float64).round().to_numpy()
+        chosen = np.where(np.isnan(numbers), draws.choice(values, len(numbers)), numbers)
     elif f"{name}.low" in rows.columns:
         low, high = (rows[f"{name}.{end}"].cast(pl.Float64).to_numpy() for end in ("low", "high"))
         first = np.searchsorted(values, low)

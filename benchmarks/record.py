@@ -56,6 +56,7 @@ SUBJECTS = {
         "audit_intervals",
         "membership_attacks",
         "league",
+        "league_worst_off",
         "study_grid",
     ),
     "Whole processes, engines and Studio": (
