@@ -8,13 +8,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.audit.beside import JointCodes
+from voile.audit.beside import DistinctRows, JointCodes
 from voile.audit.copying import _are_alike, _excess_of, copying
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_NOBODY
 from voile.audit.risk import Setting, effect_of_units
-from voile.audit.scenarios import THE_PLAN, GroupDisclosure, ReIdentification, known_sets
+from voile.audit.scenarios import (
+    THE_PLAN,
+    GroupDisclosure,
+    ReIdentification,
+    _counted_alike,
+    _fitting_rows,
+    known_sets,
+)
 from voile.release.reading import People
 from voile_base.randomness import Randomness
 from voile_tests.audit.tables import marginals, people
@@ -65,6 +72,23 @@ def test_the_probability_of_each_set_is_that_of_counting_rows_and_the_worst_pair
     assert risks["whoever knows the worst triple"].main.value >= best
     sizes = own.select(pl.len().over("age", "town")).to_series()
     assert risks["all"].worst == pytest.approx(1 / sizes.min())
+
+
+def test_rows_are_counted_by_combinations_as_they_are_by_all_pairs() -> None:
+    """Of values with one cell each, some without any; a value with two cells has no short way."""
+    banded = ORIGINAL.with_columns(
+        pl.format("[{}, {})", (low := pl.col("age") // 10 * 10), low + 10).alias("age")
+    )
+    beside = _beside(banded[:900], ORIGINAL)
+    people = np.arange(ORIGINAL.height)
+    for columns in combinations(beside.columns, 2):
+        rows = DistinctRows.of(columns)
+        ((_, fitting),) = _fitting_rows(columns, rows, 0, people)
+        np.testing.assert_array_equal(_counted_alike(columns, people), fitting @ rows.count)
+    overlapping = ORIGINAL.with_columns(
+        pl.when(pl.col("sex") == "f").then(pl.lit("*")).otherwise(pl.col("town")).alias("town")
+    )
+    assert _counted_alike(_beside(overlapping, ORIGINAL).columns, people) is None
 
 
 def test_rows_of_nobody_are_no_ones_to_be_re_identified() -> None:

@@ -22,6 +22,7 @@ for each column that is left out in turn.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -76,6 +77,14 @@ class JointColumn:
     whole: tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64]] | None = None
     """Numbers that were taken together, as they are: for each group of people shape (p,), and of
     published rows (n,); None where none were."""
+
+    @cached_property
+    def only_cell(self) -> Indices | None:
+        """Shape (v,): the cell that covers each value, -1 without; None where several cover one."""
+        if (self.covers.sum(axis=1) > 1).any():
+            return None
+        cell: Indices = np.where(self.covers.any(axis=1), self.covers.argmax(axis=1), -1)
+        return cell
 
     @property
     def values(self) -> int:

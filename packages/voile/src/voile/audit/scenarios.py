@@ -149,12 +149,29 @@ def _mean(columns: Sequence[JointColumn], people: Indices) -> float:
 
 def _chances(columns: Sequence[JointColumn], people: Indices) -> Floats:
     """Shape (t,): 1 over the rows that fit a person, 0 where none does."""
-    found = np.zeros(len(people))
-    rows = DistinctRows.of(columns)
-    for some, fitting in _fitting_rows(columns, rows, ORIGINAL, people):
-        alike = fitting @ rows.count.astype(np.float32)
-        found[some] = np.where(alike > 0, 1 / np.maximum(alike, 1), 0)
-    return found
+    alike = _counted_alike(columns, people)
+    if alike is None:
+        alike = np.zeros(len(people))
+        rows = DistinctRows.of(columns)
+        for some, fitting in _fitting_rows(columns, rows, ORIGINAL, people):
+            alike[some] = fitting @ rows.count.astype(np.float32)
+    return np.where(alike > 0, 1 / np.maximum(alike, 1), 0)
+
+
+def _counted_alike(columns: Sequence[JointColumn], people: Indices) -> Floats | None:
+    """Shape (t,): the rows that fit a person; None where a value has several cells in a column.
+
+    Where each value has one cell at most, rows that fit are those of the same combination.
+    """
+    both: list[tuple[Indices, int]] = []
+    for column in columns:
+        if (cell := column.only_cell) is None:
+            return None
+        own = cell[column.value[ORIGINAL][people]]
+        both.append((np.concatenate((column.cell, own)) + 1, column.covers.shape[1] + 1))
+    place = Combinations.of(both).index.astype(np.int64)
+    rows, own = np.split(place, [len(columns[0].cell)])
+    return np.bincount(rows, minlength=int(place.max(initial=0)) + 1)[own].astype(np.float64)
 
 
 def _of_everybody(beside: JointCodes, columns: Sequence[JointColumn]) -> tuple[Floats, bool]:
