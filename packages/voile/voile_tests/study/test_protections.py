@@ -6,6 +6,7 @@ import os
 import pickle
 import threading
 from dataclasses import replace
+from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from voile.ledger import Ledger
 from voile.schema.plan import parse_plan
 from voile.study import grid
+from voile.study.documents import require_seal, sealed
 from voile.study.outputs import OutputMemory
 from voile.study.protections import compare_protections
 from voile.study.rehearsal import solutions_document
@@ -213,3 +215,20 @@ def test_thresholds_name_the_size_of_their_groups() -> None:
             "method": {"k": 3},
         },
     ]
+
+
+def test_a_document_that_was_edited_has_the_seal_of_another() -> None:
+    """Of every field, whatever their order; one without a seal is no evidence either."""
+    document = sealed({"name": "p", "figures": {"a": 1, "b": [2, None]}})
+    require_seal(document, "here", "voile study")
+    turned = {key: document[key] for key in reversed(list(document))}
+    require_seal({**turned, "figures": {"b": [2, None], "a": 1}}, "here", "voile study")
+    again = "run voile study again"
+    for edited in ({"name": "q"}, {"figures": {"a": 1, "b": [3, None]}}, {"more": 0}):
+        with pytest.raises(RefusedError, match=f"its seal is that of another; {again}"):
+            require_seal({**document, **edited}, "here", "voile study")
+    del document["seal"]
+    told = f"here: this record has no seal: nothing tells whether it was edited; {again} with this"
+    with pytest.raises(RefusedError, match=told):
+        require_seal(document, "here", "voile study")
+    assert sealed({"a": 1})["seal"] == sha256(b'voile-seal-1\0{"a":1}').hexdigest()
