@@ -522,6 +522,11 @@ def test_evidence_of_something_else_is_refused(tmp_path: Path, study: Path) -> N
     found = voile("check", study, "--policy", "gdpr")
     path.write_text(text)
     assert "of another release" in str(found.exception)
+    hidden = path.rename(path.with_name("hidden.json"))
+    found = voile("check", study, "--policy", "gdpr")
+    hidden.rename(path)
+    told = f"{study / 'release'}: the release that was studied is not here"
+    assert str(found.exception) == told
 
 
 @pytest.mark.parametrize(
