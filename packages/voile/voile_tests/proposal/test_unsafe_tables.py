@@ -416,3 +416,30 @@ def test_the_id_of_a_tracker_is_a_device_beside_positions_alone():
     assert found is not None
     assert found.key == "device"
     assert recognised(ColumnLook("tid", "text", 90, 3, letters, ("age", "sex"))) is None
+
+
+@pytest.mark.parametrize("beside", ["timestamp", "Zeit", "czas"])
+def test_metres_from_any_origin_are_positions_beside_a_time(tmp_path, beside):
+    """A way around a depot: one place that is known tells all others, so no row is published."""
+    table = {
+        "chunk": [row // 40 for row in range(ROWS)],
+        beside: [f"2024-05-{1 + row // 40:02} 08:{row % 40:02}:00" for row in range(ROWS)],
+        "x": [round(-80 + 3.37 * row + (row * row) % 7 / 3, 2) for row in range(ROWS)],
+        "y": [round(90 - 2.71 * row + (row * row) % 5 / 3, 2) for row in range(ROWS)],
+        "activity": [("driving", "walking")[row % 2] for row in range(ROWS)],
+    }
+    assert (
+        _published(plan_text(_proposal(_written(tmp_path, "way.csv", table)), "way.csv")) == set()
+    )
+
+
+def test_two_measures_called_x_and_y_are_none_without_a_time(tmp_path):
+    """As in the tables of a course on statistics."""
+    table = {
+        **_people(),
+        "x": [round(1.37 * row % 11, 2) for row in range(ROWS)],
+        "y": [round(2.71 * row % 13, 2) for row in range(ROWS)],
+    }
+    assert {"x", "y"} <= _published(
+        plan_text(_proposal(_written(tmp_path, "t.csv", table)), "t.csv")
+    )

@@ -24,7 +24,7 @@ from voile.schema.plan import open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
 from voile.study.record import Point, StudyComparison, StudyRecord, rates_of
-from voile.study.verdict import THRESHOLDS, met_thresholds
+from voile.study.verdict import THRESHOLDS, exact_limit, met_thresholds
 from voile_base.durable import replace_private_file, write_text
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
@@ -355,8 +355,8 @@ def reidentified(record: StudyRecord) -> Json | None:
         "worst": rates.worst,
         "persons": int(1 / rates.worst + 1e-9) if rates.worst else 0,
         "mean": rates.success,
-        "kept": [f"{100 * limit:.0f} %" for limit in kept],
-        "missed": [f"{100 * limit:.0f} %" for limit in THRESHOLDS if limit not in kept],
+        "kept": [round(1 / exact_limit(limit)) for limit in kept],
+        "missed": [round(1 / exact_limit(one)) for one in THRESHOLDS if one not in kept],
     }
 
 

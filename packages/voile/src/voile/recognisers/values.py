@@ -158,6 +158,11 @@ _ONLY_LETTERS = re.compile(r"[^\W\d_]+")
 _DECIMALS = re.compile(r"^-?\d{1,3}[.,](\d+)$")
 _GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord", "rw", "hw", "rechts", "hoch"})
 _SPACE = frozenset({"x", "y", "z"})
+_TIMES = frozenset(
+    {"time", "timestamp", "datetime", "date", "ts", "tst", "t", "utc", "zeit", "tijd", "heure"}
+    | {"temps", "hora", "ora", "tid", "czas", "aika", "cas", "ido", "zaman", "seconds", "epoch"}
+)
+"""Names of when a row was."""
 _AXES = frozenset({"e", "n", "o", "h", "r", "east", "north", "ost", "nord", "est"})
 """What grids call their axes, beside x and y."""
 _COORDINATES = frozenset({"lat", "lon", "lng"})
@@ -448,6 +453,11 @@ def _degrees(look: ColumnLook) -> bool:
         return scaled or look.type == "decimal"
     if not numbers or look.distinct <= 2:
         return False
+    return _is_of_a_plane(look) or _are_degrees_or_metres(look, numbers)
+
+
+def _are_degrees_or_metres(look: ColumnLook, numbers: Sequence[float]) -> bool:
+    """Whether numbers are as fine as degrees, or lie in the area of a national grid."""
     if all(abs(number) <= 180 for number in numbers):
         if _is_of_three_axes(look):
             return False
@@ -464,6 +474,20 @@ def _is_displacement(look: ColumnLook) -> bool:
         return False
     others = {word for name in look.beside for word in words_of(name)}
     return any(one in look.words and other in others for one, other in (("dx", "dy"), ("dy", "dx")))
+
+
+def _is_of_a_plane(look: ColumnLook) -> bool:
+    """Whether decimals are one of the axes x and y beside a time: metres from any origin.
+
+    Whoever knows one place of the way finds all others.
+    """
+    if look.type != "decimal" or look.distinct <= _MANY or not _SPACE & set(look.words):
+        return False
+    others = [set(words_of(name)) for name in look.beside]
+    rest = set(look.words) - _SPACE
+    axes = {axis for words in others if words - _SPACE == rest for axis in words & _SPACE}
+    both = axes | (_SPACE & set(look.words)) == {"x", "y"}
+    return both and any(words & _TIMES for words in others)
 
 
 def _is_of_three_axes(look: ColumnLook) -> bool:
