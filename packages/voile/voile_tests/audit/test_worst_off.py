@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from voile.audit.beside import DistinctRows, JointCodes
-from voile.audit.copying import _are_alike, _excess_of, copying
+from voile.audit.copying import _excess_of, copying
+from voile.audit.drift import are_alike
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_NOBODY
@@ -149,9 +150,9 @@ def test_rates_at_few_mistakes_hold_what_the_control_does_not_explain() -> None:
 def test_sides_of_one_population_are_alike_and_of_another_are_not() -> None:
     """A control whose ages are shifted by three years is told from the original."""
     drawn = marginals(ORIGINAL, 5)
-    assert _are_alike(_beside(drawn, ORIGINAL, CONTROL))
+    assert are_alike(_beside(drawn, ORIGINAL, CONTROL))
     older = CONTROL.with_columns(pl.col("age") + 3)
-    assert not _are_alike(_beside(drawn, ORIGINAL, older))
+    assert not are_alike(_beside(drawn, ORIGINAL, older))
 
 
 def test_a_control_of_another_year_may_be_found_half_as_often_by_what_others_know() -> None:

@@ -40,7 +40,7 @@ Where a file tells of its own people what it tells of everybody, people of the o
 control are exchangeable. Of the m highest scores of both sides, m = 8, 11, 16, 22, ..., it is
 asked how many are the original's, and held against a binomial distribution under which its people
 are ``_TIMES`` as likely to be there, so that a control of another year is not found; by sets of
-columns they are not where no column and no two tell the sides apart (``_are_alike``). One person
+columns they are not where no column and no two tell the sides apart (``are_alike``). One person
 alone is told where the score lies so far beyond the control's highest that a tail that falls like
 the control's (exponentially) reaches it with less than some probability. Half of ``_ALARM`` is for
 either, over the number of questions (Bonferroni).  The rates that are shown of both sides are those
@@ -54,7 +54,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
-from itertools import combinations
 from math import inf
 from typing import ClassVar
 
@@ -64,7 +63,7 @@ from scipy import special
 
 from voile.attack.protocol import Estimate
 from voile.audit.beside import DistinctRows, JointCodes, JointColumn
-from voile.audit.drift import Drift
+from voile.audit.drift import Drift, are_alike
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
 from voile_base.compiled import njit
@@ -334,12 +333,6 @@ def _least_seen(sizes: tuple[int, int]) -> int:
 
 _KNOWN = "what is known to"
 """Begins the name of a score by a set of columns."""
-_KINDS = 8
-"""As which columns are compared: parts of numbers, and the most frequent texts."""
-_EXPECTED = 20
-"""People of both sides from which on a kind is compared by itself."""
-_UNLIKE = 0.05
-"""How improbable a difference of two sides must be, of all together, to be one."""
 _PAIRS = 120_000_000
 """Of a person and a row, that are compared for each side, of more than ``_FEWEST`` people."""
 _OF_SOMEBODY = 0.9
@@ -397,7 +390,7 @@ def copying(
 ) -> Risk:
     """Who of the original is copied, beside the control; ``known`` are sets of columns by name."""
     drift = Drift.of(beside)
-    alike = _are_alike(beside)
+    alike = are_alike(beside)
     draws = randomness.key("copying").generator()
     asked, scores = _scores(beside, drift, known or {}, draws, alike=alike)
     excess, sure = _excess_of(scores, alike=alike)
@@ -435,47 +428,6 @@ def _worst_off(
     own = scores[excess.score][ORIGINAL]
     order = np.argsort(-own, kind="stable")[: excess.at_least]
     return tuple(int(asked[place]) for place in order if own[place] >= excess.limit)
-
-
-def _are_alike(beside: JointCodes) -> bool:
-    """Whether no column and no two columns tell people of the original from those of the control.
-
-    Numbers of persons are compared as coarse as ``_KINDS`` parts, by the distribution of chi-square
-    at a level of ``_UNLIKE`` over the number of comparisons. Several rows of a person are alike
-    and make it less likely.
-    """
-    coarse = [_coarsely(column) for column in beside.columns]
-    pairs = [
-        [one * _KINDS + two for one, two in zip(first, second, strict=True)]
-        for first, second in combinations(coarse, 2)
-    ]
-    compared = [*coarse, *pairs]
-    return all(_same_law(*sides) * len(compared) >= _UNLIKE for sides in compared)
-
-
-def _coarsely(column: JointColumn) -> list[Indices]:
-    """The values of both sides as less than ``_KINDS`` kinds; rare ones are together."""
-    both = np.concatenate(column.value[: CONTROL + 1])
-    if column.numbers is not None:
-        edges = np.unique(np.nanquantile(column.numbers[0][both], np.linspace(0, 1, _KINDS)[1:-1]))
-        code = np.searchsorted(edges, np.nan_to_num(column.numbers[0], nan=-inf))
-    else:
-        order = np.argsort(-np.bincount(both, minlength=column.values), kind="stable")
-        code = np.empty(column.values, dtype=np.int64)
-        code[order] = np.minimum(np.arange(column.values), _KINDS - 1)
-    return [code[value] for value in column.value[: CONTROL + 1]]
-
-
-def _same_law(own: Indices, other: Indices) -> float:
-    """The probability of chi-square that two sides differ as much by chance."""
-    kinds = int(max(own.max(initial=0), other.max(initial=0))) + 1
-    counts = np.stack([np.bincount(side, minlength=kinds) for side in (own, other)])
-    often = counts.sum(axis=0) >= _EXPECTED
-    counts = np.column_stack((counts[:, often], counts[:, ~often].sum(axis=1)))
-    counts = counts[:, counts.sum(axis=0) > 0].astype(np.float64)
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
-    apart = float(((counts - expected) ** 2 / np.maximum(expected, 1e-9)).sum())
-    return float(special.chdtrc(max(counts.shape[1] - 1, 1), apart))
 
 
 def _at_few_false_positives(

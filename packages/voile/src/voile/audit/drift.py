@@ -11,12 +11,16 @@ A value's share is held against a binomial distribution in which one side has it
 often, at a level of ``_UNLIKE`` over the number of values in which as few people as it has could
 tell the sides apart (Tarone, "A modified Bonferroni method for discrete data", Biometrics 1990).
 
-Cost: a sort of the values of each column.
+Whether no column and no two tell the sides apart is asked of all people (``are_alike``).
+
+Cost: a sort of the values of each column; a count of each pair of columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +30,7 @@ from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.risk import CONTROL, ORIGINAL
 from voile_base.ondemand import dataclass
 
-__all__ = ["Drift"]
+__all__ = ["Drift", "are_alike"]
 
 _TIMES = 1.5
 """How many times as often one side may have a value."""
@@ -34,8 +38,13 @@ _UNLIKE = 0.05
 """How improbable it must be that any value is found to be more frequent by chance."""
 _MOST = 0.1
 """The share of people who may be left out."""
+_KINDS = 8
+"""As which columns are compared: parts of numbers, and the most frequent texts."""
+_EXPECTED = 20
+"""People of both sides from which on a kind is compared by itself."""
 
 Mask = NDArray[np.bool_]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,3 +131,44 @@ def _tried(least: NDArray[np.float64]) -> int:
     numbers = np.arange(1, len(lowest) + 2)
     could = np.searchsorted(lowest, _UNLIKE / 2 / numbers, side="right")
     return int(numbers[np.argmax(could <= numbers)])
+
+
+def are_alike(beside: JointCodes) -> bool:
+    """Whether no column and no two columns tell people of the original from those of the control.
+
+    Numbers of persons are compared as coarse as ``_KINDS`` parts, by the distribution of chi-square
+    at a level of ``_UNLIKE`` over the number of comparisons. Several rows of a person are alike
+    and make it less likely.
+    """
+    coarse = [_coarsely(column) for column in beside.columns]
+    pairs = [
+        [one * _KINDS + two for one, two in zip(first, second, strict=True)]
+        for first, second in combinations(coarse, 2)
+    ]
+    compared = [*coarse, *pairs]
+    return all(_same_law(*sides) * len(compared) >= _UNLIKE for sides in compared)
+
+
+def _coarsely(column: JointColumn) -> list[Indices]:
+    """The values of both sides as less than ``_KINDS`` kinds; rare ones are together."""
+    both = np.concatenate(column.value[: CONTROL + 1])
+    if column.numbers is not None:
+        edges = np.unique(np.nanquantile(column.numbers[0][both], np.linspace(0, 1, _KINDS)[1:-1]))
+        code = np.searchsorted(edges, np.nan_to_num(column.numbers[0], nan=-inf))
+    else:
+        order = np.argsort(-np.bincount(both, minlength=column.values), kind="stable")
+        code = np.empty(column.values, dtype=np.int64)
+        code[order] = np.minimum(np.arange(column.values), _KINDS - 1)
+    return [code[value] for value in column.value[: CONTROL + 1]]
+
+
+def _same_law(own: Indices, other: Indices) -> float:
+    """The probability of chi-square that two sides differ as much by chance."""
+    kinds = int(max(own.max(initial=0), other.max(initial=0))) + 1
+    counts = np.stack([np.bincount(side, minlength=kinds) for side in (own, other)])
+    often = counts.sum(axis=0) >= _EXPECTED
+    counts = np.column_stack((counts[:, often], counts[:, ~often].sum(axis=1)))
+    counts = counts[:, counts.sum(axis=0) > 0].astype(np.float64)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
+    apart = float(((counts - expected) ** 2 / np.maximum(expected, 1e-9)).sum())
+    return float(special.chdtrc(max(counts.shape[1] - 1, 1), apart))
