@@ -51,6 +51,7 @@ flow, O(p r^0.5) for the r rows that remain, is mostly of few.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import Literal
 from weakref import WeakKeyDictionary
@@ -98,6 +99,8 @@ class Fitted:
     """Shape (d + 1,): where in ``combinations`` those of each different row begin."""
     combinations: Codes
     """Those that each different row fits, ascending."""
+    standings: dict[bytes, Standing | None] = field(default_factory=dict, init=False, repr=False)
+    """Where the rows stand, by what draws them: the last answer, which several attacks ask for."""
 
     @classmethod
     def of(cls, published: PublishedRows, people: People, columns: Sequence[str]) -> Fitted | None:
@@ -399,6 +402,21 @@ class Standing:
         key: Key,
     ) -> Standing | None:
         """By what the release shows; ``columns`` are those that were fitted."""
+        if key.secret not in fitted.standings:
+            found = cls._found(fitted, published, people, columns, key)
+            fitted.standings.clear()
+            fitted.standings[key.secret] = found
+        return fitted.standings[key.secret]
+
+    @classmethod
+    def _found(
+        cls,
+        fitted: Fitted,
+        published: PublishedRows,
+        people: People,
+        columns: Sequence[str],
+        key: Key,
+    ) -> Standing | None:
         alone = np.zeros(people.frame.height, np.int64), np.zeros(len(fitted.shown), np.int64)
         if not fitted.overlap and (fitted.people == fitted.rows).all():
             return cls._in(_Cells.of(fitted, *alone), key)
