@@ -20,6 +20,7 @@ from voile.policy.remedies import PlanChange, changes_for, ladder, least_k, reme
 from voile.policy.ruling import (
     MeasuredFigure,
     Ruling,
+    ShownRows,
     Tick,
     Waiver,
     read_ticks,
@@ -523,3 +524,69 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
     assert "is 20 %, and not counted on average" in none.paragraph()
     told = "None of them meets the policy; this one, which is the nearest, fails: group-size."
     assert told in none.paragraph()
+
+
+# --- policies and published rows
+
+
+def test_a_file_goes_before_a_template_of_its_name(tmp_path, monkeypatch) -> None:
+    """A missing one names the templates; what is wrong is told by the file."""
+    monkeypatch.chdir(tmp_path)
+    assert StatedPolicy.read("gdpr").policy.name != "mine"
+    text = 'name = "mine"\n[[criteria]]\nkind = "group-size"\nleast = 2\n'
+    (tmp_path / "gdpr").write_text("\ufeff" + text)
+    found = StatedPolicy.read("gdpr")
+    assert (found.policy.name, found.text) == ("mine", text)
+    (tmp_path / "gdpr").write_text("name =")
+    with pytest.raises(InputError, match=r"^gdpr: this is not valid TOML at end of document"):
+        StatedPolicy.read("gdpr")
+    (tmp_path / "gdpr").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"^gdpr: the policy cannot be read as a UTF-8 text file"):
+        StatedPolicy.read("gdpr")
+    with pytest.raises(InputError, match=r"^gdrp: there is no such policy.*did you mean 'gdpr'"):
+        StatedPolicy.read("gdrp")
+
+
+ROWS = pl.DataFrame(
+    {
+        "age": [1, 1, 1, 2, 2, 2, 2],
+        "ill": ["a", "a", "b", "a", "b", "c", "a"],
+        "pay": [1, 1, 1, 2, 2, 3, 3],
+        "group": [1, 1, 1, 2, 2, 3, 3],
+    }
+)
+
+
+def shown(group: str | None = None, permuted: frozenset[str] = frozenset(), **roles: Any) -> Any:
+    """The rows under some roles."""
+    return ShownRows(published_rows(ROWS), roles, group, permuted)
+
+
+def test_k_l_and_t_are_counted_on_the_rows_by_hand() -> None:
+    """By quasi-identifiers and numbers of groups; by these alone where values were permuted."""
+    rows = shown(quasi_identifiers=("age",), sensitive=("ill", "pay"))
+    assert rows.sensitive == ("ill", "pay")
+    assert rows.smallest_group() == MeasuredFigure.exactly(
+        3, "rows of the smallest of 2 groups that show the same"
+    )
+    assert rows.least_diverse("ill") == MeasuredFigure.exactly(
+        2, "values of 'ill' in the poorest of 2 groups"
+    )
+    far = rows.furthest("ill")
+    assert far.value == pytest.approx(1 / 7)
+    assert far.why == "equal distance of 'ill' in the furthest of 2 groups from all published rows"
+    assert rows.furthest("pay").value == pytest.approx((4 / 7 + 2 / 7) / 2)
+    assert rows.furthest("pay").why.startswith("ordered distance of 'pay' in the furthest of 2")
+    numbered = shown("group", quasi_identifiers=("age",), sensitive=("ill",))
+    assert numbered.smallest_group().value == 2
+    assert numbered.least_diverse("ill").value == 2
+    apart = shown("group", frozenset({"pay"}), quasi_identifiers=("age",), sensitive=("pay",))
+    assert apart.least_diverse("pay").value == 1
+    assert apart.least_diverse("pay").why.endswith("of 3 groups")
+    nothing = "no published column is a quasi-identifier, so that nothing tells groups"
+    alone = shown("group", sensitive=("ill",))
+    assert alone.smallest_group() == alone.least_diverse("ill") == nothing
+    assert alone.furthest("ill") == nothing
+    assert rows.least_diverse("other") == "no published column is 'other'"
+    empty = ShownRows(published_rows(ROWS.head(0)), rows.roles, None, frozenset())
+    assert empty.smallest_group() == empty.furthest("ill") == "there are no published rows"
