@@ -14,7 +14,7 @@ from scipy.stats import laplace, multivariate_normal, norm
 from voile.disclosure.counted import Synthetic
 from voile.disclosure.exact import Blanked, Coded, Exact, Permuted
 from voile.disclosure.foreign import Perturbed, Typical
-from voile.disclosure.interval import ValueSet
+from voile.disclosure.interval import Generalized, ValueSet
 from voile.disclosure.masked import (
     NoiseAdded,
     Randomized,
@@ -557,3 +557,13 @@ def test_coded_columns_are_published_as_what_stands_behind_them():
     shown = Coded(codings=(Rounded(base=5),), then=NOISY)
     assert shown.published("pay") == ("pay", "pay.low", "pay.high")
     assert shown.with_intervals_as_text().published("pay") == ("pay", "pay.interval")
+
+
+def test_notes_on_coded_columns_are_those_of_the_kind_behind_them():
+    """About the coded values, where these are known."""
+    known = SimpleNamespace(coded=lambda codings: Knows(["Delft"]))
+    shown = Coded(codings=(Rounded(base=5),), then=Generalized(level=1))
+    cells = Shows("town", {"town": ["NL"]})
+    (note,) = shown.notes(known, cells)
+    assert note.startswith("column 'town' was generalized, and without its hierarchy")
+    assert Coded(codings=(Rounded(base=5),), then=Exact()).notes(known, cells) == []

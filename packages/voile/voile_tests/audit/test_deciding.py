@@ -1,0 +1,112 @@
+"""What an audit decides before it counts: ids, roles, how many rows it looks at, what it asks."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from voile.audit.counting import ROWS, risks_of_rehearsal
+from voile.audit.examine import _as_an_id
+from voile.audit.risk import Question
+from voile.audit.sides import _proposed
+from voile.table.profile import Inspected
+from voile_base.randomness import Randomness
+
+
+def column(name: str, values: list[Any]) -> Any:
+    """A sensitive column."""
+    return SimpleNamespace(name=name, columns=(pl.Series(name, values),))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "texts", "told"),
+    [
+        ("customer_id", list(range(100)), False, True),
+        ("amount", list(range(100)), False, False),
+        ("remark", [f"said {number} and more" for number in range(100)], True, True),
+        ("customer_id", [f"c{number}" for number in range(100)], True, True),
+        ("remark", ["yes", "no"] * 50, True, False),
+        ("customer_id", [1, 2] * 50, False, False),
+        ("customer_id", [None, *range(99)], False, True),
+    ],
+)
+def test_a_sensitive_column_is_an_id_by_its_name_or_by_its_texts(name, values, texts, told) -> None:
+    """Numbers without the name of one are amounts; what many rows share tells nobody apart."""
+    found = _as_an_id(column(name, values), texts=texts)
+    assert (found is not None) == told
+    if told:
+        assert found.startswith(f"column {name!r} looks like an id, which would be published")
+        assert found.endswith("; name it under identifiers, or leave it out")
+
+
+def test_roles_are_proposed_with_missing_values_as_a_category() -> None:
+    """Where no column is proposed as a quasi-identifier, all but the others are."""
+    frame = pl.DataFrame(
+        {
+            "name": [f"Anna {chr(65 + number % 26)}{number}" for number in range(60)],
+            "age": [20 + number % 40 for number in range(60)],
+            "diagnosis": ["flu", "gout", "none"] * 20,
+        }
+    )
+    table = Inspected(frame, ())
+    plan = _proposed(frame.columns, [table.details(name) for name in table.columns])
+    assert plan.nulls == "category"
+    assert "age" in plan.roles.quasi_identifiers
+    assert "name" not in plan.roles.quasi_identifiers
+    nothing = _proposed(["a", "b"], [])
+    assert nothing.roles.quasi_identifiers == ("a", "b")
+
+
+class Looked(Exception):  # noqa: N818 - no error, but what is waited for
+    """The rows were looked at."""
+
+
+class Rehearsed:
+    """A rehearsal of so many rows, of which nothing can be read."""
+
+    link = None
+
+    def __init__(self, rows: int) -> None:
+        self.release = SimpleNamespace(rows=rows, table=SimpleNamespace(to_arrow=self._read))
+
+    @staticmethod
+    def _read() -> None:
+        raise Looked
+
+    def comparison(self, randomness: Randomness) -> Any:
+        """With rows that were left out."""
+        del randomness
+        return SimpleNamespace(held_out=(), original=None)
+
+
+def test_a_rehearsal_is_looked_at_up_to_the_stated_number_of_rows() -> None:
+    """One row more, and nothing is counted, which is said with what to do."""
+    stages: list[str] = []
+    more = Rehearsed(ROWS + 1)
+    (skipped,) = risks_of_rehearsal(more, 9, Randomness.seeded(1), stages.append)
+    told = "the rehearsal has more than 200,000 rows; run voile audit on the release"
+    assert (skipped.name, skipped.reason) == ("three risks", told)
+    assert stages == ["three risks"]
+    with pytest.raises(Looked):
+        risks_of_rehearsal(Rehearsed(ROWS), 9, Randomness.seeded(1), stages.append)
+
+
+def test_a_risk_says_what_was_asked_and_who_answered_best() -> None:
+    """With the rates of the best adversary, and the largest excess that any may have."""
+    question = Question("linkability", "pairs of columns", "the same person")
+    ones, halves = np.ones(40), np.tile([1.0, 0.0], 20)
+    guess = np.tile([1.0, 0.0, 0.0, 0.0], 10)
+    risk = question.answered(
+        [{"weak": halves, "strong": ones}, {"weak": halves, "strong": halves}], guess
+    )
+    assert (risk.name, risk.of, risk.goal) == ("linkability", "pairs of columns", "the same person")
+    assert risk.targets == 40
+    assert (risk.main.value, risk.control.value, risk.guess.value) == (1, 0.5, 0.25)
+    assert risk.notes == ("the best of 2 adversaries: strong",)
+    assert risk.at_most >= 0.5
+    alone = question.answered([{"weak": halves}], guess)
+    assert (alone.main.value, alone.control, alone.notes) == (0.5, None, ())
