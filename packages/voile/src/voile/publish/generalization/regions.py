@@ -272,8 +272,10 @@ def _sets(
     share = _set_share(hierarchy, member_of, member, size)
     indices: dict[bytes, int] = {}
     of_group: list[int] = []
-    for found in np.split(member.astype(np.int32), np.cumsum(size)[:-1]):
-        key = found.tobytes() if len(found) <= MOST_NAMED else b""
+    listed, width = member.astype(np.int32).tobytes(), np.dtype(np.int32).itemsize
+    ends = np.cumsum(size) * width
+    for begin, end in zip((ends - size * width).tolist(), ends.tolist(), strict=True):
+        key = listed[begin:end] if end - begin <= MOST_NAMED * width else b""
         of_group.append(indices.setdefault(key, len(indices)))
     names = [
         set_text(values.texts[code] for code in np.frombuffer(key, np.int32)) if key else EVERYTHING
