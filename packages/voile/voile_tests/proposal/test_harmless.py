@@ -150,3 +150,13 @@ def test_a_mark_in_some_rows_tells_something(tmp_path: Path) -> None:
     frame = pl.DataFrame({"age": [18 + n % 60 for n in range(240)], "DTHFL": ["Y", *[""] * 59] * 4})
     frame.write_csv(tmp_path / "t.csv")
     assert _proposed(tmp_path / "t.csv", "DTHFL").role == "sensitive"
+
+
+def test_how_long_a_race_took_is_asked_about_as_seconds(tmp_path: Path) -> None:
+    """A clock of hours, minutes and seconds is no day in a form that is not read."""
+    values: list[object] = [
+        f"{n // 3600}:{n // 60 % 60:02}:{n % 60:02}" for n in range(4000, 7600, 60)
+    ]
+    found = _proposal(tmp_path, "Net time", values)
+    assert found.role == "drop"
+    assert "as seconds" in (found.question or "")

@@ -135,6 +135,7 @@ _FINEST = 2
 """Decimals of what a body weighs, at most."""
 _FINE = re.compile(r"-?\d{1,9}[.,]\d{4,}")
 """Numbers as finely written as degrees of places are, or minutes behind them."""
+_LASTED = re.compile(r"\d{1,3}:\d{2}(?::\d{2}(?:[.,]\d+)?)?")
 _RUNNING = 100
 """So many whole numbers that are counted up are of records, whatever their name says."""
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
@@ -389,6 +390,10 @@ def _days_unread(details: ColumnDetails) -> ColumnProposal | None:
     """A column of days that no format reads: no identifier, though each row has its own."""
     if details.profile.type != "text" or share_of(details.sample, is_day) <= ALONE:
         return None
+    if share_of(details.sample, _LASTED.fullmatch) > ALONE:
+        why = "times of a day, or how long something took, in a form that is not read"
+        asked = "may it be published? Write it in the table as seconds, and give it a role"
+        return ColumnProposal(details, "drop", "number", why, question=asked)
     why = "days in a form that is not read"
     question = "which days are they? Write them in the table as 2001-12-31, with the whole year"
     return ColumnProposal(details, "drop", "date", why, question=question)
