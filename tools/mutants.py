@@ -42,6 +42,7 @@ PLANTED = Path("src")
 """Where the distribution of the room stands in the copy, before its like in ``packages``: mutmut
 takes the path below it for the name of a module."""
 ALSO = {
+    "audit": ["packages/voile/voile_tests/cli/test_audit.py"],
     "disclosure": [
         "packages/voile/voile_tests/schema/test_coding.py",
         "packages/voile/voile_tests/utility/test_covering.py",

@@ -28,7 +28,7 @@ from voile.disclosure.shown import ComparedColumn
 from voile.schema.coding import Recoded, Rounded
 from voile_base.errors import InputError
 from voile_tests.disclosure.sides import Knows, Shows
-from voile_tests.disclosure.test_kinds import NORTH, ZONES
+from voile_tests.disclosure.test_kinds import NORTH, TEXTS, ZONES, CellsOfValues, of_numbers
 
 ALL = slice(None)
 FAR, UNLIKELY = -700.0, np.log(1e-3)
@@ -567,3 +567,17 @@ def test_notes_on_coded_columns_are_those_of_the_kind_behind_them():
     (note,) = shown.notes(known, cells)
     assert note.startswith("column 'town' was generalized, and without its hierarchy")
     assert Coded(codings=(Rounded(base=5),), then=Exact()).notes(known, cells) == []
+
+
+def test_numbers_that_no_coding_leaves_are_told():
+    """How many there are, and what the kind behind the codings finds."""
+    shown = Coded(codings=(Rounded(base=5),), then=Exact())
+    assert list(shown.breaches(CellsOfValues("x", of_numbers(5, 10, 15)))) == []
+    assert list(shown.breaches(CellsOfValues("x", of_numbers(5, 7, 9)))) == [
+        "column 'x' shows 2 numbers that its codings do not leave"
+    ]
+    assert list(shown.breaches(CellsOfValues("x", TEXTS))) == []
+    behind = Coded(codings=(Rounded(base=5),), then=NORTH)
+    assert list(behind.breaches(CellsOfValues("x", TEXTS))) == [
+        "column 'x' does not lie on the grid that it states"
+    ]

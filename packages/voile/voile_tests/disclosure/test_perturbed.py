@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from voile.disclosure.covering import Covered
+from voile.disclosure.covering import Covered, Spread
 from voile.disclosure.evidence import IntervalEvidence
 from voile.disclosure.foreign import NearEvidence, Perturbed
 from voile_base.errors import TableError
@@ -68,6 +68,11 @@ class Ages(SimpleNamespace):
     def __len__(self) -> int:
         return 3
 
+    def nearest(self, numbers: np.ndarray) -> np.ndarray:
+        """The place of the nearest value; -1 of no number."""
+        far = np.abs(numbers[:, np.newaxis] - self.points)
+        return np.where(np.isnan(numbers), -1, np.nan_to_num(far).argmin(axis=1))
+
 
 @pytest.mark.parametrize(("level", "levels"), [(None, None), (2, [2, 2])])
 def test_intervals_are_of_the_level_that_made_them(level, levels):
@@ -85,3 +90,24 @@ def test_an_interval_beyond_the_line_covers_all_of_it_and_no_more():
     evidence = IntervalEvidence(Ages.points, np.array([0.0]), np.array([9.0]))
     covered = Covered.intervals(Ages(), Shows("age", {"age": [4.5]}), evidence, None)
     assert covered.size.tolist() == [1]
+
+
+def test_an_interval_with_one_end_is_explained_by_nothing():
+    """It is no missing value, and holds none of the others."""
+    evidence = IntervalEvidence(Ages.points, np.array([np.nan, 1.0]), np.array([3.0, 2.0]))
+    cells = Shows("age", {"age.low": [None, 1], "age.high": [3, 2]})
+    with pytest.raises(TableError, match="1 of its 2 different published entries"):
+        Covered.intervals(Ages(), cells, evidence, None)
+
+
+@pytest.mark.parametrize(
+    ("domain", "sizes"), [(Towns, [(2 / 3 + 0) / 2, 2 / 3]), (Ages, [(0.25 + 0) / 2, 0.25])]
+)
+def test_a_permuted_value_is_as_wide_as_its_group_on_the_mean_of_its_rows(domain, sizes):
+    """Of texts the share that the group holds, of numbers its range; alone it is sure."""
+    spread = Spread(np.arange(3), np.array([0, 1]), np.array([1, 2]), np.ones(3))
+    own = Covered(spread, np.zeros(2), None, np.zeros(2, np.int64))
+    # The first entry stands in both groups, the second beside it in the first one alone.
+    covered = Covered.permuted(domain(), own, np.array([0, 1, 0]), np.array([0, 0, 1]))
+    assert covered.size == pytest.approx(sizes)
+    assert covered.level is None
