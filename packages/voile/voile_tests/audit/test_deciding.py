@@ -11,8 +11,13 @@ import pytest
 
 from voile.audit.counting import ROWS, risks_of_rehearsal
 from voile.audit.examine import _as_an_id
+from voile.audit.foreign import as_release
+from voile.audit.recognition import Recognised, _is_suppressed
 from voile.audit.risk import Question
 from voile.audit.sides import _proposed
+from voile.disclosure.exact import Exact, Permuted
+from voile.disclosure.foreign import Altered
+from voile.release.reading import People
 from voile.table.profile import Inspected
 from voile_base.randomness import Randomness
 
@@ -110,3 +115,58 @@ def test_a_risk_says_what_was_asked_and_who_answered_best() -> None:
     assert risk.at_most >= 0.5
     alone = question.answered([{"weak": halves}], guess)
     assert (alone.main.value, alone.control, alone.notes) == (0.5, None, ())
+
+
+def recognised(name: str, how: str, values: list[Any]) -> Recognised:
+    """A column of the original as a file shows it."""
+    kinds = {"permuted": Permuted(), "synthetic": Altered(share=1.0), "exact": Exact()}
+    return Recognised(name, how, "by hand", kinds[how], (pl.Series(name, values),), (name,))
+
+
+def test_two_columns_may_tell_a_person_who_was_copied() -> None:
+    """One column tells nobody from the others; of rows that are people's nothing is told."""
+    original = People(pl.DataFrame({"age": [1, 2, 2, 3], "town": ["a", "b", "b", "c"]}))
+    released = pl.DataFrame({"age": [1, 2, 9], "town": ["a", "b", "z"]})
+
+    def told(*how: str) -> list[str]:
+        found = [
+            recognised(name, one, released[name].to_list())
+            for name, one in zip(released.columns, how, strict=False)
+        ]
+        return as_release(released, found, {}).copy_notices(original, None)
+
+    (notice,) = told("synthetic", "synthetic")
+    assert notice.startswith("1 person of the original, whom these 2 columns tell from everybody")
+    assert told("synthetic") == []
+    assert told("exact", "exact") == []
+    assert len(told("exact", "synthetic")) == 1
+
+
+def test_groups_of_permuted_values_are_those_that_the_file_numbers() -> None:
+    """All rows are one where it has no numbers, or where these are a column of the original."""
+    rows = pl.DataFrame({"group": [7, 7, 9], "pay": [1, 2, 3]})
+
+    def groups(released: pl.DataFrame, *names: str) -> tuple[str, list[int], str | None]:
+        found = [recognised(name, "permuted", released[name].to_list()) for name in names]
+        release = as_release(released, found, {}).release
+        column = release.disclosure.groups.column
+        shown = pl.DataFrame(release.table.to_arrow())[column].to_list()
+        return column, shown, release.disclosure.columns["pay"].within
+
+    assert groups(rows, "pay") == ("group", [1, 1, 2], None)
+    assert groups(rows.drop("group"), "pay") == ("group", [1, 1, 1], "file")
+    assert groups(rows, "pay", "group") == ("group'", [1, 1, 1], "file")
+
+
+@pytest.mark.parametrize(
+    ("own", "missing", "suppressed"), [(50, 69, False), (50, 71, True), (0, 0, False), (0, 1, True)]
+)
+def test_cells_are_suppressed_where_more_are_missing_than_chance_explains(
+    own: int, missing: int, *, suppressed: bool
+) -> None:
+    """Four deviations above what is missing in the original, of which half is: 50 + 4 * 5."""
+    sides = (
+        pl.Series([None] * count + list(range(100 - count)), dtype=pl.Int64)
+        for count in (missing, own)
+    )
+    assert _is_suppressed(*sides) == suppressed
