@@ -173,3 +173,14 @@ def test_one_person_far_beyond_the_control_is_told_and_a_little_beyond_is_not() 
     excess, sure = _excess_of({"any": (own, other)})
     assert sure
     assert excess.at_least == 1
+
+
+def test_one_coincidence_in_a_set_of_columns_is_nobody_beyond_doubt() -> None:
+    """A person with a row that shows just these values, where nobody of the control has one."""
+    draws = np.random.default_rng(2)
+    own, other = -draws.exponential(size=1000) - 0.5, -draws.exponential(size=1000) - 0.5
+    own[0] = 14
+    assert _excess_of({"any": (own, other)})[1]
+    assert not _excess_of({"what is known to a neighbour": (own, other)})[1]
+    own[:200] = 12 + draws.exponential(size=200)
+    assert _excess_of({"what is known to a neighbour": (own, other)})[1]

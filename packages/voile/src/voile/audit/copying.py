@@ -262,7 +262,12 @@ def _excess_of(
     asked = [
         replace(one, score=score)
         for score, (own, other) in scores.items()
-        for one in _asked(own, other, 1.0 if alike and score.startswith(_KNOWN) else _TIMES)
+        for one in _asked(
+            own,
+            other,
+            1.0 if alike and score.startswith(_KNOWN) else _TIMES,
+            rows=score.startswith(_KNOWN),
+        )
     ]
     if not asked:
         return _Excess(sizes=next((len(a), len(b)) for a, b in scores.values())), False
@@ -299,8 +304,12 @@ def _rates(
     return own, control
 
 
-def _asked(own: Floats, other: Floats, times: float) -> Iterator[_Excess]:
-    """Each question of one score."""
+def _asked(own: Floats, other: Floats, times: float, *, rows: bool = False) -> Iterator[_Excess]:
+    """Each question of one score.
+
+    ``rows``: whether the score leaps to above 0 for people who have a row that shows just their
+    values.  Who has one by coincidence is beyond any tail of people without.
+    """
     both = np.sort(np.concatenate((own, other)))[::-1]
     sizes = len(own), len(other)
     if not min(sizes):
@@ -313,6 +322,8 @@ def _asked(own: Floats, other: Floats, times: float) -> Iterator[_Excess]:
         yield _Excess(a, b, sizes, chance, limit=limit)
     if len(other) >= _TAIL_OF:
         tail = np.sort(other)[::-1][: max(20, int(len(other) * _TAIL))]
+        if rows and tail[-1] <= 0:
+            return
         falls = float((tail - tail[-1]).mean())
         beyond = (float(own.max()) - float(tail[0])) / falls if falls > 0 else 0.0
         chance = float(np.exp(-max(beyond, 0))) * times * sizes[0] / sizes[1]
