@@ -18,7 +18,7 @@ __all__ = ["draw", "draw_panels"]
 
 FOLDER = Path(__file__).parent / "figures"
 _MARKS = {"ours": ("o", "#0072b2"), "peer": ("s", "#d55e00"), "end": ("D", "#555555")}
-_TOUCH = 0.03, 15.0
+_TOUCH = 0.03, 18.0
 """How near marks are whose numbers stand together: in risk, and in score."""
 
 
@@ -69,15 +69,18 @@ def draw_panels(file: str, placed: Sequence[_Scored], panels: Mapping[str, _Pane
 
 def _panel(axes: Axes, ordered: Sequence[_Scored], panel: _Panel, *, panels: int) -> None:
     """One measure of risk against utility, with intervals where there are any."""
+    widest = max((high for *_, high in panel.values()), default=1.0)
     for kind, (marker, color) in _MARKS.items():
         some = [one for one in ordered if one.kind == kind and one.name in panel]
+        if not some:
+            continue
         values = np.array([panel[one.name] for one in some]).reshape(-1, 3)
         apart = np.abs(values[:, 1:] - values[:, :1]).T
         axes.errorbar(values[:, 0], [one.score for one in some], xerr=apart, fmt=marker,
                       color=color, ecolor=color, elinewidth=0.6, label=kind)  # fmt: skip
-    for label, risk, score in _numbers(ordered, panel, _TOUCH[0] * panels):
+    for label, risk, score in _numbers(ordered, panel, _TOUCH[0] * panels * widest):
         axes.annotate(label, (risk, score), (7, 3), textcoords="offset points")
-    axes.set_xlim(-0.05, 1.15)
+    axes.set_xlim(-0.05 * widest, 1.15 * widest)
     axes.set_ylim(*_heights(ordered))
     axes.grid(visible=True, linewidth=0.3)
     axes.spines[["top", "right"]].set_visible(False)
