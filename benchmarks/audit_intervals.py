@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,7 @@ from voile.audit.risk import RISKS, Risk
 from voile.release.reading import People as Persons
 from voile_base.randomness import Randomness
 
-__all__ = ["run"]
+__all__ = ["measured_intervals", "run"]
 
 REPETITIONS = int(os.environ.get("VOILE_BENCHMARK_SEEDS", "200"))
 MINUTES = float(os.environ.get("VOILE_BENCHMARK_MINUTES", "inf"))
@@ -134,8 +134,10 @@ def _read(pool: _Pool, kind: str, released: pl.DataFrame) -> Foreign:
     return as_release(released, recognise(released, Persons(people)), {})
 
 
-def _of_one(pool: _Pool, kind: str, read: Foreign, seed: int) -> Iterator[_Stated]:
-    """What an audit states of people who are drawn with a seed."""
+def _of_one(
+    pool: _Pool, kind: str, read: Foreign, seed: int, only: Collection[str]
+) -> Iterator[_Stated]:
+    """What an audit states of people who are drawn with a seed, by some risks."""
     draws = np.random.default_rng(seed)
     chosen = pool.people[draws.permutation(pool.people.height)[: 2 * ROWS]]
     original, control = chosen[:ROWS], chosen[ROWS:]
@@ -145,7 +147,7 @@ def _of_one(pool: _Pool, kind: str, read: Foreign, seed: int) -> Iterator[_State
         read = as_release(released, recognise(released, Persons(original), how), {})
     beside = JointCodes.of(read, [original, control], None)
     known = {"whoever knows the quasi-identifiers": pool.known}
-    risks = None if kind == OTHERS else {one for one in RISKS.names if one != COPYING}
+    risks = {one for one in only if kind == OTHERS or one != COPYING}
     asked = RiskQuery((pool.wanted,), TARGETS, known=known, only=risks)
     for risk in counted(beside, asked, Randomness.seeded(seed), lambda stage: None):
         if isinstance(risk, Risk):
@@ -169,7 +171,7 @@ def _held(stated: list[_Stated]) -> tuple[int, int]:
     return held, tried
 
 
-def _measured() -> tuple[Mapping[tuple[str, str, str], tuple[int, int]], int]:
+def _measured(only: Collection[str]) -> tuple[Mapping[tuple[str, str, str], tuple[int, int]], int]:
     """How many intervals hold, by the table, the file and what the interval is about.
 
     Besides, the fewest repetitions that the time allowed.
@@ -190,7 +192,7 @@ def _measured() -> tuple[Mapping[tuple[str, str, str], tuple[int, int]], int]:
                 if (table, kind) not in files:
                     files[table, kind] = _read(pool, kind, released)
                 read = files[table, kind]
-                for one in _of_one(pool, kind, read, seed):
+                for one in _of_one(pool, kind, read, seed, only):
                     found[table, kind, one.what].append(one)
             if seed % 20 == 19:
                 print(f"{kind}: {seed + 1}", file=sys.stderr, flush=True)
@@ -199,7 +201,12 @@ def _measured() -> tuple[Mapping[tuple[str, str, str], tuple[int, int]], int]:
 
 def run() -> Measurement:
     """Draw people again and again, and count the intervals that hold."""
-    measured, repetitions = _measured()
+    return measured_intervals(RISKS.names)
+
+
+def measured_intervals(only: Collection[str]) -> Measurement:
+    """The same of some risks alone."""
+    measured, repetitions = _measured(only)
     counts = {key: each for key, each in measured.items() if each[1] >= _FEWEST}
     shares = {key: held / tried for key, (held, tried) in counts.items()}
     low = min(shares, key=lambda key: shares[key])

@@ -54,6 +54,7 @@ SUBJECTS = {
         "evidence_process",
         "worst_off",
         "audit_intervals",
+        "group_intervals",
         "membership_attacks",
         "league",
         "league_worst_off",
