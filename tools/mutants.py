@@ -76,6 +76,14 @@ mutmut.setup_source_paths()
 mutmut.create_mutants(1)
 """
 """The first step of ``mutmut run``, for which mutmut has no command."""
+STARTING = """
+import os
+if os.environ.get("MUTANT_UNDER_TEST") == "stats":
+    del os.environ["MUTANT_UNDER_TEST"]
+"""
+"""What each Python runs first.  Where mutmut counts which functions a test calls, it reads its
+settings in the folder where a process works.  A command that a test starts works elsewhere, would
+fail, and could not hand over what it counts."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +186,8 @@ def _copy(desk: Path, room: Path, *, keep: bool) -> None:
     }
     with (desk / "setup.cfg").open("w", encoding="utf-8") as file:
         settings.write(file)
+    (desk / "starting").mkdir(exist_ok=True)
+    (desk / "starting" / "sitecustomize.py").write_text(STARTING, encoding="utf-8")
     loaded = [*LIBRARIES, *_modules(source, without=("cli", "commands"))]
     (desk / "loaded.txt").write_text("\n".join(loaded), encoding="utf-8")
 
@@ -199,7 +209,7 @@ def _python(desk: Path, *arguments: str, quiet: bool) -> str:
     """What this Python said in the copy, where ``quiet``."""
     data = ROOT.parent / "shared" / "data"
     copy = desk / "mutants" if (desk / "mutants" / PLANTED).exists() else desk
-    sources = [copy / PLANTED, *sorted(copy.glob("packages/*/src"))]
+    sources = [desk / "starting", copy / PLANTED, *sorted(copy.glob("packages/*/src"))]
     path = [*map(str, sources), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {
         "VOILE_SHARED_DATA": str(data),

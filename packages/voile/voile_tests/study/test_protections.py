@@ -99,6 +99,14 @@ def test_a_protection_that_stands_there_twice_has_the_name_of_its_plan() -> None
         compare_protections(PEOPLE, [first, other])
 
 
+def test_a_comparison_of_a_plan_with_a_budget_needs_no_ledger() -> None:
+    """What is drawn for it never leaves, and so nothing is charged."""
+    values = {"region": {"values": ["n", "s"]}, "sex": {"values": ["f", "m"]}}
+    budget = {"data_set": "people", "epsilon": 1}
+    (noisy,) = compare_protections(PEOPLE, [plan(NOISE, columns=values, budget=budget)]).protections
+    assert noisy.shown == 1
+
+
 def test_what_left_a_data_set_is_remembered_under_its_name(tmp_path) -> None:
     """A table that discloses something with an earlier one is refused, and not entered."""
     *earlier, new = series(0, planted=True).tables()
@@ -151,6 +159,19 @@ def test_the_first_rows_stand_beside_what_a_plan_makes_of_them() -> None:
     assert len(explored["rows"]["before"]["age"]) == 2
     flows = {**document, "method": {"name": "dp-synthesis", "epsilon": 1.0}}
     assert solutions_document(MIXED, parse_plan(flows), 2) == {"rows": None, "steps": []}
+
+
+def test_without_its_only_step_a_plan_shows_what_its_method_leaves() -> None:
+    """Three ages of six in a group of their own, of one value; each pay, which is not rounded."""
+    document = {
+        "roles": {"person": "row", "quasi_identifiers": ["age"], "sensitive": ["pay"]},
+        "method": {"name": "generalization", "algorithm": "mondrian", "k": 3},
+        "steps": [{"kind": "rounding", "columns": ["pay"], "base": 5, "after": True}],
+    }
+    ages = [30, 31, 32, 60, 60, 60]
+    found = solutions_document(MIXED.with_columns(age=pl.Series(ages)), parse_plan(document), 6)
+    assert found["steps"] == [{"step": 0, "rows": 6, "kept": {"age": 0.5, "pay": 1.0}}]
+    assert found["kept"]["pay"] == 0
 
 
 def test_a_worker_has_its_threads_and_its_task(monkeypatch: pytest.MonkeyPatch) -> None:

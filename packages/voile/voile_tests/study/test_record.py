@@ -101,6 +101,7 @@ def test_record_is_plain_and_has_a_schema(desk):
     made = study(desk, tools=instruments(Crowd(), Refuses()))
     document = json.loads((desk / "out/private/record.json").read_text())
     jsonschema.validate(document, record_schema())
+    assert record_schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert read_record(desk / "out/private/record.json") == made.record
     assert record_of_document(json.loads(json.dumps(record_document(made.record)))) == made.record
     for broken in ({"attacks": [{"attack": 3}]}, {"format": "x"}, {"seed": "1"}, {"more": 1}):

@@ -6,6 +6,7 @@ import os
 from decimal import Decimal
 from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -14,6 +15,8 @@ from voile.ledger import Ledger
 from voile.release import folder
 from voile.release.check import GuaranteeBrokenError
 from voile.release.folder import release_document
+from voile.release.release import Price, PrivateRecord, Publication
+from voile.release.trips import FleetTerms, TripCosts
 from voile.schema.budget import BudgetPlan
 from voile.study import run
 from voile.study.run import ReleaseStaging, make_release, prepare_release
@@ -292,6 +295,35 @@ def test_trips_that_were_not_paid_are_a_fault():
     publication = SimpleNamespace(release=release, trip_costs=object(), events=())
     with pytest.raises(GuaranteeBrokenError, match="drew before it said"):
         transaction.told(publication)
+
+
+def test_a_trip_is_charged_for_what_was_published_of_it(tmp_path):
+    """It may cost 4 and then costs 2: what is left over comes back to its budget."""
+    terms = FleetTerms("vans", 9.0, 100.0, 1e-5, "any")
+
+    def costs(epsilon: float) -> TripCosts:
+        one = np.array([1])
+        accounts = SimpleNamespace(
+            days=one,
+            epsilon=np.array([epsilon]),
+            squared_mu=np.zeros(1),
+            first_row=one,
+            marks=lambda key: np.frombuffer(key[:8], np.uint64),
+        )
+        return TripCosts(terms, [accounts], exact=False)
+
+    publisher = SimpleNamespace(series=None, trip_budget=terms, carries=False)
+    transaction = run.ReleaseTransaction(plan(None), publisher, tmp_path / "ledger.db")
+    transaction.pay(Price("one", trip_costs=costs(4.0)))
+    ledger = Ledger(tmp_path / "ledger.db")
+    assert ledger.fleet("vans").spent.epsilon.tolist() == [4]
+    release = SimpleNamespace(release_id="one")
+    private = PrivateRecord(1, 1, 0, 0, "", {})
+    made = transaction.told(Publication(release, private, trip_costs=costs(2.0)))
+    told = "fleet 'vans': trips charged: 1; the most that one of them has now spent is 2 of its"
+    assert made.private.notices == (f"{told} budget epsilon = 9",)
+    transaction.commit(made)
+    assert ledger.fleet("vans").spent.epsilon.tolist() == [2]
 
 
 def test_a_release_that_is_not_written_stays_charged(desk, monkeypatch):
