@@ -235,20 +235,35 @@ def _least_product(problem: Problem, k: int) -> float:
     further = np.empty((len(atoms), m))
     enough = np.empty((len(atoms), m), dtype=np.bool_)
     keys = _keys(atoms.codes)
+    whole = keys.sum(axis=1)
     for j in range(m):
         least = _smallest_cells(problem, j)
         own = problem.hierarchies[j].values[0].share[problem.hierarchies[j].codes[0]]
         room = problem.rows - float(atoms.rows @ own[atoms.codes[:, j]])
         lost = np.maximum(least - own, 0.0) / room if room > 0 else np.zeros(len(own))
         further[:, j] = lost[atoms.codes[:, j]]
-        _, member = np.unique(keys.sum(axis=1) - keys[:, j], return_inverse=True)
-        enough[:, j] = np.bincount(member, atoms.persons)[member] >= k
+        enough[:, j] = _reach(whole - keys[:, j], atoms.persons, k)
     alone = np.where(enough, further, np.inf).min(axis=1)
     together = np.sort(further, axis=1)[:, :2].sum(axis=1)
     of_row = np.where(atoms.persons < k, np.minimum(alone, together), 0.0)
     total = min(float(of_row @ atoms.rows), float(m))
     product = 2.0 ** int(total) * (1 + total - int(total))
     return float(product ** (1 / m) - 1)
+
+
+def _reach(keys: NDArray[np.uint64], persons: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+    """Whether those who share a key are at least k persons, shape (u,).
+
+    Keys are sorted of those alone who are enough together with all whose keys begin with the same
+    bits, which are few where groups are small.
+    """
+    bits = min(22, 3 + len(keys).bit_length())
+    bucket = (keys >> np.uint64(64 - bits)).astype(np.int64)
+    reach = np.bincount(bucket, persons)[bucket] >= k
+    some = np.flatnonzero(reach)
+    _, member = np.unique(keys[some], return_inverse=True)
+    reach[some] = np.bincount(member, persons[some])[member] >= k
+    return reach
 
 
 def _keys(codes: NDArray[np.int32]) -> NDArray[np.uint64]:
