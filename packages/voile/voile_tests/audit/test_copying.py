@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -120,6 +123,28 @@ def test_trees_tell_who_was_copied_and_nobody_where_the_file_is_of_others() -> N
     assert abs(spared - 0.5) < 0.05
     own, other = _by_trees(OTHERS) or []
     assert abs(np.mean(own[:, np.newaxis] > other) - 0.5) < 0.05
+
+
+def test_the_file_weighs_as_much_as_both_sides_however_many_rows_they_have() -> None:
+    """Trees are sure of nothing where all rows are alike: the odds are even, at 60, 100 and 40."""
+    pytest.importorskip("sklearn")
+    asked = [np.arange(count) for count in (100, 40)]
+    column = SimpleNamespace(
+        as_cell=np.zeros(1, np.int64),
+        value=[np.zeros_like(some) for some in asked],
+        cell=np.zeros(60, np.int64),
+        numbers=None,
+        covers=np.ones((1, 1), dtype=bool),
+        as_numbers=lambda cells: cells.astype(np.float64),
+    )
+    beside: Any = SimpleNamespace(
+        columns=(column,), units=asked, people=lambda side: len(asked[side])
+    )
+    found = module._by_trees(beside, np.arange(60), asked, np.random.default_rng(1))
+    assert [one.tolist() for one in found] == [
+        pytest.approx([0.0] * 100, abs=1e-6),
+        pytest.approx([0.0] * 40, abs=1e-6),
+    ]
 
 
 def test_trees_are_left_out_where_sides_differ_or_nobody_can_learn(

@@ -9,11 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.audit.counting import ROWS, risks_of_rehearsal
+from voile.audit import examine
+from voile.audit.common_rows import _uncertainty
+from voile.audit.counting import ROWS, RiskQuery, risks_of_rehearsal
 from voile.audit.examine import _as_an_id
 from voile.audit.foreign import as_release
 from voile.audit.recognition import Recognised, _is_suppressed
+from voile.audit.record import Inquiry
 from voile.audit.risk import Question
+from voile.audit.scenarios import THE_HOLDER, THE_PLAN
 from voile.audit.sides import _proposed
 from voile.disclosure.exact import Exact, Permuted
 from voile.disclosure.foreign import Altered
@@ -142,6 +146,38 @@ def test_two_columns_may_tell_a_person_who_was_copied() -> None:
     assert len(told("exact", "synthetic")) == 1
 
 
+def test_the_risks_are_asked_with_what_the_holder_of_a_second_table_knows(monkeypatch) -> None:
+    """Those of its columns that the file shows; the draws are those of the risks alone."""
+    table = pl.DataFrame({"age": [1, 2, 2, 3], "town": [*"abbc"], "pay": [1.5, 2.5, 3.5, 4.5]})
+    people = People(table)
+    found = [recognised(name, "exact", table[name].to_list()) for name in table.columns]
+    sides = SimpleNamespace(
+        released=table,
+        original=people,
+        control=None,
+        plan=people.plan,
+        roles={"sensitive": ("pay",), "quasi_identifiers": ("age",)},
+        identifiers=(),
+        auxiliary=pl.DataFrame({"town": [*"ab"], "party": [1, 2]}),
+    )
+    asked: list[Any] = []
+
+    def counted(beside: Any, query: RiskQuery, randomness: Randomness, progress: Any) -> list[Any]:
+        del beside, progress
+        asked.extend([query, randomness.key("a draw").secret])
+        return []
+
+    monkeypatch.setattr(examine, "counted", counted)
+    draws = Randomness.seeded(1)
+    file = examine._AuditedFile(sides, as_release(table, found, {}), draws)
+    assert list(file.risks(Inquiry(targets=2), lambda stage: None)) == []
+    query, secret = asked
+    assert (query.sensitive, query.targets, query.only) == (("pay",), 2, None)
+    assert query.known[THE_PLAN] == ("age",)
+    assert query.known[THE_HOLDER] == ("town",)
+    assert secret == draws.within("risks").key("a draw").secret
+
+
 def test_groups_of_permuted_values_are_those_that_the_file_numbers() -> None:
     """All rows are one where it has no numbers, or where these are a column of the original."""
     rows = pl.DataFrame({"group": [7, 7, 9], "pay": [1, 2, 3]})
@@ -170,3 +206,11 @@ def test_cells_are_suppressed_where_more_are_missing_than_chance_explains(
         for count in (missing, own)
     )
     assert _is_suppressed(*sides) == suppressed
+
+
+def test_a_distance_is_told_where_it_is_larger_than_chance_explains() -> None:
+    """Of a hundred rows (2 / .25)^2 / 100 and, of other rows, 4 sqrt((7 / 3 - 1) / 100) more."""
+    known = np.array([0.0, 0.0, 0.0, 4.0])  # of variance 3 and fourth moment 21
+    assert _uncertainty(known, 100, same=True) == pytest.approx(0.64)
+    assert _uncertainty(known, 100, same=False) == pytest.approx(0.64 + 4 * 0.1154701)
+    assert _uncertainty(known, 0, same=True) == 64

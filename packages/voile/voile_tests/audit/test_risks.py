@@ -217,6 +217,9 @@ def test_two_columns_that_link() -> None:
     beside = _beside(released, original, other)
     found = linkability(beside, (["code"], ["mirror"]), 200, Randomness.seeded(1))
     assert found.found
+    assert found.of == "code | mirror"
+    goal = "a person's values in the first columns are joined with the same person's in the others"
+    assert found.goal == goal
     assert found.main.value == pytest.approx(1, abs=0.1)
 
 

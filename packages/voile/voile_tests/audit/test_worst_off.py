@@ -119,6 +119,7 @@ def test_people_of_one_group_count_as_the_one_draw_that_they_are() -> None:
     assert apart == pytest.approx(1, abs=0.1)
     assert effect_of_units(told, None) is None
     assert effect_of_units(np.ones(4), unit[:4]) == 1
+    assert effect_of_units(np.ones(0), unit[:0]) == 1
 
 
 def test_quasi_identifiers_alone_are_told_where_their_combinations_are_copied() -> None:
