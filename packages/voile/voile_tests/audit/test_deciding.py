@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from voile.audit import examine
-from voile.audit.common_rows import _uncertainty
+from voile.audit.common_rows import _is_told_by, _uncertainty
 from voile.audit.counting import ROWS, RiskQuery, risks_of_rehearsal
 from voile.audit.examine import _as_an_id
 from voile.audit.foreign import as_release
@@ -214,3 +214,18 @@ def test_a_distance_is_told_where_it_is_larger_than_chance_explains() -> None:
     assert _uncertainty(known, 100, same=True) == pytest.approx(0.64)
     assert _uncertainty(known, 100, same=False) == pytest.approx(0.64 + 4 * 0.1154701)
     assert _uncertainty(known, 0, same=True) == 64
+
+
+@pytest.mark.parametrize(("parts", "told"), [(50, True), (51, True), (52, False)])
+def test_a_column_is_told_by_groups_of_which_one_in_fifty_shows_a_second_value(
+    parts: int, *, told: bool
+) -> None:
+    """Counted are the different rows of the file, with the column and without."""
+
+    def counts(names: list[str]) -> tuple[Any, np.ndarray]:
+        seen = np.zeros(60)
+        seen[: {1: 50, 2: parts}[len(names)]] = 2
+        return None, seen
+
+    rows: Any = SimpleNamespace(counts=counts)
+    assert _is_told_by(rows, "town", ["age"]) == told

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,7 @@ import pytest
 from scipy.stats import binomtest
 
 from voile.attack.protocol import Estimate
-from voile.audit.alike_rows import inference, linkability
+from voile.audit.alike_rows import _learnt, inference, linkability
 from voile.audit.beside import JointCodes
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
@@ -221,6 +223,19 @@ def test_two_columns_that_link() -> None:
     goal = "a person's values in the first columns are joined with the same person's in the others"
     assert found.goal == goal
     assert found.main.value == pytest.approx(1, abs=0.1)
+
+
+def test_a_forest_names_the_cell_whose_number_is_nearest_to_what_it_has_learnt() -> None:
+    """Cell c shows 29 - c, and the last one no number: of ten rows of each, each is told."""
+    pytest.importorskip("sklearn")
+    cells = np.repeat(np.arange(31), 10)
+    shown = np.append(np.arange(30.0)[::-1], np.nan)
+    other: Any = SimpleNamespace(cell=cells, as_numbers=lambda some: some.astype(np.float64))
+    wanted: Any = SimpleNamespace(cell=cells, numbers=(shown, shown))
+    asked = [np.arange(30)[:, np.newaxis], np.array([[7], [3]])]
+    everybody, some = _learnt([other], wanted, asked, np.random.default_rng(1))
+    assert everybody.tolist() == list(range(30))
+    assert some.tolist() == [7, 3]
 
 
 def test_values_shuffled_within_pairs_are_inferred_half_of_the_time() -> None:
