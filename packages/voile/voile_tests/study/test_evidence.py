@@ -9,6 +9,7 @@ import pytest
 
 from voile.schema.plan import Plan, parse_plan
 from voile.study.evidence import EvidenceTerms, gather
+from voile.study.record import Skipped
 from voile.study.rehearsal import Staged, can_link, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import run_study
@@ -119,6 +120,25 @@ def test_no_rehearsal_without_need():
     assert evidence.rehearsed == ()
     assert evidence.held_out == 0
     assert "rehearsal" not in evidence.seconds
+
+
+def test_risks_are_counted_on_the_rehearsal_and_their_time_is_told():
+    """With as many targets as are asked for; a count that fails is left out with its reason."""
+
+    def count(rehearsal, targets, randomness, progress):
+        return [Skipped(f"{targets:,} of {rehearsal.release.rows:,}", "none was counted")]
+
+    def fail(*given):
+        raise TableError("no column is shown.")
+
+    for counting, left_out in (
+        (count, Skipped("7 of 42", "none was counted")),
+        (fail, Skipped("three risks", "no column is shown")),
+    ):
+        tools = replace(instruments(measures=(Rows(),)), risks=counting)
+        evidence = gather(staged(), tools, EvidenceTerms(targets=7, held_out=0.3), SEED)
+        assert (evidence.risks, evidence.risks_skipped) == ((), (left_out,))
+        assert set(evidence.seconds) == {"rehearsal", "risks", "utility"}
 
 
 def test_no_rows_held_out():

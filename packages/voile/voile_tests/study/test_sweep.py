@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.schema.plan import Method, Plan
 from voile.schema.roles import Roles
+from voile.study.original import names_of_columns
 from voile.study.plans import PlanGrid, StatedPlan, json_value, single_release
 from voile_base.errors import PlanError
 
@@ -82,7 +84,8 @@ def test_a_pair_of_numbers():
     asked = {"k": 2, "top": 9, "search": "theta"}
     given_one = PlanGrid.of([plan("ranking", **asked, exchange=[2, 1])])
     assert parameters_of(given_one)[0]["exchange"] == [2, 1]
-    assert len(PlanGrid.of([plan("ranking", **asked, exchange=[[2, 1], [1, 1]])]).points) == 2
+    two = PlanGrid.of([plan("ranking", **asked, exchange=[[2, 1], [1, 1]])])
+    assert [point.stated.name for point in two.points] == ["exchange = [2, 1]", "exchange = [1, 1]"]
 
 
 def test_tables_are_values():
@@ -190,3 +193,11 @@ def test_json_values():
     """Decimals become numbers, what is not finite becomes None, the rest stays as it is."""
     stated = {"a": Decimal("0.70"), "b": Decimal(3), "c": float("inf"), "d": (1, True, None, "x")}
     assert json_value(stated) == {"a": 0.7, "b": 3, "c": None, "d": [1, True, None, "x"]}
+
+
+def test_a_plan_is_held_against_the_columns_of_a_file_or_of_a_data_frame(tmp_path):
+    """In their order."""
+    people = pl.DataFrame({"salary": [1], "age": [2]})
+    people.write_csv(tmp_path / "people.csv")
+    for source in (people, people.to_pandas(), tmp_path / "people.csv"):
+        assert names_of_columns(source, plan(k=2).plan) == ["salary", "age"]
