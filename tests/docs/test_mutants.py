@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
-from tools.mutants import _broken, drawn
+from tools.mutants import STARTING, _broken, drawn
 
 NAMES = [f"voile.dp.m{module}.x_f__mutmut_{number}" for module in range(10) for number in range(50)]
 
@@ -45,3 +48,19 @@ def test_a_worker_that_runs_no_test_is_no_fault_that_was_noticed(tmp_path):
         document = {"exit_code_by_key": dict(zip(names, codes, strict=True))}
         (folder / "exact.py.meta").write_text(json.dumps(document))
     assert _broken(tmp_path) == ["voile.dp.x_f__mutmut_2", "voile.dp/planar.x_f__mutmut_2"]
+
+
+def test_a_command_that_a_test_starts_counts_no_functions_and_has_its_fault(tmp_path):
+    """It works in a folder without the settings that counting asks for."""
+    (tmp_path / "sitecustomize.py").write_text(STARTING)
+    tell = "import os; print(os.environ.get('MUTANT_UNDER_TEST'))"
+    for under_test, left in (("stats", "None"), ("voile.dp.x_f__mutmut_1",) * 2):
+        environment = {"PYTHONPATH": str(tmp_path), "MUTANT_UNDER_TEST": under_test}
+        done = subprocess.run(
+            [sys.executable, "-c", tell],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == left
