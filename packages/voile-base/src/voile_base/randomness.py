@@ -48,11 +48,11 @@ _MAX_SEED = 2**63
 _PART = 1 << 15
 _CHUNK = 1 << 13
 
+# What draws, for annotations: few calls need NumPy's generators, which load by themselves.
 if TYPE_CHECKING:
     Draws = np.random.Generator
 else:
     Draws = "numpy.random.Generator"
-"""What draws, for annotations: few calls need NumPy's generators, which load by themselves."""
 
 
 class Randomness:

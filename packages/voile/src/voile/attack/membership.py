@@ -93,6 +93,7 @@ Indices = NDArray[np.int64]
 
 _LEAST = 2
 """People who are in, and people who are not: one of each in each half."""
+_DIGITS = 12
 _PRIOR = 0.5
 """Weight of every kind of row before anything was seen (Jeffreys)."""
 _BINS = 8
@@ -394,7 +395,7 @@ def _scores(sides: Sequence[_Side], alike: NDArray[np.int64]) -> list[Floats]:
             # What the target adds to ``known`` is not known of others; rounding leaves traces.
             others_like = np.maximum(known[which] - weights, 0)
             score[chunk] = (weights / (others_like + (looks[which] - 1 + _PRIOR))) @ factor[which]
-        scores.append(score)
+        scores.append(score.round(_DIGITS))  # sums in another order tell no two people apart
     return scores
 
 
