@@ -43,15 +43,15 @@ _KINDS = 8
 _EXPECTED = 20
 """People of both sides from which on a kind is compared by itself."""
 
-Mask = NDArray[np.bool_]
-Indices = NDArray[np.int64]
+_Mask = NDArray[np.bool_]
+_Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Drift:
     """Who has a value that is far more frequent on one side."""
 
-    rows: tuple[Mask, Mask]
+    rows: tuple[_Mask, _Mask]
     """For the original and the control, shape (p,): rows of such people."""
     columns: tuple[str, ...]
     """The columns of these values."""
@@ -111,7 +111,7 @@ def _persons_with(column: JointColumn, units: Sequence[NDArray[np.int64]]) -> ND
     return np.stack(found)
 
 
-def _more_frequent(counts: NDArray[np.int64], sizes: Sequence[int]) -> Mask:
+def _more_frequent(counts: NDArray[np.int64], sizes: Sequence[int]) -> _Mask:
     """Which values one side has more often, shape (v,)."""
     both = counts.sum(axis=0)
     more = np.zeros(both.shape, dtype=bool)
@@ -149,7 +149,7 @@ def are_alike(beside: JointCodes) -> bool:
     return all(_same_law(*sides) * len(compared) >= _UNLIKE for sides in compared)
 
 
-def _coarsely(column: JointColumn) -> list[Indices]:
+def _coarsely(column: JointColumn) -> list[_Indices]:
     """The values of both sides as less than ``_KINDS`` kinds; rare ones are together."""
     both = np.concatenate(column.value[: CONTROL + 1])
     if column.numbers is not None:
@@ -162,7 +162,7 @@ def _coarsely(column: JointColumn) -> list[Indices]:
     return [code[value] for value in column.value[: CONTROL + 1]]
 
 
-def _same_law(own: Indices, other: Indices) -> float:
+def _same_law(own: _Indices, other: _Indices) -> float:
     """The probability of chi-square that two sides differ as much by chance."""
     kinds = int(max(own.max(initial=0), other.max(initial=0))) + 1
     counts = np.stack([np.bincount(side, minlength=kinds) for side in (own, other)])
