@@ -96,7 +96,7 @@ class JointColumn:
         """Shape (v, g): 1 where a cell covers a value, and next to nothing elsewhere."""
         return np.where(self.covers, 1, _NOTHING).astype(np.float32)
 
-    @property
+    @cached_property
     def as_cell(self) -> Indices:
         """Shape (v,): the cell by which each value would be shown; the most frequent of several."""
         rows = np.bincount(self.cell, minlength=self.covers.shape[1])

@@ -82,12 +82,10 @@ class Drift:
         """Why the control is one of other people; None where it will do."""
         if all(few <= _MOST * size for few, size in zip(self.people, sizes, strict=True)):
             return None
-        named = ", ".join(map(repr, self.columns))
         return (
             f"{self.people[ORIGINAL]:,} of {sizes[ORIGINAL]:,} people of the original and "
-            f"{self.people[CONTROL]:,} of {sizes[CONTROL]:,} of the control have a value that the "
-            f"other side has far less often ({named}); take a control of the same kind of people, "
-            "or files without these columns"
+            f"{self.people[CONTROL]:,} of {sizes[CONTROL]:,} of the control {self._why}; take a "
+            "control of the same kind of people, or files without these columns"
         )
 
     @property
@@ -97,9 +95,13 @@ class Drift:
             return None
         return (
             f"{self.people[ORIGINAL]:,} people of the original and {self.people[CONTROL]:,} of the "
-            "control are left out, of whom nothing can be told: they have a value that the other "
-            f"side has far less often ({', '.join(map(repr, self.columns))})"
+            f"control are left out, of whom nothing can be told: they {self._why}"
         )
+
+    @property
+    def _why(self) -> str:
+        named = ", ".join(map(repr, self.columns))
+        return f"have a value that the other side has far less often ({named})"
 
 
 def _persons_with(column: JointColumn, units: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
