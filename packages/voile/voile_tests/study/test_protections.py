@@ -161,17 +161,23 @@ def test_the_first_rows_stand_beside_what_a_plan_makes_of_them() -> None:
     assert solutions_document(MIXED, parse_plan(flows), 2) == {"rows": None, "steps": []}
 
 
-def test_without_its_only_step_a_plan_shows_what_its_method_leaves() -> None:
+AGES = [30, 31, 32, 60, 60, 60]
+
+
+@pytest.mark.parametrize(
+    "ages",
+    [pl.Series(AGES), pl.Series(AGES).cast(pl.Float64), pl.Series([30.5, 31, 32, 60, 60, 60])],
+)
+def test_a_group_of_one_value_shows_it_unchanged_with_steps_and_without(ages: pl.Series) -> None:
     """Three ages of six in a group of their own, of one value; each pay, which is not rounded."""
     document = {
         "roles": {"person": "row", "quasi_identifiers": ["age"], "sensitive": ["pay"]},
         "method": {"name": "generalization", "algorithm": "mondrian", "k": 3},
         "steps": [{"kind": "rounding", "columns": ["pay"], "base": 5, "after": True}],
     }
-    ages = [30, 31, 32, 60, 60, 60]
-    found = solutions_document(MIXED.with_columns(age=pl.Series(ages)), parse_plan(document), 6)
+    found = solutions_document(MIXED.with_columns(age=ages), parse_plan(document), 6)
     assert found["steps"] == [{"step": 0, "rows": 6, "kept": {"age": 0.5, "pay": 1.0}}]
-    assert found["kept"]["pay"] == 0
+    assert found["kept"] == {"age": 0.5, "pay": 0.0}
 
 
 def test_a_worker_has_its_threads_and_its_task(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -280,7 +280,7 @@ class _Aligned:
         names = [name for name in plan.roles.published if name in frame.columns]
         return cls(
             _as_texts(staged.original.select([*names, staged.link])),
-            _as_texts(_with_joined_ends(published, names, staged.link)),
+            _as_texts(_with_joined_ends(published, staged.original, names, staged.link)),
             staged.link,
         )
 
@@ -311,17 +311,27 @@ class _Aligned:
 
 
 def _as_texts(frame: Any) -> Any:
-    texts = {name: frame[name].cast(str, strict=False) for name in frame.columns}
-    return frame.with_columns(**texts)
+    return frame.with_columns(**{name: _texts(frame[name]) for name in frame.columns})
 
 
-def _with_joined_ends(published: Any, names: Iterable[str], link: str) -> Any:
-    """The published columns, with both ends of an interval in one text, and no others."""
-    columns = {}
+def _texts(values: Any) -> Any:
+    return values.cast(str, strict=False)
+
+
+def _with_joined_ends(published: Any, original: Any, names: Iterable[str], link: str) -> Any:
+    """The published columns as texts: an interval's ends in one, or its value where both are it."""
+    columns = {link: published[link]}
     for name in names:
         if name in published.columns:
-            columns[name] = published[name]
+            texts = _texts(published[name])
+            found = texts.str.extract_groups(r"^\[(.+), (.+)\]$").struct
+            low, high = found.field("1"), found.field("2")
         elif f"{name}.low" in published.columns:
-            low, high = (published[f"{name}.{end}"].cast(str) for end in ("low", "high"))
-            columns[name] = low.zip_with(low.eq_missing(high), low + " to " + high)
+            low, high = (_texts(published[f"{name}.{end}"]) for end in ("low", "high"))
+            texts = low + " to " + high
+        else:
+            continue
+        value = _texts(low.cast(original[name].dtype, strict=False))
+        alone = low.eq(high).fill_null(value=False) & value.is_not_null()
+        columns[name] = value.zip_with(alone, texts)
     return published.select(link).with_columns(**columns)
