@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from voile.audit import beside
+from voile.audit.alike_rows import _LIFT, _in_common
 from voile.audit.beside import DistinctRows, JointColumn, Likeness
 
 
@@ -24,8 +25,8 @@ def column(draws: np.random.Generator, rows: int, people: int) -> JointColumn:
 def test_however_few_are_looked_at_together_rows_are_as_likely_as_by_definition(
     monkeypatch, pairs, exact
 ):
-    """By people, by rows, and by some columns, weights are products that add up to 1."""
-    monkeypatch.setattr(beside, "_PAIRS", pairs)
+    """By rows, by some columns, and without each, weights are products that add up to 1."""
+    monkeypatch.setattr(beside, "_LIKENESS_PAIRS", pairs)
     draws = np.random.default_rng(7)
     columns = [column(draws, 40, 9) for _ in range(3)]
     chosen = np.array([8, 0, 3, 3, 5])
@@ -38,12 +39,34 @@ def test_however_few_are_looked_at_together_rows_are_as_likely_as_by_definition(
     expected /= expected.sum(axis=1, keepdims=True)
     rows = DistinctRows.of(columns)
     alike = Likeness.of(columns, rows, (0, chosen), exact=exact)
-    by_people = np.concatenate([weights for _, weights in alike.by_people()])
     by_rows = np.concatenate([weights for _, weights in alike.by_rows()], axis=1)
-    np.testing.assert_allclose(by_people[:, rows.place], expected, rtol=1e-4, atol=1e-9)
     np.testing.assert_allclose(by_rows[:, rows.place], expected, rtol=1e-4, atol=1e-9)
     half = Likeness.of(columns[1:], rows, (0, chosen), exact=exact, places=(1, 2))
     products = np.prod(each[1:], axis=0)
     wanted = products / products.sum(axis=1, keepdims=True)
-    found = np.concatenate([weights for _, weights in half.by_people()])
+    found = np.concatenate([weights for _, weights in half.by_rows()], axis=1)
     np.testing.assert_allclose(found[:, rows.place], wanted, rtol=1e-4, atol=1e-9)
+    without = np.zeros((len(chosen), len(rows.count)))
+    for some, place, weights in alike.without_each([0]):
+        assert place == 0
+        without[some] = weights
+    np.testing.assert_allclose(without[:, rows.place], wanted, rtol=1e-4, atol=1e-9)
+
+
+def test_no_weight_and_no_product_of_two_is_subnormal() -> None:
+    """Of two times twelve columns in which hardly anything fits, beside the sum of all products."""
+    draws = np.random.default_rng(3)
+    columns = [column(draws, 60, 30) for _ in range(24)]
+    chosen, rows = np.arange(30), DistinctRows.of(columns)
+    halves = [
+        Likeness.of(columns[at], rows, (0, chosen), exact=True, places=range(60)[at][:12])
+        for at in (slice(12), slice(12, 24))
+    ]
+    weights = [np.concatenate([one for _, one in half.by_rows()], axis=1) for half in halves]
+    least = np.finfo(np.float32).tiny
+    for one in weights:
+        assert (one == 0).any()
+        assert ((one[one > 0].astype(float) * _LIFT) ** 2 > least).all()
+    expected = (weights[0].astype(float) * rows.count) @ weights[1].T.astype(float)
+    found = _in_common(*halves) / float(_LIFT) ** 2
+    np.testing.assert_allclose(found, expected, rtol=1e-4)

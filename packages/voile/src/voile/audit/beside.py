@@ -335,6 +335,8 @@ def _nearness(
     return np.where(missing, 0.0, near)
 
 
+_NO_WEIGHT = np.float32(-70)
+"""The logarithm of a weight, below which all rows of a file together tell nothing."""
 _LIKENESS_PAIRS = 1 << 22
 """Of a person and a row, that are compared at a time: 16 megabytes for each number of theirs."""
 
@@ -390,17 +392,11 @@ class Likeness:
         values = (column.value[group][chosen] for column in columns)
         return cls(tuple(zip(logs, values, cells, strict=True)), rows.count, len(chosen))
 
-    def by_people(self) -> Iterator[tuple[slice, Floats]]:
-        """For some people at a time, shape (people, g): of one of the rows that show the same."""
-        every = slice(None)
-        for some in _parts(self.people, len(self.count)):
-            total = self._sum(some, every)
-            weight = np.exp(total - total.max(axis=1, keepdims=True))
-            weight /= (weight @ self.count.astype(np.float32))[:, np.newaxis]
-            yield some, weight
-
     def without_each(self, places: Sequence[int]) -> Iterator[tuple[slice, int, Floats]]:
-        """As by all columns but the one at a place, for each of these places."""
+        """For some people at a time, shape (people, g): of one of the rows that show the same.
+
+        By all columns but the one at a place, for each of these places.
+        """
         every, rows = slice(None), self.count.astype(np.float32)
         for some in _parts(self.people, len(self.count)):
             total = self._sum(some, every)
@@ -409,15 +405,15 @@ class Likeness:
                 others = np.take(log[value[some]], cell, axis=1)
                 np.subtract(total, others, out=others)
                 others -= others.max(axis=1, keepdims=True)
-                weight = np.exp(others, out=others)
+                weight = _weights(others)
                 weight /= (weight @ rows)[:, np.newaxis]
                 yield some, place, weight
 
     def by_rows(self) -> Iterator[tuple[slice, Floats]]:
-        """The same for some of the different rows at a time, shape (t, rows)."""
+        """By all columns, for some of the different rows at a time, shape (t, rows)."""
         every, scale = slice(None), self._log_totals()[:, np.newaxis]
         for some in _parts(len(self.count), self.people):
-            yield some, np.exp(self._sum(every, some) - scale)
+            yield some, _weights(self._sum(every, some) - scale)
 
     def _log_totals(self) -> Floats:
         """What the weights of each person add up to, before they add up to 1."""
@@ -425,7 +421,7 @@ class Likeness:
         for some in _parts(self.people, len(self.count)):
             total = self._sum(some, slice(None))
             most = total.max(axis=1)
-            weight = np.exp(total - most[:, np.newaxis]) @ self.count.astype(np.float32)
+            weight = _weights(total - most[:, np.newaxis]) @ self.count.astype(np.float32)
             found[some] = most + np.log(weight)
         return found
 
@@ -436,6 +432,16 @@ class Likeness:
             near = np.take(log[value[people]], cell[rows], axis=1)
             total = np.add(total, near, out=total) if number else near
         return total
+
+
+def _weights(logs: Floats) -> Floats:
+    """Exponentials of logarithms, in their place; below ``_NO_WEIGHT`` 0.
+
+    Without that products would hold subnormal numbers, for which processors take a hundred times as
+    long.
+    """
+    np.copyto(logs, -np.inf, where=logs < _NO_WEIGHT)
+    return np.exp(logs, out=logs)
 
 
 def _parts(count: int, width: int) -> list[slice]:
