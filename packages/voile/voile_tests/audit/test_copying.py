@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,17 @@ import pytest
 
 from voile.audit import copying as module
 from voile.audit.beside import JointCodes
-from voile.audit.copying import Copying, _Agreement, _excess_of, _NearestRows, _scores
+from voile.audit.copying import (
+    _FEW,
+    _STEPS,
+    _TAIL,
+    Copying,
+    _Agreement,
+    _by_ranks,
+    _excess_of,
+    _NearestRows,
+    _scores,
+)
 from voile.audit.drift import Drift
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
@@ -209,3 +220,43 @@ def test_one_coincidence_in_a_set_of_columns_is_nobody_beyond_doubt() -> None:
     assert not _excess_of({"what is known to a neighbour": (own, other)})[1]
     own[:200] = 12 + draws.exponential(size=200)
     assert _excess_of({"what is known to a neighbour": (own, other)})[1]
+
+
+def test_the_sum_of_weights_by_ranks_has_the_probability_of_all_its_assignments() -> None:
+    """Twelve people of 240 are weighted: all 4,096 ways to give them to two sides are added up."""
+    draws = np.random.default_rng(5)
+    for share in (0.5, 0.6):
+        own, other = draws.normal(size=120), draws.normal(size=120)
+        own[:3] += 3
+        ranks = np.arange(1, 13) / 240
+        weight = np.rint(_STEPS * np.log((1 + _FEW / ranks) / (1 + _FEW / _TAIL)))
+        order = np.argsort(-np.concatenate((own, other)))[:12]
+        found = weight[order < 120].sum()
+        sides = np.array(list(product((0, 1), repeat=12)))
+        chance = share ** sides.sum(axis=1) * (1 - share) ** (12 - sides.sum(axis=1))
+        expected = chance[sides @ weight >= found].sum()
+        assert _by_ranks(own, other, share) == pytest.approx(expected, rel=1e-9)
+    assert _by_ranks(-other, -other, 0.5) > 0.4
+
+
+def _coincidences(draws: np.random.Generator, copied: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of 3,000 people of each side 2 in 100 have a row by chance, the rarer the less often."""
+    own, other = -draws.exponential(size=3000), -draws.exponential(size=3000)
+    for side in (own, other):
+        some = draws.random(3000) < 0.02
+        side[some] = 6 + draws.exponential(2, some.sum())
+    own[:copied] = 6 + draws.gamma(2, 4, copied)
+    return own, other
+
+
+def test_copies_among_as_many_coincidences_are_told_and_coincidences_alone_are_not() -> None:
+    """Of 3,000 people 40 are copied in one of six sets of columns: told in 18 of 20 draws."""
+    draws = np.random.default_rng(11)
+    sets = [f"what is known to {number}" for number in range(6)]
+
+    def told(copied: int) -> bool:
+        scores = {name: _coincidences(draws, 0) for name in sets[1:]}
+        return _excess_of({sets[0]: _coincidences(draws, copied), **scores}, alike=True)[1]
+
+    assert sum(told(40) for _ in range(20)) >= 18
+    assert not any(told(0) for _ in range(40))

@@ -40,17 +40,19 @@ Where a file tells of its own people what it tells of everybody, people of the o
 control are exchangeable. Of the m highest scores of both sides, m = 8, 11, 16, 22, ..., it is
 asked how many are the original's, and held against a binomial distribution under which its people
 are ``_TIMES`` as likely to be there, so that a control of another year is not found; by sets of
-columns they are not where no column and no two tell the sides apart (``are_alike``). One person
-alone is told where the score lies so far beyond the control's highest that a tail that falls like
-the control's (exponentially) reaches it with less than some probability. Half of ``_ALARM`` is for
-either, over the number of questions (Bonferroni).  The rates that are shown of both sides are those
-of questions that other people chose (``_rates``).
+columns they are not where no column and no two tell the sides apart (``are_alike``). Besides, all
+of the highest scores are asked together, each by a weight that its rank tells (``_by_ranks``). One
+person alone is told where the score lies so far beyond the control's highest that a tail that falls
+like the control's (exponentially) reaches it with less than some probability. Half of ``_ALARM`` is
+for this, most of the rest for ranks, over the number of questions of each kind (Bonferroni).  The
+rates that are shown of both sides are those of questions that other people chose (``_rates``).
 
-Cost: a sort a score.
+Cost: a sort a score, and the law of a sum of ``_HIGHEST`` weights.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -224,6 +226,10 @@ _FIRST = 8
 """How many of the highest scores are looked at first."""
 _TAIL, _TAIL_OF = 0.05, 100
 """The share of the control that tells how fast its scores fall, and of how many people at least."""
+_PARTS: Mapping[str, float] = {"alone": 0.5, "highest": 0.1, "ranks": 0.4}
+"""Of the probability of an alarm, by what is asked."""
+_HIGHEST, _FEW, _STEPS = 1_000, 0.005, 16
+"""How many people are weighted, for which share of copied people, in how many steps of a nat."""
 
 
 @dataclass(frozen=True)
@@ -240,8 +246,8 @@ class _Excess:
     """Which score was asked."""
     limit: float = inf
     """The score from which on people count."""
-    alone: bool = False
-    """Whether it was asked how far one person is beyond the control."""
+    kind: str = "highest"
+    """What was asked, of ``_PARTS``."""
 
     @property
     def at_least(self) -> int:
@@ -271,9 +277,8 @@ def _excess_of(
     ]
     if not asked:
         return _Excess(sizes=next((len(a), len(b)) for a, b in scores.values())), False
-    alone = sum(one.alone for one in asked)
-    questions = {True: 2 * alone, False: 2 * (len(asked) - alone)}
-    sure = [one for one in asked if one.probability * questions[one.alone] < _ALARM]
+    questions = Counter(one.kind for one in asked)
+    sure = [o for o in asked if o.probability * questions[o.kind] < _ALARM * _PARTS[o.kind]]
     if sure:
         return max(sure, key=lambda one: one.at_least), True
     return min(asked, key=lambda one: one.probability), False
@@ -316,10 +321,15 @@ def _asked(own: Floats, other: Floats, times: float, *, rows: bool = False) -> I
         return
     share = times * sizes[0] / (times * sizes[0] + sizes[1])
     tops = [int(_FIRST * 2 ** (step / 2)) for step in range(2 * len(both).bit_length())]
+    highest = []
     for limit in dict.fromkeys(float(both[top - 1]) for top in tops if top <= len(both) // 2):
         a, b = int((own >= limit).sum()), int((other >= limit).sum())
         chance = float(special.bdtrc(a - 1, a + b, share)) if a else 1.0
-        yield _Excess(a, b, sizes, chance, limit=limit)
+        highest.append(_Excess(a, b, sizes, chance, limit=limit))
+    yield from highest
+    if highest:
+        best = min(highest, key=lambda one: one.probability)
+        yield replace(best, probability=_by_ranks(own, other, share), kind="ranks")
     if len(other) >= _TAIL_OF:
         tail = np.sort(other)[::-1][: max(20, int(len(other) * _TAIL))]
         if rows and tail[-1] <= 0:
@@ -329,7 +339,26 @@ def _asked(own: Floats, other: Floats, times: float, *, rows: bool = False) -> I
         chance = float(np.exp(-max(beyond, 0))) * times * sizes[0] / sizes[1]
         limit = float(np.nextafter(tail[0], inf))
         above = int((own > tail[0]).sum())
-        yield _Excess(above, 0, sizes, min(chance, 1.0), limit=limit, alone=True)
+        yield _Excess(above, 0, sizes, min(chance, 1.0), limit=limit, kind="alone")
+
+
+def _by_ranks(own: Floats, other: Floats, share: float) -> float:
+    """The probability that people of the original have as high ranks, by the sum of their weights.
+
+    A weight is the logarithm of how many times as likely a person of the rank is the original's
+    where ``_FEW`` are copied, beyond the last who is looked at.  Weights know no side, so that the
+    sum's law is exact: each whole number of steps is added with the probability ``share``.
+    """
+    both = np.sort(np.concatenate((own, other)))
+    last = min(_TAIL, _HIGHEST / len(both))
+    ranks = (1 - np.searchsorted(both, side) / len(both) for side in (own, other))
+    logs = (np.log((1 + _FEW / rank) / (1 + _FEW / last)) for rank in ranks)
+    mine, others = (np.rint(_STEPS * np.maximum(log, 0)).astype(np.int64) for log in logs)
+    law = np.ones(1)
+    for weight in np.sort(np.concatenate((mine[mine > 0], others[others > 0]))):
+        law = np.concatenate((law, np.zeros(weight))) * (1 - share)
+        law[weight:] += law[: len(law) - weight] * (share / (1 - share))
+    return min(float(law[mine.sum() :].sum()), 1.0)
 
 
 def _least_seen(sizes: tuple[int, int]) -> int:
