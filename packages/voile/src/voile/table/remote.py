@@ -337,7 +337,8 @@ def told_of(fault: BaseException) -> str:
         (
             bool(lacking),
             "no credentials were found; set them as the store's own tools take them (for s3:// "
-            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role)",
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role; for abfss:// "
+            "AZURE_STORAGE_ACCOUNT_KEY, a service principal, or an identity)",
         ),
     )
     usual = f"the store {answered}; run this again later, or check its address"
