@@ -10,8 +10,8 @@ from voile.audit.alike_rows import _LIFT, _in_common
 from voile.audit.beside import DistinctRows, JointColumn, Likeness
 
 
-def column(draws: np.random.Generator, rows: int, people: int) -> JointColumn:
-    values, cells = 4, 3
+def column(draws: np.random.Generator, rows: int, people: int, cells: int = 3) -> JointColumn:
+    values = 4
     near = draws.uniform(0.02, 1, (values, cells)).astype(np.float32)
     value = (draws.integers(0, values, people),)
     cell = draws.integers(0, cells, rows)
@@ -70,3 +70,17 @@ def test_no_weight_and_no_product_of_two_is_subnormal() -> None:
     expected = (weights[0].astype(float) * rows.count) @ weights[1].T.astype(float)
     found = _in_common(*halves) / float(_LIFT) ** 2
     np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_columns_of_few_combinations_are_added_up_once_for_all_rows_that_show_them() -> None:
+    """Three columns of two cells stand as one beside a column of sixty; weights stay the same."""
+    draws = np.random.default_rng(9)
+    columns = [column(draws, 900, 9, cells) for cells in (60, 2, 2, 2)]
+    rows, chosen = DistinctRows.of(columns), np.arange(9)
+    alike = Likeness.of(columns, rows, (0, chosen))
+    assert [table.shape[1] for table, _ in alike._joined] == [8, 60]
+    each = [one.near[one.value[0][chosen]][:, one.cell].astype(float) for one in columns]
+    expected = np.prod(each, axis=0)
+    expected /= expected.sum(axis=1, keepdims=True)
+    found = np.concatenate([weights for _, weights in alike.by_rows()], axis=1)
+    np.testing.assert_allclose(found[:, rows.place], expected, rtol=1e-4, atol=1e-9)

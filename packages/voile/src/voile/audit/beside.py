@@ -15,8 +15,9 @@ rule a row out, for rows of a synthesizer are of nobody and still resemble those
 Rows that show the same are looked at once, with their number.  Of many people and rows some are
 looked at at a time: memory is bounded, whatever their numbers.
 
-Cost: t g look-ups a column for t people and g different rows, twice by parts of rows; as many again
-for each column that is left out in turn.
+Cost: t g look-ups for t people and g different rows, for each column and for each few columns that
+have an eighth as many combinations; twice by parts of rows; as many again for each column that is
+left out in turn.  Memory: t numbers for each combination that stands in place of rows.
 """
 
 from __future__ import annotations
@@ -335,6 +336,8 @@ def _nearness(
     return np.where(missing, 0.0, near)
 
 
+_FEWER = 8
+"""By how many times combinations of columns are fewer than rows, to be looked at in their place."""
 _NO_WEIGHT = np.float32(-70)
 """The logarithm of a weight, below which all rows of a file together tell nothing."""
 _LIKENESS_PAIRS = 1 << 22
@@ -425,11 +428,28 @@ class Likeness:
             found[some] = most + np.log(weight)
         return found
 
+    @cached_property
+    def _joined(self) -> list[tuple[Floats, Indices]]:
+        """Columns of few combinations as one: how near each is to each person, and each row's."""
+        found: list[tuple[Floats, Indices]] = []
+        for log, value, cell in sorted(self.logs, key=lambda each: each[0].shape[1]):
+            near = log[value]
+            if found:
+                before, code = found[-1]
+                both = Combinations.of([(code, before.shape[1]), (cell, near.shape[1])])
+                if len(both.rows) <= len(self.count) // _FEWER:
+                    first, second = both.codes
+                    total = np.take(before, first, axis=1) + np.take(near, second, axis=1)
+                    found[-1] = total, both.index.astype(np.int64)
+                    continue
+            found.append((near, cell.astype(np.int64)))
+        return found
+
     def _sum(self, people: slice, rows: slice) -> Floats:
         shape = (len(range(self.people)[people]), len(self.count[rows]))
         total = np.zeros(shape, dtype=np.float32)  # without a column all rows are as likely
-        for number, (log, value, cell) in enumerate(self.logs):
-            near = np.take(log[value[people]], cell[rows], axis=1)
+        for number, (log, cell) in enumerate(self._joined):
+            near = np.take(log[people], cell[rows], axis=1)
             total = np.add(total, near, out=total) if number else near
         return total
 
