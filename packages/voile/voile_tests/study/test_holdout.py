@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -55,6 +57,15 @@ def test_every_subset_is_as_likely() -> None:
         tuple(sorted((first + i) % 6 for i in range(3))) for first, *_ in seen.elements()
     )
     assert stats.chisquare([*runs.values(), *[0] * (20 - len(runs))]).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("held", range(1, 6))
+def test_the_least_words_are_held_out(held: int) -> None:
+    """Rows with the least words are held out, and of equal words those of the earlier rows."""
+    words = np.array([7, 3, 7, 3, 9, 3], dtype=np.uint64)
+    randomness: Any = SimpleNamespace(key=lambda *_: SimpleNamespace(stream=lambda _: words))
+    _, out = hold_out(FRAME, Fraction(held, 6), randomness)
+    assert out["place"].to_list() == sorted([1, 3, 5, 0, 2, 4][:held])
 
 
 @pytest.mark.parametrize(

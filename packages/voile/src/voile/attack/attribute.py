@@ -61,12 +61,11 @@ from voile.attack.protocol import (
 )
 from voile.disclosure.evidence import Evidence
 from voile.disclosure.exact import Exact
-from voile.release.reading import ColumnView, People, PublishedRows, Sightings, finite, floats_of
+from voile.release.reading import ColumnView, People, PublishedRows, Sightings, floats_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.arrays import Values, from_native
 from voile.table.binding import distinct_values
-from voile.table.codes import encode
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
@@ -242,7 +241,7 @@ def with_texts(published: PublishedRows, name: str) -> PublishedRows:
 def _shown_values(published: PublishedRows, name: str) -> Values:
     """The different values of a column in rows ``with_texts``, ascending; a missing one first."""
     (column,) = published.columns_of(name)
-    return encode(finite(published.frame[column])).values
+    return published.coded_finite(column).values.alias(column)
 
 
 def check_distance(distance: float | None) -> None:

@@ -60,7 +60,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.posterior import Crowd, rows_of_people, telling_columns
-from voile.disclosure.evidence import CoverEvidence, Labels
+from voile.disclosure.evidence import CoverEvidence, Labels, numbered
 from voile.release.reading import (
     People,
     PublishedRows,
@@ -322,7 +322,7 @@ def _bits(columns: Sequence[_Compared], people: Codes, combinations: Codes) -> N
     """One bit for each pair of a person and a combination that fit in all columns."""
     found: NDArray[np.uint8] | None = None
     for column in columns:
-        values, which = np.unique(column.value[people], return_inverse=True)
+        values, which = numbered(column.value[people], len(column.fits))
         cells = column.cell[combinations]
         bits = np.packbits(column.fits[values][:, cells], axis=1)[which]
         found = bits if found is None else np.bitwise_and(found, bits, out=found)

@@ -50,6 +50,7 @@ __all__ = [
     "Labels",
     "Sets",
     "Texts",
+    "numbered",
 ]
 
 
@@ -90,7 +91,7 @@ class CoverEvidence(ABC):
 
     def packed_targets(self, targets: Chosen) -> NDArray[np.uint8]:
         """``covers`` turned round, shape (n, targets / 8), with eight targets a byte."""
-        return np.packbits(self.covers(targets), axis=0).T
+        return np.packbits(np.ascontiguousarray(self.covers(targets).T), axis=1)
 
     def spread(self, value: NDArray[np.int64], cell: NDArray[np.int64]) -> CoverEvidence:
         """The same about t targets, each of a value that these have, and n rows of these cells."""
@@ -111,13 +112,13 @@ class _Spread(CoverEvidence):
 
     def covers(self, targets: Chosen) -> Mask:
         """Whether the cell of each row fits the value of each of some targets."""
-        held, place = _numbered(self.value[targets], self.values)
+        held, place = numbered(self.value[targets], self.values)
         covers: Mask = self.evidence.covers(held)[:, self.cell][place]
         return covers
 
     def packed(self, targets: Chosen) -> NDArray[np.uint8]:
         """The same with eight rows a byte: each value is packed once."""
-        held, place = _numbered(self.value[targets], self.values)
+        held, place = numbered(self.value[targets], self.values)
         packed: NDArray[np.uint8] = np.packbits(self.evidence.covers(held)[:, self.cell], axis=1)[
             place
         ]
@@ -125,19 +126,19 @@ class _Spread(CoverEvidence):
 
     def packed_targets(self, targets: Chosen) -> NDArray[np.uint8]:
         """The same turned round, with eight targets a byte: each cell is packed once."""
-        held, place = _numbered(self.value[targets], self.values)
-        cells = np.packbits(self.evidence.covers(held)[place], axis=0).T
-        packed: NDArray[np.uint8] = np.ascontiguousarray(cells)[self.cell]
+        held, place = numbered(self.value[targets], self.values)
+        cells = np.packbits(np.ascontiguousarray(self.evidence.covers(held)[place].T), axis=1)
+        packed: NDArray[np.uint8] = cells[self.cell]
         return packed
 
     def only(self, rows: NDArray[np.int64]) -> Self:
         """The same about some of the rows."""
         cells = int(self.cell.max(initial=-1)) + 1
-        held, place = _numbered(self.cell[rows], cells)
+        held, place = numbered(self.cell[rows], cells)
         return replace(self, evidence=self.evidence.only(held), cell=place)
 
 
-def _numbered(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def numbered(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The different codes below a size, ascending, and the place of each among them."""
     there = np.zeros(size, dtype=np.bool_)
     there[codes] = True
@@ -213,6 +214,15 @@ class Labels(CoverEvidence):
         if self.anything.any():
             covers |= self.anything
         return np.asarray(covers)
+
+    def packed_targets(self, targets: Chosen) -> NDArray[np.uint8]:
+        """The same turned round, with eight targets a byte: each text is packed once."""
+        if self.anything.any():
+            return super().packed_targets(targets)
+        held, place = numbered(self.shown, int(self.shown.max(initial=-1)) + 1)
+        texts = Labels(self.known, held.astype(np.int32), np.zeros(len(held), dtype=np.bool_))
+        packed: NDArray[np.uint8] = CoverEvidence.packed_targets(texts, targets)[place]
+        return packed
 
     def fits_some_row(self) -> Mask:
         """Shape (t,): whether any row may be that of each target."""

@@ -42,7 +42,7 @@ from voile.schema.coding import BottomCoded, Coding, TopCoded, coded_values, des
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected
-from voile.table.alignment import common_codes
+from voile.table.alignment import coded_column, codes_of_rows, common_codes
 from voile.table.arrays import Frame, as_dates, text_values, with_missing
 from voile.table.binding import coded_series, distinct_values
 from voile.table.codes import Combinations, DictionaryColumn, code_type, encode, gathered
@@ -82,6 +82,7 @@ class PublishedRows:
     release: Release
     frame: pl.DataFrame
     _cells: dict[tuple[str, ...], tuple[Frame, Codes]] = field(default_factory=dict, repr=False)
+    _coded: dict[str, DictionaryColumn] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, release: Release) -> PublishedRows:
@@ -89,18 +90,30 @@ class PublishedRows:
         held = _HELD.setdefault(release, _Held())
         if held.frame is None:
             held.frame = pl.DataFrame(release.table.to_arrow())
-        return cls(release, held.frame, held.cells)
+        return cls(release, held.frame, held.cells, held.coded)
+
+    def coded(self, name: str) -> DictionaryColumn:
+        """The distinct values of a published column, and the code of each row; found once."""
+        if name not in self._coded:
+            self._coded[name] = coded_column(self.frame[name])
+        return self._coded[name]
+
+    def coded_finite(self, name: str) -> DictionaryColumn:
+        """The same without NaN and infinities."""
+        column = self.frame[name]
+        return encode(finite(column)) if column.dtype.is_float() else self.coded(name)
+
+    def combinations(self, columns: Sequence[str]) -> tuple[Frame, Codes]:
+        """Distinct rows of some published columns, ascending, and which of them each row shows."""
+        return codes_of_rows({name: self.coded(name) for name in columns})
 
     def cells(self, columns: Sequence[str]) -> tuple[Frame, Codes]:
-        """Distinct rows of some published columns, ascending, and which of them each row shows.
-
-        The last answer is kept: adversaries who know the same ask for the same.
-        """
+        """The same; the last answer is kept: adversaries who know the same ask for the same."""
         asked = tuple(columns)
         if asked not in self._cells:
-            distinct, (place,) = common_codes([self.frame.select(columns)])
+            found = self.combinations(columns)
             self._cells.clear()
-            self._cells[asked] = distinct, place
+            self._cells[asked] = found
         return self._cells[asked]
 
     @property
@@ -148,7 +161,7 @@ class PublishedRows:
         own. If ``weights`` (t, g) are the probabilities of rows (see ``attack.posterior``), then
         ``(weights * sightings.rows) @ shares`` are those of the values, shape (t, v).
         """
-        values = encode(finite(self.frame[column]))
+        values = self.coded_finite(column)
         coded = values.codes.astype(np.int64), len(values.values)
         seen = sightings.place, len(sightings.rows)
         if column in self.permuted:
@@ -348,6 +361,7 @@ class _Held:
 
     frame: pl.DataFrame | None = None
     cells: dict[tuple[str, ...], tuple[Frame, Codes]] = field(default_factory=dict)
+    coded: dict[str, DictionaryColumn] = field(default_factory=dict)
     people: People | None = None
 
 
@@ -609,7 +623,7 @@ def _permuted(
     """The evidence in a column that was permuted within groups; ``place`` as in ``Sightings``."""
     known = view.known
     groups, count = published.groups()
-    distinct, (value,) = common_codes([published.frame.select(published.columns_of(view.name))])
+    distinct, value = published.combinations(published.columns_of(view.name))
     cells = distinct, np.bincount(value, minlength=distinct.height)
     codes = encode(text_values(known.texts)).codes.astype(np.int64)
     _, first = np.unique(codes, return_index=True)

@@ -12,7 +12,7 @@ Each row gets 64 bits of a keyed stream, and the rows with the least are held ou
 the right size is as likely as any other.  Two equal words, of which the earlier row counts as
 less, happen with a chance below n**2 / 2**65.
 
-Cost: publishing once more, a sort of n words, and one copy of the table.
+Cost: publishing once more, a selection among n words, and one copy of the table.
 """
 
 from __future__ import annotations
@@ -172,8 +172,9 @@ def hold_out(
         )
         raise InputError(msg)
     words = randomness.key("hold out").stream(there)
-    held_out = np.zeros(there, dtype=np.bool_)
-    held_out[np.argsort(words, kind="stable")[:held]] = True
+    most = np.partition(words, held - 1)[held - 1]
+    held_out = words < most
+    held_out[np.flatnonzero(words == most)[: held - np.count_nonzero(held_out)]] = True
     chosen = held_out[whose]
     return to_native(rows.filter(~chosen)), to_native(rows.filter(chosen))
 

@@ -37,6 +37,8 @@ from voile_base.errors import TableError, nearest, refuse_out_of_memory
 __all__ = [
     "Codes",
     "Counts",
+    "coded_column",
+    "codes_of_rows",
     "common_codes",
     "common_places",
     "joint_codes",
@@ -57,11 +59,18 @@ def common_codes(frames: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[Cod
     distinct texts stand in a dictionary (Enum).
     """
     columns, found = _combined(frames)
-    distinct = [
-        column.decode(codes).alias(name)
-        for (name, column), codes in zip(columns.items(), found.codes, strict=True)
-    ]
-    return pl.DataFrame(distinct), _of_frames(found, frames)
+    return _distinct(columns, found), _of_frames(found, frames)
+
+
+def codes_of_rows(columns: Mapping[str, DictionaryColumn]) -> tuple[pl.DataFrame, Codes]:
+    """The same of one table, whose columns ``coded_column`` has encoded."""
+    found = _combinations(columns)
+    return _distinct(columns, found), found.index.astype(np.int64)
+
+
+def coded_column(column: pl.Series) -> DictionaryColumn:
+    """The distinct values of a column as ``common_codes`` has them, and the code of each row."""
+    return _encoded([column], _common_type([column.dtype]))
 
 
 def common_places(frames: Sequence[pl.DataFrame]) -> list[Codes]:
@@ -104,9 +113,20 @@ def _combined(
 ) -> tuple[dict[str, DictionaryColumn], Combinations]:
     types = _common_types([frame.schema for frame in frames])
     columns = {n: _encoded([frame[n] for frame in frames], dtype) for n, dtype in types.items()}
-    return columns, Combinations.of(
-        [(column.codes, len(column.values)) for column in columns.values()]
-    )
+    return columns, _combinations(columns)
+
+
+def _combinations(columns: Mapping[str, DictionaryColumn]) -> Combinations:
+    return Combinations.of([(column.codes, len(column.values)) for column in columns.values()])
+
+
+def _distinct(columns: Mapping[str, DictionaryColumn], found: Combinations) -> pl.DataFrame:
+    """The combinations as rows."""
+    distinct = [
+        column.decode(codes).alias(name)
+        for (name, column), codes in zip(columns.items(), found.codes, strict=True)
+    ]
+    return pl.DataFrame(distinct)
 
 
 def _of_frames(found: Combinations, frames: Sequence[pl.DataFrame]) -> list[Codes]:

@@ -78,6 +78,8 @@ __all__ = ["RelativeQueryError"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+_Bits = NDArray[np.uint8]
+"""One bit for each row, as ``packbits`` orders them; those behind the last row are 0."""
 Errors = Mapping[str, Sequence[float]]
 """Relative errors by aggregate and number of quasi-identifiers."""
 Answers = Mapping[str, float | None]
@@ -86,6 +88,8 @@ Answers = Mapping[str, float | None]
 _COUNT, _SUM, _AVERAGE = "COUNT", "SUM", "AVG"
 _SEVERAL = 4
 """Rows of a combination, on average, from which on they are counted by their combinations."""
+_MOST_BITS = 1 << 28
+"""Of each value of a column, one for each row: 32 MiB."""
 _NOTHING = 1e-9
 """Expected rows below this are rounding."""
 Predicates = Mapping[str, NDArray[np.bool_]]
@@ -219,6 +223,8 @@ class _Table:
     summed: tuple[Codes, Floats] | None = None
     """The entry of each row in the column of ``numbers``, and what each of its d values adds, shape
     (d, 2)."""
+    having: dict[str, list[_Bits]] = field(default_factory=dict, init=False, repr=False)
+    """For each value of a column that predicates asked for, which rows have it."""
 
     @classmethod
     def original(cls, columns: Mapping[str, ColumnCovering], summed: str | None) -> Self:
@@ -278,19 +284,38 @@ class _Table:
 
     def _counted(self, query: _Query) -> Answers:
         """As ``answers``, but for rounding, of rows that match or do not: a bit of each."""
-        rows = float(np.count_nonzero(self._those(query.counted)))
+        rows = float(np.bitwise_count(self._those(query.counted)).sum())
         if self.numbers is None:
             return self.aggregates(rows, None)
         assert self.summed is not None
         entry, adds = self.summed
-        having = np.bincount(entry[self._those(query.known)], minlength=len(adds))
-        return self.aggregates(rows, having @ adds)
+        those = np.unpackbits(self._those(query.known), count=self.rows).view(np.bool_)
+        return self.aggregates(rows, np.bincount(entry[those], minlength=len(adds)) @ adds)
 
-    def _those(self, predicates: Predicates) -> NDArray[np.bool_]:
-        """Which rows match, shape (n,)."""
-        found: NDArray[np.bool_] = np.logical_and.reduce(
-            [_has_one_of(self.columns[name][1], chosen) for name, chosen in predicates.items()]
-        )
+    def _those(self, predicates: Predicates) -> _Bits:
+        """Which rows match."""
+        first, *others = [self._having_one_of(*predicate) for predicate in predicates.items()]
+        for bits in others:
+            np.bitwise_and(first, bits, out=first)
+        return first
+
+    def _having_one_of(self, name: str, chosen: NDArray[np.bool_]) -> _Bits:
+        """Which rows have a value that is asked for.
+
+        Neighbours are compared; others are gathered from bits that are kept of each value, or
+        looked up where these would be too many.
+        """
+        entry, asked = self.columns[name][1], np.flatnonzero(chosen)
+        if len(asked) and asked[-1] - asked[0] == len(asked) - 1:
+            return np.packbits((entry >= asked[0]) & (entry <= asked[-1]))
+        if len(chosen) * len(entry) > _MOST_BITS:
+            return np.packbits(look_up(chosen, entry))
+        if name not in self.having:
+            values = range(len(chosen))
+            self.having[name] = [np.packbits(entry == value) for value in values]
+        found = np.zeros((len(entry) + 7) // 8, dtype=np.uint8)
+        for value in asked.tolist():
+            np.bitwise_or(found, self.having[name][value], out=found)
         return found
 
     def aggregates(self, rows: float, sums: Floats | None) -> Answers:
@@ -401,15 +426,6 @@ class _Cells:
             cell, shown, rows = count_pairs((self.number, shape[0]), (entry, entries))
             self.pairs[name] = csr_array((rows.astype(np.float64), (cell, shown)), shape)
         return self.pairs[name]
-
-
-def _has_one_of(entry: Codes, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which rows have a value that is asked for; neighbours are compared, others are looked up."""
-    asked = np.flatnonzero(chosen)
-    if len(asked) and asked[-1] - asked[0] == len(asked) - 1:
-        found: NDArray[np.bool_] = (entry >= asked[0]) & (entry <= asked[-1])
-        return found
-    return look_up(chosen, entry)
 
 
 def _of_entries(chosen: NDArray[np.bool_], spread: Spread | None) -> Floats:

@@ -78,7 +78,6 @@ from voile.release.reading import (
 from voile.schema.coding import Coding
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan
-from voile.table.alignment import common_codes
 from voile.table.arrays import Frame
 from voile.table.binding import distinct_values
 from voile.table.codes import DictionaryColumn
@@ -375,7 +374,7 @@ def _covering(published: PublishedRows, original: People, name: str) -> ColumnCo
         msg = f"the release has no column {name!r}{nearest(name, published.frame.columns)}"
         raise InputError(msg)
     domain = OriginalDomain.of(original, name)
-    shown, (entry,) = common_codes([published.frame.select(used)])
+    shown, entry = published.combinations(used)
     rows = np.bincount(entry, minlength=shown.height)
     stated, cells = published.disclosure.columns[name], ShownCells(name, shown, rows)
     notes = tuple(stated.notes(domain.known, cells))

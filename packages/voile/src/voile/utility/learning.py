@@ -342,7 +342,9 @@ class _Task:
         numeric = self.labels is None
         chance = targets[:, 0] if numeric else targets.max(axis=1)
         usable = np.flatnonzero((chance > _CERTAIN)[entry])
-        rows = usable[np.argsort(key.stream(len(usable)))[:most]]
+        words = key.stream(len(usable))
+        least = np.argpartition(words, most)[:most] if len(usable) > most else slice(None)
+        rows = usable[least][np.argsort(words[least])]
         found = targets[:, 1] if numeric else targets.argmax(axis=1)
         return rows, found[entry[rows]]
 
