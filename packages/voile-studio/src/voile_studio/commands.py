@@ -127,10 +127,22 @@ def sign(project: Project, release: Path, role: str) -> list[str]:
 def dossier(project: Project, release: Path, out: Path) -> list[str]:
     """Draw the dossier of a release, for those who decide."""
     said = ["dossier", project.named(release), "--out", project.named(out)]
+    public = project.key.with_name(f"{project.key.name}.pub")
     return [
         *said,
+        *(["--key", project.named(public)] if _is_signed_by(project, release) else []),
         *(["--ledger", project.named(project.ledger)] if project.ledger.is_file() else []),
     ]
+
+
+def _is_signed_by(project: Project, release: Path) -> bool:
+    """Whether the key of the project stands among the signatures of a release."""
+    key = project.public_key.rpartition(":")[2]
+    try:
+        signatures = (release / "release" / "signatures.json").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return bool(key) and key in signatures
 
 
 def ledger(project: Project) -> list[str]:

@@ -91,8 +91,14 @@ _POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
-"""Of reports, which carry their style and run nothing."""
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; "
+    "base-uri 'none'; frame-ancestors 'none'; sandbox allow-same-origin"
+)
+"""Of reports, which carry their style and run nothing: no script, no form, no frame.
+
+They keep the origin of Studio, without which the browser would send no cookie after the link back.
+"""
 
 HEADERS: Mapping[str, str] = MappingProxyType(
     {

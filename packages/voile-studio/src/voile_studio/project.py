@@ -14,6 +14,7 @@
         shown-001-0.toml     the plan of a study in it
         shown/001-0/         a release by it with a seed, to look at
         dossier-001.html     of a release, for those who decide
+        release-001.withdrawn  says that a release was never handed over
         release-001.toml     the plan of a release, as it was when it was made
         releases/001/        studies: `release` to hand over, `private` to keep
         jobs/                what commands said
@@ -306,6 +307,14 @@ class Project:
     def key(self) -> Path:
         """Where the private key for signatures is, or will be."""
         return self.folder / "key"
+
+    @property
+    def public_key(self) -> str:
+        """The public key by which recipients verify signatures; empty where there is none."""
+        try:
+            return self.key.with_name(f"{self.key.name}.pub").read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
 
     @property
     def plan_text(self) -> str:

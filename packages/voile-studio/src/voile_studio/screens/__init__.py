@@ -16,7 +16,6 @@ from voile_studio.screens import (
     column,
     data,
     evidence,
-    pages,
     plan,
     release,
     solutions,
@@ -39,7 +38,7 @@ _SCREENS = (
     evidence.routes,
     release.routes,
     evidence.signing_routes,
-    pages.routes,
+    release.ledger_routes,
     evidence.foreign_routes,
     release.working_routes,
 )

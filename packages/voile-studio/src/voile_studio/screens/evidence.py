@@ -9,28 +9,37 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-import tomlkit
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
-from voile.policy.remedies import HUMAN
 from voile.policy.ruling import ASSUMPTIONS, Tick, read_ticks
 from voile.policy.templates import template_names
 from voile.proposal.editing import with_method
 from voile.schema.persons import FEW_PERSONS, TELLING
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
-from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
-from voile_studio.jobs import Job, told_as_command
+from voile_studio.jobs import told_as_command
 from voile_studio.planning import plan_of
 from voile_studio.project import FoundFile, Project
+from voile_studio.screens.confirming import (
+    CONFIRMED,
+    is_withdrawn,
+    json_of,
+    keep_ticks,
+    label_of,
+    made_by,
+    role_of,
+    statements_of,
+    tally_of,
+    withdraw,
+)
 from voile_studio.screens.data import found_in
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.trying import reidentified, tries
@@ -93,8 +102,6 @@ def _audit(project: Project, folder: Path) -> Mapping[str, object] | None:
 
 _NUMBER = re.compile(r"[0-9]{3,6}")
 _MOST = 200
-_CONFIRMED = HUMAN - {"publishable"}
-"""Kinds of criteria that a person confirms with a tick."""
 
 
 def routes(pages: Pages) -> APIRouter:
@@ -104,15 +111,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.get("/evidence")
     def evidence(name: str) -> Response:
         project = pages.project(name)
-        return pages.show(
-            "evidence.html",
-            project,
-            releases=releases(project),
-            tries=tries(project),
-            policies=policies(project),
-            remedy_of=remedy_of,
-            files=_other_tables(project),
-        )
+        return pages.show("evidence.html", project, **_evidence_page(project, None))
 
     @router.post("/releases/{release}/check")
     def check(name: str, release: str, policy: Annotated[str, Form(max_length=4096)]) -> Response:
@@ -121,7 +120,7 @@ def routes(pages: Pages) -> APIRouter:
             msg = "there is no such policy in the folder that Studio was started in"
             raise InputError(msg)
         _hold_against(project, _release_of(project, release), policy)
-        return pages.to(project, "evidence")
+        return pages.to(project, f"evidence#policy-{release}")
 
     @router.post("/releases/{release}/risks")
     def count(
@@ -138,16 +137,29 @@ def routes(pages: Pages) -> APIRouter:
             plan=commands.plan_of_release(project, folder),
         )
         project.run(f"risks-{release}", command)
-        return pages.to(project, "evidence")
+        return pages.to(project, f"evidence#risks-{release}")
 
     _add_confirmations(router, pages)
 
     @router.get("/releases/{release}/report")
     def report(name: str, release: str) -> Response:
         project = pages.project(name)
-        return pages.report(_release_of(project, release) / "private" / "report.html")
+        path = _release_of(project, release) / "private" / "report.html"
+        return pages.report(project, path, f"evidence#release-{release}")
 
     return router
+
+
+def _evidence_page(project: Project, refused: Document | None) -> Json:
+    """The values of the screen; ``refused`` are ticks that were not kept, and why."""
+    return {
+        "releases": releases(project),
+        "tries": tries(project),
+        "policies": policies(project),
+        "remedy_of": remedy_of,
+        "files": _other_tables(project),
+        "refused": refused,
+    }
 
 
 def _add_confirmations(router: APIRouter, pages: Pages) -> None:
@@ -159,17 +171,23 @@ def _add_confirmations(router: APIRouter, pages: Pages) -> None:
         project = pages.project(name)
         folder = _release_of(project, release)
         asked, ticked = ({str(one) for one in form.getlist(key)} for key in ("asked", "ticked"))
-        _tick(folder, asked, ticked, str(form.get("by", "")).strip())
+        try:
+            keep_ticks(project, folder, asked, ticked, str(form.get("by", "")).strip())
+        except InputError as error:
+            refused = {"release": release, "message": str(error), "ticked": ticked}
+            return pages.show(
+                "evidence.html", project, status=400, **_evidence_page(project, refused)
+            )
         job = project.jobs.latest(f"check-{release}")
         if job is not None:
             _hold_against(project, folder, job.about)
-        return pages.to(project, "evidence")
+        return pages.to(project, f"evidence#policy-{release}")
 
     @router.post("/releases/{release}/remedy")
     def remedy(name: str, release: str) -> Response:
         project = pages.project(name)
         folder = _release_of(project, release)
-        _follow_remedies(project, _rulings(_json(folder / "private" / "verdict.json")))
+        _follow_remedies(project, _rulings(json_of(folder / "private" / "verdict.json")))
         return pages.to(project, "sign")
 
 
@@ -201,26 +219,6 @@ def policies(project: Project) -> list[str]:
     return [*template_names(), *own]
 
 
-def _tick(folder: Path, asked: Collection[str], ticked: Collection[str], by: str) -> None:
-    """Write down what a role has made sure of, and what it has not, of what a page has asked."""
-    if ticked and not by:
-        msg = "say in which role you have made sure of it, for example data protection officer"
-        raise InputError(msg)
-    if (folder / "release" / "signatures.json").exists():
-        msg = "somebody has signed this: what they have seen is not changed any more"
-        raise RefusedError(msg)
-    path = folder / "private" / ASSUMPTIONS
-    if not read_ticks(path):  # which tells what is wrong with it
-        msg = "hold the release against a policy first: it asks what is to be ticked"
-        raise InputError(msg)
-    document = tomlkit.parse(path.read_text(encoding="utf-8"))
-    for one in document["assumption"]:
-        now = one["says"] in ticked
-        if now != one["ticked"] and (now or one["says"] in asked):
-            one["ticked"], one["by"] = now, by if now else ""
-    replace_private_file(path, tomlkit.dumps(document))
-
-
 def _rulings(verdict: Mapping[str, object] | None) -> list[Document]:
     """The rulings of a verdict, each with its criterion; none where there is no verdict."""
     found = (verdict or {}).get("rulings")
@@ -229,7 +227,7 @@ def _rulings(verdict: Mapping[str, object] | None) -> list[Document]:
 
 def _asked_now(ticks: Sequence[Tick], rulings: Sequence[Document]) -> Sequence[Tick]:
     """What the policy of the verdict asks to be ticked, not what others asked before it."""
-    asked = {ruling["asks"] for ruling in rulings if ruling["kind"] in _CONFIRMED}
+    asked = {ruling["asks"] for ruling in rulings if ruling["kind"] in CONFIRMED}
     return [tick for tick in ticks if tick.says in asked] or ticks
 
 
@@ -267,34 +265,56 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         ticks = read_ticks(folder / "private" / ASSUMPTIONS)
     except (InputError, OSError, ValueError):
         return None
-    verdict = _json(folder / "private" / "verdict.json")
-    failed = [ruling for ruling in _rulings(verdict) if not ruling["passed"]]
+    verdict = json_of(folder / "private" / "verdict.json")
+    rulings = _rulings(verdict)
+    failed = [ruling for ruling in rulings if not ruling["passed"]]
+    statements = statements_of(project, folder, _asked_now(ticks, rulings))
+    labels = [label_of(ruling, statements) for ruling in rulings]
     return {
         "name": folder.name,
         "folder": project.named(folder),
-        "missed": [ruling for ruling in failed if ruling["kind"] not in _CONFIRMED],
-        "waiting": [ruling for ruling in failed if ruling["kind"] in _CONFIRMED],
+        "missed": [ruling for ruling in failed if ruling["kind"] not in CONFIRMED],
+        "waiting": [ruling for ruling in failed if ruling["kind"] in CONFIRMED],
         "changes": _changes(project, failed),
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "worst": _worst(record),
         "reidentified": reidentified(record),
         "alone": _alone(project, record),
-        "trips": _json(folder / "private" / "trips.json"),
+        "trips": json_of(folder / "private" / "trips.json"),
         "counting": project.jobs.latest(f"risks-{folder.name}"),
         "risks": project.jobs.found(f"risks-{folder.name}"),
-        "made": _made(project, folder),
+        "made": made_by(project, folder),
         "publishable": bool(statement.get("publishable")),
         "report": (folder / "private" / "report.html").is_file(),
         "files": sorted(path.name for path in (folder / "release").glob("*")),
         "check": project.jobs.latest(f"check-{folder.name}"),
         "verdict": verdict,
-        "ticks": _asked_now(ticks, _rulings(verdict)),
-        "signatures": (_json(folder / "release" / "signatures.json") or {}).get("signatures", []),
+        "labels": {ruling["asks"]: label for ruling, label in zip(rulings, labels, strict=True)},
+        "otherwise": {one.says: one.contradiction for one in statements if not one.is_settled},
+        "tally": tally_of(labels),
+        "statements": statements,
+        "role": role_of(statements),
+        "contradicted": [one for one in statements if one.ticked and not one.is_settled],
+        "withdrawn": is_withdrawn(project, folder),
+        "signatures": json_of(folder / "release" / "signatures.json").get("signatures", []),
         "signing": project.jobs.latest(f"sign-{folder.name}"),
         "drawing": project.jobs.latest(f"dossier-{folder.name}"),
         "dossier": project.dossier_of(folder).is_file(),
     }
+
+
+def _refuse_contradicted(project: Project, folder: Path) -> None:
+    """Raise ``RefusedError`` where a release is withdrawn, or the project contradicts a tick."""
+    if is_withdrawn(project, folder):
+        msg = "this release is withdrawn: it is not signed and not handed over"
+        raise RefusedError(msg)
+    rulings = _rulings(json_of(folder / "private" / "verdict.json"))
+    ticks = _asked_now(read_ticks(folder / "private" / ASSUMPTIONS), rulings)
+    for one in statements_of(project, folder, ticks):
+        if one.ticked and not one.is_settled:
+            msg = f"“{one.says}” is confirmed, but {one.contradiction}; see Evidence"
+            raise RefusedError(msg)
 
 
 def _alone(project: Project, record: StudyRecord) -> list[str]:
@@ -320,21 +340,6 @@ def _worst(record: StudyRecord) -> list[AttackDocument]:
     return [attack for _, attack in sorted(found, key=lambda one: -one[0])]
 
 
-def _made(project: Project, folder: Path) -> Job | None:
-    """The command that has made a release."""
-    named = project.named(folder)
-    made = (job for job in project.jobs.all() if job.purpose == "release")
-    return next((job for job in made if named in job.arguments), None)
-
-
-def _json(path: Path) -> Mapping[str, object] | None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def signing_routes(pages: Pages) -> APIRouter:
     """The addresses of what is done with a release."""
     router = APIRouter(prefix="/p/{name}")
@@ -351,14 +356,23 @@ def signing_routes(pages: Pages) -> APIRouter:
         if not role.strip():
             msg = "say in which role you sign, for example data protection officer"
             raise InputError(msg)
+        _refuse_contradicted(project, folder)
         project.run(f"sign-{release}", commands.sign(project, folder, role.strip()), role)
-        return pages.to(project, "sign")
+        return pages.to(project, f"sign#release-{release}")
+
+    @router.post("/releases/{release}/withdraw")
+    def take_back(
+        name: str, release: str, back: Annotated[str, Form(max_length=3)] = ""
+    ) -> Response:
+        project = pages.project(name)
+        withdraw(project, _release_of(project, release), back=bool(back))
+        return pages.to(project, f"sign#release-{release}")
 
     @router.post("/key")
-    def key(name: str) -> Response:
+    def key(name: str, release: Annotated[str, Form(pattern=r"^[0-9]{0,6}$")] = "") -> Response:
         project = pages.project(name)
         project.run("key", commands.make_key(project))
-        return pages.to(project, "sign")
+        return pages.to(project, f"sign#release-{release}" if release else "sign")
 
     @router.post("/releases/{release}/dossier")
     def draw(name: str, release: str) -> Response:
@@ -367,11 +381,12 @@ def signing_routes(pages: Pages) -> APIRouter:
         out = project.dossier_of(folder)
         out.unlink(missing_ok=True)
         project.run(f"dossier-{release}", commands.dossier(project, folder, out))
-        return pages.to(project, "sign")
+        return pages.to(project, f"sign#release-{release}")
 
     @router.get("/releases/{release}/dossier")
     def dossier(name: str, release: str) -> Response:
         project = pages.project(name)
-        return pages.report(project.dossier_of(_release_of(project, release)))
+        path = project.dossier_of(_release_of(project, release))
+        return pages.report(project, path, f"sign#release-{release}")
 
     return router

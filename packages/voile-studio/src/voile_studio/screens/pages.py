@@ -1,30 +1,24 @@
-"""What all screens share: templates, ways back, a page for an error.
-
-The ledger: what was promised and spent, and what never appeared.
-"""
+"""What all screens share: templates, ways back, a page for an error."""
 
 from __future__ import annotations
 
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
-from voile.ledger import Ledger
 from voile_base.errors import InputError, RefusedError, VoileError
-from voile_studio import commands
 from voile_studio.guard import REPORT_POLICY
 from voile_studio.jobs import told_as_command
 from voile_studio.project import Project, Start
-from voile_studio.words import most_error, odds_told, without_toml
+from voile_studio.words import is_limit, most_error, odds_told, without_toml
 
-__all__ = ["Pages", "routes", "static_file"]
+__all__ = ["Pages", "static_file"]
 
 
 _TYPES = {
@@ -58,6 +52,7 @@ class Pages:
             plainly=without_toml,
             command=told_as_command,
         )
+        self._environment.tests.update(is_limit=is_limit)
         self._environment.globals.update(odds_told=odds_told, most_error=most_error)
 
     def project(self, name: str) -> Project:
@@ -73,17 +68,19 @@ class Pages:
         )
         return HTMLResponse(text, status)
 
-    def report(self, path: Path) -> Response:
+    def report(self, project: Project, path: Path, back: str) -> Response:
         """A page that a command has drawn, which carries its style and runs nothing.
 
-        Raises ``InputError`` where it is not there.
+        Above it a link leads ``back`` to a screen.  Raises ``InputError`` where it is not there.
         """
         try:
-            drawn = path.read_bytes()
-        except OSError:
+            drawn = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
             msg = "that page was not drawn yet"
             raise InputError(msg) from None
-        return HTMLResponse(drawn, headers={"Content-Security-Policy": REPORT_POLICY})
+        link = self._environment.get_template("back.html").render(project=project, back=back)
+        page = drawn.replace("<body>", f"<body>\n{link}", 1)
+        return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
     def to(self, project: Project, path: str) -> Response:
         """Go on to a page of the project, by GET."""
@@ -122,7 +119,19 @@ class Pages:
     def _error(self, request: Request, status: int, message: str) -> Response:
         if request.headers.get("hx-request") == "true":
             return PlainTextResponse(without_toml(message), status)
-        return self.show("error.html", None, status=status, message=message)
+        back, origin = "", f"//{request.headers.get('host', '')}/"
+        _, _, path = request.headers.get("referer", "").partition(origin)
+        if path:
+            back = f"/{path.lstrip('/')}"
+        project = self._project_of(request)
+        return self.show("error.html", project, status=status, message=message, back=back)
+
+    def _project_of(self, request: Request) -> Project | None:
+        """The project of an address that was refused, whose menu then stands above the message."""
+        try:
+            return self.project(request.path_params["name"])
+        except (KeyError, VoileError, OSError):
+            return None
 
 
 async def static_file(name: str) -> Response:
@@ -159,56 +168,3 @@ def _duration(seconds: float) -> str:
     if seconds < _MINUTES_FROM:
         return f"{seconds:.0f} s"
     return f"{seconds / _MINUTE:.0f} min"
-
-
-def routes(pages: Pages) -> APIRouter:
-    """The addresses of the screen."""
-    router = APIRouter(prefix="/p/{name}")
-
-    @router.post("/ledger/settle")
-    def settle(
-        name: str,
-        lost: Annotated[str, Form(max_length=200)],
-        release: Annotated[str, Form(max_length=200)],
-    ) -> Response:
-        project = pages.project(name)
-
-        def still_waits() -> None:
-            if release not in _waiting(project, lost):
-                msg = "that release was settled meanwhile, or is not the newest: look again"
-                raise RefusedError(msg)
-
-        still_waits()
-        project.run("settle", commands.settle_lost(project, lost), release, still_waits)
-        return pages.to(project, "ledger")
-
-    @router.get("/ledger")
-    def ledger(name: str) -> Response:
-        project = pages.project(name)
-        job = None
-        if project.ledger.is_file():
-            stamp = str(project.ledger.stat().st_mtime_ns)
-            job = project.jobs.latest("ledger", stamp)
-            job = job or project.run("ledger", commands.ledger(project), stamp)
-        found = job.output() if job and job.state == "done" else None
-        return pages.show(
-            "ledger.html",
-            project,
-            job=job,
-            found=found if isinstance(found, dict) else {},
-            settling=project.jobs.latest("settle"),
-            command=told_as_command(commands.ledger(project)),
-        )
-
-    return router
-
-
-def _waiting(project: Project, name: str) -> list[str]:
-    """The releases of a series or data set of that name that wait to be settled."""
-    if not project.ledger.is_file():
-        return []
-    ledger = Ledger(project.ledger)
-    series = [one.unsettled for one in ledger.series() if one.terms.name == name]
-    state = ledger.budget(name)
-    found = [one.release_id for one in series if one is not None]
-    return [*found, *([state.unsettled] if state and state.unsettled else [])]

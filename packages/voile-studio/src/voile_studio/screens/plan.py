@@ -115,7 +115,7 @@ def _command_routes(router: APIRouter, pages: Pages) -> None:
     def check(name: str) -> Response:
         project = pages.project(name)
         project.run("check", commands.check(project), project.digest)
-        return pages.to(project, "plan")
+        return pages.to(project, "plan#check")
 
     @router.post("/propose")
     def propose(name: str) -> Response:

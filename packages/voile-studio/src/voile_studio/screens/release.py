@@ -1,5 +1,7 @@
 """Sign off: what the ledger will be charged, publishing, and what is handed over.
 
+The ledger: the releases of the project, what was promised and spent, and what never appeared.
+
 Commands at work: how far they are, and the ways to interrupt and to go on.
 """
 
@@ -12,6 +14,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
+from voile.ledger import Ledger
+from voile.proposal.editing import with_method
+from voile.publish.registry import METHODS
 from voile.schema.plan import Plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.durable import replace_private_file
@@ -21,12 +26,13 @@ from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.planning import plan_of, problem_of
 from voile_studio.project import Project
+from voile_studio.screens.confirming import release_line
 from voile_studio.screens.data import columns_of
 from voile_studio.screens.evidence import policies, releases
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.trying import looks
 
-__all__ = ["routes", "working_routes"]
+__all__ = ["ledger_routes", "routes", "working_routes"]
 
 
 def routes(pages: Pages) -> APIRouter:
@@ -62,6 +68,17 @@ def routes(pages: Pages) -> APIRouter:
             raise InputError(msg)
         _publish(project, digest, number, int(said) if said else None, roads)
         return pages.to(project, "sign")
+
+    @router.post("/series")
+    def begin_series(
+        name: str,
+        digest: Annotated[str, Form(max_length=200)],
+        series: Annotated[str, Form(max_length=100)],
+        record_key: Annotated[str, Form(max_length=4096)] = "",
+    ) -> Response:
+        project = pages.project(name)
+        _begin_series(project, digest, series, record_key)
+        return pages.to(project, "sign#again")
 
     return router
 
@@ -115,6 +132,7 @@ def _page(project: Project) -> Json:
     plan = plan_of(project.plan)
     out = project.next_numbered("releases")
     wrong = problem_of(project.plan, columns_of(project), project.start)
+    found = releases(project)
     return {
         "wrong": wrong,
         "asked": plan.questions_open if plan else None,
@@ -123,14 +141,117 @@ def _page(project: Project) -> Json:
         "method": plan.method if plan else None,
         "maps": project.start.maps() if plan and _has_trips(project, plan) else [],
         "charge": project.charge_summary(plan) if plan and not wrong else None,
-        "releases": releases(project),
+        "releases": found,
+        "standing": [one for one in found if one["publishable"] and not one["withdrawn"]],
         "policies": policies(project),
         "running": _unfinished(project, out),
         "looks": looks(project),
         "has_key": project.key.is_file(),
+        "key_name": project.named(project.key),
+        "public_key": project.public_key,
+        **_series_page(project, plan),
         "making_key": project.jobs.latest("key"),
         "command": told_as_command(commands.study(project, out, plan=project.plan)),
     }
+
+
+def _series_page(project: Project, plan: Plan | None) -> Json:
+    """The series of the plan, and what its method needs to begin one; nothing where it has none."""
+    method = plan.method if plan else None
+    series = str(method.parameters.get("series") or "") if method else ""
+    takes = _keys_of_series(method.name) if method else ()
+    return {
+        "series": series,
+        "begins_series": () if series else takes,
+        "columns": columns_of(project),
+        "person": (plan.roles.person or "") if plan else "",
+    }
+
+
+def _keys_of_series(method: str) -> tuple[str, ...]:
+    """The parameters with which a method publishes in a series; none of one that keeps none."""
+    takes = METHODS.fields_of(method)
+    return (
+        tuple(key for key in ("series", "record_key") if key in takes) if "series" in takes else ()
+    )
+
+
+def _begin_series(project: Project, digest: str, series: str, record_key: str) -> None:
+    """Put a series into the plan.
+
+    Raises ``RefusedError`` where the plan is another than the page showed, and ``InputError`` where
+    its method keeps no series.
+    """
+    if digest != project.digest:
+        msg = "the plan was changed meanwhile: look at it, and begin the series then"
+        raise RefusedError(msg)
+    plan = plan_of(project.plan)
+    keys = _keys_of_series(plan.method.name) if plan and plan.method else ()
+    if plan is None or plan.method is None or not keys or not series.strip():
+        msg = "the method of the plan keeps no series, or the series has no name"
+        raise InputError(msg)
+    if "record_key" in keys and record_key not in columns_of(project):
+        msg = "choose the column that tells rows apart in every release"
+        raise InputError(msg)
+    said = {"series": series.strip(), "record_key": record_key}
+    parameters = {**plan.method.parameters, **{key: said[key] for key in keys}}
+    project.keep_plan(with_method(project.plan_text, plan.method.name, parameters))
+
+
+def ledger_routes(pages: Pages) -> APIRouter:
+    """The addresses of the ledger."""
+    router = APIRouter(prefix="/p/{name}")
+
+    @router.post("/ledger/settle")
+    def settle(
+        name: str,
+        lost: Annotated[str, Form(max_length=200)],
+        release: Annotated[str, Form(max_length=200)],
+    ) -> Response:
+        project = pages.project(name)
+
+        def still_waits() -> None:
+            if release not in _waiting(project, lost):
+                msg = "that release was settled meanwhile, or is not the newest: look again"
+                raise RefusedError(msg)
+
+        still_waits()
+        project.run("settle", commands.settle_lost(project, lost), release, still_waits)
+        return pages.to(project, "ledger")
+
+    @router.get("/ledger")
+    def ledger(name: str) -> Response:
+        project = pages.project(name)
+        job = None
+        if project.ledger.is_file():
+            stamp = str(project.ledger.stat().st_mtime_ns)
+            job = project.jobs.latest("ledger", stamp)
+            job = job or project.run("ledger", commands.ledger(project), stamp)
+        found = job.output() if job and job.state == "done" else None
+        made = [release_line(project, folder) for folder in project.numbered("releases")]
+        return pages.show(
+            "ledger.html",
+            project,
+            releases=[one for one in made if one],
+            standing=sum(one["stands"] for one in made if one),
+            job=job,
+            found=found if isinstance(found, dict) else {},
+            settling=project.jobs.latest("settle"),
+            command=told_as_command(commands.ledger(project)),
+        )
+
+    return router
+
+
+def _waiting(project: Project, name: str) -> list[str]:
+    """The releases of a series or data set of that name that wait to be settled."""
+    if not project.ledger.is_file():
+        return []
+    ledger = Ledger(project.ledger)
+    series = [one.unsettled for one in ledger.series() if one.terms.name == name]
+    state = ledger.budget(name)
+    found = [one.release_id for one in series if one is not None]
+    return [*found, *([state.unsettled] if state and state.unsettled else [])]
 
 
 def working_routes(pages: Pages) -> APIRouter:

@@ -39,13 +39,14 @@ from voile_studio.screens.solutions import rows_beside
 from voile_studio.spreads import pair_of, shown_columns, size_classes
 from voile_studio.words import method_cards, numbers_of
 
-__all__ = ["compared", "looks", "point_routes", "reidentified", "routes", "tries"]
+__all__ = ["compared", "is_rehearsal", "looks", "point_routes", "reidentified", "routes", "tries"]
 
 
 _PRIVATE = 0o700
 _REHEARSAL = "rehearsal"
 """The file that marks a try of a public or synthetic table."""
 _COUNTING = "query-error"
+_REIDENTIFICATION = "re-identification"
 _MOST = 40
 """Plans of one try."""
 
@@ -97,7 +98,7 @@ def tries(project: Project, risk: str = "") -> list[Json]:
                 "picture": risk_and_loss(comparison) if comparison else None,
                 "costs": _costs_of(comparison) if comparison else (),
                 "command": told_as_command(
-                    commands.compare(project, folder, rehearsal=(folder / _REHEARSAL).exists())
+                    commands.compare(project, folder, rehearsal=is_rehearsal(project, folder.name))
                 ),
             }
         )
@@ -123,6 +124,11 @@ def compared(project: Project, attempt: str) -> StudyComparison | None:
         return read_comparison(folder)
     except InputError:
         return None
+
+
+def is_rehearsal(project: Project, attempt: str) -> bool:
+    """Whether a try is of a public or synthetic table, as the person who began it has said."""
+    return (project.folder / "tries" / attempt / _REHEARSAL).exists()
 
 
 def _risks_of(comparison: StudyComparison) -> dict[str, str]:
@@ -262,7 +268,7 @@ def point_routes(pages: Pages) -> APIRouter:
     def show(name: str, attempt: str, index: int) -> Response:
         project = pages.project(name)
         _show(project, attempt, index)
-        return pages.to(project, f"try/{attempt}/{index}")
+        return pages.to(project, f"try/{attempt}/{index}#rows")
 
     @router.post("/use")
     def use(name: str, attempt: str, index: int) -> Response:
@@ -357,7 +363,26 @@ def reidentified(record: StudyRecord) -> Json | None:
         "mean": rates.success,
         "kept": [round(1 / exact_limit(limit)) for limit in kept],
         "missed": [round(1 / exact_limit(one)) for one in THRESHOLDS if one not in kept],
+        "counted": any(one["risk"] == _REIDENTIFICATION for one in record.risks),
+        "beyond": _beyond(record, rates.worst),
     }
+
+
+def _beyond(record: StudyRecord, worst: float) -> Json | None:
+    """The fewest columns by which a person is found more surely than by quasi-identifiers alone.
+
+    None where no combination that was counted does.
+    """
+    found = [
+        (-risk, len(columns), columns)
+        for one in record.risks
+        if one["risk"] == _REIDENTIFICATION and (risk := one.get("worst") or 0.0) > worst
+        if (columns := one["of"].partition(": ")[2].split(", "))
+    ]
+    if not found:
+        return None
+    risk, _, columns = min(found)
+    return {"worst": -risk, "columns": columns}
 
 
 def _point_page(project: Project, attempt: str, index: int, point: Point) -> Json:

@@ -83,3 +83,6 @@ document.addEventListener("htmx:afterSettle", () => {
   }
   list();
 });
+
+// What was refused on a page of its own form is shown where it stands.
+document.addEventListener("DOMContentLoaded", () => document.querySelector("[data-focus]")?.focus());

@@ -48,8 +48,18 @@ _PUBLIC = 0o644
     help="The public part, which may go with the release: nothing in it was computed with the "
     "private original. It is drawn of a verdict that has passed.",
 )
+@click.option(
+    "--key",
+    "keys",
+    metavar="PUBLIC",
+    multiple=True,
+    help="A public key that you trust, or a file that holds it; may be said several times. "
+    "Signatures by it are named as known.",
+)
 @ledger_option
-def _dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) -> None:
+def _dossier_command(
+    folder: Path, out: Path, public: bool, keys: tuple[str, ...], ledger: str | None
+) -> None:
     """Draw the dossier of what `voile check` has judged in DIR: one HTML file, laid out for A4.
 
     It says what is published, and to whom; what the promise assumes, each assumption with who has
@@ -80,7 +90,7 @@ def _dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) 
         verdict=verdict,
         policy=stated.policy,
         ticks=ruling.read_ticks(case.private / ruling.ASSUMPTIONS),
-        signatures=_signatures(folder, signed=(case.public / policy_case.SIGNATURES).is_file()),
+        signatures=_signatures(folder, case.public / policy_case.SIGNATURES, keys),
         history=None if ledger is None else tuple(_history(Path(ledger), case.document)),
     )
     text = dossier.render(public=public)
@@ -98,10 +108,10 @@ def _name(document: Document) -> str:
     return f"{of} {document['release_id'][:8]}"
 
 
-def _signatures(folder: Path, *, signed: bool) -> tuple[SignedBy, ...]:
-    if not signed:
+def _signatures(folder: Path, path: Path, keys: tuple[str, ...]) -> tuple[SignedBy, ...]:
+    if not path.is_file():
         return ()
-    found = signing.verify(folder)
+    found = signing.verify(folder, [signing.public_key(one) for one in keys])
     if found.changes:
         raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
     return found.signatures

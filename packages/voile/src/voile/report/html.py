@@ -22,12 +22,14 @@ nothing away: how likely, by whom, knowing which columns; never a value.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from voile.audit.record import AuditRecord
 from voile.policy.checking import Verdict
 from voile.policy.criteria.measured import Utility
+from voile.policy.remedies import HUMAN
 from voile.policy.ruling import Ruling, Tick, ticked
 from voile.policy.stated import Policy
 from voile.report.figures.canvas import Chart
@@ -161,17 +163,21 @@ def _dossier_page(dossier: Dossier, *, public: bool) -> Document:
         )
         raise InputError(msg)
     signed = {one.role for one in dossier.signatures}
+    rulings = dossier.verdict.rulings
     return {
         "name": dossier.name,
         "public": public,
         "passed": dossier.verdict.passed,
-        "open": [one for one in dossier.verdict.rulings if not one.passed],
+        "open": [one for one in rulings if not one.passed],
+        "measured": sum(_is_measured(one) for one in rulings),
+        "confirmed": sum(one.passed and one.kind in HUMAN for one in rulings),
+        "inapplicable": sum(_is_void(one) for one in rulings),
         "facts": tuple(_facts(dossier)),
         "columns": tuple(_columns(dossier, public=public)),
         "promise": _promise(dossier),
         "assumptions": tuple(_assumptions(dossier)),
         "policy": dossier.policy,
-        "rulings": [_line(one, public=public) for one in dossier.verdict.rulings],
+        "rulings": [_line(one, public=public) for one in rulings],
         "advice": dossier.verdict.advice,
         "signatures": dossier.signatures,
         "unsigned": [one.role for one in dossier.policy.signers if one.role not in signed],
@@ -284,12 +290,37 @@ def _line(ruling: Ruling, *, public: bool) -> tuple[str, str, str, str]:
     return ruling.told, ruling.asks, _figure(ruling), ruling.why
 
 
+def _is_void(ruling: Ruling) -> bool:
+    """Whether a criterion passes because there is nothing of what it asks about."""
+    return ruling.passed and ruling.why.startswith("does not apply")
+
+
+def _is_measured(ruling: Ruling) -> bool:
+    """Whether a criterion passes by a figure."""
+    rests_on_figures = ruling.kind not in HUMAN and not ruling.waived
+    return ruling.passed and rests_on_figures and not _is_void(ruling)
+
+
 def _figure(ruling: Ruling) -> str:
     if ruling.value is None or ruling.low is None or ruling.high is None:
         return "none"
+    if _is_void(ruling):
+        return "does not apply"
     if ruling.low == ruling.high:
-        return number(ruling.value)
+        limit = _unit_fraction(ruling.limit)
+        if not limit or ruling.side != "most":
+            return number(ruling.value)
+        value = _unit_fraction(ruling.value) or number(ruling.value)
+        return f"{value}, the limit is {limit}"
     return f"{number(ruling.value, 3)} ({number(ruling.low, 3)} to {number(ruling.high, 3)})"
+
+
+def _unit_fraction(value: float | None) -> str:
+    """1/11 of 0.0909...: one over a whole number of persons, which no decimals tell; else empty."""
+    if value is None or not 0 < value <= 0.5:
+        return ""
+    persons = round(1 / value)
+    return f"1/{persons}" if math.isclose(value * persons, 1, rel_tol=1e-9) else ""
 
 
 def _gauge(risk: RiskDocument) -> Gauge | None:

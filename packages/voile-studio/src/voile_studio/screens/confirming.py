@@ -1,0 +1,301 @@
+"""What a person confirms or accepts of a release, and what Studio knows to be otherwise.
+
+Statements count by their words, as in ``assumptions.toml``.  Three sorts of them are told apart:
+what a person can make sure of, what the promise leaves open and a person accepts, and what the
+project itself contradicts.  Of the last, that no other data are published of the same rows is
+refused as long as other releases of the project stand that nobody has withdrawn; that parameters
+were chosen without looking is accepted only with what Studio has shown before, which then stands
+beside the role in the verdict, on the dossier and under the signature.
+
+A withdrawn release is one of which a person has said that it was never handed over; a file beside
+its plan says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tomlkit
+
+from voile.policy.remedies import HUMAN
+from voile.policy.ruling import ASSUMPTIONS, Tick, read_ticks
+from voile.report.words import spoken
+from voile_base.durable import replace_private_file
+from voile_base.errors import InputError, RefusedError
+from voile_base.values import Document, Json
+from voile_studio.jobs import Job
+from voile_studio.project import Project
+from voile_studio.screens.trying import compared, is_rehearsal
+from voile_studio.words import is_limit
+
+__all__ = [
+    "CONFIRMED",
+    "AskedStatement",
+    "is_withdrawn",
+    "json_of",
+    "keep_ticks",
+    "label_of",
+    "made_by",
+    "other_releases",
+    "release_line",
+    "role_of",
+    "statements_of",
+    "tally_of",
+    "withdraw",
+]
+
+CONFIRMED = HUMAN - {"publishable"}
+"""Kinds of criteria that a person confirms with a tick."""
+_UNPUBLISHED = re.compile(r"no other published data (is|are) derived")
+_UNSEEN = re.compile(r"without looking at")
+_KNOWING = ", knowing that "
+_INAPPLICABLE = "does not apply"
+_TOLD = ("k", "l", "t", "e", "m", "epsilon")
+"""Parameters that a list of releases names."""
+
+
+@dataclass(frozen=True)
+class AskedStatement:
+    """One statement that a policy asks a person about."""
+
+    says: str
+    ticked: bool
+    by: str
+    """The role, and what it knew beside it."""
+    is_limit: bool
+    """Whether it says what the promise leaves open, which is accepted and not confirmed."""
+    contradiction: str
+    """What Studio knows to be otherwise, a clause; empty: nothing."""
+    is_refused: bool
+    """Whether no tick is taken while the contradiction stands."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a person has ticked it, knowing what contradicts it."""
+        return self.ticked and (
+            not self.contradiction or (not self.is_refused and _KNOWING in self.by)
+        )
+
+
+def statements_of(project: Project, folder: Path, ticks: Sequence[Tick]) -> list[AskedStatement]:
+    """The statements of ticks, with what the project knows of each."""
+    others = other_releases(project, folder)
+    looks = _looks_before(project, folder)
+    found = []
+    for tick in ticks:
+        refused = others if _UNPUBLISHED.search(tick.says) else ""
+        known = refused or (looks if _UNSEEN.search(tick.says) else "")
+        limit = is_limit(tick.says) and not known
+        by = tick.by or ""
+        found.append(AskedStatement(tick.says, tick.ticked, by, limit, known, bool(refused)))
+    return found
+
+
+def role_of(statements: Sequence[AskedStatement]) -> str:
+    """The role in which statements were ticked; empty where none was."""
+    return next((one.by.partition(_KNOWING)[0] for one in statements if one.ticked), "")
+
+
+def other_releases(project: Project, folder: Path) -> str:
+    """The other releases of the same rows, a clause; empty where none stands beside this one.
+
+    Releases of one series are made with each other in view, and releases with a seed are not fit
+    for publication: neither of them counts.
+    """
+    series = _series(folder)
+    names = [
+        str(int(one.name))
+        for one in reversed(project.numbered("releases"))
+        if one.name != folder.name
+        and _stands(project, one)
+        and not (series and _series(one) == series)
+    ]
+    if not names:
+        return ""
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    many = len(names) > 1
+    return (
+        f"release{'s' * many} {listed} of this project {'are' if many else 'is'} made of the same "
+        f"table: withdraw {'each' if many else 'it'} on Sign off, if it was never handed over"
+    )
+
+
+def _stands(project: Project, folder: Path) -> bool:
+    return bool(_document(folder).get("publishable")) and not is_withdrawn(project, folder)
+
+
+def _series(folder: Path) -> str:
+    series = _document(folder).get("series")
+    return str(series.get("name") or "") if isinstance(series, dict) else ""
+
+
+def _document(folder: Path) -> Document:
+    return json_of(folder / "release" / "release.json")
+
+
+def json_of(path: Path) -> Document:
+    """A document on disk; empty where there is none, or it cannot be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def release_line(project: Project, folder: Path) -> Json | None:
+    """What a list of releases says of one; None where it cannot be read."""
+    document = _document(folder)
+    method = document.get("method")
+    if not isinstance(method, dict):
+        return None
+    parameters = [f"{key} = {method[key]}" for key in _TOLD if key in method]
+    signatures = json_of(folder / "release" / "signatures.json").get("signatures") or []
+    state = (
+        "withdrawn"
+        if is_withdrawn(project, folder)
+        else f"signed by {', '.join(str(one['role']) for one in signatures)}"
+        if signatures
+        else "not signed"
+        if document.get("publishable")
+        else "made with a seed, not fit for publication"
+    )
+    return {
+        "name": folder.name,
+        "method": ", ".join([spoken(str(method.get("name"))), *parameters]),
+        "series": _series(folder),
+        "rows": document.get("rows", 0),
+        "policy": json_of(folder / "private" / "verdict.json").get("policy", ""),
+        "state": state,
+        "stands": _stands(project, folder),
+    }
+
+
+def made_by(project: Project, folder: Path) -> Job | None:
+    """The command that has made a release."""
+    named = project.named(folder)
+    made = (job for job in project.jobs.all() if job.purpose == "release")
+    return next((job for job in made if named in job.arguments), None)
+
+
+def _looks_before(project: Project, folder: Path) -> str:
+    """What Studio has shown of the rows before a release was made, a clause; empty for nothing."""
+    made = made_by(project, folder)
+    before = [one for one in project.jobs.all() if made is None or one.number < made.number]
+    done = [one for one in before if one.state == "done"]
+    plans = sum(_plans_tried(project, purpose) for purpose in {one.purpose for one in done})
+    explored = any(one.purpose == "solutions" for one in done)
+    earlier = len({tuple(one.arguments) for one in done if one.purpose == "release"})
+    shown = [
+        *([f"tried {plans} plan{'s' * (plans > 1)}"] if plans else []),
+        *(["shown the solutions around the plan"] if explored else []),
+        *([f"examined {earlier} earlier release{'s' * (earlier > 1)}"] if earlier else []),
+    ]
+    return f"Studio has {' and '.join(shown)} on these rows" if shown else ""
+
+
+def _plans_tried(project: Project, purpose: str) -> int:
+    """How many plans a command has tried on a table that is neither public nor synthetic."""
+    attempt = purpose.removeprefix("try-")
+    if attempt == purpose or is_rehearsal(project, attempt):
+        return 0
+    comparison = compared(project, attempt)
+    return len(comparison.points) if comparison else 0
+
+
+def keep_ticks(
+    project: Project, folder: Path, asked: Collection[str], ticked: Collection[str], by: str
+) -> None:
+    """Write down what a role has made sure of, and what it has not, of what a page has asked.
+
+    Raises ``RefusedError`` where the release is signed, and ``InputError`` where no role is named
+    or a statement is ticked that the project contradicts.
+    """
+    if (folder / "release" / "signatures.json").exists():
+        msg = "somebody has signed this: what they have seen is not changed any more"
+        raise RefusedError(msg)
+    path = folder / "private" / ASSUMPTIONS
+    ticks = read_ticks(path)  # which tells what is wrong with it
+    if not ticks:
+        msg = "hold the release against a policy first: it asks what is to be ticked"
+        raise InputError(msg)
+    if ticked and not by:
+        msg = "say in which role you have made sure of it, for example data protection officer"
+        raise InputError(msg)
+    known = {one.says: one for one in statements_of(project, folder, ticks)}
+    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    for one in document["assumption"]:
+        statement, now = known[one["says"]], one["says"] in ticked
+        if now and statement.is_refused:
+            msg = f"this cannot be confirmed, since {statement.contradiction}"
+            raise InputError(msg)
+        if now or one["says"] in asked or statement.is_refused:
+            said = f"{by}{_KNOWING}{statement.contradiction}" if statement.contradiction else by
+            if now != statement.ticked or (now and not statement.is_settled):
+                one["ticked"], one["by"] = now, said if now else ""
+    replace_private_file(path, tomlkit.dumps(document))
+
+
+def label_of(ruling: Document, statements: Sequence[AskedStatement]) -> str:
+    """A ruling in a word or two: what was measured, what a person says, what does not apply."""
+    asked = next((one for one in statements if one.says == ruling["asks"]), None)
+    if ruling["kind"] in CONFIRMED:
+        if asked is not None and asked.contradiction and not asked.is_settled:
+            return "contradicted"
+        if not ruling["passed"]:
+            return "not confirmed"
+        limit = asked is not None and (asked.is_limit or asked.contradiction)
+        return "accepted" if limit else "confirmed"
+    if ruling.get("waived"):
+        return "waived"
+    if ruling["passed"] and str(ruling["why"]).startswith(_INAPPLICABLE):
+        return "not applicable"
+    return "met" if ruling["passed"] else "not met"
+
+
+_OPEN = ("not met", "contradicted", "not confirmed")
+
+
+def tally_of(labels: Sequence[str]) -> str:
+    """How many rulings rest on what, in sentences."""
+    count = {one: labels.count(one) for one in labels}
+    void = count.pop("not applicable", 0)
+    unmet = [f"{count.pop(one)} {one}" for one in _OPEN if one in count]
+    measured, waived = count.pop("met", 0), count.pop("waived", 0)
+    parts = [f"{measured} measured"] if measured else []
+    if count:
+        by_label = sorted(count.items(), reverse=True)
+        told = " and ".join(f"{number} {label}" for label, number in by_label)
+        parts.append(f"{told} by a person alone, not measured")
+    parts += [f"{waived} waived"] if waived else []
+    met = len(labels) - void - sum(map(labels.count, _OPEN))
+    of = "; ".join(one for one in (", ".join(parts), ", ".join(unmet)) if one)
+    total = f"{met} of {len(labels) - void} criteria that apply are met"
+    apart = f" {void} {'does' if void == 1 else 'do'} not apply." if void else ""
+    return f"{total}{': ' if of else ''}{of}.{apart}"
+
+
+def is_withdrawn(project: Project, folder: Path) -> bool:
+    """Whether a person has said that a release was never handed over and will not be."""
+    return _withdrawal(project, folder).is_file()
+
+
+def withdraw(project: Project, folder: Path, *, back: bool) -> None:
+    """Mark a release as never handed over, or take that ``back``.
+
+    Raises ``RefusedError`` where it is signed.
+    """
+    if (folder / "release" / "signatures.json").exists():
+        msg = "a signed release may have been handed over: it is not withdrawn"
+        raise RefusedError(msg)
+    if back:
+        _withdrawal(project, folder).unlink(missing_ok=True)
+    else:
+        replace_private_file(_withdrawal(project, folder), "")
+
+
+def _withdrawal(project: Project, folder: Path) -> Path:
+    return project.folder / f"release-{folder.name}.withdrawn"

@@ -1,0 +1,191 @@
+"""What a person confirms is told from what was measured, and from what Studio knows otherwise."""
+
+from __future__ import annotations
+
+import html
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from studio_tests.studio import Visitor
+from studio_tests.test_remedies import studied
+from voile.policy.case import Case
+from voile.policy.checking import form_of, judge, keep
+from voile.policy.ruling import ASSUMPTIONS, read_ticks
+from voile.policy.stated import StatedPolicy
+from voile_studio.project import Project, Start
+from voile_studio.screens.confirming import (
+    is_withdrawn,
+    label_of,
+    other_releases,
+    statements_of,
+    tally_of,
+)
+from voile_studio.words import is_limit
+
+UNPUBLISHED = "no other published data is derived from the same rows"
+POLICY = '[[criteria]]\nkind = "group-size"\nleast = 3\n\n[[criteria]]\nkind = "assumptions"\n'
+PLAN = '[roles]\nquasi_identifiers = ["age"]\n\n[method]\nname = "generalization"\nk = 2\n'
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with two releases of the same table, each checked against a policy."""
+    (tmp_path / "people.csv").write_text("age,sex,illness\n30,f,flu\n31,m,gout\n")
+    project = Start(tmp_path).project("people.csv")
+    (project.folder / "releases").mkdir()
+    for number, k in (("001", 3), ("002", 5)):
+        studied(project.folder / "releases" / number, k)
+        check(project.folder / "releases" / number)
+    return project
+
+
+def check(folder: Path) -> None:
+    """Hold a release against the policy, as the command does."""
+    case = Case.open(folder)
+    stated = StatedPolicy.of_text(f'name = "office"\nsource = "board"\n{POLICY}', "policy")
+    form_of(case, stated)
+    keep(case, judge(case, stated))
+
+
+def tick(project: Project, says: list[str], by: str = "officer"):
+    """What Studio answers to ticks of the second release."""
+    visitor = Visitor(project.start.folder)
+    return visitor.post("/p/people/releases/002/assumptions", asked=says, ticked=says, by=by)
+
+
+def ticked(project: Project) -> dict[str, str]:
+    """The statements of the second release that are ticked, and by whom."""
+    path = project.folder / "releases" / "002" / "private" / ASSUMPTIONS
+    return {one.says: one.by or "" for one in read_ticks(path) if one.ticked}
+
+
+def test_what_other_releases_contradict_is_not_confirmed(project: Project) -> None:
+    """Until each of them is withdrawn as never handed over, and a withdrawal can be taken back."""
+    refused = tick(project, [UNPUBLISHED])
+    assert refused.status_code == 400
+    assert "release 1 of this project is made of the same table" in html.unescape(refused.text)
+    assert ticked(project) == {}
+    visitor = Visitor(project.start.folder)
+    visitor.post("/p/people/releases/001/withdraw")
+    first = project.folder / "releases" / "001"
+    assert is_withdrawn(project, first)
+    assert tick(project, [UNPUBLISHED]).status_code == 200
+    assert ticked(project) == {UNPUBLISHED: "officer"}
+    visitor.post("/p/people/releases/001/withdraw", back="yes")
+    assert not is_withdrawn(project, first)
+    (project.folder / "key").write_text("x")
+    late = visitor.post("/p/people/releases/002/sign", role="officer")
+    assert (late.status_code, "is confirmed, but" in late.text) == (409, True)
+
+
+def test_a_signed_release_is_not_withdrawn(project: Project) -> None:
+    """It may have been handed over."""
+    (project.folder / "releases" / "001" / "release" / "signatures.json").write_text("{}")
+    answer = Visitor(project.start.folder).post("/p/people/releases/001/withdraw")
+    assert answer.status_code == 409
+    assert not is_withdrawn(project, project.folder / "releases" / "001")
+
+
+def test_what_is_accepted_all_the_same_says_what_studio_knew(project: Project) -> None:
+    """The ledger of jobs knows what was shown before; the verdict and the dossier repeat it."""
+    folder = project.folder / "releases" / "002"
+    ticks = read_ticks(folder / "private" / ASSUMPTIONS)
+    said = next(one.says for one in ticks if "without looking" in one.says)
+    made(project, 1, "solutions", ["inspect"])
+    made(project, 2, "release", ["study", "--out", project.named(folder)])
+    made(project, 3, "solutions", ["inspect", "later"])
+    (one,) = (one for one in statements_of(project, folder, ticks) if one.says == said)
+    assert one.contradiction == "Studio has shown the solutions around the plan on these rows"
+    assert tick(project, [said]).status_code == 200
+    assert ticked(project) == {said: f"officer, knowing that {one.contradiction}"}
+    check(folder)
+    verdict = json.loads((folder / "private" / "verdict.json").read_text())
+    why = next(each["why"] for each in verdict["rulings"] if each["asks"] == said)
+    assert one.contradiction in why
+
+
+def made(project: Project, number: int, purpose: str, arguments: list[str]) -> None:
+    """A command that was run and has ended well."""
+    folder = project.folder / "jobs" / f"{number:04}"
+    folder.mkdir(parents=True)
+    said = {"purpose": purpose, "about": "", "arguments": arguments}
+    (folder / "job.json").write_text(json.dumps(said))
+    (folder / "ended.json").write_text('{"status": 0}')
+    (folder / "out").write_text("")
+    (folder / "err").write_text("")
+
+
+def test_ticks_without_a_role_stay_on_the_page(project: Project) -> None:
+    """With the refusal beside them, under the menu, and nothing is written."""
+    folder = project.folder / "releases" / "002"
+    says = [one.says for one in read_ticks(folder / "private" / ASSUMPTIONS)][:1]
+    answer = tick(project, says, by=" ")
+    page = html.unescape(answer.text)
+    assert answer.status_code == 400
+    assert f'value="{says[0]}" checked' in page
+    assert "Say in which role" in page
+    assert 'aria-label="Screens"' in page
+    assert ticked(project) == {}
+
+
+def test_nothing_is_to_hand_over_before_it_is_signed(project: Project) -> None:
+    """Each release says what is missing, and the ledger lists them with their states."""
+    project.keep_plan(PLAN)
+    visitor = Visitor(project.start.folder)
+    page = visitor.get("/p/people/sign").text
+    assert "<dt>Hand over</dt>" not in page
+    assert page.count("<dt>Not to hand over</dt>") == 2
+    assert "2 releases of the same table stand already" in page
+    ledger = visitor.get("/p/people/ledger").text
+    assert ledger.count("<td>not signed</td>") == 2
+    visitor.post("/p/people/releases/001/withdraw")
+    assert "<td>withdrawn</td>" in visitor.get("/p/people/ledger").text
+    assert other_releases(project, project.folder / "releases" / "002") == ""
+
+
+def test_a_series_begins_with_a_button(project: Project) -> None:
+    """It goes into the plan with the column that tells rows apart, and undo takes it back."""
+    project.keep_plan(PLAN)
+    visitor = Visitor(project.start.folder)
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    digest = visitor.digest("/p/people/sign")
+    fields = {"digest": digest, "series": "yearly", "record_key": "age"}
+    assert visitor.post("/p/people/series", **{**fields, "record_key": "none"}).status_code == 400
+    visitor.post("/p/people/series", **fields)
+    method = tomllib.loads(project.plan_text)["method"]
+    assert method["series"] == "yearly"
+    assert method["record_key"] == "age"
+    assert visitor.post("/p/people/series", **fields).status_code == 409
+    visitor.post("/p/people/undo")
+    assert project.plan_text == PLAN
+
+
+def test_rulings_are_told_apart_by_what_they_rest_on(project: Project) -> None:
+    """Measured, confirmed, accepted, not applicable: the tally counts each for itself."""
+    measured = {"kind": "group-size", "asks": "a", "passed": True, "why": "of 2", "waived": ""}
+    void = {"kind": "copies", "asks": "b", "passed": True, "why": "does not apply: x", "waived": ""}
+    said = {"kind": "assumptions", "asks": "c", "passed": True, "why": "ticked", "waived": ""}
+    labels = [label_of(one, []) for one in (measured, void, said)]
+    assert labels == ["met", "not applicable", "confirmed"]
+    assert tally_of([*labels, "accepted", "not met"]) == (
+        "3 of 4 criteria that apply are met: 1 measured, 1 confirmed and 1 accepted by a person "
+        "alone, not measured; 1 not met. 1 does not apply."
+    )
+    assert is_limit("k-anonymity says nothing about the sensitive values of the rows")
+    assert not is_limit(UNPUBLISHED)
+
+
+def test_a_drawn_page_leads_back(project: Project) -> None:
+    """A dossier has a link to the screen that it was opened from, and runs nothing."""
+    (project.folder / "dossier-002.html").write_text("<html><body><p>drawn</p></body></html>")
+    answer = Visitor(project.start.folder).get("/p/people/releases/002/dossier")
+    assert 'href="/p/people/sign#release-002"' in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert "sandbox" in policy
+    assert "allow-scripts" not in policy
+    assert "script-src" not in policy
