@@ -101,7 +101,7 @@ LEFT_OUT = {
     "words of a place": ("daring.lion.race", "filled.count.soap", "index.home.raft"),
     "crews": ("Odhiambo/Wekesa", "Kamau/Otieno", "Mutua/Njeri"),
     "remarks": ("my boss Karen", "the bus 12", "nothing", "Dr Patel"),
-    "postcodes of few houses": ("SW1A 1AA", "LS2 9JT", "EH1 1YZ"),
+    "postcodes of few houses": ("12345-6789", "12345-6790", "12346-0001"),
     "plates": ("B 1234 XYZ", "D 77 AB", "F 1234 QQ"),
 }
 

@@ -152,11 +152,11 @@ def test_a_mark_in_some_rows_tells_something(tmp_path: Path) -> None:
     assert _proposed(tmp_path / "t.csv", "DTHFL").role == "sensitive"
 
 
-def test_how_long_a_race_took_is_asked_about_as_seconds(tmp_path: Path) -> None:
-    """A clock of hours, minutes and seconds is no day in a form that is not read."""
+def test_how_long_a_race_took_is_a_text_that_others_may_know(tmp_path: Path) -> None:
+    """A clock of hours, minutes and seconds is no day: a text that k people have to share."""
     values: list[object] = [
         f"{n // 3600}:{n // 60 % 60:02}:{n % 60:02}" for n in range(4000, 7600, 60)
     ]
     found = _proposal(tmp_path, "Net time", values)
-    assert found.role == "drop"
-    assert "as seconds" in (found.question or "")
+    assert (found.role, found.kind) == ("quasi", "nominal")
+    assert not found.guessed

@@ -28,8 +28,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import pairwise
 
 from voile.recognisers.codes import (
     are_accounts,
@@ -40,10 +40,12 @@ from voile.recognisers.codes import (
     is_of_a_thing,
     run_without_gaps,
 )
-from voile.recognisers.recognition import Recognition, on_a_grid, recognised
-from voile.recognisers.telling import are_given_names, are_homes, is_day, proper_words, told_within
+from voile.recognisers.recognition import Recognition, recognised
+from voile.recognisers.telling import are_given_names, are_homes, is_day, told_within
 from voile.recognisers.values import (
+    NAMES_OF_BIRTHS,
     ColumnLook,
+    currencies,
     has_names,
     holds_initials,
     looks_censored,
@@ -56,7 +58,9 @@ from voile.recognisers.values import (
     looks_like_places,
     mentions_names,
     share_of,
+    words_as_meant,
 )
+from voile.schema.hierarchy.postcodes import POSTCODE_SYSTEMS, Postcodes, PostcodeSystem
 from voile.schema.hierarchy.taxonomy import CodeList, CodeListName
 from voile.schema.names import (
     Kind,
@@ -73,12 +77,13 @@ from voile.table.summaries import ColumnDetails
 from voile_base.ondemand import dataclass
 
 __all__ = [
+    "FINELY_WRITTEN",
+    "PERSONS",
     "SHARED_BY_PEOPLE",
     "ColumnProposal",
+    "of_recognition",
     "propose_column",
-    "with_families",
-    "with_grids",
-    "with_named",
+    "unclear",
 ]
 
 SHARED_BY_PEOPLE = frozenset({"person-name", "address", "web-address", "picture"})
@@ -97,9 +102,8 @@ _LONG = 8
 _OF_TEXTS = 4
 _OF_NUMBERS = 3
 """Letters of a word of a name that means the same in most languages."""
-_PERSONS = "names of persons"
+PERSONS = "names of persons"
 _CODES = "codes of persons, things or places"
-_LATITUDES = 90
 _RECORD = 7
 """Digits from which on numbers are of records, and not of groups."""
 _BEYOND = 100_000
@@ -120,7 +124,6 @@ _ANSWERS = frozenset(
     | {"nem", "evet", "hayir", "kylla", "ei", "nej"}
 )
 """Answers, beside which no names of persons stand: No, Minor, Serious."""
-_DAYS = 1_000
 _LISTED = 0.3
 """The share of texts with common names of persons, from which on they may be names."""
 _SHARED_BY = 20
@@ -131,11 +134,15 @@ _WEIGHT = frozenset(
 )
 """One word for what a body weighs and for what a row of a survey does."""
 _KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geography"})
+_VERSION = re.compile(r"[vV]?\d{1,4}(?:\.\d{1,6}){1,3}[a-z]?")
+_POSTCODES = "whole postcodes, of which the district is the finest that is published"
 _FINEST = 2
 """Decimals of what a body weighs, at most."""
-_FINE = re.compile(r"-?\d{1,9}[.,]\d{4,}")
+FINELY_WRITTEN = re.compile(r"-?\d{1,9}[.,]\d{4,}")
 """Numbers as finely written as degrees of places are, or minutes behind them."""
 _LASTED = re.compile(r"\d{1,3}:\d{2}(?::\d{2}(?:[.,]\d+)?)?")
+_BLOCK = 12
+"""Rows of one whole number, on average, up to which it may be that of a household."""
 _RUNNING = 100
 """So many whole numbers that are counted up are of records, whatever their name says."""
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
@@ -169,6 +176,8 @@ class ColumnProposal:
     """Whether neither name nor values said what the column is."""
     recognition: Recognition | None = None
     """What the recognisers know of it."""
+    postcode: PostcodeSystem | None = None
+    """Whose postcodes it holds, of which the first parts alone are published."""
 
     @property
     def name(self) -> str:
@@ -205,12 +214,14 @@ def propose_column(
     kind = _kind(details, meaning)
     if profile.type in _NEVER:
         return ColumnProposal(details, "drop", kind, "values of this type cannot be published")
+    if profile.distinct == 1 and not profile.missing and _is_currency(details):
+        return ColumnProposal(details, "quasi", "nominal", "the currency of amounts, in all rows")
     if profile.distinct == 0 or (profile.distinct == 1 and not profile.missing):
         return ColumnProposal(details, "drop", kind, "the same in all rows, so it tells nothing")
     look = details.look(beside)
     found = _unit(details, called) or _recognised(details, look) or _thing(details, called)
-    found = found or _date(details) or _days_unread(details) or _free_text(details)
-    found = found or _alone(details, look, meaning)
+    found = found or _date(details, called) or _days_unread(details) or _free_text(details)
+    found = found or _alone(details, look, meaning) or _in_blocks(details, meaning)
     found = found or _meant(details, meaning, kind) or _guessed(details, kind)
     return replace(found, code_list=_code_list(found, called))
 
@@ -239,29 +250,12 @@ def _weighs_rows(details: ColumnDetails, called: str) -> bool:
     return share_of(details.sample, lambda text: len(text.partition(".")[2]) > _FINEST) > ALONE / 2
 
 
-def with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
-    """Guesses mended by columns that have the same few values, such as all drugs of a table."""
-    known = [one for one in columns if one.role == "sensitive" and len(one.details.few) > 2]
-
-    def mended(one: ColumnProposal) -> ColumnProposal:
-        few = one.details.few
-        like = next((other for other in known if few and few <= other.details.few), None)
-        if not one.guessed or like is None:
-            return one
-        why = f'its values are those of "{like.name}"'
-        return replace(one, role="sensitive", why=why, question=None, guessed=False)
-
-    return [mended(one) for one in columns]
-
-
 def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
     """A column whose name says that it tells persons or households apart."""
-    profile, who = details.profile, named(called)
+    profile, who = details.profile, named(" ".join(words_as_meant(called, details.extremes)))
     share = profile.distinct / max(1, details.rows - profile.missing)
     if who not in {"person", "household"} or (profile.type == "decimal" and not details.whole):
         return None
-    if details.extremes and details.extremes[1] < _DAYS and "dni" in words_of(called):
-        return None  # a number of an office in one language, days in another
     figures = all(text.lstrip("-").isdigit() for text in details.sample)
     if figures and profile.distinct <= _GROUPED and share * FEW_PERSONS < 1:
         return None  # the answer whether somebody is one
@@ -280,75 +274,24 @@ def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
     return ColumnProposal(details, "drop", "code", why, question=question)
 
 
-def with_named(columns: list[ColumnProposal]) -> list[ColumnProposal]:
-    """Groups that are called after persons whom another column names, left out with a question."""
-    few = [one for one in columns if one.details.profile.distinct <= FEW_PERSONS]
-    told = [one for one in few if _PERSONS in one.why or _is_of_names(one)]
-    named_there = proper_words([text for one in told for text in one.details.sample])
-
-    def mended(one: ColumnProposal) -> ColumnProposal:
-        texts = one.details.sample
-        published = one.role in {"quasi", "sensitive"} and one.details.profile.type == "text"
-        if not published or one.kind == "geography":
-            return one
-        share = share_of(texts, lambda text: proper_words([text]) & named_there)
-        return _unclear(one.details, one.kind, _PERSONS) if share >= ALONE / 2 else one
-
-    return [mended(one) for one in columns]
-
-
-def _is_of_names(column: ColumnProposal) -> bool:
-    return column.recognition is not None and column.recognition.key == "person-name"
-
-
-def with_grids(columns: list[ColumnProposal]) -> list[ColumnProposal]:
-    """Neighbours that nobody understood, as positions where they may be the axes of a grid."""
-    mended = list(columns)
-    for place, (one, other) in enumerate(pairwise(columns)):
-        published = any(each.role in {"quasi", "sensitive"} for each in (one, other))
-        if published and _are_degrees(one.details, other.details):
-            mended[place : place + 2] = [
-                _unclear(each.details, each.kind, "positions") for each in (one, other)
-            ]
-            continue
-        if not (_is_number_of_nothing(one) and _is_number_of_nothing(other)):
-            continue
-        found = on_a_grid(one.details.look(), other.details.look())
-        if found is not None:
-            mended[place : place + 2] = [_known(each.details, found) for each in (one, other)]
-    return mended
-
-
-def _are_degrees(one: ColumnDetails, other: ColumnDetails) -> bool:
-    """Whether decimals are latitudes and longitudes of one town, as finely written as these."""
-    ends = [each.extremes for each in (one, other) if each.profile.type == "decimal"]
-    found = [end for end in ends if end is not None and end[1] - end[0] < 1]
-    if len(found) < 2 or one.whole or other.whole:
-        return False
-    fine = min(share_of(each.sample, _FINE.fullmatch) for each in (one, other))
-    low, high = sorted(max(map(abs, end)) for end in found)
-    return fine > ALONE / 2 and 1 < low <= _LATITUDES and high <= 2 * _LATITUDES
-
-
-def _is_number_of_nothing(column: ColumnProposal) -> bool:
-    """Whether numbers were guessed at, or taken for those of records by their values alone."""
-    unnamed = column.role == "identifier" and column.recognition is None
-    return column.guessed or (unnamed and named(column.name) is None)
-
-
 def _recognised(details: ColumnDetails, look: ColumnLook) -> ColumnProposal | None:
     """A column that the recognisers know."""
     found = recognised(look)
-    return None if found is None else _known(details, found)
+    return None if found is None else of_recognition(details, found)
 
 
-def _known(details: ColumnDetails, found: Recognition) -> ColumnProposal:
+def of_recognition(details: ColumnDetails, found: Recognition) -> ColumnProposal:
+    """What is proposed for a column that the recognisers know."""
     kind: Kind = "number" if details.profile.type == "decimal" else "code"
     if found.by == "within" and found.group == "identifier":
         return ColumnProposal(details, "drop", "text", found.reason, recognition=found)
     if found.group == "identifier":
         kind = "text" if found.key in SHARED_BY_PEOPLE else "code"
         return ColumnProposal(details, "identifier", kind, found.reason, recognition=found)
+    if found.key == "full-postcode" and (system := _postcodes(details)) is not None:
+        return ColumnProposal(
+            details, "quasi", "geography", _POSTCODES, recognition=found, postcode=system
+        )
     if found.key == "full-postcode":
         question = "may its first part be published? Then give it a role and prefix, such as [4, 3]"
     elif found.group == "position":
@@ -356,6 +299,15 @@ def _known(details: ColumnDetails, found: Recognition) -> ColumnProposal:
     else:
         question = "it follows from the positions beside it, and gives them away: leave it out?"
     return ColumnProposal(details, "drop", kind, found.reason, question=question, recognition=found)
+
+
+def _postcodes(details: ColumnDetails) -> PostcodeSystem | None:
+    """Whose whole postcodes nearly all texts are; None where that is not known."""
+    shares = {
+        system: share_of(details.sample, Postcodes(system).reads) for system in POSTCODE_SYSTEMS
+    }
+    best = max(POSTCODE_SYSTEMS, key=lambda system: shares[system])
+    return best if shares[best] > ALONE else None
 
 
 def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
@@ -372,18 +324,38 @@ def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
     return ColumnProposal(details, "quasi", "nominal", why)
 
 
-def _date(details: ColumnDetails) -> ColumnProposal | None:
+def _date(details: ColumnDetails, called: str) -> ColumnProposal | None:
     why = "dates: others were there"
     if details.profile.type in {"date", "datetime", "time"}:
         return ColumnProposal(details, "quasi", "date", why)
     if not details.date_formats:
         return None
     first, *others = details.date_formats
-    question = None
+    short = _century_asked(details, first, called)
+    if short is not None and (short.role == "drop" or not others):
+        return short
+    question: str | None = None
     if others:
         fits = " and ".join(f'"{each}"' for each in details.date_formats)
         question = f"the dates fit {fits}: which one is it?"
     return ColumnProposal(details, "quasi", "date", why, date_format=first, question=question)
+
+
+def _century_asked(details: ColumnDetails, date_format: str, called: str) -> ColumnProposal | None:
+    """Left out where years of two digits lie in the future; a question where people are born."""
+    if "%y" not in date_format:
+        return None
+    texts = [text.strip() for text in details.sample]
+    years = [datetime.strptime(text, date_format).year for text in texts]
+    how = "its years have two digits and are read as 1969 to 2068"
+    if max(years) > datetime.now(UTC).year:
+        question = f"{how}, and some lie in the future. Write them in the table as 2001-12-31"
+        why = "days of an unknown century"
+        return ColumnProposal(details, "drop", "date", why, question=question)
+    born = fits(NAMES_OF_BIRTHS, words_of(called))
+    question = f"{how}: is anybody born before? Then write them as 2001-12-31" if born else None
+    why = "dates with years of two digits: others were there"
+    return ColumnProposal(details, "quasi", "date", why, date_format=date_format, question=question)
 
 
 def _days_unread(details: ColumnDetails) -> ColumnProposal | None:
@@ -391,9 +363,8 @@ def _days_unread(details: ColumnDetails) -> ColumnProposal | None:
     if details.profile.type != "text" or share_of(details.sample, is_day) <= ALONE:
         return None
     if share_of(details.sample, _LASTED.fullmatch) > ALONE:
-        why = "times of a day, or how long something took, in a form that is not read"
-        asked = "may it be published? Write it in the table as seconds, and give it a role"
-        return ColumnProposal(details, "drop", "number", why, question=asked)
+        why = "times of a day, or how long something took, which others may know; kept as texts"
+        return ColumnProposal(details, "quasi", "nominal", why)
     why = "days in a form that is not read"
     question = "which days are they? Write them in the table as 2001-12-31, with the whole year"
     return ColumnProposal(details, "drop", "date", why, question=question)
@@ -413,14 +384,14 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
         return None
     profile = details.profile
     if meaning.kind == "text" and profile.distinct <= FEW_PERSONS:
-        return None if looks_like_groups(details.sample) else _unclear(details, kind, "remarks")
+        return None if looks_like_groups(details.sample) else unclear(details, kind, "remarks")
     alone = profile.distinct > FEW_PERSONS and details.look().share >= ALONE
     if meaning.kind == "number" and profile.type == "text" and alone:
         return _written_amounts(details, meaning)
     if meaning.kind == "number" and meaning.role == "sensitive" and _are_years(details):
         return ColumnProposal(details, "quasi", "number", "years, which others may know")
     if meaning.role != "drop" and (may_be := _tells_though_named(details, meaning)):
-        return _unclear(details, kind, may_be)
+        return unclear(details, kind, may_be)
     return ColumnProposal(
         details, meaning.role, kind, meaning.reason, bounds=_bounds_of(details, meaning)
     )
@@ -471,7 +442,7 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
     texts, places = details.sample, meaning.kind == "geography"
     named_after = fits(_OF_A_PERSON, words_of(details.profile.name))
     if named_after and not looks_like_groups(texts):
-        return _PERSONS
+        return PERSONS
     told = told_within(texts, places=places)
     if told is None and not places and meaning.kind != "code":
         told = _CODES if share_of(texts, is_of_a_thing) >= ALONE / 2 else None
@@ -493,10 +464,10 @@ def _tell_together(details: ColumnDetails, places: bool) -> str | None:
     if looks_like_addresses(texts):
         return "addresses"
     listed = looks_like_full_names(texts) and has_names(details.look(), _LISTED)
-    return _PERSONS if not places and (holds_initials(texts) or listed) else None
+    return PERSONS if not places and (holds_initials(texts) or listed) else None
 
 
-def _unclear(details: ColumnDetails, kind: Kind, may_be: str) -> ColumnProposal:
+def unclear(details: ColumnDetails, kind: Kind, may_be: str) -> ColumnProposal:
     """A column that is left out, until it has a role, for what its values may be."""
     why = f"not understood, and its values may be {may_be}"
     asked = f"does it hold {may_be}? If its values are names of groups, give it a role"
@@ -544,12 +515,31 @@ def _alone(
     return ColumnProposal(details, "identifier", "code", numbered) if numbered else None
 
 
+def _in_blocks(details: ColumnDetails, meaning: Meaning | None) -> ColumnProposal | None:
+    """A column of whole numbers that tell households apart by how their rows stand."""
+    if meaning is not None or not _stand_in_blocks(details):
+        return None
+    why = "equal whole numbers stand together and ascend, as those of households do"
+    asked = "does it tell households apart? Then name it in household; else give it a role"
+    return ColumnProposal(details, "drop", "code", why, question=asked)
+
+
+def _stand_in_blocks(details: ColumnDetails) -> bool:
+    """Whether many whole numbers ascend from row to row, each in few rows, as in no measure."""
+    profile = details.profile
+    rows = details.rows - profile.missing
+    several = profile.distinct > _RUNNING and rows <= _BLOCK * profile.distinct
+    return details.ascending and several and not details.look().is_dated
+
+
 def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     profile = details.profile
     share = profile.distinct / max(1, details.rows - profile.missing)
     many = profile.distinct > FEW_PERSONS
     coded = share_of(details.sample, is_long_code) > ALONE and not _are_bands(details)
-    fine = profile.type == "decimal" and share_of(details.sample, _FINE.fullmatch) > ALONE / 2
+    fine = (
+        profile.type == "decimal" and share_of(details.sample, FINELY_WRITTEN.fullmatch) > ALONE / 2
+    )
     # Amounts of money have two decimals: no number of a record has, and no place is so coarse.
     alone = share > ALONE and (profile.type != "decimal" or details.whole)
     alone = alone and not _counts_from_nought(details) and not are_skewed(details.sample)
@@ -559,21 +549,21 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
         asked = "what does it hold? Nothing was understood of it: give it a role, or leave it"
         return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
     if may_be := _may_tell(details, share):
-        return _unclear(details, kind, may_be)
+        return unclear(details, kind, may_be)
     if kind == "nominal" and count_nothing(details.sample):
-        return _unclear(details, kind, _CODES)
+        return unclear(details, kind, _CODES)
     if kind == "number" and profile.distinct > _MEASURED:
-        unclear = "may others know it? If nobody should learn it, it is sensitive"
+        asked = "may others know it? If nobody should learn it, it is sensitive"
     elif profile.type == "integer" or details.whole:
-        unclear = "are its numbers codes, or do they count something?"
+        asked = "are its numbers codes, or do they count something?"
     else:
-        unclear = "may others know it of a person?"
+        asked = "may others know it of a person?"
     return ColumnProposal(
         details,
         "quasi",
         kind,
         "nothing says that others do not know it",
-        question=unclear,
+        question=asked,
         guessed=True,
     )
 
@@ -584,15 +574,25 @@ def _counts_from_nought(details: ColumnDetails) -> bool:
     return ends is not None and ends[0] == 0 and ends[1] < _BEYOND
 
 
+def _is_currency(details: ColumnDetails) -> bool:
+    return all(text in currencies() for text in details.sample)
+
+
+def _are_versions(details: ColumnDetails) -> bool:
+    """Whether few texts are versions of something: "5.0.2"."""
+    few = details.profile.distinct <= FEW_PERSONS
+    return few and share_of(details.sample, _VERSION.fullmatch) > ALONE
+
+
 def _may_tell(details: ColumnDetails, share: float) -> str | None:
     """What texts may be by their make; None where they look like nothing that tells persons.
 
     No list of names decides: a language that none has is no less private.  Words of groups do.
     """
     texts, distinct = details.sample, details.profile.distinct
-    if details.profile.type != "text" or distinct < _TWO or details.bands:
+    if details.profile.type != "text" or distinct < _TWO or details.bands or _are_versions(details):
         return None
-    if told := told_within(texts) or (_PERSONS if are_given_names(texts) else None):
+    if told := told_within(texts) or (PERSONS if are_given_names(texts) else None):
         return told
     if not _are_bands(details) and share_of(texts, is_of_a_thing) >= ALONE / 2:
         return _CODES

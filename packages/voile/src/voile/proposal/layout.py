@@ -10,7 +10,8 @@ are written (``schema.layout``).  Rules, in their order:
    row of names: there are none, and columns are called by their place;
 3. a row with gaps above one that fills them is the upper of two rows of names; so is a full row
    above one of texts where columns hold numbers (units stand so);
-4. numbers are written with decimal commas, or with thousands, where some value can be read in one
+4. a known unit or currency that stands beside all numbers of a column is taken off;
+5. numbers are written with decimal commas, or with thousands, where some value can be read in one
    way alone; what can be read in two ways stays text, and is a question.
 
 Cost: linear in the cells that are looked at.
@@ -20,10 +21,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from voile.recognisers.telling import told_within
+from voile.recognisers.values import currencies, measures
 from voile.schema.layout import USUAL, Decimals, InputLayout, Thousands, column_names
 from voile.table.looking import MARKS
 from voile.table.places import Address, LaidOut, Place, file_and_part, laid_out
@@ -36,6 +38,16 @@ __all__ = [
     "proposed_layout",
 ]
 
+_BESIDE = re.compile(
+    r"(?P<before>[^\d\s.,+'\u2019-][^\d,]{0,5}?)?\s*"
+    r"(?P<number>[+-]?\d[\d .,'\u2019\u00a0\u202f]*?)\s*"
+    r"(?P<behind>[^\d\s.,'\u2019+-][^\d,]{0,7})?"
+)
+"""A number with what stands before or behind it."""
+_CODED = re.compile(r"0\d.*|\d{9,}")
+"""Figures that no amount has: a nought in front, or as many as numbers of something."""
+_UNITED = 0.9
+"""Share of the filled cells of a column that have the unit, where the others are one mark."""
 Row = tuple[int, Sequence[str | None]]
 """The number of a row in its file, from 1, and its cells."""
 
@@ -158,10 +170,24 @@ def _filled(cells: Sequence[str | None]) -> int:
 
 def _is_value(cell: str | None) -> bool:
     """Whether a cell holds what no name of a column is: a number, a day, an address."""
+    return _is_figure(cell) or _is_person(cell)
+
+
+def _is_figure(cell: str | None) -> bool:
     text = (cell or "").strip()
-    if _NUMBER.fullmatch(text) or _DAY.fullmatch(text) or "@" in text:
-        return True
+    return bool(_NUMBER.fullmatch(text) or _DAY.fullmatch(text)) or "@" in text
+
+
+def _is_person(cell: str | None) -> bool:
+    """Whether a cell is written as the name of a person, or abbreviates words: ``F. Nac.``."""
+    text = (cell or "").strip()
     return " " in text and told_within([text]) == "names of persons"
+
+
+def _stands_above(place: int, body: Sequence[Row]) -> bool:
+    """Whether names of persons stand in a column: then one above them is one, too."""
+    below = [each[place] for _, each in body if place < len(each) and each[place]]
+    return 2 * sum(map(_is_person, below)) >= len(below)
 
 
 def _head_and_body(
@@ -181,7 +207,11 @@ def _head_and_body(
 
 def _holds_values(cells: Sequence[str | None], body: Sequence[Row], width: int) -> bool:
     """Whether the first full row is one of values, as those below it are."""
-    values = [cell for cell in cells if _is_value(cell)]
+    values = [
+        cell
+        for place, cell in enumerate(cells)
+        if _is_figure(cell) or (_is_person(cell) and _stands_above(place, body))
+    ]
     years = [int(cell) for cell in values if cell and _YEAR.fullmatch(cell.strip())]
     if years and len(years) == len(values) and len(set(years)) == len(years) > 1:
         values = []  # a column for each year
@@ -277,10 +307,15 @@ def _with_numbers(
     decimals: set[Decimals] = set()
     thousands: set[Thousands] = set()
     unsure: list[str] = []
+    units: dict[str, str] = {}
     for place, name in enumerate(names):
         held = [cells[place].strip() for _, cells in body if place < len(cells) and cells[place]]  # type: ignore[union-attr]
         held = [cell for cell in held if cell not in MARKS]
+        if (unit := _unit_of(held)) is not None:
+            held = [number for cell in held if (number := _number_beside(cell, unit))]
+            units[name] = unit
         if not held or not all(map(_NUMBER.fullmatch, held)):
+            units.pop(name, None)
             continue
         marks = _marks_of(held)
         if marks is None:
@@ -290,6 +325,8 @@ def _with_numbers(
             thousands |= {mark for mark in marks[1:] if mark}
     if len(decimals) > 1 or len(thousands) > 1 or decimals & thousands:
         return replace(found, questions=tuple(names))
+    if units:
+        found = _with_units(found, units)
     layout, reasons = found.layout, found.reasons
     if thousands:
         layout = replace(layout, thousands=thousands.pop())
@@ -301,6 +338,40 @@ def _with_numbers(
     return replace(
         found, layout=layout, reasons=reasons, questions=() if settled else tuple(unsure)
     )
+
+
+def _unit_of(held: Sequence[str]) -> str | None:
+    """The known unit that stands beside nearly all numbers of a column; None without one.
+
+    Where some cells have none, these are one short text, as a mark of a missing value is.
+    """
+    found = [_BESIDE.fullmatch(cell) for cell in held]
+    beside = [(one["before"] or one["behind"]) if one else None for one in found]
+    seen = {unit for unit in beside if unit is not None}
+    without = {cell for cell, unit in zip(held, beside, strict=True) if unit is None}
+    if len(seen) != 1 or len(without) > 1 or any(map(str.isdigit, "".join(without))):
+        return None
+    unit = seen.pop()
+    share = sum(one is not None for one in beside) / len(beside)
+    if any(one and _CODED.fullmatch(one["number"]) for one in found):
+        return None  # a number of something with a check mark behind it
+    return unit if unit in currencies() | measures() and share >= _UNITED else None
+
+
+def _number_beside(cell: str, unit: str) -> str:
+    found = _BESIDE.fullmatch(cell)
+    return found["number"] if found and unit in (found["before"], found["behind"]) else ""
+
+
+def _with_units(found: ProposedLayout, units: Mapping[str, str]) -> ProposedLayout:
+    """With the units that stand beside numbers, and which of them are currencies."""
+    told = [
+        f'"{name}" is in {unit}' + ", a currency" * (unit in currencies())
+        for name, unit in units.items()
+    ]
+    layout = replace(found.layout, units=tuple(dict.fromkeys(units.values())))
+    reason = ("units", f"they stand beside numbers: {'; '.join(told)}")
+    return replace(found, layout=layout, reasons=(*found.reasons, reason))
 
 
 def _marks_of(held: Sequence[str]) -> tuple[Decimals | None, Thousands | None] | None:

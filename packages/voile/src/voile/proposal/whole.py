@@ -23,17 +23,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 
 from voile.proposal.columns import (
+    FINELY_WRITTEN,
+    PERSONS,
     ColumnProposal,
+    of_recognition,
     propose_column,
-    with_families,
-    with_grids,
-    with_named,
+    unclear,
 )
-from voile.schema.names import UNORDERED, Role, fits, named, stems_of, words_of
-from voile.schema.persons import Occurrences
+from voile.recognisers.recognition import on_a_grid
+from voile.recognisers.telling import proper_words
+from voile.recognisers.values import share_of
+from voile.schema.names import (
+    DEVICE_STATE,
+    UNORDERED,
+    Role,
+    fits,
+    meaning_of,
+    named,
+    stems_of,
+    words_of,
+)
+from voile.schema.persons import ALONE, FEW_PERSONS, Occurrences
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.profile import Inspected, PlanDoubt
 from voile.table.summaries import ColumnDetails
@@ -74,6 +88,9 @@ _TRIP = (
 _SECONDS = (1e8, 1e11)
 """Between these, numbers are seconds since 1970; up to a thousand times as much, milliseconds."""
 _MOVING = frozenset({"vehicle", "device"})
+_LATITUDES = 90
+_STATES = 0.5
+"""The share of rows with another value, up to which numbers are states that repeat."""
 _REPEATS = 3
 """Reports of a trip, on average, from which on a column may tell trips apart."""
 
@@ -89,6 +106,8 @@ class ProposedTrips:
     latitude: ColumnProposal | None
     longitude: ColumnProposal | None
     trip: ColumnProposal | None
+    beside: tuple[ColumnProposal, ...] = ()
+    """States of the device, which are published as they are: they tell nothing about places."""
 
     @property
     def roles(self) -> dict[str, ColumnProposal] | None:
@@ -143,8 +162,8 @@ def propose(details: Sequence[ColumnDetails], largest: Largest | None = None) ->
     ``largest`` counts rows that agree; without it no table is taken for one of counts.
     """
     stems = stems_of([each.profile.name for each in details])
-    columns = with_grids(with_named(with_families([_proposed(each, stems) for each in details])))
-    columns = _one_of(_one_of(columns, "person"), "household")
+    columns = _with_grids(_with_named(_with_families([_proposed(each, stems) for each in details])))
+    columns = _with_a_person(_one_of(_one_of(columns, "person"), "household"))
     categories = _categories(columns, largest)
     columns = [_asked_about(one, categories) for one in columns]
     marks = _marks(details)
@@ -161,6 +180,79 @@ def data_as_names(details: Sequence[ColumnDetails]) -> tuple[int, ...]:
     """
     found = tuple(place for place, each in enumerate(details, 1) if each.named_itself)
     return found if len(found) > 1 or len(found) == len(details) else ()
+
+
+def _with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """Guesses mended by columns that have the same few values, such as all drugs of a table."""
+    known = [one for one in columns if one.role == "sensitive" and len(one.details.few) > 2]
+
+    def mended(one: ColumnProposal) -> ColumnProposal:
+        few = one.details.few
+        like = next((other for other in known if few and few <= other.details.few), None)
+        if not one.guessed or like is None:
+            return one
+        why = f'its values are those of "{like.name}"'
+        return replace(one, role="sensitive", why=why, question=None, guessed=False)
+
+    return [mended(one) for one in columns]
+
+
+def _with_named(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """Groups that are called after persons whom another column names, left out with a question."""
+    few = [one for one in columns if one.details.profile.distinct <= FEW_PERSONS]
+    told = [one for one in few if PERSONS in one.why or _is_of_names(one)]
+    named_there = proper_words([text for one in told for text in one.details.sample])
+
+    def mended(one: ColumnProposal) -> ColumnProposal:
+        texts = one.details.sample
+        published = one.role in {"quasi", "sensitive"} and one.details.profile.type == "text"
+        if not published or one.kind == "geography":
+            return one
+        share = share_of(texts, lambda text: proper_words([text]) & named_there)
+        return unclear(one.details, one.kind, PERSONS) if share >= ALONE / 2 else one
+
+    return [mended(one) for one in columns]
+
+
+def _is_of_names(column: ColumnProposal) -> bool:
+    return column.recognition is not None and column.recognition.key == "person-name"
+
+
+def _with_grids(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """Neighbours that nobody understood, as positions where they may be the axes of a grid."""
+    mended = list(columns)
+    for place, (one, other) in enumerate(pairwise(columns)):
+        published = any(each.role in {"quasi", "sensitive"} for each in (one, other))
+        if published and _are_degrees(one.details, other.details):
+            mended[place : place + 2] = [
+                unclear(each.details, each.kind, "positions") for each in (one, other)
+            ]
+            continue
+        if not (_is_number_of_nothing(one) and _is_number_of_nothing(other)):
+            continue
+        found = on_a_grid(one.details.look(), other.details.look())
+        if found is not None:
+            mended[place : place + 2] = [
+                of_recognition(each.details, found) for each in (one, other)
+            ]
+    return mended
+
+
+def _are_degrees(one: ColumnDetails, other: ColumnDetails) -> bool:
+    """Whether decimals are latitudes and longitudes of one town, as finely written as these."""
+    ends = [each.extremes for each in (one, other) if each.profile.type == "decimal"]
+    found = [end for end in ends if end is not None and end[1] - end[0] < 1]
+    if len(found) < 2 or one.whole or other.whole:
+        return False
+    fine = min(share_of(each.sample, FINELY_WRITTEN.fullmatch) for each in (one, other))
+    low, high = sorted(max(map(abs, end)) for end in found)
+    return fine > ALONE / 2 and 1 < low <= _LATITUDES and high <= 2 * _LATITUDES
+
+
+def _is_number_of_nothing(column: ColumnProposal) -> bool:
+    """Whether numbers were guessed at, or taken for those of records by their values alone."""
+    unnamed = column.role == "identifier" and column.recognition is None
+    return column.guessed or (unnamed and named(column.name) is None)
 
 
 def _proposed(details: ColumnDetails, stems: Mapping[str, str]) -> ColumnProposal:
@@ -219,6 +311,45 @@ def _one_of(columns: list[ColumnProposal], role: Role) -> list[ColumnProposal]:
     ]
 
 
+_OF_PERSONS = ("national-id", "medical-record", "beneficiary", "record", "e-mail", "telephone")
+"""Recognisers of what one person alone has, the surest first."""
+_RECORDS_OF_PERSONS = (
+    *("subj*", "usubj*", "patient*", "person*", "matric*", "mitarbeiter*", "employee*", "staff*"),
+    *("payroll*", "kunden*", "klant*", "lid*", "mitglied*", "member*", "customer*", "client*"),
+)
+
+
+def _with_a_person(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """With the surest identifier of persons that repeats as the person, where no column is one.
+
+    Rows of one value are then protected together, which is the careful choice, and a question.
+    """
+    repeating = [
+        one
+        for one in columns
+        if one.role == "identifier" and one.several_rows and not one.details.profile.missing
+    ]
+    likely = [one for one in repeating if _is_of_one_person(one)]
+    if not likely or any(one.role in {"person", "household"} for one in columns):
+        return columns
+    keys = [one.recognition.key if one.recognition else "" for one in likely]
+    best = min(
+        zip(keys, likely, strict=True),
+        key=lambda pair: (_OF_PERSONS.index(pair[0]), -pair[1].details.profile.distinct),
+    )[1]
+    question = 'are the rows of one value a person\'s? If each row is another, say person = "row"'
+    return [
+        replace(one, role="person", question=question) if one is best else one for one in columns
+    ]
+
+
+def _is_of_one_person(column: ColumnProposal) -> bool:
+    found = column.recognition
+    if found is None or found.key not in _OF_PERSONS:
+        return False
+    return found.key != "record" or fits(_RECORDS_OF_PERSONS, words_of(column.name))
+
+
 def _without_false_bounds(column: ColumnProposal, marks: Sequence[str]) -> ColumnProposal:
     """Without public bounds where a number outside them is not declared as missing."""
     undeclared = set(column.details.sentinels) - set(marks)
@@ -260,7 +391,20 @@ def _proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
     trip = _trip(rest)
     if trip is None and not tracks and _is_of_persons(columns):
         return None
-    return ProposedTrips(time, latitude, longitude, trip)
+    beside = tuple(one for one in rest if one is not trip and _is_of_a_device(one))
+    return ProposedTrips(time, latitude, longitude, trip, beside)
+
+
+def _is_of_a_device(column: ColumnProposal) -> bool:
+    """Whether a column is the state of a device by its name, and its values repeat as such do.
+
+    Speeds, directions, distances and heights are none: with times they tell the way.
+    """
+    profile, meaning = column.details.profile, meaning_of(column.name)
+    if column.recognition is not None or meaning is None or meaning.reason != DEVICE_STATE:
+        return False
+    few = profile.distinct <= FEW_PERSONS
+    return few or (profile.type in {"integer", "decimal"} and column.details.look().share < _STATES)
 
 
 def _is_of_persons(columns: Sequence[ColumnProposal]) -> bool:

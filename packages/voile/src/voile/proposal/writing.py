@@ -48,6 +48,9 @@ def suggestion_of(column: ColumnProposal, declared: ColumnPlan | None = None) ->
     if said.kind == "text":
         why = "free text cannot be a quasi-identifier: leave it out, or say what its values are"
         return Suggestion(column.name, None, why)
+    if column.postcode is not None and said.hierarchy is None:
+        keys = {"kind": "geography", "type": "text", "postcode": column.postcode}
+        return Suggestion(column.name, keys, "district and area of a postcode, never a whole one")
     return Suggestion.of(column.name, details.profile.type, details.digits, said, column.code_list)
 
 
@@ -170,11 +173,19 @@ def _of_trips(proposal: Proposal, trips: ProposedTrips) -> Iterator[str]:
             f"{ASKS} {_value(trips.trip.name)}: is each of its values one trip? Where it is a "
             "vehicle or a person, noise of many days adds up"
         )
-    left = [one for one in proposal.columns if one not in roles.values()]
+    kept = trips.beside if roles else ()
+    yield from _list("keep", kept, "published as they are: they tell nothing about places")
+    left = [one for one in proposal.columns if one not in (*roles.values(), *kept)]
     if left:
-        yield "# Left out, since what follows from a position gives it away:"
+        yield "# Left out: what follows from a position gives it away. Speeds, directions,"
+        yield "# distances and heights beside times tell the way (Gao et al., UbiComp 2014):"
         yield from (f"#   {_value(column.name)}: {column.why}" for column in left)
     yield ""
+    for column in kept:
+        if column.details.profile.missing:
+            yield toml_text({"columns": {column.name: {}}}).strip()
+            yield _line("nulls", "category", "some values are missing: that is a value of its own")
+            yield ""
     if roles and trips.time is not None and trips.time.date_format:
         yield toml_text({"columns": {trips.time.name: {}}}).strip()
         yield _line("format", trips.time.date_format, "all values fit it")
@@ -329,6 +340,8 @@ def _persons(proposal: Proposal) -> tuple[list[str], tuple[ColumnProposal, ...]]
     for column in told:
         why = f"{column.why}; all rows of one are protected together"
         lines.append(_line(column.role, column.name, why))
+        if column.question:
+            lines.append(f"{ASKS} {_value(column.name)}: {column.question}")
     repeating = [column for column in identifiers if column.several_rows]
     if not told and repeating:
         names = ", ".join(_value(column.name) for column in repeating)

@@ -50,8 +50,8 @@ _MANY = 20
 _TELLING = 0.1
 _LONG = 6
 _YEARS = 1800, 2100
-_SMALL = 1_000
 _REPEATED = 0.5
+_SMALL = 1_000
 _GRIDS: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = (
     ((2.5e6, 5.7e6), (5.2e6, 6.2e6)),  # Gauss-Krueger, Germany (EPSG 31466 to 31469)
     ((1.6e5, 8.4e5), (1e6, 9.35e6)),  # UTM (EPSG 32601 to 32760, 25828 to 25838)
@@ -147,7 +147,7 @@ class ListedRecogniser:
         if self.group == "identifier" and look.distinct <= _MANY and _OF_CLASSES & set(look.words):
             return False
         if fits(self.columns, look.words):
-            return self.key not in _CODED or _tells(look)
+            return _are_no_diseases(look) if self.key == "address" else self._tells(look)
         if self.beside_street and len(look.words) == 1 and look.words[0] in self.beside_street:
             return any(fits(self.columns, words_of(name)) for name in look.beside)
         if fits(self.beside_positions, look.words) and look.type == "text":
@@ -156,6 +156,9 @@ class ListedRecogniser:
             return False
         looks = bool(self.looks) and LOOKS[self.looks](look)
         return looks or bool(self._holding(look)) or self._is_written(look, few=True)
+
+    def _tells(self, look: ColumnLook) -> bool:
+        return self.key not in _CODED or _tells(look)
 
     def _holding(self, look: ColumnLook) -> list[str]:
         """The texts in which a format stands; none where these are few."""
@@ -209,6 +212,8 @@ _CODED = frozenset(
 """Numbers of something, whose names are taken for that where the values are many or long."""
 
 
+_DISEASE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?[+*!]?")
+"""Codes of the international classification of diseases."""
 _OF_CLASSES = frozenset(
     {"model", "type", "status", "class", "kind", "category", "make", "brand", "colour", "color"}
     | {"version", "group", "typ", "tipo", "tipus", "modell", "modelo", "modele", "modello", "marke"}
@@ -218,12 +223,17 @@ _OF_CLASSES = frozenset(
 """What something is like, in names of columns that are no numbers of it: a device model."""
 
 
+def _are_no_diseases(look: ColumnLook) -> bool:
+    """Whether values may be addresses: "cim" is that in one language, and a list of diseases."""
+    return share_of(look.filled, _DISEASE.fullmatch) <= _CHECKED
+
+
 def _tells(look: ColumnLook) -> bool:
     ends = look.extremes if look.type == "integer" else None
     if ends and _YEARS[0] <= ends[0] and ends[1] <= _YEARS[1]:
         return False  # "nam" is a number of insured persons in one language, a year in another
     if ends and ends[1] < _SMALL and look.share < _REPEATED:
-        return False  # "dni" is a number of an office in one language, days in another
+        return False  # small numbers that repeat count something, whatever the name means
     if look.distinct > _MANY or look.share > _TELLING:
         return True
     return share_of(look.filled, lambda text: len(text) >= _LONG) > 0.8

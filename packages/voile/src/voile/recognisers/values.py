@@ -15,15 +15,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 
-from voile.schema.names import meaning_of, without_accents, words_of
+from voile.schema.names import fits, meaning_of, without_accents, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS
 from voile_base.ondemand import dataclass
 
 __all__ = [
     "LOOKS",
+    "NAMES_OF_BIRTHS",
+    "NAMES_OF_TIMES",
     "SAMPLED",
     "ColumnLook",
     "common_names",
+    "currencies",
     "group_words",
     "has_names",
     "holds_initials",
@@ -35,8 +38,10 @@ __all__ = [
     "looks_like_groups",
     "looks_like_names",
     "looks_like_places",
+    "measures",
     "mentions_names",
     "share_of",
+    "words_as_meant",
 ]
 
 
@@ -53,6 +58,22 @@ _LETTERS = 3
 """Letters of a word that says of numbers what they are."""
 _DIGITS = 5
 """Digits of the number of a record, from which on it is one where all have as many."""
+
+
+_DAYS = 1_000
+_OFFICES_NUMBER = "dni"
+
+
+def words_as_meant(name: str, extremes: tuple[float, float] | None) -> tuple[str, ...]:
+    """The words of a name that its numbers can be.
+
+    "dni" is a number that an office gives in one language, and days in another: numbers below
+    1,000 are days.  ``extremes`` are the least and the greatest; None of texts.
+    """
+    words = words_of(name)
+    if extremes is None or extremes[1] >= _DAYS:
+        return words
+    return tuple(word for word in words if word != _OFFICES_NUMBER)
 
 
 @dataclass(frozen=True)
@@ -76,7 +97,7 @@ class ColumnLook:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """The words of its name, without accents."""
-        return words_of(self.name)
+        return words_as_meant(self.name, self.extremes)
 
     @property
     def share(self) -> float:
@@ -158,11 +179,31 @@ _ONLY_LETTERS = re.compile(r"[^\W\d_]+")
 _DECIMALS = re.compile(r"^-?\d{1,3}[.,](\d+)$")
 _GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord", "rw", "hw", "rechts", "hoch"})
 _SPACE = frozenset({"x", "y", "z"})
-_TIMES = frozenset(
-    {"time", "timestamp", "datetime", "date", "ts", "tst", "t", "utc", "zeit", "tijd", "heure"}
-    | {"temps", "hora", "ora", "tid", "czas", "aika", "cas", "ido", "zaman", "seconds", "epoch"}
+NAMES_OF_TIMES = (
+    *(
+        "time*",
+        "*time",
+        "datetime*",
+        "date*",
+        "ts",
+        "tst",
+        "t",
+        "utc*",
+        "epoch*",
+        "unix*",
+        "seconds",
+    ),
+    *("created*", "fixtime", "zeit*", "*zeit", "uhrzeit", "tijd*", "tidspunkt", "tid", "heure"),
+    *("horodatage", "temps", "hora", "fecha*", "ora", "data+ora", "czas", "aika", "cas", "ido"),
+    "zaman",
 )
-"""Names of when a row was."""
+"""Patterns of names of when a row was, as ``schema.names.fits`` reads them."""
+NAMES_OF_BIRTHS = (
+    *("birth", "birth*", "yob", "dob", "born", "geburt*", "geb", "gebjahr", "gebdat*"),
+    *("naissance", "nacim*", "nasc*", "geboren", "geboorte*", "fodsel*", "fodel*", "urodz*"),
+    "syntyma*",
+)
+"""Patterns of names of when somebody was born."""
 _AXES = frozenset({"e", "n", "o", "h", "r", "east", "north", "ost", "nord", "est"})
 """What grids call their axes, beside x and y."""
 _COORDINATES = frozenset({"lat", "lon", "lng"})
@@ -216,6 +257,20 @@ def _words_of_groups() -> tuple[frozenset[str], frozenset[str]]:
     text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
     document = tomllib.loads(text)
     return frozenset(document["words"].split()), frozenset(document["amounts"].split())
+
+
+@cache
+def currencies() -> frozenset[str]:
+    """Signs, codes and names that stand beside amounts of money, as they are written."""
+    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
+    return frozenset(tomllib.loads(text)["currencies"].split())
+
+
+@cache
+def measures() -> frozenset[str]:
+    """Units that stand behind measures, as they are written."""
+    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
+    return frozenset(tomllib.loads(text)["measures"].split())
 
 
 @cache
@@ -487,7 +542,7 @@ def _is_of_a_plane(look: ColumnLook) -> bool:
     rest = set(look.words) - _SPACE
     axes = {axis for words in others if words - _SPACE == rest for axis in words & _SPACE}
     both = axes | (_SPACE & set(look.words)) == {"x", "y"}
-    return both and any(words & _TIMES for words in others)
+    return both and any(fits(NAMES_OF_TIMES, tuple(words)) for words in others)
 
 
 def _is_of_three_axes(look: ColumnLook) -> bool:

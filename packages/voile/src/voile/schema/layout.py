@@ -6,6 +6,7 @@
     last    = 120                   # the last row of the table, where notes or another table follow
     decimal = ","                   # of numbers: "1,5"
     thousands = "."                 # of numbers: "12.500"
+    units   = ["kg", "€"]           # beside numbers, and taken off: "86,5 kg", "1.234,50 €"
     number_names = true             # columns without a name, or of equal names, are numbered
 
     people.csv#header=3&decimal=,   # the same for a command that takes no plan
@@ -35,6 +36,8 @@ _MOST_HEADER_ROWS = 3
 Decimals = Literal[".", ","]
 Thousands = Literal[".", ",", " ", "'"]
 _Row = Annotated[int, Field(ge=1)]
+_Unit = Annotated[str, Field(min_length=1, max_length=12, pattern=r"^[^\d\s.,+-][^\d,]*$")]
+"""What stands beside a number, of no digit: "kg", "km/h", "€"."""
 
 
 @checked(PlanError)
@@ -54,6 +57,9 @@ class InputLayout:
     last: Annotated[_Row | None, Says("the number of the last row of the table")] = None
     decimal: Decimals | None = None
     thousands: Thousands | None = None
+    units: Annotated[
+        Several[_Unit], Says('the marks that stand beside numbers, such as ["kg", "€"]')
+    ] = ()
     number_names: bool = False
 
     def __post_init__(self) -> None:
@@ -123,6 +129,8 @@ def layout_of_text(text: str) -> InputLayout | None:
             stated[key] = int(value)
         elif key == "number_names" and value in {"true", "false"}:
             stated[key] = value == "true"
+        elif key == "units":
+            stated[key] = tuple(value.split(","))
         else:
             stated[key] = value
     try:

@@ -40,6 +40,7 @@ from voile_base.values import Document
 from voile_base.values.toml import words_document
 
 __all__ = [
+    "DEVICE_STATE",
     "UNORDERED",
     "ColumnType",
     "Kind",
@@ -99,6 +100,10 @@ _PLAIN_LETTERS = str.maketrans(
         "Đ": "D",
     }
 )
+
+
+DEVICE_STATE = "the state of a device or of a room, which tells nothing of a person by itself"
+"""The reason of the meaning of such names in ``words.toml``."""
 
 
 @dataclass(frozen=True)

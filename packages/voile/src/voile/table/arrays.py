@@ -67,7 +67,13 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.schema.hierarchy.ranges import USUAL_FORMATS, has_time, pattern_of, the_usual_ones
+from voile.schema.hierarchy.ranges import (
+    POSIX_FIRST_YEAR,
+    USUAL_FORMATS,
+    has_time,
+    pattern_of,
+    the_usual_ones,
+)
 from voile.schema.layout import InputLayout
 from voile.schema.plan import ColumnFacts
 from voile_base.errors import PlanError, TableError
@@ -240,9 +246,13 @@ def infer_decimal_comma(series: pl.Series) -> pl.Series | None:
 def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
     """A column of texts that are numbers with the marks of a layout, as numbers; others as given.
 
-    Where decimals have a comma, a point in a number is none, and the column stays one of texts.
+    Where decimals have a comma, a point in a number is none, and the column stays one of texts.  A
+    unit of the layout is taken off where every text of the column has it.
     """
-    if series.dtype != pl.String or (layout.decimal is None and layout.thousands is None):
+    if series.dtype != pl.String or not (layout.decimal or layout.thousands or layout.units):
+        return series
+    bare = _without_unit(series, layout.units)
+    if bare is series and layout.decimal is None and layout.thousands is None:
         return series
     usual = "," if layout.thousands == "." else "."
     point, group = re.escape(layout.decimal or usual), re.escape(layout.thousands or "")
@@ -251,7 +261,7 @@ def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
     elif layout.thousands == "'":
         group = "['\u2019]"
     whole = f"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+" if group else "[0-9]+"
-    values = _trimmed(series)
+    values = _trimmed(bare)
     if (
         not values.count()
         or not values.drop_nulls().str.contains(rf"^[+-]?(?:{whole})(?:{point}[0-9]+)?$").all()
@@ -266,6 +276,18 @@ def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
     plain = plain.str.strip_prefix("+").str.replace(point, ".")
     typed = infer_type(plain)
     return typed if typed.dtype.is_numeric() else series
+
+
+def _without_unit(series: pl.Series, units: Sequence[str]) -> pl.Series:
+    """A column of texts without the unit that stands in each of them; as given without one."""
+    values = _trimmed(series)
+    there = values.drop_nulls()
+    for unit in units if len(there) else ():
+        mark = re.escape(unit)
+        beside = rf"^[+-]?\s*{mark}\s*[+-]?[0-9]|[0-9]\s*{mark}$"
+        if there.str.contains(beside).all():
+            return values.str.replace(unit, "", literal=True).str.strip_chars()
+    return series
 
 
 def first_offending_row(series: pl.Series, wanted: Kind = "decimal") -> int | None:
@@ -481,9 +503,21 @@ def _dates_parsed(texts: pl.Series, date_format: str) -> pl.Series:
     """The dates; null for texts of another form."""
     texts = _matching(texts, pattern_of(date_format))
     if not has_time(date_format):
-        return texts.str.to_date(date_format, strict=False)
+        return _in_window(texts.str.to_date(date_format, strict=False), date_format)
     zone = "UTC" if "%z" in date_format else None
-    return texts.str.to_datetime(date_format, strict=False, time_unit="us", time_zone=zone)
+    times = texts.str.to_datetime(date_format, strict=False, time_unit="us", time_zone=zone)
+    return _in_window(times, date_format)
+
+
+def _in_window(dates: pl.Series, date_format: str) -> pl.Series:
+    """Dates whose years have two digits, from 1969 to 2068 as POSIX reads them; others as given.
+
+    Polars reads 69 as 2069.
+    """
+    if "%y" not in date_format:
+        return dates
+    later = dates.dt.year() == POSIX_FIRST_YEAR + 100
+    return dates.zip_with(~later.fill_null(value=False), dates.dt.offset_by("-100y"))
 
 
 nw = on_demand("narwhals")

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from voile.recognisers.values import SAMPLED
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.schema.hierarchy.ranges import USUAL_FORMATS, pattern_of
+from voile.schema.hierarchy.ranges import TWO_DIGIT_FORMATS, USUAL_FORMATS, pattern_of
 from voile.schema.hierarchy.taxonomy import (
     CODE_LISTS,
     CodeList,
@@ -48,7 +48,8 @@ from voile.schema.hierarchy.taxonomy import (
     Taxonomy,
     public_list,
 )
-from voile.schema.persons import Occurrences
+from voile.schema.layout import USUAL, InputLayout
+from voile.schema.persons import FEW_PERSONS, Occurrences
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
 from voile.table.arrays import (
@@ -58,6 +59,7 @@ from voile.table.arrays import (
     kind_of,
     polars_type,
     series_of,
+    with_marks,
     with_missing,
 )
 from voile.table.binding import BoundTable, distinct_values, flagged, limits_of
@@ -73,7 +75,7 @@ from voile.table.looking import (
     telling_columns,
 )
 from voile.table.opening import rows_in_memory
-from voile.table.places import Place
+from voile.table.places import LaidOut, Place
 from voile.table.protocol import Counted, Engine, Rows
 from voile.table.summaries import (
     ColumnDetails,
@@ -204,15 +206,19 @@ def _digits(column: pl.Series) -> int | None:
     return int(lengths.item())
 
 
-def _details_of(column: pl.Series, profile: Callable[[pl.Series], ColumnProfile]) -> ColumnDetails:
+def _details_of(
+    column: pl.Series,
+    profile: Callable[[pl.Series], ColumnProfile],
+    layout: InputLayout = USUAL,
+) -> ColumnDetails:
     """How the values of a column are written; ``profile`` counts them."""
     marks: tuple[str, ...] = ()
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
-        marks = _marks(column)
+        marks = _marks(column, layout) or _mark_beside_days(column)
         column = with_missing(column, marks)
-        column = infer_type(column) if marks else column
+        column = with_marks(infer_type(column), layout) if marks else column
     column, sentinels = _without_sentinels(column)
     counted, texts = profile(column), _different(column)
     spelled = texts if column.dtype == pl.String else texts.head(0)
@@ -231,7 +237,7 @@ def _details_of(column: pl.Series, profile: Callable[[pl.Series], ColumnProfile]
         sample=_sample_of(texts),
         whole=_is_whole(column),
         falling=counted.distinct <= _MOST_COUNTED and _are_falling(column),
-        ascending=column.dtype.is_integer() and column.is_sorted(),
+        ascending=(column.dtype.is_integer() or _is_whole(column)) and column.is_sorted(),
         sentinels=sentinels,
         named_itself=bool((texts == column.name).any() or _DATA.fullmatch(column.name)),
     )
@@ -284,16 +290,29 @@ def _different(column: pl.Series) -> pl.Series:
     return column.drop_nulls().unique().cast(pl.String).sort()
 
 
-def _marks(column: pl.Series) -> tuple[str, ...]:
+def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
     """The texts that seem to stand for missing values: the usual ones, or an odd one."""
     texts = column.drop_nulls().unique()
     usual = texts.filter(texts.is_in(_MARKS))
     if len(usual):
         return tuple(usual.sort())
-    odd = texts.filter(texts.cast(pl.Float64, strict=False).is_null())
+    plain = texts.str.replace(",", ".", literal=True) if layout.decimal == "," else texts
+    for unit in layout.units:
+        plain = plain.str.replace(unit, "", literal=True).str.strip_chars()
+    odd = texts.filter(plain.cast(pl.Float64, strict=False).is_null())
     if len(odd) == 1 < len(texts) - 1 and len(odd[0]) <= _SHORT and odd[0].strip():
         return (str(odd[0]),)
     return ()
+
+
+def _mark_beside_days(column: pl.Series) -> tuple[str, ...]:
+    """The one text without a figure in a column of days: "open", "never"."""
+    texts = column.drop_nulls().unique()
+    dated = texts.str.contains("[0-9]")
+    days = texts.filter(dated)
+    if len(texts) - len(days) != 1 or len(days) <= FEW_PERSONS or not _formats(days):
+        return ()
+    return (str(texts.filter(~dated)[0]),)
 
 
 def _all_match(texts: pl.Series, pattern: str) -> bool:
@@ -304,8 +323,11 @@ def _formats(texts: pl.Series) -> tuple[str, ...]:
     if not len(texts):
         return ()
     first = texts.head(1)
-    likely = (usual for usual in USUAL_FORMATS if first.str.contains(pattern_of(usual)).all())
-    return tuple(usual for usual in likely if not date_form(usual).misses(texts).any())
+    for formats in (USUAL_FORMATS, TWO_DIGIT_FORMATS if len(texts) > FEW_PERSONS else ()):
+        likely = (one for one in formats if first.str.contains(pattern_of(one)).all())
+        if found := tuple(one for one in likely if not date_form(one).misses(texts).any()):
+            return found
+    return ()
 
 
 def _formats_of_digits(texts: pl.Series) -> tuple[str, ...]:
@@ -450,9 +472,13 @@ class Inspected:
     """A table as it stands in its file, before any plan is bound; private."""
 
     def __init__(
-        self, frame: pl.DataFrame, notes: Sequence[str] = (), engine: Engine | str = AUTO
+        self,
+        frame: pl.DataFrame,
+        notes: Sequence[str] = (),
+        engine: Engine | str = AUTO,
+        layout: InputLayout = USUAL,
     ) -> None:
-        self._frame, self._engine = frame, engine
+        self._frame, self._engine, self._layout = frame, engine, layout
         self.notes = tuple(notes)
         """What was assumed in reading the file."""
 
@@ -472,7 +498,7 @@ class Inspected:
 
     def details(self, column: str) -> ColumnDetails:
         """How the values of a column are written; see ``written``."""
-        return _details_of(self._frame[column], _profile)
+        return _details_of(self._frame[column], _profile, self._layout)
 
     def distribution(self, column: str, most: int) -> ValueDistribution:
         """How the values of a column are spread; see ``distributions``."""
@@ -626,7 +652,8 @@ class Inspected:
     ) -> Inspected:
         """Read a table to look at it; raises ``TableError`` where it cannot be read."""
         frame, notes = rows_in_memory(path, missing=missing, texts=texts, engine=engine)
-        return Inspected(frame, notes, engine)
+        layout = path.layout if isinstance(path, LaidOut) else USUAL
+        return Inspected(frame, notes, engine, layout)
 
 
 def _profile(column: pl.Series) -> ColumnProfile:

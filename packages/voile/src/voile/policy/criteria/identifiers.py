@@ -33,8 +33,14 @@ from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion
 from voile.policy.ruling import MeasuredFigure, Ruling, Tick
 from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
-from voile.recognisers.values import SAMPLED, ColumnLook
-from voile.schema.names import fits, meaning_of, named, words_of
+from voile.recognisers.values import (
+    NAMES_OF_BIRTHS,
+    NAMES_OF_TIMES,
+    SAMPLED,
+    ColumnLook,
+    words_as_meant,
+)
+from voile.schema.names import fits, meaning_of, named
 from voile.schema.persons import TELLING
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
@@ -52,18 +58,6 @@ _RESTRICTED = frozenset(
 )
 _ZIP = ("zip*", "postal", "postcode", "plz")
 _AGE = ("age", "agep", "ages", "alter")
-_BIRTH: tuple[str, ...] = (
-    "birth",
-    "birth*",
-    "yob",
-    "dob",
-    "born",
-    "geburt*",
-    "geb",
-    "gebjahr",
-    "naissance",
-)
-_BIRTH += ("nacim*", "nasc*", "geboren", "geboorte*", "fodsel*", "fodel*", "urodz*", "syntyma*")
 _OLDEST = 89
 _CALENDAR_BEGINS = 1800
 """The year after which a number is taken for one of a birth."""
@@ -72,11 +66,8 @@ _FEWEST = 20
 """Rows from which on it tells something that each shows another value."""
 _NEARLY = 0.9
 """The share of rows with another value, from which on texts and codes are nearly unique."""
-_TIMES = ("t", "ts", "tst", "time*", "epoch*", "unix*", "date*", "zeit*", "created*", "fixtime")
 _SECONDS = ((5e8, 4e9), (5e11, 4e12))
 """Since 1970: from 1985 to 2096, in seconds and in milliseconds."""
-_DAYS = 1_000
-"""A number below is one of days under a name that means an office's number in another language."""
 _NAMES = 20
 """Names of columns that are told beside a verdict."""
 _WORDY = 6
@@ -183,6 +174,15 @@ _SPECIAL = {
 }
 
 
+def _ends_of(texts: Sequence[str]) -> tuple[float, float] | None:
+    """The least and the greatest of some numbers; None where one is none."""
+    try:
+        numbers = [float(text) for text in texts]
+    except ValueError:
+        return None
+    return min(numbers), max(numbers)
+
+
 @dataclass(frozen=True)
 class _Cells:
     """The distinct cells of a published column."""
@@ -205,10 +205,8 @@ class _Cells:
         texts = [] if shown is None else [text for text in shown.values.texts if text is not None]
         told = [text for text in texts if text.strip().lower() not in ANYTHING]
         stem = name.removesuffix(".low").removesuffix(".high").removesuffix(".interval")
-        words = words_of(stem)
-        if "dni" in words and kind != "text" and all(float(text) < _DAYS for text in told):
-            words = tuple(word for word in words if word != "dni")
-        return cls(name, kind, told, table.rows, len(texts), words)
+        ends = None if kind == "text" or not told else _ends_of(told)
+        return cls(name, kind, told, table.rows, len(texts), words_as_meant(stem, ends))
 
     @cached_property
     def look(self) -> ColumnLook:
@@ -228,7 +226,7 @@ class _Cells:
     @cached_property
     def counts_seconds(self) -> bool:
         """Whether whole numbers are seconds or milliseconds of this age, which are times."""
-        if self.kind != "integer" or not fits(_TIMES, self.words):
+        if self.kind != "integer" or not fits(NAMES_OF_TIMES, self.words):
             return False
         numbers = [int(text) for text in self.texts]
         return any(least <= min(numbers) and max(numbers) < most for least, most in _SECONDS)
@@ -285,7 +283,7 @@ def _dates(column: _Cells) -> str | None:
     spans = {ends for ends in read if ends is not None}
     if fits(_AGE, column.words) and sum(ends.high > _OLDEST for ends in spans) > 1:
         return "tells ages above 89 apart"
-    if fits(_BIRTH, column.words):
+    if fits(NAMES_OF_BIRTHS, column.words):
         youngest = datetime.now(UTC).year - _OLDEST - 1
         if sum(_CALENDAR_BEGINS < ends.high <= youngest for ends in spans) > 1:
             return f"tells years of birth before {youngest + 1} apart, which are of ages above 89"

@@ -66,11 +66,13 @@ Formats of dates and times, as a plan declares them.
 ``format = "%m/%d/%Y"`` says how the office writes its dates; the codes are those of ``strftime``:
 
     %Y  year, four digits      %H %M %S  hour, minute, second      %b %B  month by name, in English
-    %m  month                  %I %p     hour to twelve, am or pm  %z     offset from UTC
+    %y  year, two digits       %I %p     hour to twelve, am or pm  %z     offset from UTC
+    %m  month
     %d  day of the month       %j        day of the year           %%     a percent sign
 
-A format says year, month and day, or year and day of the year.  Years have four digits: of two,
-nobody knows the century.  Published dates are those of ISO 8601, whatever they were written in.
+A format says year, month and day, or year and day of the year.  Years of two digits are those from
+1969 to 2068, as POSIX reads them; a plan that is proposed asks where they may be others.  Published
+dates are those of ISO 8601, whatever they were written in.
 
 Where a plan says ``kind = "date"`` and no format, the usual ones are tried.  A column that fits two
 of them, such as one in which no day is above 12, is not guessed at.
@@ -105,6 +107,8 @@ from voile_base.values.value import Exact, Says, Several, checked
 
 __all__ = [
     "PERIODS",
+    "POSIX_FIRST_YEAR",
+    "TWO_DIGIT_FORMATS",
     "USUAL_FORMATS",
     "DateFormat",
     "Dates",
@@ -227,6 +231,7 @@ class Dates:
 
 _CODES = {
     "Y": "[1-9][0-9]{3}",
+    "y": "[0-9]{2}",
     "m": "[0-9]{1,2}",
     "d": "[0-9]{1,2}",
     "j": "[0-9]{1,3}",
@@ -267,13 +272,21 @@ USUAL_FORMATS = (
 )
 """What is tried where a plan says that a column holds dates, and not how they are written."""
 
+_DAYS_OF_SHORT_YEARS = ("%d.%m.%y", "%m/%d/%y", "%d/%m/%y", "%d-%m-%y", "%y-%m-%d")
+TWO_DIGIT_FORMATS = (
+    *_DAYS_OF_SHORT_YEARS,
+    "%d.%m.%y.",
+    "%d-%b-%y",
+    *(f"{day} {clock}" for day in _DAYS_OF_SHORT_YEARS for clock in _CLOCKS),
+)
+"""What a proposal tries where no usual format fits: the century is read as POSIX does."""
+POSIX_FIRST_YEAR = 1969
+"""Years of two digits are this one and the 99 that follow (IEEE Std 1003.1, strptime)."""
+
 
 def _usable(date_format: str) -> str:
     pieces = list(_PIECE.finditer(date_format))
     unknown = {piece[1] for piece in pieces if piece[1]} - _CODES.keys()
-    if "y" in unknown:
-        msg = "%y leaves the century open; years need four digits, %Y"
-        raise ValueError(msg)
     rest = "".join(piece[0] for piece in pieces)
     if unknown or rest != date_format:
         codes = " ".join(f"%{code}" for code in _CODES)

@@ -291,14 +291,22 @@ def _with_seconds(rows: Rows, name: str) -> Rows:
     if blank.rows:
         raise TableError(f"column {name!r}: row {blank.first} has no time, and a report needs one")
     if dtype.is_numeric() or read is not None:
-        large = rows.tally(_beyond(SECONDS, _YEAR_5000))
-        if large.rows:
-            msg = (
-                f"column {name!r}: row {large.first} is no time in seconds since 1970, unless it "
-                "is in milliseconds; divide them by 1000"
-            )
-            raise TableError(msg)
+        rows = _with_whole_seconds(rows, name)
     return rows
+
+
+def _with_whole_seconds(rows: Rows, name: str) -> Rows:
+    """Rows whose milliseconds since 1970 are seconds; raises ``TableError`` where both stand."""
+    large = rows.tally(_beyond(SECONDS, _YEAR_5000))
+    if large.rows and large.rows < rows.height:
+        msg = (
+            f"column {name!r}: row {large.first} is no time in seconds since 1970, unless it is in "
+            "milliseconds, which other rows are not; write all of them in seconds"
+        )
+        raise TableError(msg)
+    if not large.rows:
+        return rows
+    return mapped(rows, SECONDS, lambda values: values / 1000, pl.Float64(), SECONDS)
 
 
 def _seconds(values: pl.Series) -> pl.Series:
