@@ -349,9 +349,9 @@ def _century_asked(details: ColumnDetails, date_format: str, called: str) -> Col
     years = [datetime.strptime(text, date_format).year for text in texts]
     how = "its years have two digits and are read as 1969 to 2068"
     if max(years) > datetime.now(UTC).year:
-        question = f"{how}, and some lie in the future. Write them in the table as 2001-12-31"
+        asked = f"{how}, and some lie in the future. Write them in the table as 2001-12-31"
         why = "days of an unknown century"
-        return ColumnProposal(details, "drop", "date", why, question=question)
+        return ColumnProposal(details, "drop", "date", why, question=asked)
     born = fits(NAMES_OF_BIRTHS, words_of(called))
     question = f"{how}: is anybody born before? Then write them as 2001-12-31" if born else None
     why = "dates with years of two digits: others were there"
