@@ -143,6 +143,7 @@ FINELY_WRITTEN = re.compile(r"-?\d{1,9}[.,]\d{4,}")
 _LASTED = re.compile(r"\d{1,3}:\d{2}(?::\d{2}(?:[.,]\d+)?)?")
 _BLOCK = 12
 """Rows of one whole number, on average, up to which it may be that of a household."""
+_ROWS_OF_A_BLOCK = 1.1
 _RUNNING = 100
 """So many whole numbers that are counted up are of records, whatever their name says."""
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
@@ -345,8 +346,7 @@ def _century_asked(details: ColumnDetails, date_format: str, called: str) -> Col
     """Left out where years of two digits lie in the future; a question where people are born."""
     if "%y" not in date_format:
         return None
-    texts = [text.strip() for text in details.sample]
-    years = [datetime.strptime(text, date_format).year for text in texts]
+    years = [datetime.strptime(one.strip(), date_format).year for one in details.sample]
     how = "its years have two digits and are read as 1969 to 2068"
     if max(years) > datetime.now(UTC).year:
         asked = f"{how}, and some lie in the future. Write them in the table as 2001-12-31"
@@ -519,17 +519,17 @@ def _in_blocks(details: ColumnDetails, meaning: Meaning | None) -> ColumnProposa
     """A column of whole numbers that tell households apart by how their rows stand."""
     if meaning is not None or not _stand_in_blocks(details):
         return None
-    why = "equal whole numbers stand together and ascend, as those of households do"
+    why = "equal whole numbers stand together, as those of households do"
     asked = "does it tell households apart? Then name it in household; else give it a role"
     return ColumnProposal(details, "drop", "code", why, question=asked)
 
 
 def _stand_in_blocks(details: ColumnDetails) -> bool:
-    """Whether many whole numbers ascend from row to row, each in few rows, as in no measure."""
+    """Whether the rows of many whole numbers stand together, each few, as in no measure."""
     profile = details.profile
-    rows = details.rows - profile.missing
-    several = profile.distinct > _RUNNING and rows <= _BLOCK * profile.distinct
-    return details.ascending and several and not details.look().is_dated
+    several = profile.distinct > _RUNNING
+    few = profile.distinct * _ROWS_OF_A_BLOCK <= details.rows <= _BLOCK * profile.distinct
+    return details.in_blocks and several and few and not details.look().is_dated
 
 
 def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:

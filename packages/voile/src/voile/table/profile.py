@@ -237,7 +237,8 @@ def _details_of(
         sample=_sample_of(texts),
         whole=_is_whole(column),
         falling=counted.distinct <= _MOST_COUNTED and _are_falling(column),
-        ascending=(column.dtype.is_integer() or _is_whole(column)) and column.is_sorted(),
+        ascending=column.dtype.is_integer() and column.is_sorted(),
+        in_blocks=_are_in_blocks(column),
         sentinels=sentinels,
         named_itself=bool((texts == column.name).any() or _DATA.fullmatch(column.name)),
     )
@@ -254,6 +255,14 @@ def _is_whole(column: pl.Series) -> bool:
         return False
     there = column.drop_nulls().cast(pl.Float64)
     return len(there) > 0 and bool((there.is_finite() & (there == there.round())).all())
+
+
+def _are_in_blocks(column: pl.Series) -> bool:
+    """Whether as many runs of equal whole numbers stand in a column as it has different ones."""
+    if not (column.dtype.is_integer() or _is_whole(column)) or column.null_count():
+        return False
+    changes = (column != column.shift()).sum()
+    return bool(1 + changes == column.n_unique())
 
 
 def _without_sentinels(column: pl.Series) -> tuple[pl.Series, tuple[str, ...]]:

@@ -382,6 +382,8 @@ class ColumnDetails:
     """Whether whole numbers begin at 0 or 1 and the large ones are rare, as in counts."""
     ascending: bool = False
     """Whether whole numbers never fall from one row to the next."""
+    in_blocks: bool = False
+    """Whether equal whole numbers stand in rows one after another, each in one place alone."""
     sentinels: tuple[str, ...] = ()
     """Numbers that stand out and seem to stand for a missing value: -9, 99."""
     named_itself: bool = False

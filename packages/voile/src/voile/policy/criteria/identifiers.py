@@ -10,7 +10,8 @@ publishers ask; ``identifiers.toml`` says what a machine cannot look for.  Besid
     dates    cells that are days, months or times; more than one value of an age above 89, or of a
              year of birth that makes somebody older than that in the year of the look
     unique   names of ids (``schema.names.named``); whole numbers or texts of which each row shows
-             another; texts, and numbers that are counted up, of which nearly each row does
+             another, unless they are amounts by name and size; texts, and numbers that are
+             counted up, of which nearly each row does
 
 What is found is told by category and column, and no cell is quoted.
 
@@ -70,6 +71,8 @@ _SECONDS = ((5e8, 4e9), (5e11, 4e12))
 """Since 1970: from 1985 to 2096, in seconds and in milliseconds."""
 _NAMES = 20
 """Names of columns that are told beside a verdict."""
+_LETTERS = 3
+"""Letters of a word that says of numbers what they are."""
 _WORDY = 6
 """Words of a cell, on average, from which on a column holds free text."""
 
@@ -149,6 +152,8 @@ class Identifiers(PolicyCriterion):
             found = [why for column in columns for why in _found(category, column)]
             notes = [f"looked for: {_looked_for(category)}"]
             notes += [f"not looked for: {category.beyond}"] * bool(category.beyond)
+            if category.special == "unique" and (amounts := _distinct_amounts(columns)):
+                notes.append(amounts)
             if wordy and category.letter in "ABC":
                 notes.append(f"free text, to be read by a human: {', '.join(wordy)}")
             why = "; ".join(found) or f"not found in {len(columns)} columns"
@@ -237,11 +242,36 @@ class _Cells:
         counts = [len(text.split()) for text in self.texts]
         return self.kind == "text" and bool(counts) and sum(counts) >= _WORDY * len(counts)
 
+    @cached_property
+    def is_amount(self) -> bool:
+        """Whether whole numbers are amounts or measures, and no numbers of records.
+
+        Their name says so, they are of several lengths, and they are not counted up.
+        """
+        if self.kind != "integer" or not self.texts or self.is_counted_up:
+            return False
+        meant = meaning_of(" ".join(self.words), _LETTERS)
+        numbers = [int(text) for text in self.texts]
+        lengths = {len(str(abs(end))) for end in (min(numbers), max(numbers))}
+        return meant is not None and meant.kind == "number" and len(lengths) > 1
+
     @property
     def is_counted_up(self) -> bool:
         """Whether whole numbers leave few out between the least and the largest, as codes do."""
         numbers = [int(text) for text in self.texts]
         return max(numbers) - min(numbers) < 2 * len(numbers)
+
+
+def _distinct_amounts(columns: Sequence[_Cells]) -> str | None:
+    """A note that names amounts of which nearly each row shows its own."""
+    names = [
+        one.name
+        for one in columns
+        if one.rows >= _FEWEST and one.distinct >= _NEARLY * one.rows and one.is_amount
+    ]
+    if not names:
+        return None
+    return f"amounts by name and size, and no numbers of records: {', '.join(names)}"
 
 
 def _found(category: _Category, column: _Cells) -> Iterator[str]:
@@ -298,7 +328,7 @@ def _unique(column: _Cells) -> str | None:
         return "has the name of an id, and shows few rows the same"
     if column.rows < _FEWEST or column.kind not in {"text", "integer"} or column.counts_seconds:
         return None
-    if column.distinct == column.rows:
+    if column.distinct == column.rows and not column.is_amount:
         return "shows another value in each row"
     nearly = column.distinct >= _NEARLY * column.rows
     if nearly and (column.kind == "text" or column.is_counted_up):
