@@ -132,3 +132,18 @@ def test_numbers_of_households_in_blocks_are_left_out(tmp_path) -> None:
     values: list[object] = [10_000 + r // 3 * 7_919 % 99_991 for r in range(ROWS)]
     _, text = _plan(tmp_path, nr_zz=values)
     assert "nr_zz" not in str(tomllib.loads(text)["roles"])
+
+
+def test_numbers_behind_a_postcode_may_be_those_of_houses(tmp_path) -> None:
+    """A Dutch postcode and a number are an address, whatever the column is called."""
+    postcodes: list[object] = [f"10{10 + r % 80} {'ABCDE'[r % 5]}B" for r in range(ROWS)]
+    numbers: list[object] = [1 + r * 7_919 % 293 for r in range(ROWS)]
+    _, text = _plan(tmp_path, fld_7=postcodes, fld_8=numbers)
+    assert "fld_8" not in str(tomllib.loads(text)["roles"])
+
+
+def test_numbers_of_acts_are_left_out_though_books_repeat_them(tmp_path) -> None:
+    """Each year's book has an act B001: number and year name a person together."""
+    _, text = _plan(tmp_path, acte=[f"B{1 + r % 40:03}" for r in range(ROWS)])
+    assert "quasi_identifiers" in text
+    assert "acte" not in tomllib.loads(text)["roles"].get("quasi_identifiers", [])

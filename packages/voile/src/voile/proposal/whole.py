@@ -164,6 +164,7 @@ def propose(details: Sequence[ColumnDetails], largest: Largest | None = None) ->
     stems = stems_of([each.profile.name for each in details])
     columns = _with_grids(_with_named(_with_families([_proposed(each, stems) for each in details])))
     columns = _with_a_person(_one_of(_one_of(columns, "person"), "household"))
+    columns = _with_houses(columns)
     categories = _categories(columns, largest)
     columns = [_asked_about(one, categories) for one in columns]
     marks = _marks(details)
@@ -216,6 +217,20 @@ def _with_named(columns: list[ColumnProposal]) -> list[ColumnProposal]:
 
 def _is_of_names(column: ColumnProposal) -> bool:
     return column.recognition is not None and column.recognition.key == "person-name"
+
+
+def _with_houses(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """Numbers that nobody understood right behind streets or postcodes, left out: of houses."""
+    mended = list(columns)
+    for place, (street, other) in enumerate(pairwise(columns), 1):
+        found = street.recognition
+        streets = (
+            found is not None and found.key in {"address", "full-postcode"}
+        ) or "addresses" in street.why
+        whole = other.details.profile.type == "integer" or other.details.whole
+        if streets and other.guessed and other.role == "quasi" and whole:
+            mended[place] = unclear(other.details, other.kind, "numbers of houses")
+    return mended
 
 
 def _with_grids(columns: list[ColumnProposal]) -> list[ColumnProposal]:

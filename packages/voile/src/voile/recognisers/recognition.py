@@ -212,6 +212,9 @@ _CODED = frozenset(
 """Numbers of something, whose names are taken for that where the values are many or long."""
 
 
+_NUMBERED = re.compile(r"[^\W\d_]{0,3}[ -]?\d{1,6}[^\W\d_]?")
+_GRADES = 6
+"""So few texts with a number are those of grades or rooms."""
 _DISEASE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?[+*!]?")
 """Codes of the international classification of diseases."""
 _OF_CLASSES = frozenset(
@@ -236,6 +239,8 @@ def _tells(look: ColumnLook) -> bool:
         return False  # small numbers that repeat count something, whatever the name means
     if look.distinct > _MANY or look.share > _TELLING:
         return True
+    if look.type == "text" and share_of(look.filled, _NUMBERED.fullmatch) > _CHECKED:
+        return look.distinct > _GRADES  # numbers of leaves or of acts, which other books have too
     return share_of(look.filled, lambda text: len(text) >= _LONG) > 0.8
 
 
