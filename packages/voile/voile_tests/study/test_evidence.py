@@ -10,7 +10,13 @@ import pytest
 from voile.schema.plan import Plan, parse_plan
 from voile.study.evidence import EvidenceTerms, gather
 from voile.study.record import Skipped
-from voile.study.rehearsal import Staged, can_link, hold_rows_out
+from voile.study.rehearsal import (
+    SplitRows,
+    Staged,
+    can_link,
+    fingerprint,
+    hold_rows_out,
+)
 from voile.study.run import prepare_release
 from voile.study.single import run_study
 from voile_base.errors import InputError, TableError
@@ -139,6 +145,33 @@ def test_risks_are_counted_on_the_rehearsal_and_their_time_is_told():
         evidence = gather(staged(), tools, EvidenceTerms(targets=7, held_out=0.3), SEED)
         assert (evidence.risks, evidence.risks_skipped) == ((), (left_out,))
         assert set(evidence.seconds) == {"rehearsal", "risks", "utility"}
+
+
+@pytest.mark.parametrize("chosen", ["flash", "datafly", "mondrian"])
+def test_a_rehearsal_is_made_by_the_algorithm_that_the_release_chose(chosen):
+    """Fewer rows might choose another, of which the risks are not those of the release."""
+    plan = plan_of("generalization")
+    loose = {**plan.method.parameters, "suppression_limit": 0.1}
+    plan = replace(plan, method=replace(plan.method, parameters=loose))
+    release = prepare_release(PEOPLE, plan, randomness=SEED).publication.release
+    method = {**release.method, "decision": {"algorithm": chosen}}
+    seen = []
+
+    def count(rehearsal, targets, randomness, progress):
+        seen.append(rehearsal)
+        return ()
+
+    tools = replace(instruments(measures=(Rows(),)), risks=count)
+    subject = Staged(replace(release, method=method), plan, PEOPLE)
+    gather(subject, tools, EvidenceTerms(held_out=0.3), SEED)
+    (made,) = seen
+    assert made.release.method["algorithm"] == chosen
+    stated = {**loose, "algorithm": chosen}
+    if chosen == "mondrian":
+        stated = {**loose, "algorithm": chosen, "sets": True, "suppression_limit": 0}
+    explicit = replace(plan, method=replace(plan.method, parameters=stated))
+    again = SplitRows(made.original.drop(made.link), None).rehearse(explicit, SEED)
+    assert fingerprint(again.release) == fingerprint(made.release)
 
 
 def test_no_rows_held_out():

@@ -451,7 +451,7 @@ class _RehearsedRelease(ReleaseUnderTest):
         with self.clock.timed("rehearsal"):
             try:
                 draws, staged = self.draws.within("rehearsal"), self.staged
-                made = self.rows.rehearse(staged.plan, draws, staged.engine)
+                made = self.rows.rehearse(staged.plan, draws, staged.engine, staged.release)
             except VoileError as error:
                 return error
         return made if made.release.rows else InputError(_NO_ROWS)
@@ -462,7 +462,8 @@ class _RehearsedRelease(ReleaseUnderTest):
         self.progress("numbering rows")
         with self.clock.timed("rehearsal"), suppress(VoileError):
             draws, staged = self.draws.within("numbered"), self.staged
-            made = SplitRows(staged.original, None).rehearse(staged.plan, draws, staged.engine)
+            rows, engine = SplitRows(staged.original, None), staged.engine
+            made = rows.rehearse(staged.plan, draws, engine, staged.release)
             assert made.link is not None
             if fingerprint(made.release.without(made.link)) == fingerprint(staged.release):
                 return made

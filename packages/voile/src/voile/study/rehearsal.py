@@ -71,11 +71,20 @@ class SplitRows:
     held_out: Any | None
     """A data frame of the same columns; None where no row was held out."""
 
-    def rehearse(self, plan: Plan, randomness: Randomness, engine: Engine | str = AUTO) -> Staged:
+    def rehearse(
+        self,
+        plan: Plan,
+        randomness: Randomness,
+        engine: Engine | str = AUTO,
+        like: Release | None = None,
+    ) -> Staged:
         """Publish the kept rows as the plan says, as a single release of no account.
 
-        Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
+        What the plan leaves to the rows, such as the algorithm, is that of the release that it is
+        ``like``.  Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
         """
+        if like is not None:
+            plan = _as_decided(plan, like)
         frame, link, kept = self.kept, None, plan.roles.keep
         if can_link(plan):
             link = _free_name("row", frame.columns)
@@ -199,6 +208,15 @@ def fingerprint(release: Release) -> str:
     columns = sorted(frame.columns)
     rows = np.sort(frame.select(columns).hash_rows().to_numpy())
     return sha256(repr(columns).encode() + rows.tobytes()).hexdigest()
+
+
+def _as_decided(plan: Plan, release: Release) -> Plan:
+    """The plan with what a release of it decided by its rows, where its method can be told."""
+    told = getattr(publisher_for(plan), "as_decided", None)
+    if told is None or plan.method is None:
+        return plan
+    parameters = {**plan.method.parameters, **told(release.method)}
+    return replace(plan, method=replace(plan.method, parameters=parameters))
 
 
 def can_link(plan: Plan) -> bool:

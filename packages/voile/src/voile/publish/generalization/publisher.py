@@ -140,7 +140,7 @@ from voile.table.summaries import CombinationCounts
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Randomness
-from voile_base.values import Json
+from voile_base.values import Document, Json
 from voile_base.values.value import Number, Says, checked
 
 if TYPE_CHECKING:
@@ -609,6 +609,16 @@ class Generalization(SingleRelease):
                 mondrian_cuts = generalization_mondrian.mondrian
                 return partial(mondrian_cuts, relaxed=self.relaxed, sets=self.sets)
         return partial(search, objective=self.objective)
+
+    def as_decided(self, method: Document) -> Document:
+        """The parameters that make what this method made of rows, and nothing else of others."""
+        chosen = method["decision"].get("algorithm")
+        if chosen is None:
+            return {}
+        if chosen == "mondrian":  # which ``auto`` asks without regard to these
+            own = {"sets": True, "objective": "loss", "suppression_limit": 0}
+            return {"algorithm": chosen, **own}
+        return {"algorithm": chosen}
 
     def _demands(self, table: PrivateTable) -> Demands:
         """What is asked of the sensitive columns."""
