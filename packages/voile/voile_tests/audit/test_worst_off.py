@@ -14,7 +14,7 @@ from voile.audit.drift import are_alike
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_NOBODY
-from voile.audit.risk import Setting, effect_of_units
+from voile.audit.risk import Risk, Setting, effect_of_units
 from voile.audit.scenarios import (
     THE_PLAN,
     GroupDisclosure,
@@ -107,6 +107,18 @@ def test_small_groups_are_told_of_by_their_own_rows_and_not_by_columns_drawn_alo
     assert own.main.value > 0.7
     drawn = list(GroupDisclosure().risks(_setting(marginals(ORIGINAL, 4), CONTROL)))
     assert not any(one.found for one in drawn)
+
+
+def test_who_knows_one_of_two_sensitive_columns_is_judged_by_the_groups_of_each() -> None:
+    """The risk of a column is the same whether or not another is asked for beside it."""
+    known = {"an employer": ("age", "sex", "education", "income")}
+
+    def risks(*sensitive: str) -> dict[str, Risk]:
+        beside = _beside(ORIGINAL, ORIGINAL, CONTROL)
+        setting = Setting(beside, sensitive, None, 9000, Randomness.seeded(3), known=known)
+        return {one.of: one for one in GroupDisclosure().risks(setting)}
+
+    assert risks("income", "education") == {**risks("income"), **risks("education")}
 
 
 def test_people_of_one_group_count_as_the_one_draw_that_they_are() -> None:

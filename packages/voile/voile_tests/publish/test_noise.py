@@ -11,6 +11,7 @@ import voile
 from voile.attack.registry import attack_named
 from voile.publish.noise import Noise
 from voile.release.check import check_release
+from voile.schema.plan import parse_plan
 from voile_base.errors import PlanError, TableError
 from voile_base.randomness import Randomness
 from voile_tests.publish.drawn_cases import FAR, people, published, shown
@@ -180,3 +181,23 @@ def test_columns_without_numbers_gaps_and_one_value_are_refused():
     gaps = PEOPLE.with_columns(pay=pl.when(pl.col("row") > 5).then("pay"))
     with pytest.raises(TableError, match="'pay'"):
         published(Noise(amount=0.1, columns=("pay",)), gaps)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        {"name": "m-shuffle", "clusters": 2, "columns": ["age"]},
+        {"name": "microaggregation", "k": 2},
+        {"name": "noise", "columns": ["age", "pay"], "amount": 0.1, "kind": "correlated"},
+    ],
+)
+def test_a_number_from_which_no_distance_can_be_computed_is_refused_by_its_column(method):
+    """A mistaken 1e300 beside a small fraction; the number is not repeated."""
+    frame = pl.DataFrame({"age": [30, 31, 32, 60], "pay": [1.25, 2.0, 1e300, 1e-20]})
+    sensitive = method["name"] == "m-shuffle"
+    roles = {"quasi_identifiers": ["age", "pay"][: 2 - sensitive]}
+    roles |= {"sensitive": ["pay"]} if sensitive else {}
+    plan = parse_plan({"roles": roles, "method": method})
+    with pytest.raises(TableError, match="column 'pay' holds a number beyond") as caught:
+        voile.make_release(frame, plan)
+    assert "1e300" not in str(caught.value)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.schema.numbers import ExactNumbers, decimals_of, exact_decimal, units_of, unscaled
+from voile_base.errors import TableError
 
 decimals = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20)
 floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -85,3 +86,18 @@ def test_a_scale_that_is_too_coarse_is_refused() -> None:
 def test_exact_decimal_of_a_float() -> None:
     """0.1 is one tenth."""
     assert exact_decimal(0.1) == Decimal("0.1")
+
+
+@given(st.lists(st.floats(-1e90, 1e90), max_size=8))
+def test_floats_are_those_that_were_read(values: list[float]) -> None:
+    """Also where the units of a column are beyond what a float holds."""
+    read = ExactNumbers.of(np.array([*values, 1e-30])).floats("x")
+    assert read == pytest.approx([*values, 1e-30], rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize("values", [[1e300, 1.0], [-1e300, 1e-300], [1e101]])
+def test_numbers_of_which_no_float_holds_squares_are_refused(values: list[float]) -> None:
+    """The column is named, and no number."""
+    with pytest.raises(TableError, match="column 'x' holds a number beyond 1e100") as caught:
+        ExactNumbers.of(np.array(values)).floats("x")
+    assert "1e300" not in str(caught.value)

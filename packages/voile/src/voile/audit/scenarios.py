@@ -243,7 +243,10 @@ class GroupDisclosure:
         won: dict[str, list[dict[str, Floats]]] = {
             name: [{} for _ in setting.beside.units] for name in setting.sensitive
         }
-        groups: list[dict[str, Indices]] = [{} for _ in setting.beside.units]
+        # Who knows a sensitive column of two has other columns for the other: groups of each.
+        groups: dict[str, list[dict[str, Indices]]] = {
+            name: [{} for _ in setting.beside.units] for name in setting.sensitive
+        }
         guessed: dict[str, Estimate] = {}
         for (who, names), sensitive in _sets(setting).items():
             known = [columns[name] for name in names]
@@ -252,16 +255,16 @@ class GroupDisclosure:
                 continue
             asked = [columns[name] for name in sensitive]
             for group, some in enumerate(people):
-                groups[group][who] = alike[group]
                 for name, told in _told_of_groups(known, asked, group, some).items():
                     won[name][group][who] = told
+                    groups[name][group][who] = alike[group]
             for column in asked:
                 guess = _guess_of(column, people[ORIGINAL])
                 effect = effect_of_units(guess, alike[ORIGINAL])
                 guessed.setdefault(column.name, share_of(guess, effect=effect))
         goal = "what nearly all rows of a small group show is the person's value"
         for name, own in guessed.items():
-            yield Question(self.name, name, goal).answered(won[name], own, groups)
+            yield Question(self.name, name, goal).answered(won[name], own, groups[name])
 
 
 def _sets(setting: Setting) -> dict[tuple[str, tuple[str, ...]], list[str]]:

@@ -196,8 +196,7 @@ def _moments(
     found = []
     for name in columns:
         counts = table.count_values(name)
-        numbers = counts.values.units.astype(np.float64) / 10.0**counts.values.scale
-        own = numbers[counts.value]
+        own = counts.values.floats(name)[counts.value]
         mean = float(np.average(own, weights=counts.count))
         spread = math.sqrt(float(np.average((own - mean) ** 2, weights=counts.count)))
         if not spread:
@@ -216,8 +215,8 @@ def _root_of_covariance(table: PrivateTable, columns: tuple[str, ...]) -> Floats
     counts = table.count_combinations(columns)
     own = np.column_stack(
         [
-            (values.numbers.units.astype(np.float64) / 10.0**values.numbers.scale)[codes]
-            for values, codes in zip(counts.values, counts.codes.T, strict=True)
+            values.numbers.floats(name)[codes]
+            for name, values, codes in zip(columns, counts.values, counts.codes.T, strict=True)
             if values.numbers is not None
         ]
     )

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 from voile_base.values import exact_decimal, json_number
 
@@ -37,6 +38,9 @@ __all__ = [
 _INT64_SAFE = 2**61
 _FLOAT_EXACT = 2**53
 _MAX_FAST_SCALE = 15
+_DIGITS = 100
+_LARGEST = 10**_DIGITS
+"""Sums of squares of as many such numbers as there can be rows are floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,19 @@ class ExactNumbers:
     def decimals(self) -> list[Decimal]:
         """The numbers as ``Decimal``, without trailing zeros."""
         return [unscaled(int(unit), self.scale) for unit in self.units]
+
+    def floats(self, column: str) -> NDArray[np.float64]:
+        """As floats, within a rounding; raises ``TableError`` where these could not be squared."""
+        if self.units.dtype != object:
+            return np.asarray(self.units.astype(np.float64) / 10.0**self.scale)
+        unit = 10**self.scale
+        if any(abs(number) > _LARGEST * unit for number in self.units):
+            msg = (
+                f"column {column!r} holds a number beyond 1e{_DIGITS}, from which no distance can "
+                'be computed; correct it, or declare bounds with outside = "clamp"'
+            )
+            raise TableError(msg)
+        return np.array([number / unit for number in self.units], dtype=np.float64)
 
     def texts(self) -> list[str]:
         """The numbers in plain decimal notation."""

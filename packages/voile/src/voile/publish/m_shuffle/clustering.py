@@ -82,6 +82,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.numbers import ExactNumbers
 from voile.table.summaries import CombinationCounts
 from voile_base.compiled import njit
 from voile_base.errors import InfeasibleError, InputError, PlanError
@@ -359,12 +360,14 @@ class SensitiveValues:
         """Values of a numeric column, shape (g,), as differences from one of them.
 
         Differences are rounded, values are not: numbers far from 0 keep their distances.
+        Raises ``TableError`` for numbers of which no float holds the squares.
         """
         values: DistinctValues = self.counts.values[index]
         assert values.numbers is not None
         units = values.numbers.units
-        differences = np.asarray(units - units[len(units) // 2], dtype=np.float64)
-        return differences[self.counts.codes[:, index]]
+        scale = values.numbers.scale if units.dtype == object else 0  # else whole units will do
+        differences = ExactNumbers(units - units[len(units) // 2], scale)
+        return differences.floats(self.counts.columns[index])[self.counts.codes[:, index]]
 
     def cluster(
         self, most: int, key: Key, *, standardized: bool, start: Start = "optimal"

@@ -97,8 +97,7 @@ class _Counted:
             if distinct.missing:
                 table.count_values(name)  # says in which row, and how to mend it
             decimals[name] = distinct.numbers.scale
-            numbers = distinct.numbers.units.astype(np.float64) / 10.0**distinct.numbers.scale
-            values[:, place] = numbers[codes]
+            values[:, place] = distinct.numbers.floats(name)[codes]
         beside = counts.codes[:, len(columns) :]
         stratum = np.unique(beside, axis=0, return_inverse=True)[1].reshape(-1)
         return cls(counts, tuple(columns), values, nominal, decimals, stratum)
