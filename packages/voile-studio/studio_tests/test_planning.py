@@ -19,7 +19,9 @@ from voile.schema.plan import open_questions, parse_plan
 from voile_base.errors import InputError
 from voile_studio.planning import (
     ROLES,
+    change_told,
     column_lines,
+    levels_told,
     problem_of,
     steps_of,
     without_step,
@@ -202,3 +204,30 @@ def test_a_step_is_taken_away_and_nothing_else():
     assert alone.endswith('[method]\nname = "local-suppression"\nk = 3\n')
     assert without_step(alone, 0) == alone
     assert steps_of("not = [toml") == []
+
+
+def test_a_change_of_the_plan_is_told_in_a_few_words():
+    """As the buttons Undo and Redo name it."""
+    before = (
+        '[roles]\nquasi_identifiers = ["age", "sex"]\n\n[method]\nname = "generalization"\nk = 5\n'
+    )
+    assert change_told(before, before) == ""
+    kept = before.replace('"age", "sex"', '"age"').replace("[method]", 'keep = ["sex"]\n\n[method]')
+    assert change_told(before, kept) == "role of sex"
+    assert change_told(before, before.replace("k = 5", "k = 11")) == "method"
+    assert change_told(before, f'{before}\n[columns.age]\nkind = "number"\n') == "column age"
+    assert change_told(before, "[oops") == "text of the plan"
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "told"),
+    [
+        ('dates ["month", "year"]', "month, year"),
+        ("prefix [3, 2, 1]", "first 3, 2, 1 characters"),
+        ('intervals {"widths": [5, 10]}', "intervals of 5, 10"),
+        ("hierarchy levels.csv", "groups of values"),
+    ],
+)
+def test_levels_are_told_in_words(hierarchy: str, told: str):
+    """And not as the text of the plan has them."""
+    assert levels_told(hierarchy) == told

@@ -111,3 +111,16 @@ def test_limits_of_practice_are_drawn_where_the_risk_is_the_worst_persons(risks,
     if 1 / 11 in risks:
         assert picture.spots[0].y == pytest.approx(heights[0])
     assert risk_and_loss(tried("prosecutor", *risks)).thresholds == ()
+
+
+def test_names_of_points_at_one_place_stand_above_each_other():
+    """Each is read and clicked for itself; the marks of the axes are round numbers."""
+    picture = risk_and_loss(tried("worst-person", 0.2, 0.2))
+    assert len({(spot.x, spot.y) for spot in picture.spots}) <= 2
+    same = [
+        spot
+        for spot in picture.spots
+        if (spot.x, spot.y) == (picture.spots[0].x, picture.spots[0].y)
+    ]
+    assert [spot.rank for spot in same] == list(range(len(same)))
+    assert all(len(tick.told.rstrip(" %").lstrip("0.")) <= 2 for tick in picture.upwards)

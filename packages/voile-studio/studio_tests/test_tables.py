@@ -90,3 +90,16 @@ def test_tables_are_protected_in_a_browser(folder: Path, user: User, tmp_path: P
         user.page.screenshot(path=str(tmp_path / "tables.png"), full_page=True)
     assert all(re.fullmatch(r"[\d,]+ to [\d,]+", text) for text in texts)
     assert user.complaints == []
+
+
+def test_columns_that_are_not_published_make_no_cells(folder: Path) -> None:
+    """Those that the plan leaves out are neither offered nor taken."""
+    visitor = looked_at(folder)
+    plan = '[roles]\nquasi_identifiers = ["region"]\nsensitive = ["illness"]\n'
+    visitor.post("/p/ill/plan/text", text=plan, digest=visitor.digest("/p/ill/plan"))
+    page = visitor.get("/p/ill/tables").text
+    assert 'name="dimension" value="region"' in page
+    assert 'name="dimension" value="cost"' not in page
+    assert 'name="sum" value="cost"' not in page
+    refused = visitor.post("/p/ill/tables", dimension=["cost"], minimum="3")
+    assert refused.status_code == 400

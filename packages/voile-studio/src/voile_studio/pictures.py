@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from voile.report.grid import risk_title
 from voile.report.words import spoken
@@ -22,6 +22,7 @@ __all__ = ["MOST_SETS", "bars_of", "few", "intervals_of", "risk_and_loss", "sets
 
 _FEW, _MOST = 12, 20
 _WIDTH, _HEIGHT = 640.0, 360.0
+_NAME_WIDTH, _LINE = 60.0, 16.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 16.0, 16.0, 48.0
 
 
@@ -55,6 +56,8 @@ class _Spot:
     y: float
     best: bool
     told: str
+    rank: int = 0
+    """How many names of earlier spots stand at the same place, above which its own is written."""
 
     @property
     def on_the_right(self) -> bool:
@@ -164,6 +167,9 @@ def risk_and_loss(comparison: StudyComparison) -> _FrontierPicture | None:
         )
         for index, name, risk, loss in placed
     )
+    spots = tuple(
+        replace(spot, rank=_rank(spot, spots[:place])) for place, spot in enumerate(spots)
+    )
     return _FrontierPicture(
         _WIDTH,
         _HEIGHT,
@@ -196,9 +202,18 @@ def _scale(values: Sequence[float]) -> tuple[float, float]:
     return low, high if high > low else low + 1.0
 
 
+def _rank(spot: _Spot, earlier: Sequence[_Spot]) -> int:
+    return sum(abs(spot.x - one.x) < _NAME_WIDTH and abs(spot.y - one.y) < _LINE for one in earlier)
+
+
 def _ticks(scale: tuple[float, float]) -> list[float]:
+    """Round numbers on a scale, about five."""
     low, high = scale
-    return [low + (high - low) * step / 4 for step in range(5)]
+    rough = (high - low) / 4
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * many for many in (1, 2, 2.5, 5, 10) if unit * many >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [step * number for number in range(first, last + 1)]
 
 
 def _across(value: float, scale: tuple[float, float]) -> float:

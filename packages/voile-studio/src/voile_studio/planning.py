@@ -28,9 +28,11 @@ __all__ = [
     "KINDS",
     "ROLES",
     "ColumnLine",
+    "change_told",
     "column_lines",
     "file_named",
     "file_of_plan",
+    "levels_told",
     "plan_of",
     "problem_of",
     "steps_of",
@@ -188,6 +190,49 @@ def _told_step(step: Document) -> str:
     columns = ", ".join(_texts(step.get("columns")))
     when = " (after the method)" if step.get("after") else ""
     return f"{step.get('kind', '')}{' of ' if columns else ''}{columns}{when}"
+
+
+def change_told(before: str, after: str) -> str:
+    """What differs between two texts of a plan, in a few words; empty where nothing does."""
+    try:
+        was, now = tomllib.loads(before), tomllib.loads(after)
+    except tomllib.TOMLDecodeError:
+        return "text of the plan"
+    if was == now:
+        return "" if before == after else "answer to a question"
+    names = {**_table(was, "columns"), **_table(now, "columns"), **_role_of(was), **_role_of(now)}
+    moved = [name for name in names if _role_of(was).get(name) != _role_of(now).get(name)]
+    if moved:
+        return f"role of {moved[0]}" if len(moved) == 1 else f"roles of {len(moved)} columns"
+    if was.get("method") != now.get("method"):
+        return "method"
+    said = [_table(each, "columns") for each in (was, now)]
+    changed = [name for name in names if said[0].get(name) != said[1].get(name)]
+    return f"column {changed[0]}" if changed else "text of the plan"
+
+
+def _role_of(document: Mapping[str, object]) -> dict[str, str]:
+    roles = _table(document, "roles")
+    found = {name: role for role in ROLE_LISTS for name in _texts(roles.get(role))}
+    return found | {
+        name: key for key in ONE_COLUMN_ROLES if isinstance(name := roles.get(key), str)
+    }
+
+
+def levels_told(hierarchy: str) -> str:
+    """The levels of a column in a few words; ``hierarchy`` is what ``ColumnLine`` has of them."""
+    key, _, text = hierarchy.partition(" ")
+    try:
+        said = json.loads(text)
+    except ValueError:
+        said = None
+    if key == "dates" and isinstance(said, list):
+        return ", ".join(map(str, said))
+    if key == "prefix" and isinstance(said, list):
+        return f"first {', '.join(map(str, said))} characters"
+    if key == "intervals" and isinstance(said, dict) and isinstance(said.get("widths"), list):
+        return f"intervals of {', '.join(map(str, said['widths']))}"
+    return {"hierarchy": "groups of values", "tree": "a tree of values"}.get(key, key)
 
 
 def file_named(text: str, column: str) -> tuple[str, str] | None:

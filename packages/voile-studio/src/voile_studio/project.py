@@ -231,6 +231,14 @@ class _PlanStates:
         digests = (*line.digests, *again, digest)
         self._keep(_Line(digests, len(digests) - 1))
 
+    def peek(self, by: int) -> str:
+        """The plan before (-1) or after (1) the one that stands; empty where there is none."""
+        line = self._line
+        try:
+            return self._state(line.digests[line.now + by]) if line.now + by >= 0 else ""
+        except (IndexError, InputError):
+            return ""
+
     def step(self, by: int) -> str:
         """The plan before (-1) or after (1), which now stands; raises ``InputError`` for none."""
         line = self._line

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from voile.study.record import Distribution, StudyRecord
 from voile_base.values import Document
 
-__all__ = ["pair_of", "shown_columns", "size_classes"]
+__all__ = ["levels_of", "pair_of", "shown_columns", "size_classes"]
 
 _GAP = 0.14
 """The share of a place in the picture that stays empty."""
@@ -107,6 +108,15 @@ def shown_columns(record: StudyRecord, before: Document, after: Document) -> lis
             _ColumnChange(name, str(said.get("kind", "")), steps, told, (was.get(name), published))
         )
     return found
+
+
+def levels_of(text: str) -> dict[str, list[str]]:
+    """The levels of each column in words, as the text of a plan declares them."""
+    try:
+        columns = tomllib.loads(text).get("columns", {})
+    except tomllib.TOMLDecodeError:
+        return {}
+    return {name: _ruler_of(said) for name, said in columns.items() if isinstance(said, dict)}
 
 
 def _ruler_of(declared: Mapping[str, object]) -> list[str]:

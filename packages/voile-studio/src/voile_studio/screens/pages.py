@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from voile_base.errors import InputError, RefusedError, VoileError
 from voile_studio.guard import REPORT_POLICY
 from voile_studio.jobs import told_as_command
+from voile_studio.planning import change_told, levels_told
 from voile_studio.project import Project, Start
 from voile_studio.words import is_limit, most_error, odds_told, without_toml
 
@@ -50,10 +51,13 @@ class Pages:
             duration=_duration,
             capital=lambda text: text[:1].upper() + text[1:],
             plainly=without_toml,
+            levels=levels_told,
             command=told_as_command,
         )
         self._environment.tests.update(is_limit=is_limit)
-        self._environment.globals.update(odds_told=odds_told, most_error=most_error)
+        self._environment.globals.update(
+            odds_told=odds_told, most_error=most_error, change_told=change_told
+        )
 
     def project(self, name: str) -> Project:
         """The project of an address; raises ``InputError`` where there is none."""

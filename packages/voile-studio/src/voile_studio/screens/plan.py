@@ -260,6 +260,10 @@ _WRITES = re.compile(r" (?:Say|If so, say) \w+ = ")
 """Where a question begins to say what to write into the text, for which there are buttons here."""
 
 
+_ROLE_OF = {"identifier": "identifiers", "quasi": "quasi_identifiers", "drop": ""}
+"""Roles of a proposal whose key in a plan is another."""
+
+
 def _page(project: Project, refusal: str | None) -> Json:
     names, text = columns_of(project), project.plan_text
     wrong = problem_of(project.plan, names, project.start) if text else None
@@ -274,7 +278,10 @@ def _page(project: Project, refusal: str | None) -> Json:
         "lines": column_lines(text, names),
         "questions": [_asked(one, names) for one in open_questions(text)],
         "looks": looks_of(project),
-        "proposal": {column["name"]: column for column in proposed},
+        "proposal": {
+            column["name"]: {**column, "role": _ROLE_OF.get(column["role"], column["role"])}
+            for column in proposed
+        },
         "roles": ROLES,
         "kinds": KINDS,
         "wrong": wrong,

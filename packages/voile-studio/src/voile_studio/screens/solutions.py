@@ -7,7 +7,7 @@ column; so a click on a node asks the table nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -24,6 +24,7 @@ from voile_studio.planning import plan_of, problem_of, steps_of
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of
 from voile_studio.screens.pages import Pages
+from voile_studio.spreads import levels_of
 
 __all__ = ["_RowsBeside", "routes", "rows_beside"]
 
@@ -69,6 +70,8 @@ class _LadderStep:
     """A level of a column, and the node that has it in the place of the selected one's."""
 
     level: int
+    told: str
+    """The level in a word or two."""
     distinct: int
     address: str | None
     """None: that node was not looked at."""
@@ -199,7 +202,7 @@ def _page(project: Project, node: Levels | None, group: int) -> Json:
         "asked": _address(node) if node else "",
         "best": _address(best) if best else "",
         "picture": _picture(nodes, now, chosen),
-        "ladders": _ladders(found["columns"], nodes, now or best),
+        "ladders": _ladders(found["columns"], nodes, now or best, levels_of(project.plan_text)),
         "beside": _group_rows(picked) if picked else rows_beside(found, now),
         "group": picked,
         "group_number": group,
@@ -295,7 +298,10 @@ def _neighbours(now: Levels, nodes: dict[Levels, Document]) -> list[Levels]:
 
 
 def _ladders(
-    columns: Sequence[Document], nodes: dict[Levels, Document], now: Levels | None
+    columns: Sequence[Document],
+    nodes: dict[Levels, Document],
+    now: Levels | None,
+    declared: Mapping[str, Sequence[str]],
 ) -> list[tuple[str, list[_LadderStep]]]:
     """For each column its levels, as ways from the selected node to others."""
     if now is None:
@@ -309,6 +315,7 @@ def _ladders(
             steps.append(
                 _LadderStep(
                     level,
+                    _level_told(declared.get(column["name"], []), level, len(column["distinct"])),
                     distinct,
                     _address(there),
                     level == now[j],
@@ -317,6 +324,13 @@ def _ladders(
             )
         found.append((column["name"], steps))
     return found
+
+
+def _level_told(names: Sequence[str], level: int, count: int) -> str:
+    """The level of a column in words, by the names that its plan declares, if they are all."""
+    if len(names) == count:
+        return names[level]
+    return "as it is" if level == 0 else "*" if level == count - 1 else f"level {level}"
 
 
 def rows_beside(found: Document, node: Levels | None) -> _RowsBeside | None:

@@ -16,12 +16,14 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from voile.schema.names import UNORDERED
 from voile_base.durable import write_text
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Json
 from voile_base.values.toml import toml_text
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
+from voile_studio.planning import column_lines
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages
@@ -93,7 +95,24 @@ def _page(project: Project) -> Json:
         }
         for folder in project.numbered("tables")
     ]
-    return {"columns": columns_of(project), "numbers": numbers, "made": made}
+    offered = _published(project)
+    lines = column_lines(project.plan_text, columns_of(project))
+    labels = {line.name for line in lines if line.kind in UNORDERED}
+    return {
+        "columns": columns_of(project),
+        "dimensions": offered,
+        "numbers": [name for name in numbers if name in offered and name not in labels],
+        "made": made,
+    }
+
+
+def _published(project: Project) -> list[str]:
+    """The columns whose role lets them be published; all where the plan gives no roles."""
+    lines = column_lines(project.plan_text, columns_of(project))
+    if not any(line.role for line in lines):
+        return [line.name for line in lines]
+    private = {"person", "household", "identifiers", ""}
+    return [line.name for line in lines if line.role not in private]
 
 
 def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
@@ -116,7 +135,7 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
 
 def _plan(project: Project, said: Mapping[str, Sequence[str]]) -> Json:
     """The plan that a form asks for, with persons and hierarchies of the project's plan."""
-    known = columns_of(project)
+    known = _published(project)
     dimensions = [name for name in said.get("dimension", ()) if name in known]
     if not 1 <= len(dimensions) <= _MOST_DIMENSIONS:
         msg = f"choose between one and {_MOST_DIMENSIONS} columns that make the cells"
@@ -124,7 +143,7 @@ def _plan(project: Project, said: Mapping[str, Sequence[str]]) -> Json:
     table: Json = {"dimensions": dimensions}
     if summed := [name for name in said.get("sum", ()) if name in known]:
         table["sum"] = summed
-    if contributor := [name for name in said.get("contributor", ()) if name in known]:
+    if contributor := [name for name in said.get("contributor", ()) if name in columns_of(project)]:
         table["contributor"] = contributor[0]
     protection = {key: _number(said, key) for key in _NUMBERS}
     stated: Json = {key: value for key, value in protection.items() if value is not None}

@@ -45,6 +45,8 @@ __all__ = ["compared", "is_rehearsal", "looks", "point_routes", "reidentified", 
 _PRIVATE = 0o700
 _REHEARSAL = "rehearsal"
 """The file that marks a try of a public or synthetic table."""
+_SHARES = frozenset({"pair-total-variation", "marginal-total-variation"})
+"""Measures of loss that are shares of the rows."""
 _COUNTING = "query-error"
 _REIDENTIFICATION = "re-identification"
 _MOST = 40
@@ -96,6 +98,8 @@ def tries(project: Project, risk: str = "") -> list[Json]:
                 "job": project.jobs.latest(f"try-{folder.name}"),
                 "comparison": comparison,
                 "picture": risk_and_loss(comparison) if comparison else None,
+                "another": comparison is not None and _another(project, folder.name),
+                "smallest": _smallest_groups(comparison) if comparison else {},
                 "costs": _costs_of(comparison) if comparison else (),
                 "command": told_as_command(
                     commands.compare(project, folder, rehearsal=is_rehearsal(project, folder.name))
@@ -161,6 +165,7 @@ def _page(project: Project, risk: str) -> Json:
         "most_sets": MOST_SETS,
         "charges": bool(plan and plan.budget and plan.budget.epsilon),
         "tries": found,
+        "as_shares": _SHARES,
         "looks": sum(len(each.points) for each in done),
         "wrong": wrong,
     }
@@ -216,6 +221,12 @@ def _grid(card: MethodCard, said: Mapping[str, Sequence[str]], published: Sequen
         msg = f"these are {plans} plans; try at most {_MOST} at a time"
         raise InputError(msg)
     return grid
+
+
+def _smallest_groups(comparison: StudyComparison) -> dict[str, int]:
+    """The persons of the smallest group of each study, where the prosecutor was counted."""
+    found = ((one.name, reidentified(one.record)) for one in comparison.points if one.record)
+    return {name: risk["persons"] for name, risk in found if risk and risk["persons"]}
 
 
 def _costs_of(comparison: StudyComparison) -> list[_Cost]:
