@@ -73,6 +73,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Texts = list[str | None]
+_Shares = tuple[DistinctValues, Any]
+"""The values of a column, and how they are distributed over sightings, sparse (g, v)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,7 @@ class PublishedRows:
         """The rows of a release, read once as long as the release is there."""
         held = _HELD.setdefault(release, _Held())
         if held.frame is None:
-            held.frame = pl.DataFrame(release.table.to_arrow())
+            held.frame = release.table.frame()
         return cls(release, held.frame, held.cells, held.coded)
 
     def coded(self, name: str) -> DictionaryColumn:
@@ -153,7 +155,7 @@ class PublishedRows:
         column = encode(self.frame[self.group_column])
         return column.codes.astype(np.int64), len(column.values)
 
-    def shares(self, sightings: Sightings, column: str) -> tuple[DistinctValues, Any]:
+    def shares(self, sightings: Sightings, column: str) -> _Shares:
         """The values of another published column, and how they are distributed over each sighting.
 
         The shares are sparse, shape (g, v); each row adds up to 1.  For a permuted column, a row of
@@ -161,6 +163,12 @@ class PublishedRows:
         own. If ``weights`` (t, g) are the probabilities of rows (see ``attack.posterior``), then
         ``(weights * sightings.rows) @ shares`` are those of the values, shape (t, v).
         """
+        if column not in sightings.shares:
+            sightings.shares[column] = self._shares(sightings, column)
+        return sightings.shares[column]
+
+    def _shares(self, sightings: Sightings, column: str) -> _Shares:
+        """The same, found anew."""
         values = self.coded_finite(column)
         coded = values.codes.astype(np.int64), len(values.values)
         seen = sightings.place, len(sightings.rows)
@@ -541,6 +549,8 @@ class Sightings:
         default_factory=dict, init=False, repr=False
     )
     """Those that fit some of the targets, from one place to another, once these were asked for."""
+    shares: dict[str, _Shares] = field(default_factory=dict, init=False, repr=False)
+    """By column, once these were asked for."""
 
     @classmethod
     def of(

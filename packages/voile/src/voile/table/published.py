@@ -231,6 +231,12 @@ class PublishedTable:
         """The rows, all of them."""
         return self._rows.to_arrow()
 
+    def frame(self) -> pl.DataFrame:
+        """The rows, all of them, in Polars: without a copy where they stand there."""
+        own = getattr(self._rows, "frame", None)
+        shown = own() if callable(own) else None
+        return shown if isinstance(shown, pl.DataFrame) else pl.DataFrame(self.to_arrow())
+
     @contextmanager
     def batches(self) -> Iterator[pa.RecordBatchReader]:
         """The rows in their order, some at a time, from Parquet files of the system's own folder.

@@ -387,12 +387,14 @@ def _covering(published: PublishedRows, original: People, name: str) -> ColumnCo
 
 def expectations(spread: Spread, values: Floats) -> Floats:
     """Expectations of f functions for each entry, shape (e, f), from their ``values``, (d, f)."""
-    ordered = values[spread.order]
+    ordered: Floats = values[spread.order]
+    alone = spread.covered == 1
+    if alone.all():
+        return ordered[spread.start]
     weight = spread.weight[spread.order][:, np.newaxis]
     sums = np.zeros((len(ordered) + 1, values.shape[1] + 1))
     np.cumsum(np.hstack([ordered * weight, weight]), axis=0, out=sums[1:])
     found: Floats = np.empty((len(spread), values.shape[1]))
-    alone = spread.covered == 1
     found[alone] = ordered[spread.start[alone]]
     wide = ~alone
     totals = sums[spread.stop[wide]] - sums[spread.start[wide]]

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -267,14 +268,20 @@ class InformationLossIL1s:
         ]  # fmt: skip
 
     def _pairs(self, comparison: Comparison) -> tuple[Codes, Codes] | None:
-        """The group of each row by what is shown exactly, before and after; None without pairs."""
-        found = _columns(comparison)
-        rows = next(iter(found.values()), None)
+        """What pairs rows, found once for the refusal and the measure."""
+        rows = next(iter(_columns(comparison).values()), None)
         if rows is None or len(rows.own) != len(rows.entry):
             return None
-        exact = [one for one in found.values() if one.stated.as_it_is]
+        if rows not in _PAIRED:
+            _PAIRED.clear()
+            _PAIRED[rows] = self._found(comparison, len(rows.own))
+        return _PAIRED[rows]
+
+    def _found(self, comparison: Comparison, rows: int) -> tuple[Codes, Codes] | None:
+        """The group of each row by what is shown exactly, before and after; None without pairs."""
+        exact = [one for one in _columns(comparison).values() if one.stated.as_it_is]
         if not exact:
-            alike = np.zeros(len(rows.own), np.int64)
+            alike = np.zeros(rows, np.int64)
             return alike, alike
         both = [
             (np.concatenate([one.own, one.spread.order[one.spread.start][one.entry]]),
@@ -282,10 +289,14 @@ class InformationLossIL1s:
             for one in exact
         ]  # fmt: skip
         label = Combinations.of(both).index
-        labels = label[: len(rows.own)], label[len(rows.own) :]
+        labels = label[:rows], label[rows:]
         most = int(label.max(initial=0)) + 1
         counts = [np.bincount(side, minlength=most) for side in labels]
         return labels if (counts[0] == counts[1]).all() else None
+
+
+_PAIRED: WeakKeyDictionary[ColumnCovering, tuple[Codes, Codes] | None] = WeakKeyDictionary()
+"""By the first of the columns that were compared last."""
 
 
 def _in_order(label: Codes, place: Codes, values: Floats) -> Floats:
