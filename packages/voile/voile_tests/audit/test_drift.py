@@ -41,7 +41,7 @@ def test_a_code_of_another_year_tells_nobody_and_voids_nothing(code: int) -> Non
     (risk,) = Copying().risks(setting)
     assert not risk.found
     assert not risk.finds_control
-    assert risk.targets == 2000 - CODED[0]
+    assert risk.targets == 2000
     assert any(f"{CODED[0]} people of the original and {CODED[1]} of" in one for one in risk.notes)
 
 
@@ -51,6 +51,39 @@ def test_who_is_copied_is_told_beside_a_code_of_another_year() -> None:
     file = pl.concat([marginals(ORIGINAL, 3)[60:], rows])
     (risk,) = Copying().risks(_setting(file, ORIGINAL, CONTROL))
     assert risk.found
+
+
+@pytest.mark.parametrize("spelling", [None, "T-3"])
+def test_who_is_copied_is_told_though_the_control_lacks_a_value(spelling: str | None) -> None:
+    """Ninety people of one town, of which the control has nobody, or has it in other letters."""
+    original, other = people(2000, 1), people(1900, 2)
+    rows = original.filter(pl.col("town") == "t3")[:90]
+    file = pl.concat([marginals(original, 3)[90:], rows])
+    other = other.with_columns(town=pl.col("town").replace({"t3": spelling or ""}))
+    other = other.filter(pl.col("town") != "")
+    setting = _setting(file, original, other)
+    assert Copying().refusal(setting) is None
+    (risk,) = Copying().risks(setting)
+    assert risk.found
+    assert risk.targets == 2000
+    (risk,) = Copying().risks(_setting(marginals(original, 4), original, other))
+    assert not risk.found
+    assert not risk.finds_control
+
+
+def test_copies_of_people_who_cannot_be_compared_are_not_assessed() -> None:
+    """Sixty people have codes in four of six columns that nobody of the control has."""
+    codes = {"age": 200, "sex": "x", "town": "x", "education": "x"}
+    coded = ORIGINAL[:60].with_columns(**{name: pl.lit(code) for name, code in codes.items()})
+    coded = coded.cast(dict(ORIGINAL.schema))
+    original = pl.concat([coded, ORIGINAL[60:]])
+    drawn = marginals(original, 3)
+    assert Copying().refusal(_setting(drawn, original, CONTROL)) is None
+    (risk,) = Copying().risks(_setting(drawn, original, CONTROL))
+    assert risk.targets == 1940
+    assert any("of 60 and 0 of these people too few columns" in note for note in risk.notes)
+    refusal = Copying().refusal(_setting(pl.concat([drawn[60:], coded]), original, CONTROL))
+    assert "60 of them stand whole in the file" in (refusal or "")
 
 
 def test_a_control_of_other_people_is_refused_by_the_columns_that_say_so() -> None:

@@ -417,7 +417,7 @@ class Copying:
                 f"a control of {sizes[1]:,} people tells nothing of fewer than {fewest:,} people "
                 f"of {sizes[0]:,}"
             )
-        return Drift.of(setting.beside).refusal(sizes)
+        return Drift.of(setting.beside).refusal(setting.beside)
 
     def risks(self, setting: Setting) -> Iterator[Risk]:
         """One, of all columns."""
@@ -432,6 +432,7 @@ def copying(
     drift = Drift.of(beside)
     alike = are_alike(beside)
     draws = randomness.key("copying").generator()
+    beside = drift.compared(beside, randomness.key("not compared").generator())
     asked, scores = _scores(beside, drift, known or {}, draws, alike=alike)
     excess, sure = _excess_of(scores, alike=alike)
     main, control = _rates(scores, randomness.key("halves").generator(), alike=alike)
@@ -443,7 +444,7 @@ def copying(
         notes.append(f"{back.own:,} people of the control are closer than the original explains")
     if drift.note is not None:
         notes.append(drift.note)
-    if excess.sizes[ORIGINAL] < beside.people(ORIGINAL) - drift.people[ORIGINAL]:
+    if excess.sizes[ORIGINAL] < beside.people(ORIGINAL) - drift.left_out[ORIGINAL]:
         notes.append("people were drawn, half of them those who are rarest")
     return Risk(
         COPYING,

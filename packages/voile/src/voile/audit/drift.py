@@ -1,11 +1,15 @@
-"""People of whom a control tells nothing: it has others of their kind far less often; private.
+"""What a control tells nothing of, and whether the file was made with it; private.
 
 Where a control is a year older, values come and go: surveys code the highest ages by their mean,
 which is another number each year.  A file that shows the new number fits dozens of people, and
 nobody of the control, though nobody was copied; one that shows the old number voids the comparison.
-So people with a value of one column that one side has more often than the other, by more than
-``_TIMES`` and by more than chance, are left out on both sides, and the reader is told how many.
-Which these are is decided by the original and the control alone; the file has no part in it.
+So a value of one column that one side has more often than the other, by more than ``_TIMES`` and by
+more than chance, is not compared: it fits every row and is worth nothing, and people are held
+against rows by their other columns (``Drift.compared``).  As many people of the other side, drawn
+at random, lose their value of the column, so that both sides are compared in as many columns.
+People with less than half of the columns, or two, are left out; where more of them stand whole in
+the file than of the control, copying is not assessed.  Which values these are is decided by the
+original and the control alone; the file has no part in it.
 
 A value's share is held against a binomial distribution in which one side has it ``_TIMES`` times as
 often, at a level of ``_UNLIKE`` over the number of values in which as few people as it has could
@@ -18,7 +22,8 @@ Cost: a sort of the values of each column; a count of each pair of columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import inf
 
@@ -29,6 +34,7 @@ from scipy import special
 from voile.audit.beside import JointCodes, JointColumn
 from voile.audit.risk import CONTROL, ORIGINAL
 from voile_base.ondemand import dataclass
+from voile_base.randomness import Draws, Randomness
 
 __all__ = ["Drift", "are_alike"]
 
@@ -37,11 +43,15 @@ _TIMES = 1.5
 _UNLIKE = 0.05
 """How improbable it must be that any value is found to be more frequent by chance."""
 _MOST = 0.1
-"""The share of people who may be left out."""
+"""The share of people of whom a value may not be compared."""
 _KINDS = 8
 """As which columns are compared: parts of numbers, and the most frequent texts."""
 _EXPECTED = 20
 """People of both sides from which on a kind is compared by itself."""
+
+_SIDES = (ORIGINAL, CONTROL)
+_VALUES = {"exact", "synthetic", "permuted"}
+"""How columns are shown in which a row is looked for whole."""
 
 _Mask = NDArray[np.bool_]
 _Indices = NDArray[np.int64]
@@ -49,59 +59,179 @@ _Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """Who has a value that is far more frequent on one side."""
+    """Which values are far more frequent on one side, and who has them."""
 
+    values: tuple[_Mask, ...]
+    """By column, shape (v,): values that are not compared."""
     rows: tuple[_Mask, _Mask]
-    """For the original and the control, shape (p,): rows of such people."""
+    """For the original and the control, shape (p,): rows of which too few columns are left."""
     columns: tuple[str, ...]
     """The columns of these values."""
     people: tuple[int, int]
-    """How many people of each side that are."""
+    """How many people of each side have such a value."""
+    left_out: tuple[int, int]
+    """How many people of each side have no row of which enough columns are left."""
 
     @classmethod
     def of(cls, beside: JointCodes) -> Drift:
         """All columns, each by itself."""
-        sides = (ORIGINAL, CONTROL)
-        units = [beside.units[side] for side in sides]
-        sizes = [beside.people(side) for side in sides]
-        left_out = [np.zeros(size, dtype=bool) for size in sizes]
-        columns = []
-        for column in beside.columns:
-            more = _more_frequent(_persons_with(column, units), sizes)
-            if more.any():
-                columns.append(column.name)
-            for side in sides:
-                left_out[side][units[side][more[column.value[side]]]] = True
+        units = [beside.units[side] for side in _SIDES]
+        sizes = [beside.people(side) for side in _SIDES]
+        values = tuple(_more_frequent(_persons_with(c, units), sizes) for c in beside.columns)
+        lost = [
+            sum(
+                (more[c.value[side]].astype(np.int64) for c, more in _each(beside, values)),
+                np.zeros(len(units[side]), dtype=np.int64),
+            )
+            for side in _SIDES
+        ]
+        few = max(2, len(values) / 2)
+        rows = [(some > 0) & (len(values) - some < few) for some in lost]
+        some, judged = (
+            [len(np.unique(unit[mask])) for unit, mask in zip(units, masks, strict=True)]
+            for masks in ([each > 0 for each in lost], [~each for each in rows])
+        )
         return cls(
-            (left_out[ORIGINAL][units[ORIGINAL]], left_out[CONTROL][units[CONTROL]]),
-            tuple(columns),
-            (int(left_out[ORIGINAL].sum()), int(left_out[CONTROL].sum())),
+            values,
+            (rows[ORIGINAL], rows[CONTROL]),
+            tuple(c.name for c, more in _each(beside, values) if more.any()),
+            (some[ORIGINAL], some[CONTROL]),
+            (sizes[ORIGINAL] - judged[ORIGINAL], sizes[CONTROL] - judged[CONTROL]),
         )
 
-    def refusal(self, sizes: tuple[int, int]) -> str | None:
+    def compared(self, beside: JointCodes, draws: Draws) -> JointCodes:
+        """The same people, of whom values that are not compared fit all rows and are worth none."""
+        if not self.columns:
+            return beside
+        columns = [
+            _with_silence(column, more, beside, draws) if more.any() else column
+            for column, more in _each(beside, self.values)
+        ]
+        return replace(beside, columns=tuple(columns))
+
+    def refusal(self, beside: JointCodes) -> str | None:
         """Why the control is one of other people; None where it will do."""
-        if all(few <= _MOST * size for few, size in zip(self.people, sizes, strict=True)):
+        sizes = beside.people(ORIGINAL), beside.people(CONTROL)
+        if any(few > _MOST * size for few, size in zip(self.people, sizes, strict=True)):
+            return (
+                f"{self.people[ORIGINAL]:,} of {sizes[ORIGINAL]:,} people of the original and "
+                f"{self.people[CONTROL]:,} of {sizes[CONTROL]:,} of the control {self._why}; take "
+                "a control of the same kind of people, or files without these columns"
+            )
+        return self._copies_left_out(beside)
+
+    def _copies_left_out(self, beside: JointCodes) -> str | None:
+        """That people of whom too few columns are left stand whole in the file; None if not so."""
+        if not self.left_out[ORIGINAL]:
+            return None
+        rows = _WholeRows.of(beside)
+        own = rows.people_in_file(ORIGINAL, self.rows[ORIGINAL])
+        other = rows.people_in_file(CONTROL, np.ones_like(self.rows[CONTROL]))
+        size = _TIMES * self.left_out[ORIGINAL]
+        chance = special.bdtrc(own - 1, own + other, size / (size + beside.people(CONTROL)))
+        if not own or chance >= _UNLIKE:
             return None
         return (
-            f"{self.people[ORIGINAL]:,} of {sizes[ORIGINAL]:,} people of the original and "
-            f"{self.people[CONTROL]:,} of {sizes[CONTROL]:,} of the control {self._why}; take a "
-            "control of the same kind of people, or files without these columns"
+            f"{self.left_out[ORIGINAL]:,} people of the original cannot be compared with the "
+            f"control, since they {self._why}, and {own:,} of them stand whole in the file; take a "
+            "control that has these values"
         )
 
     @property
     def note(self) -> str | None:
-        """What is left out, for the reader; None where nobody is."""
+        """What is not compared, for the reader; None where everything is."""
         if not any(self.people):
             return None
+        few = ""
+        if any(self.left_out):
+            few = (
+                f", and of {self.left_out[ORIGINAL]:,} and {self.left_out[CONTROL]:,} of these "
+                "people too few columns are left: they are not judged"
+            )
         return (
             f"{self.people[ORIGINAL]:,} people of the original and {self.people[CONTROL]:,} of the "
-            f"control are left out, of whom nothing can be told: they {self._why}"
+            f"control {self._why}: these values are not compared{few}"
         )
 
     @property
     def _why(self) -> str:
         named = ", ".join(map(repr, self.columns))
         return f"have a value that the other side has far less often ({named})"
+
+
+def _each(beside: JointCodes, values: Sequence[_Mask]) -> Iterator[tuple[JointColumn, _Mask]]:
+    """Each column with its values that are not compared."""
+    return zip(beside.columns, values, strict=True)
+
+
+def _with_silence(
+    column: JointColumn, more: _Mask, beside: JointCodes, draws: Draws
+) -> JointColumn:
+    """A column in which such values, and those of as many people of either side, say nothing."""
+    units = [beside.units[side] for side in _SIDES]
+    silent = [more[column.value[side]] for side in _SIDES]
+    persons = [np.unique(unit[mask]) for unit, mask in zip(units, silent, strict=True)]
+    share = max(len(persons[side]) / beside.people(side) for side in _SIDES)
+    value = list(column.value)
+    for side in _SIDES:
+        others = np.setdiff1d(np.arange(beside.people(side)), persons[side])
+        missing = round(share * beside.people(side)) - len(persons[side])
+        chosen = draws.permutation(others)[:missing]
+        mask = silent[side] | np.isin(units[side], chosen)
+        value[side] = np.where(mask, column.values, value[side])
+    every = np.ones((1, column.covers.shape[1]))
+    numbers = column.numbers and (np.append(column.numbers[0], np.nan), column.numbers[1])
+    return replace(
+        column,
+        value=tuple(value),
+        covers=np.vstack((column.covers, every.astype(bool))),
+        near=np.vstack((column.near, every.astype(column.near.dtype))),
+        numbers=numbers,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _WholeRows:
+    """Rows of both sides and of the file as sums of a random number for each cell of a column."""
+
+    people: tuple[NDArray[np.uint64], NDArray[np.uint64]]
+    """For the original and the control, shape (m, p)."""
+    file: NDArray[np.uint64]
+    """Shape (m, n)."""
+    units: tuple[_Indices, _Indices]
+
+    @classmethod
+    def of(cls, beside: JointCodes) -> _WholeRows:
+        """Of columns that show values as they are, or such as might be."""
+        draws = Randomness.seeded(0).key("whole rows").generator()
+        people: list[list[NDArray[np.uint64]]] = [[], []]
+        file = [np.zeros(beside.rows, dtype=np.uint64)]
+        for column in beside.columns:
+            if column.how not in _VALUES:
+                continue
+            cells = column.covers.shape[1]
+            numbers = draws.integers(0, 2**63, cells + column.values).astype(np.uint64)
+            # A value that no cell shows is a number of its own.
+            own = np.where(
+                column.covers.any(axis=1),
+                column.covers.argmax(axis=1),
+                cells + np.arange(column.values),
+            )
+            file.append(numbers[column.cell])
+            for side in _SIDES:
+                people[side].append(numbers[own[column.value[side]]])
+        return cls(
+            (np.array(people[ORIGINAL]), np.array(people[CONTROL])),
+            np.array(file[1:]),
+            (beside.units[ORIGINAL], beside.units[CONTROL]),
+        )
+
+    def people_in_file(self, side: int, rows: _Mask) -> int:
+        """How many people have one of these rows whole in the file."""
+        if len(self.file) < 2:
+            return 0
+        there = np.isin(self.people[side].sum(axis=0), self.file.sum(axis=0)) & rows
+        return len(np.unique(self.units[side][there]))
 
 
 def _persons_with(column: JointColumn, units: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
