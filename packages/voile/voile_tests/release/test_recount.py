@@ -384,3 +384,22 @@ def test_a_reader_gets_no_release_that_is_broken(good, tmp_path):
     assert read_release(folder).rows
     with pytest.raises(RefusedError, match="the release is not what it claims"):
         read_recounted(folder)
+
+
+def test_a_release_of_clamped_values_is_held_against_its_original_within_its_bounds(tmp_path):
+    """With the plan it passes; without it the message says to name one."""
+    frame = pl.DataFrame({"age": [20, 21, 22, 23], "pay": [1, 2, 90, 99]})
+    frame.write_csv(tmp_path / "own.csv")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[roles]\nquasi_identifiers = ["age"]\nsensitive = ["pay"]\n'
+        '[columns.pay]\nbounds = [0, 50]\noutside = "clamp"\n'
+        '[method]\nname = "generalization"\nk = 2\n'
+    )
+    made = voile("publish", tmp_path / "own.csv", "--plan", plan, "--out", tmp_path / "out")
+    assert made.exit_code == 0, made.output
+    beside = ("recount", tmp_path / "out", "--against", tmp_path / "own.csv")
+    assert voile(*beside, "--plan", plan).exit_code == 0
+    untold = voile(*beside)
+    assert untold.exit_code == 4
+    assert "clamps values to bounds, name it: --plan" in str(untold.exception)

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from voile.release import folder as release_folder
     from voile.release import recounting
     from voile.release.recounting import Recount
+    from voile.schema.plan import Plan
     from voile.study import record
-    from voile.table import opening
+    from voile.table import binding, opening
 else:
     registry = on_demand("voile.publish.registry")
     release_folder = on_demand("voile.release.folder")
     recounting = on_demand("voile.release.recounting")
     record = on_demand("voile.study.record")
+    binding = on_demand("voile.table.binding")
     opening = on_demand("voile.table.opening")
 
 __all__: list[str] = []
@@ -46,7 +48,7 @@ __all__: list[str] = []
 @click.option(
     "--plan",
     type=click.Path(path_type=Path),
-    help="The plan of --against, whose [input] says how the file is laid out.",
+    help="The plan of --against: how its file is laid out, and bounds that values are clamped to.",
 )
 @engine_option
 @json_option
@@ -65,14 +67,16 @@ def _recount_command(
     remade as a whole, with a smaller promise that holds, is told by its signatures and its ledger.
     """
     if plan is not None and against is None:
-        msg = "--plan says how the file of --against is laid out; name that too"
+        msg = "--plan says how the file of --against is to be read; name that too"
         raise InputError(msg)
     with progress() as stage:
         stage("recounting")
-        if plan is not None and against is not None:
-            against = laid_out(against, registry.read_plan(plan).input)
+        read = None if plan is None else registry.read_plan(plan)
+        if read is not None and against is not None:
+            against = laid_out(against, read.input)
         folder = brought_release(folder)
-        found = recounting.Recount.of(folder, _original(folder, against, engine), engine=engine)
+        original = _original(folder, against, read, engine)
+        found = recounting.Recount.of(folder, original, engine=engine)
     if as_json:
         print_json(_document(found))
     else:
@@ -88,15 +92,18 @@ def _recount_command(
         raise RefusedError(msg)
 
 
-def _original(folder: Path, against: Place | None, engine: str) -> Any:
-    """The rows of the private original; columns that the release shows as texts are texts."""
+def _original(folder: Path, against: Place | None, plan: Plan | None, engine: str) -> Any:
+    """The rows of the private original, within the bounds that the plan clamps them to.
+
+    Columns that the release shows as texts are texts.
+    """
     if against is None:
         return None
     types = release_folder.release_document(folder).get("types")
     kinds = types if isinstance(types, dict) else {}
     texts = [name for name, kind in kinds.items() if kind == "text"]
     frame, _ = opening.rows_in_memory(against, texts=texts, engine=engine)
-    return frame
+    return frame if plan is None else binding.clamped(frame, plan)
 
 
 def _show(found: Recount) -> None:

@@ -137,7 +137,10 @@ class _Sides:
         if absent := self._absent(name):
             return absent
         if surplus := self._surplus(name):
-            what = f"column {name!r} shows {surplus:,} values oftener than INPUT holds them"
+            what = (
+                f"column {name!r} shows {surplus:,} values oftener than INPUT holds them (where a "
+                "plan clamps values to bounds, name it: --plan)"
+            )
             return ComparedColumn(False, what)
         return ComparedColumn(True, f"column {name!r}: INPUT holds all of its values")
 

@@ -42,6 +42,7 @@ from voile_base.values.expressions import Call, Column, both, is_missing, negate
 __all__ = [
     "UNPUBLISHABLE",
     "BoundTable",
+    "clamped",
     "coded_series",
     "dated",
     "distinct_values",
@@ -275,6 +276,18 @@ def _within_bounds(rows: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, s
         'outside = "clamp" (the nearest value within takes their place; NaN has none)'
     )
     raise TableError(msg)
+
+
+def clamped(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """A frame whose numbers are moved into the bounds that a plan clamps them to."""
+    moved = {}
+    for name, declared in plan.columns.items():
+        if declared.outside != "clamp" or declared.bounds is None or name not in frame.columns:
+            continue
+        values = frame[name]
+        if values.dtype.is_numeric() and (limits := limits_of(values.dtype, declared.bounds)):
+            moved[name] = values.clip(*limits)
+    return frame.with_columns(**moved)
 
 
 def _require_weights(rows: Rows, name: str) -> None:
