@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 
 from voile.study.record import Distribution, Point, StudyComparison
-from voile_studio.pictures import risk_and_loss
-from voile_studio.spreads import _ruler_of, pair_of, size_classes
+from voile_studio.pictures import _ruler_of, pair_of, risk_and_loss, size_classes
 from voile_studio.words import method_cards, most_error, numbers_of, odds_told
 
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)

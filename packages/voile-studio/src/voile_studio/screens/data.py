@@ -13,11 +13,10 @@ from voile_base.errors import InputError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
-from voile_studio.pictures import bars_of, few
+from voile_studio.pictures import bars_of, few, size_classes
 from voile_studio.planning import ROLES, ColumnLine, column_lines
 from voile_studio.project import Project
 from voile_studio.screens.pages import Pages
-from voile_studio.spreads import size_classes
 
 __all__ = ["columns_of", "found_in", "looks_of", "routes", "values_of"]
 

@@ -20,11 +20,11 @@ from voile_base.errors import InputError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
+from voile_studio.pictures import levels_of
 from voile_studio.planning import plan_of, problem_of, steps_of
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of
 from voile_studio.screens.pages import Pages
-from voile_studio.spreads import levels_of
 
 __all__ = ["_RowsBeside", "routes", "rows_beside"]
 

@@ -30,13 +30,20 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
-from voile_studio.pictures import MOST_SETS, intervals_of, risk_and_loss, sets_of
+from voile_studio.pictures import (
+    MOST_SETS,
+    intervals_of,
+    pair_of,
+    risk_and_loss,
+    sets_of,
+    shown_columns,
+    size_classes,
+)
 from voile_studio.planning import column_lines, plan_of, problem_of
 from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.solutions import rows_beside
-from voile_studio.spreads import pair_of, shown_columns, size_classes
 from voile_studio.words import method_cards, numbers_of
 
 __all__ = ["compared", "is_rehearsal", "looks", "point_routes", "reidentified", "routes", "tries"]
