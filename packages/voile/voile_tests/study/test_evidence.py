@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from voile.schema.plan import Plan, parse_plan
+from voile.study import evidence as evidence_of_studies
+from voile.study import rehearsal
 from voile.study.evidence import EvidenceTerms, gather
 from voile.study.record import Skipped
 from voile.study.rehearsal import (
@@ -16,9 +18,12 @@ from voile.study.rehearsal import (
     can_link,
     fingerprint,
     hold_rows_out,
+    rehearsed_rows,
 )
 from voile.study.run import prepare_release
-from voile.study.single import run_study
+from voile.study.single import make_study, run_study
+from voile.table import published
+from voile.table.engines.duckdb.rows import DuckDBRows
 from voile_base.errors import InputError, TableError
 from voile_base.randomness import Randomness
 from voile_tests.study.instruments import (
@@ -264,3 +269,86 @@ def test_a_rehearsal_has_the_weights_that_are_not_published(tmp_path):
     assert "membership" in record.evidence["rehearsed"]
     reasons = [one.reason for one in (*record.attacks_skipped, *record.utility_skipped)]
     assert not any("'w'" in reason for reason in reasons)
+
+
+MANY_PEOPLE = pl.DataFrame(
+    {
+        "age": [20 + i * 7 % 40 for i in range(400)],
+        "city": [["York", "Bath", None, "Leeds"][i * i % 4] for i in range(400)],
+        "salary": [1000 + 10 * (i * 11 % 37) for i in range(400)],
+        "illness": [f"illness {i % 7 * i % 5}" for i in range(400)],
+    }
+)
+PLAN_OF_MANY = parse_plan(
+    {
+        "roles": {"quasi_identifiers": ["age", "city"], "sensitive": ["salary", "illness"]},
+        "columns": {"age": {"bounds": [16, 80]}},
+        "method": {"name": "generalization", "k": 4},
+    }
+)
+
+
+def study_of_many(folder):
+    """A study of many people, which DuckDB reads from a file and holds."""
+    source = folder / "people.parquet"
+    MANY_PEOPLE.write_parquet(source)
+    return make_study(source, PLAN_OF_MANY, seed=1, engine="duckdb").record
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """As if 100 rows were many."""
+    for module in (published, rehearsal, evidence_of_studies):
+        monkeypatch.setattr(module, "MANY", 100)
+
+
+@pytest.fixture
+def never_at_once(monkeypatch):
+    """DuckDB gives more than 100 rows to nobody at once; how often it was asked for few."""
+    asked, whole = [], DuckDBRows.to_arrow
+
+    def to_arrow(rows):
+        assert rows.height <= 100, "the table was collected"
+        asked.append(rows.height)
+        return whole(rows)
+
+    monkeypatch.setattr(DuckDBRows, "to_arrow", to_arrow)
+    return asked
+
+
+def test_figures_of_many_rows(tmp_path, request):
+    """Of many rows all is counted as of few, and what needs a rehearsal looks at a stated sample.
+
+    No table crosses at once, and rates from the sample agree with those of all rows.
+    """
+    few = study_of_many(tmp_path)
+    request.getfixturevalue("many")
+    request.getfixturevalue("never_at_once")
+    found = study_of_many(tmp_path)
+    assert found.fingerprint == few.fingerprint
+    assert found.distributions == few.distributions
+    rehearsed = set(found.evidence["rehearsed"])
+    assert rehearsed == set(few.evidence["rehearsed"]) == {"membership", "machine-learning"}
+    for one, whole in zip(found.utility, few.utility, strict=True):
+        if one["measure"].startswith("machine-learning"):
+            assert one["notes"][-1].startswith("of a rehearsal made of 50 of 400 rows, a sample")
+        else:
+            assert one == whole
+    for one, whole in zip(found.attacks, few.attacks, strict=True):
+        if one["attack"] not in rehearsed:
+            assert one == whole
+            continue
+        assert one["notes"][-1].startswith("of a rehearsal made of 50 of 400 rows, a sample")
+        assert not any("sample" in note for note in whole["notes"])
+        assert one["success"]["low"] <= whole["success"]["high"]
+        assert whole["success"]["low"] <= one["success"]["high"]
+
+
+def test_a_rehearsal_of_many_rows_has_whole_persons(many):
+    """Of many rows a rehearsal is made of half as many as are many: of persons, all their rows."""
+    assert rehearsed_rows(PEOPLE, SEED) is PEOPLE
+    assert rehearsed_rows(MANY_PEOPLE, SEED).height == 50
+    persons = MANY_PEOPLE.with_columns(person=pl.int_range(400) // 4)
+    some = rehearsed_rows(persons, SEED, "person")
+    assert set(some.group_by("person").len()["len"]) == {4}
+    assert abs(some.height - 50) <= 2

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.table.arrays import array_of, numbers_of, series_of
+from voile.table.arrays import array_of, numbers_of, of_type, series_of
 from voile.table.protocol import Engine, Rows
 from voile.table.reading import read_frame
 from voile_base.errors import QueryError
@@ -113,6 +113,18 @@ class KernelContract(ABC):
         assert keys(shown, frame.columns) == keys(frame, frame.columns)
         assert [str(t) for t in shown.dtypes] == [str(t) for t in frame.dtypes]
         assert not any(np.signbit(v) for v in shown["double"].drop_nulls() if v == 0)
+
+    @pytest.mark.parametrize("rows", [0, 1, 50])
+    def test_batches_hold_all_rows(self, rows: int) -> None:
+        """Rows that are given some at a time are those that are given at once."""
+        data = self.rows(awkward(rows))
+        found = [
+            [of_type(array, field.type) for array, field in zip(batch, data.schema, strict=True)]
+            for batch in data.batches()
+        ]
+        shown = [pa.RecordBatch.from_arrays(arrays, schema=data.schema) for arrays in found]
+        frame = pl.DataFrame(pa.Table.from_batches(shown, data.schema))
+        assert keys(frame, data.schema.names) == keys(self.frame(data), data.schema.names)
 
     @given(frame=TABLES, names=NAMES, keep=st.booleans())
     def test_combinations_are_counted(

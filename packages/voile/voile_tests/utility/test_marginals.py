@@ -14,6 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import wasserstein_distance
 
 from voile.release.reading import People
+from voile.utility import covering
 from voile.utility.covering import OriginalDomain, coverings, joint_expectations
 from voile.utility.marginals import (
     MOST_BINS,
@@ -359,3 +360,19 @@ def test_products_of_functions_are_summed_over_rows(entries: int, weighed: bool)
     each = np.ones(rows) if weights is None else weights
     expected = sum(each[i] * np.outer(left[one[i]], right[other[i]]) for i in range(rows))
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_products_counted_in_parts(monkeypatch, weighed):
+    """Where pairs are too many for one table, sums of parts are those of all at once."""
+    draws = np.random.default_rng(5)
+    one, other = draws.integers(0, 90, 4000).astype(np.uint8), draws.integers(0, 70, 4000)
+    left, right = draws.random((90, 3)), draws.random((70, 2))
+    weights = draws.random(4000) if weighed else None
+    whole = joint_expectations((left, one), (right, other), weights)
+    monkeypatch.setattr(covering, "_MOST_PAIRS", 500)
+    monkeypatch.setattr(covering, "_AT_ONCE", 64)
+    found = joint_expectations((left, one), (right, other), weights)
+    rows = left[one].T @ (right[other] * (1.0 if weights is None else weights[:, np.newaxis]))
+    np.testing.assert_allclose(found, whole, rtol=1e-12)
+    np.testing.assert_allclose(found, rows, rtol=1e-9)

@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -68,6 +68,7 @@ from voile.release.reading import (
     exact_labels_as_one,
 )
 from voile.release.release import Release
+from voile.table.codes import code_type
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key
 
@@ -142,6 +143,11 @@ class Fitted:
             return None
         return found if (found.people >= rows).all() else None
 
+    @staticmethod
+    def forget(release: Release) -> None:
+        """Let go of the last answer about a release."""
+        _LAST.pop(release, None)
+
     @cached_property
     def degree(self) -> Codes:
         """Shape (d,): how many combinations each different row fits."""
@@ -211,27 +217,26 @@ class _MatchingColumn:
     """A known column: what fits what, of its distinct values and its distinct cells."""
 
     evidence: CoverEvidence
-    value: Codes
+    value: NDArray[np.integer[Any]]
     """Shape (N,): which of the v values each row of the original has."""
-    cell: Codes
+    cell: NDArray[np.integer[Any]]
     """Shape (n,): which of the c cells each published row shows."""
 
     @classmethod
     def of(cls, published: PublishedRows, people: People, name: str) -> _MatchingColumn | None:
         """A column; None where rows neither fit nor do not, or where that cannot be told."""
         values = people.coded(name)
-        value = values.codes.astype(np.int64)
-        first = _first_of_each(value, len(values.values))
+        first = _first_of_each(values.codes, len(values.values))
         sightings = Sightings.of(published, people, [name], first)
         (evidence,) = sightings.evidence
         if sightings.notes or not isinstance(evidence, CoverEvidence):
             return None
-        return cls(evidence, value, sightings.place)
+        return cls(evidence, values.codes, sightings.place.astype(code_type(len(sightings.rows))))
 
     @property
     def compared(self) -> int:
         """How many pairs of a value and a cell there are."""
-        return (int(self.value.max(initial=-1)) + 1) * (int(self.cell.max(initial=-1)) + 1)
+        return (int(self.value.max(initial=0)) + 1) * (int(self.cell.max(initial=0)) + 1)
 
     @property
     def labels(self) -> Labels | None:
@@ -276,9 +281,9 @@ class _Compared:
 
     fits: NDArray[np.bool_]
     """Shape (v, c)."""
-    value: Codes
+    value: NDArray[np.integer[Any]]
     """Shape (d,)."""
-    cell: Codes
+    cell: NDArray[np.integer[Any]]
     """Shape (g,)."""
 
     @classmethod
@@ -356,7 +361,7 @@ def _joined_by_labels(
     return place
 
 
-def _first_of_each(codes: Codes, distinct: int) -> Codes:
+def _first_of_each(codes: NDArray[np.integer[Any]], distinct: int) -> Codes:
     """The first row of each of the codes from 0, shape (distinct,)."""
     first = np.empty(distinct, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
@@ -417,9 +422,11 @@ class Standing:
         columns: Sequence[str],
         key: Key,
     ) -> Standing | None:
-        alone = np.zeros(people.frame.height, np.int64), np.zeros(len(fitted.shown), np.int64)
         if not fitted.overlap and (fitted.people == fitted.rows).all():
-            return cls._in(_Cells.of(fitted, *alone), key)
+            place = np.full(len(fitted.degree), -1)
+            place[fitted.degree > 0] = fitted.combinations
+            return cls(place[fitted.crowd.number], "told")
+        alone = np.zeros(people.frame.height, np.int64), np.zeros(len(fitted.shown), np.int64)
         others = _as_they_are(published, people, columns)
         # Should a value read otherwise than it was published, what was fitted still counts.
         found = cls._in(_Cells.of(fitted, *others), key) if others is not None else None

@@ -176,8 +176,10 @@ class _ClosedForm:
         of_rows = people.protected == "row"
         if not of_rows and standing.known == "possible":
             return None
-        whose = known if of_rows else people.units[0][known]
-        _, unit, rows_of = np.unique(whose, return_inverse=True, return_counts=True)
+        unit, rows_of = np.arange(len(known)), np.ones(len(known), dtype=np.int64)
+        if not of_rows:
+            whose = people.units[0][known]
+            _, unit, rows_of = np.unique(whose, return_inverse=True, return_counts=True)
         return cls(
             alike=alike,
             known=known,
@@ -195,6 +197,8 @@ class _ClosedForm:
     def by_unit(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Codes]:
         """The mean and the worst risk of each target, and the row by which it is the worst."""
         risk = 1 / self.alike
+        if (self.unit[1:] > self.unit[:-1]).all():  # each row is another's, in their order
+            return risk, risk, self.known
         mean = np.bincount(self.unit, risk) / np.bincount(self.unit)
         order = np.lexsort((self.known, self.alike, self.unit))
         _, first = np.unique(self.unit[order], return_index=True)

@@ -210,7 +210,7 @@ _CROWD = 100
 
 
 def groups_on_both_sides(
-    foreign: Foreign, people: Sequence[pl.DataFrame], plan: Plan | None, draws: Draws
+    foreign: Foreign, people: Sequence[People], draws: Draws
 ) -> tuple[list[Indices], Indices, float]:
     """Groups that hold a person and the person's row alike, as far as columns tell; private.
 
@@ -221,13 +221,14 @@ def groups_on_both_sides(
     the people of the first side whose row is in their group, where the file has it.
     """
     published = PublishedRows.of(foreign.release)
-    sizes = [each.height for each in people]
+    sizes = [each.frame.height for each in people]
     rows = np.zeros(sum(sizes) + published.frame.height, dtype=np.int64)
     for one in foreign.recognised:
         if one.how not in {"exact", "interval", "set"}:
             continue
-        everybody = People(pl.concat([each.select(one.name) for each in people]), plan)
-        column = _column(published, one, everybody, sizes)
+        values = pl.concat([each.column(one.name).alias(one.name) for each in people])
+        column = _column(published, one, People(values.to_frame(), people[0].plan), sizes)
+        del values  # one column at a time stands in full
         found = None if column is None else _as_groups(column)
         if column is None or found is None:
             continue

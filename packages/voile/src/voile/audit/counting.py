@@ -138,16 +138,18 @@ class ExaminedRows:
             return cls(foreign, tuple(map(_typed, people)))
         share = (_QUICK if quick else _SAMPLE) / largest
         share = min(1.0, max(share, _FEWEST / min(sizes)))
-        frames = [_typed(each) for each in people]
         draws = randomness.key("groups").generator()
         if unit_of(people[0]) is None:
-            sides, file, beside = groups_on_both_sides(foreign, frames, people[0].plan, draws)
+            sides, file, beside = groups_on_both_sides(foreign, people, draws)
             if beside >= _BESIDE:
                 most = max(int(side.max(initial=0)) for side in (*sides, file)) + 1
                 drawn = draws.uniform(size=most) < share
                 rows = np.flatnonzero(drawn[file])
-                both = zip(frames, sides, strict=True)
-                some = tuple(each.filter(pl.Series(drawn[side])) for each, side in both)
+                both = zip(people, sides, strict=True)
+                some = tuple(
+                    _typed(People(each.frame.filter(pl.Series(drawn[side])), each.plan))
+                    for each, side in both
+                )
                 note = (
                     f"the three risks look at {len(rows):,} of {released.height:,} rows, drawn "
                     "once for all sides by the values of columns that the file shows alike: "
@@ -168,7 +170,8 @@ class ExaminedRows:
             "no column tells which row may be a person's: the three risks look at all rows of all "
             f"sides, and at {share:.0%} of the targets"
         )
-        return cls(foreign, tuple(frames), note=note, share=min(share, 1.0), refusal=refusal)
+        frames = tuple(map(_typed, people))
+        return cls(foreign, frames, note=note, share=min(share, 1.0), refusal=refusal)
 
 
 def _typed(people: People) -> Frame:

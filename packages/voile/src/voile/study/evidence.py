@@ -36,12 +36,22 @@ from itertools import count
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from voile.attack.fitted import Fitted
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.release.reading import People, PublishedRows
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.study.record import RiskDocument, Skipped
-from voile.study.rehearsal import Persons, SplitRows, Staged, can_link, fingerprint, hold_rows_out
+from voile.study.rehearsal import (
+    Persons,
+    SplitRows,
+    Staged,
+    can_link,
+    fingerprint,
+    hold_rows_out,
+    rehearsed_rows,
+)
+from voile.table.published import MANY
 from voile.utility.protocol import Comparison, Measure, Measurement
 from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import dataclass, on_demand
@@ -161,6 +171,8 @@ class EvidenceRun:
         found, attacks_skipped = parted(
             self._attack(attack, known, telling) for attack in adversaries
         )
+        if self.subject.release.rows > MANY:  # what only attacks ask for
+            Fitted.forget(self.subject.release)
         measured, utility_skipped = parted(self._measure(each, telling) for each in instruments)
         utility = tuple(one for several in measured for one in several)
         return Findings(found, attacks_skipped, utility, utility_skipped)
@@ -380,6 +392,7 @@ class _RehearsedRelease(ReleaseUnderTest):
         outcome = attack.run(staged.release, staged.original, staged.plan, draws)
         if on_rehearsal:
             self.rehearsed.append(attack.name)
+            return replace(outcome, notes=(*outcome.notes, *self.sampled))
         return outcome
 
     def measured(self, measure: Measure) -> Sequence[Measurement] | Skipped:
@@ -402,7 +415,7 @@ class _RehearsedRelease(ReleaseUnderTest):
             return Skipped(measure.name, reason)
         measured = measure.measure(rehearsal)
         self.rehearsed.append(measure.name)
-        return measured
+        return [replace(each, notes=(*each.notes, *self.sampled)) for each in measured]
 
     def distributions(
         self, compare: Callable[[Comparison], Sequence[ColumnDistribution]]
@@ -428,7 +441,20 @@ class _RehearsedRelease(ReleaseUnderTest):
         """The rows that go into the rehearsal, and those that do not."""
         unit = self.staged.plan.roles.unit
         draws = self.draws.within("held out")
-        return hold_rows_out(self.original, self.terms.held_out, draws, unit)
+        some = rehearsed_rows(self.original, self.draws.within("rehearsed"), unit)
+        return hold_rows_out(some, self.terms.held_out, draws, unit)
+
+    @property
+    def sampled(self) -> tuple[str, ...]:
+        """That a rehearsal is made of a sample, for whoever reads what looked at it."""
+        held_out = self.rows.held_out
+        some = len(self.rows.kept) + (0 if held_out is None else len(held_out))
+        if some == len(self.original):
+            return ()
+        return (
+            f"of a rehearsal made of {some:,} of {len(self.original):,} rows, a sample that all "
+            "share which need one",
+        )
 
     @property
     def held_out(self) -> int:
@@ -458,7 +484,12 @@ class _RehearsedRelease(ReleaseUnderTest):
 
     @cached_property
     def numbered(self) -> Staged | None:
-        """The release made once more with numbers of rows; None where that shows other rows."""
+        """The release made once more with numbers of rows; None where that shows other rows.
+
+        None, too, of more rows than a rehearsal is made of.
+        """
+        if len(self.original) > MANY:
+            return None
         self.progress("numbering rows")
         with self.clock.timed("rehearsal"), suppress(VoileError):
             draws, staged = self.draws.within("numbered"), self.staged

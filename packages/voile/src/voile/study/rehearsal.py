@@ -39,8 +39,9 @@ from voile.study.run import prepare_release
 from voile.table.arrays import from_native
 from voile.table.codes import encode
 from voile.table.engines import AUTO
-from voile.table.opening import open_frame
+from voile.table.opening import in_full, open_frame
 from voile.table.protocol import Engine
+from voile.table.published import MANY
 from voile.utility.protocol import Comparison
 from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import dataclass
@@ -55,10 +56,13 @@ __all__ = [
     "fingerprint",
     "hold_out",
     "hold_rows_out",
+    "rehearsed_rows",
     "solutions_document",
 ]
 
 
+_AT_ONCE = 1 << 20
+"""Rows whose texts are hashed together."""
 _LEFT_OUT = "\1left out"
 """Names the rows that are left out among columns that are shown; no file has such a column."""
 
@@ -85,7 +89,7 @@ class SplitRows:
         """
         if like is not None:
             plan = _as_decided(plan, like)
-        frame, link, kept = self.kept, None, plan.roles.keep
+        frame, link, kept = in_full(self.kept), None, plan.roles.keep
         if can_link(plan):
             link = _free_name("row", frame.columns)
             frame = frame.with_row_index(link)
@@ -188,6 +192,16 @@ def hold_out(
     return to_native(rows.filter(~chosen)), to_native(rows.filter(chosen))
 
 
+def rehearsed_rows(frame: Any, randomness: Randomness, unit: str | None = None) -> Any:
+    """The rows that a rehearsal may be made of: of more than ``MANY`` a sample of half as many.
+
+    Whole persons or households, where ``unit`` tells them apart; about so many rows then.
+    """
+    if len(frame) <= MANY:
+        return frame
+    return hold_out(frame, 1 - MANY / 2 / len(frame), randomness, unit)[0]
+
+
 def hold_rows_out(
     frame: Any, share: float, randomness: Randomness, unit: str | None = None
 ) -> SplitRows:
@@ -206,8 +220,15 @@ def fingerprint(release: Release) -> str:
     """Alike for releases that show the same rows, in whatever order; private, as a record is."""
     frame = PublishedRows.of(release).frame
     columns = sorted(frame.columns)
-    rows = np.sort(frame.select(columns).hash_rows().to_numpy())
-    return sha256(repr(columns).encode() + rows.tobytes()).hexdigest()
+    frame = frame.select(columns)
+    rows = np.empty(frame.height, dtype=np.uint64)
+    for start in range(0, frame.height, _AT_ONCE):  # texts in full, however they are held
+        some = in_full(frame[start : start + _AT_ONCE])
+        rows[start : start + some.height] = some.hash_rows().to_numpy()
+    rows.sort()
+    digest = sha256(repr(columns).encode())
+    digest.update(rows.tobytes())
+    return digest.hexdigest()
 
 
 def _as_decided(plan: Plan, release: Release) -> Plan:

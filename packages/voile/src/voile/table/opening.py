@@ -38,9 +38,8 @@ from numpy.typing import NDArray
 from voile.schema.numbers import ExactNumbers
 from voile.schema.persons import identifying_columns
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.arrays import first_offending_row, kind_of_arrow, polars_type, with_missing
+from voile.table.arrays import first_offending_row, kind_of_arrow, polars_type
 from voile.table.binding import dated, exact_numbers, flagged, mapped
-from voile.table.codes import encode
 from voile.table.counting import TableSource
 from voile.table.engines import AUTO, engine_for, engine_of
 from voile.table.formats.registry import WRITTEN
@@ -50,7 +49,7 @@ from voile.table.looking import require_rows_of_persons
 from voile.table.places import Place, laid_out, place_of
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Rows, Source
-from voile.table.published import PublishedTable
+from voile.table.published import PublishedTable, compact_frame, in_dictionaries, in_dictionary
 from voile.table.reading import empty_frame, is_whole, list_columns, read_frame
 from voile_base.errors import EmptyTableError, TableError, nearest
 from voile_base.ondemand import dataclass
@@ -265,18 +264,17 @@ def rows_in_memory(
 ) -> tuple[Any, tuple[str, ...]]:
     """The rows of a table as adversaries and measures compare them, and what was assumed.
 
-    A data frame of Polars, read by the engine that is named.  Raises ``TableError`` as
-    ``read_frame`` does.
+    A data frame of Polars, read by the engine that is named; of many rows texts stand in
+    dictionaries (``compact_frame``).  Raises ``TableError`` as ``read_frame`` does.
     """
     if engine == AUTO:
         read = read_frame(place_of(path), missing=missing, columns=columns, texts=texts)
-        return read.frame, read.notes
+        return in_dictionaries(read.frame), read.notes
     source = engine_of(engine).scan(place_of(path), columns=columns, missing=missing, texts=texts)
     rows = source.rows
     if columns is not None:
         rows = rows.select([name for name in rows.schema.names if name in set(columns)])
-    frame = pl.DataFrame(rows.to_arrow())
-    return frame.with_columns(with_missing(each, missing) for each in frame), source.notes
+    return compact_frame(rows, missing), source.notes
 
 
 def _scanned(
@@ -325,6 +323,8 @@ def _opened(
 
 _AT_A_TIME = 1 << 24
 """Bytes of a file that are read in one pass."""
+_AT_A_TIME_OF_PARQUET = 1 << 20
+"""The same where they are compressed, and a pass reads no others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,20 +357,20 @@ class Read:
             some = rows.get_columns()
             del rows
             while some:  # each goes as soon as it stands in a dictionary
-                columns.append(_in_dictionary(some.pop(0)))
+                columns.append(in_dictionary(some.pop(0)))
         return Read(pl.DataFrame(columns), types)
+
+
+def in_full(frame: Any) -> Any:
+    """A data frame whose texts stand in no dictionary; one without dictionaries as it is."""
+    if not isinstance(frame, pl.DataFrame) or pl.Enum not in map(type, frame.dtypes):
+        return frame
+    return pl.DataFrame(list(map(plain, frame)))
 
 
 def plain(column: pl.Series) -> pl.Series:
     """A column without its dictionary."""
     return column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
-
-
-def _in_dictionary(column: pl.Series) -> pl.Series:
-    if column.dtype != pl.String:
-        return column
-    encoded = encode(column.alias(""))  # Polars takes some names for patterns
-    return encoded.decode(encoded.codes).alias(column.name)
 
 
 def _parts(place: Place) -> Iterator[Sequence[str] | None]:
@@ -379,7 +379,8 @@ def _parts(place: Place) -> Iterator[Sequence[str] | None]:
         yield None
         return
     names = [*list_columns(place)]
-    passes = min(len(names), place.stat().st_size // _AT_A_TIME + 1)
+    most = _AT_A_TIME_OF_PARQUET if place.suffix == ".parquet" else _AT_A_TIME
+    passes = min(len(names), place.stat().st_size // most + 1)
     step = -(-len(names) // passes)
     yield from (names[start : start + step] for start in range(0, len(names), step))
 

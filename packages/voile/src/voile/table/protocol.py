@@ -28,7 +28,7 @@ Cost: each verb is one pass, or a sort where it orders; what an engine does bett
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
@@ -239,6 +239,12 @@ class Rows(Protocol):
 
     def to_arrow(self) -> pa.Table:
         """All rows; only for what may be seen, and for data sets known to be small."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows in one pass, some at a time; texts may stand in dictionaries.
+
+        For what ``to_arrow`` is for, where there are many.
+        """
 
     def write(self, folder: Path, file_format: Format) -> tuple[str, ...]:
         """Write the rows, in their order, durably; returns the names of the files in their order.

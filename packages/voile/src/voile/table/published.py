@@ -23,8 +23,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.table.arrays import kind_of_arrow, series_of
+from voile.table.arrays import kind_of_arrow, of_type, series_of, with_missing
 from voile.table.binding import distinct_values, exact_numbers
+from voile.table.codes import encode
 from voile.table.formats.excel import write_sheets
 from voile.table.lakes import HIVE_MISSING, natural_order
 from voile.table.protocol import Counted, Fold, Format, Rows
@@ -36,7 +37,15 @@ from voile_base.values.expressions import Expression, columns_of
 
 pq = on_demand("pyarrow.parquet")
 
-__all__ = ["GROUP", "PublishedTable", "part"]
+__all__ = [
+    "GROUP",
+    "MANY",
+    "PublishedTable",
+    "compact_frame",
+    "in_dictionaries",
+    "in_dictionary",
+    "part",
+]
 
 GROUP = "group"
 """The column that numbers the groups of a release."""
@@ -46,6 +55,8 @@ _LONGEST = 255
 """Bytes of the name of a folder."""
 _AT_ONCE = 1 << 22
 """Rows that stand in memory while a table is parted."""
+MANY = 2_000_000
+"""Rows above which the texts of a data frame stand in dictionaries, and evidence takes samples."""
 
 
 class PublishedTable:
@@ -232,10 +243,13 @@ class PublishedTable:
         return self._rows.to_arrow()
 
     def frame(self) -> pl.DataFrame:
-        """The rows, all of them, in Polars: without a copy where they stand there."""
+        """The rows, all of them, in Polars: without a copy where they stand there.
+
+        Of others see ``compact_frame``.
+        """
         own = getattr(self._rows, "frame", None)
         shown = own() if callable(own) else None
-        return shown if isinstance(shown, pl.DataFrame) else pl.DataFrame(self.to_arrow())
+        return shown if isinstance(shown, pl.DataFrame) else compact_frame(self._rows)
 
     @contextmanager
     def batches(self) -> Iterator[pa.RecordBatchReader]:
@@ -257,6 +271,50 @@ class PublishedTable:
     @staticmethod
     def _distinct(values: pl.Series, present: NDArray[np.int64]) -> DistinctValues:
         return distinct_values(values.gather(pl.Series(present)))
+
+
+def compact_frame(rows: Rows, missing: Sequence[str] = ()) -> pl.DataFrame:
+    """All rows as a data frame; of more than ``MANY`` few distinct texts stand in dictionaries.
+
+    Of so many rows no text stands in full: numbers of texts alone.  ``missing``
+    are texts that stand for missing values.  Only for what may be seen, and for what adversaries
+    and measures compare it with.
+    """
+    if rows.height <= MANY:
+        frame = pl.DataFrame(rows.to_arrow())
+        return frame.with_columns(with_missing(each, missing) for each in frame)
+    # Categories of a column alone: the global ones would keep private texts alive.
+    kinds = {name: pl.Categorical(pl.Categories.random()) for name in rows.schema.names}
+    parts: dict[str, list[pl.Series]] = {name: [] for name in kinds}
+    for batch in rows.batches():
+        for field, array in zip(rows.schema, batch.columns, strict=True):
+            parts[field.name].append(_with_numbers(array, field.type, kinds[field.name], missing))
+    return pl.DataFrame([in_dictionary(pl.concat(parts.pop(name)).alias(name)) for name in kinds])
+
+
+def _with_numbers(
+    array: pa.Array, dtype: pa.DataType, kind: pl.Categorical, missing: Sequence[str]
+) -> pl.Series:
+    """Values of a column, its texts as numbers of a dictionary."""
+    if not pa.types.is_large_string(dtype):
+        return series_of(of_type(array, dtype))
+    if isinstance(array, pa.DictionaryArray):
+        texts = with_missing(series_of(array.dictionary).cast(pl.String), missing)
+        return texts.cast(kind).gather(series_of(array.indices))
+    return with_missing(series_of(array).cast(pl.String), missing).cast(kind)
+
+
+def in_dictionaries(frame: pl.DataFrame) -> pl.DataFrame:
+    """A data frame as ``compact_frame`` has it."""
+    return frame if frame.height <= MANY else pl.DataFrame(list(map(in_dictionary, frame)))
+
+
+def in_dictionary(column: pl.Series) -> pl.Series:
+    """A column whose few distinct texts stand in a dictionary; any other as it is."""
+    if not isinstance(column.dtype, pl.String | pl.Categorical):
+        return column
+    encoded = encode(column.alias(""))  # Polars takes some names for patterns
+    return encoded.decode(encoded.codes).alias(column.name)
 
 
 def _interval_texts(batch: pa.RecordBatch) -> list[pa.Array]:

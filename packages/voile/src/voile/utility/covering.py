@@ -404,6 +404,10 @@ def expectations(spread: Spread, values: Floats) -> Floats:
     return found
 
 
+_AT_ONCE = 1 << 20
+"""Rows whose pairs of entries are counted together."""
+_MOST_PAIRS = 1 << 23
+"""Pairs of entries that are counted in one table: 64 megabytes, and as much for numbers of it."""
 _PER_ROW = 8
 """Products of entries for each row, up to which they are counted in a table of all products."""
 
@@ -422,13 +426,52 @@ def joint_expectations(
     (left, left_entry), (right, right_entry) = one, other
     shape = len(left), len(right)
     if shape[0] * shape[1] <= _PER_ROW * max(len(left_entry), 1):
-        places = left_entry.astype(np.int64) * shape[1] + right_entry
-        counts = np.bincount(places, weights, shape[0] * shape[1]).reshape(shape)
+        if shape[0] * shape[1] > _MOST_PAIRS:
+            return _by_entries(one, other, weights)
+        counts = _rows_of_pairs(left_entry, right_entry, shape, weights)
         dense: Floats = left.T @ (counts.astype(np.float64, copy=False) @ right)
         return dense
     held = np.ones(len(left_entry)) if weights is None else weights
     sums: Floats = left.T @ (coo_array((held, (left_entry, right_entry)), shape).tocsr() @ right)
     return sums
+
+
+def _by_entries(
+    one: tuple[Floats, NDArray[np.integer]],
+    other: tuple[Floats, NDArray[np.integer]],
+    weights: Floats | None,
+) -> Floats:
+    """As ``joint_expectations``, some entries of the first column at a time."""
+    (left, left_entry), (right, right_entry) = one, other
+    step = max(1, _MOST_PAIRS // len(right))
+    sums: Floats = np.zeros((left.shape[1], right.shape[1]))
+    for start in range(0, len(left), step):
+        some = left[start : start + step]
+        rows = np.flatnonzero((left_entry >= start) & (left_entry < start + step))
+        counts = _rows_of_pairs(
+            left_entry[rows] - start,
+            right_entry[rows],
+            (len(some), len(right)),
+            None if weights is None else weights[rows],
+        )
+        sums += some.T @ (counts.astype(np.float64, copy=False) @ right)
+    return sums
+
+
+def _rows_of_pairs(
+    left: NDArray[np.integer],
+    right: NDArray[np.integer],
+    shape: tuple[int, int],
+    weights: Floats | None,
+) -> NDArray[Any]:
+    """How many of n rows show each pair of entries; without weights some are counted at a time."""
+    step = max(_AT_ONCE, shape[0] * shape[1]) if weights is None else max(len(left), 1)
+    counts = np.zeros(shape[0] * shape[1], dtype=np.int64 if weights is None else np.float64)
+    for start in range(0, len(left), step):
+        some = slice(start, start + step)
+        places = left[some].astype(np.int64) * shape[1] + right[some]
+        counts += np.bincount(places, weights, len(counts))
+    return counts.reshape(shape)
 
 
 def sampling_weights(comparison: Comparison) -> tuple[Floats, Floats] | None:

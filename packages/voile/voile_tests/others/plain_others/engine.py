@@ -210,6 +210,9 @@ class PlainRows:
     def to_arrow(self) -> pa.Table:
         return pa.Table.from_batches([self._batch(list(self._values), 0, self.height)], self.schema)
 
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        yield self._batch(list(self._values), 0, self.height)
+
     def write(self, folder: Path, file_format: Format) -> tuple[str, ...]:
         frame, name = pl.DataFrame(self.to_arrow()), f"data.{file_format}"
         (frame.write_csv if file_format == "csv" else frame.write_parquet)(folder / name)

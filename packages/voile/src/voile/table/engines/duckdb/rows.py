@@ -558,6 +558,10 @@ class DuckDBRows(PendingRows):
         ]
         return pa.Table.from_batches(full, schema)
 
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows, some at a time."""
+        return self._batches()
+
     def write(self, folder: Path, file_format: Format) -> tuple[str, ...]:
         """Write the rows to one file, durably, a batch at a time."""
         parquet = file_format == "parquet"

@@ -550,6 +550,11 @@ class PolarsRows(_EncodedRows):
         """All rows."""
         return self.frame().to_arrow()
 
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows, some at a time."""
+        for frame in self._batches(list(self._columns)):
+            yield from frame.to_arrow().to_batches()
+
     def write(self, folder: Path, file_format: Format) -> tuple[str, ...]:
         """Write the rows to one file, durably."""
         rows = self

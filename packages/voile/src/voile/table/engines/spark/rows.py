@@ -464,6 +464,10 @@ class SparkRows:
 
     # -- out --------------------------------------------------------------------------------------
 
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows, which are collected here at once."""
+        return iter(self.to_arrow().to_batches())
+
     def to_arrow(self) -> pa.Table:
         """All rows, which are sorted here: there are few."""
         idents = [column.ident for column in self._columns.values()]
