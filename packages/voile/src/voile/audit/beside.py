@@ -168,9 +168,17 @@ class JointCodes:
 
 
 def _column(
-    published: PublishedRows, one: Recognised, everybody: People, sizes: Sequence[int]
+    published: PublishedRows,
+    one: Recognised,
+    everybody: People,
+    sizes: Sequence[int],
+    *,
+    nearness: bool = True,
 ) -> JointColumn | None:
-    """One column; None where it has too many texts to compare all with all."""
+    """One column; None where it has too many texts to compare all with all.
+
+    Without ``nearness`` a cell that covers a value is near, and no other.
+    """
     names, whole = published.columns_of(one.name), None
     seen = published.frame.select(names)
     own = everybody.frame.select(one.name)
@@ -192,9 +200,9 @@ def _column(
     view = ColumnView.of(published, counted, everybody, one.name, first)
     weights = view.evidence().log_weights(slice(None))
     covers = weights > -1
-    near = np.maximum(np.exp(weights), _LEAST)
+    near = np.maximum(np.exp(weights), _LEAST) if nearness else covers
     numbers = _numbers(values, cells)
-    if numbers is not None:
+    if numbers is not None and nearness:
         near = np.maximum(near, _nearness(numbers, cells, cell))
     ends = np.cumsum(sizes)[:-1]
     parts = tuple(np.split(value, ends))
@@ -227,8 +235,9 @@ def groups_on_both_sides(
         if one.how not in {"exact", "interval", "set"}:
             continue
         values = pl.concat([each.column(one.name).alias(one.name) for each in people])
-        column = _column(published, one, People(values.to_frame(), people[0].plan), sizes)
-        del values  # one column at a time stands in full
+        everybody = People(values.to_frame(), people[0].plan)
+        column = _column(published, one, everybody, sizes, nearness=False)
+        del values, everybody  # one column at a time stands in full
         found = None if column is None else _as_groups(column)
         if column is None or found is None:
             continue
