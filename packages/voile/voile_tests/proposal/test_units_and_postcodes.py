@@ -15,6 +15,7 @@ from voile.proposal.writing import plan_text
 from voile.schema.plan import parse_plan
 from voile.table.places import Place
 from voile.table.profile import Inspected
+from voile_base.errors import PlanError
 
 ROWS = 400
 
@@ -107,6 +108,24 @@ def test_whole_postcodes_are_never_published(tmp_path, form, system, district) -
     shown = pl.read_parquet(tmp_path / "out" / "data.parquet")["postcode"]
     assert district in shown.to_list()
     assert not set(shown) & set(values)
+
+
+@pytest.mark.parametrize("method", ["local-suppression", "microaggregation", "m-shuffle"])
+def test_methods_that_publish_values_as_they_stand_take_no_postcodes(method) -> None:
+    """However many rows have the same one, and whichever method is named."""
+    more = {"clusters": 2, "columns": ["postcode"]} if method == "m-shuffle" else {"k": 2}
+    plan = parse_plan(
+        {
+            "roles": {"person": "row", "quasi_identifiers": ["postcode"], "sensitive": ["pay"]},
+            "columns": {"postcode": {"postcode": "uk"}},
+            "method": {"name": method, **more},
+        }
+    )
+    rows = pl.DataFrame(
+        {"postcode": ["SW1A 1AA", "M1 1AE"] * 20, "pay": [float(n) for n in range(40)]}
+    )
+    with pytest.raises(PlanError, match=r"no whole postcode|postcodes of a few houses"):
+        voile.make_release(rows, plan)
 
 
 def test_states_of_a_tracker_are_published_beside_moved_positions(tmp_path) -> None:

@@ -66,7 +66,13 @@ from voile.publish.assembled import (
     require_units,
 )
 from voile.publish.contribution import stated_unit
-from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
+from voile.publish.publisher import (
+    Capabilities,
+    MethodCard,
+    Parameter,
+    SingleRelease,
+    refuse_whole_postcodes,
+)
 from voile.release.check import check_against_counts
 from voile.release.claims import Claim, KAnonymityClaim
 from voile.release.history import History
@@ -374,6 +380,7 @@ class LocalSuppression(SingleRelease):
         """Make a release; raises ``PlanError``, ``TableError`` and ``InfeasibleError``."""
         del history, pay
         columns, strata = self._columns(table.plan.roles)
+        refuse_whole_postcodes(table.plan, _NAME)
         require_units(table, self.k, "as many or more that share what is left")
         counts = table.count_combinations([*columns, *strata])
         cells = self._cells(counts, columns)

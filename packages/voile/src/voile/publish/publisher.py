@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 from voile.release.history import History
 from voile.release.release import Pay, Publication, Release, unaccounted
 from voile.release.trips import FleetTerms
+from voile.schema.hierarchy.postcodes import Postcodes
+from voile.schema.plan import Plan
 from voile.table.private import PrivateTable
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
@@ -32,6 +34,7 @@ __all__ = [
     "Suppressed",
     "refuse_ranking",
     "refuse_telling_quasi_identifiers",
+    "refuse_whole_postcodes",
 ]
 
 
@@ -247,3 +250,16 @@ def refuse_ranking(table: PrivateTable, method: str) -> None:
             "columns another role"
         )
         raise PlanError(msg)
+
+
+def refuse_whole_postcodes(plan: Plan, method: str) -> None:
+    """Raise ``PlanError`` where a method shows values of columns that the plan calls postcodes."""
+    for name in plan.roles.quasi_identifiers:
+        declared = plan.columns.get(name)
+        if declared is not None and isinstance(declared.hierarchy, Postcodes):
+            msg = (
+                f"[columns.{name}] postcode says that no whole postcode is published, and {method} "
+                'publishes values as they stand; take method "generalization", or give the file a '
+                "column of districts in its place"
+            )
+            raise plan.error(msg)

@@ -44,7 +44,13 @@ from voile.publish.assembled import (
 )
 from voile.publish.contribution import stated_unit
 from voile.publish.microaggregation.decision import Floats, Labels, Points
-from voile.publish.publisher import Capabilities, MethodCard, Parameter, SingleRelease
+from voile.publish.publisher import (
+    Capabilities,
+    MethodCard,
+    Parameter,
+    SingleRelease,
+    refuse_whole_postcodes,
+)
 from voile.release.check import check_against_counts, check_units_of_columns
 from voile.release.claims import KAnonymityClaim
 from voile.release.history import History
@@ -203,6 +209,7 @@ class Microaggregation(SingleRelease):
                 "middle of columns in the place of their values: name them, or quasi-identifiers"
             )
             raise PlanError(msg)
+        refuse_whole_postcodes(table.plan, _NAME)
         counted = _Counted.of(table, columns, strata)
         self._require_rows(table, counted)
         sets = [(counted, columns)]
