@@ -36,7 +36,7 @@ from voile.schema.roles import Protected
 from voile.study.original import Original
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
-from voile.table.arrays import from_native
+from voile.table.arrays import Frame, from_native
 from voile.table.codes import encode
 from voile.table.engines import AUTO
 from voile.table.opening import in_full, open_frame
@@ -71,8 +71,8 @@ _LEFT_OUT = "\1left out"
 class SplitRows:
     """The rows of a table, split at random; private."""
 
-    kept: Any
-    held_out: Any | None
+    kept: Frame
+    held_out: Frame | None
     """A data frame of the same columns; None where no row was held out."""
 
     def rehearse(
@@ -115,9 +115,9 @@ class Staged:
 
     release: Release
     plan: Plan
-    original: Any
+    original: Frame
     """The rows that went in, a data frame."""
-    held_out: Any | None = None
+    held_out: Frame | None = None
     link: str | None = None
     """The column of row numbers that the release and the original share, if they do."""
     engine: Engine | str = AUTO
@@ -192,18 +192,20 @@ def hold_out(
     return to_native(rows.filter(~chosen)), to_native(rows.filter(chosen))
 
 
-def rehearsed_rows(frame: Any, randomness: Randomness, unit: str | None = None) -> Any:
+def rehearsed_rows(frame: Frame, randomness: Randomness, unit: str | None = None) -> Frame:
     """The rows that a rehearsal may be made of: of more than ``MANY`` a sample of half as many.
 
     Whole persons or households, where ``unit`` tells them apart; about so many rows then.
     """
     if len(frame) <= MANY:
         return frame
-    return hold_out(frame, 1 - MANY / 2 / len(frame), randomness, unit)[0]
+    kept: Frame
+    kept, _ = hold_out(frame, 1 - MANY / 2 / len(frame), randomness, unit)
+    return kept
 
 
 def hold_rows_out(
-    frame: Any, share: float, randomness: Randomness, unit: str | None = None
+    frame: Frame, share: float, randomness: Randomness, unit: str | None = None
 ) -> SplitRows:
     """Hold a share of the rows out, from 0 to below 1; all are kept where too few would remain.
 
@@ -305,14 +307,14 @@ def solutions_document(
 class _Aligned:
     """A table beside a rehearsal of all its rows, row by row; private."""
 
-    before: Any
+    before: Frame
     """A data frame of the published columns, as texts, and the numbers of its rows."""
-    after: Any
+    after: Frame
     """The same of the rehearsal, of the rows that it publishes; interval ends are joined."""
     link: str
 
     @classmethod
-    def of(cls, frame: Any, plan: Plan, engine: Engine | str) -> _Aligned:
+    def of(cls, frame: Frame, plan: Plan, engine: Engine | str) -> _Aligned:
         """As the plan publishes them with a fixed seed."""
         staged = SplitRows(frame, None).rehearse(plan, Randomness.seeded(1), engine)
         assert staged.link is not None
@@ -320,7 +322,7 @@ class _Aligned:
         names = [name for name in plan.roles.published if name in frame.columns]
         return cls(
             _as_texts(staged.original.select([*names, staged.link])),
-            _as_texts(_with_joined_ends(published, staged.original, names, staged.link)),
+            _with_joined_ends(published, staged.original, names, staged.link),
             staged.link,
         )
 
@@ -350,28 +352,25 @@ class _Aligned:
         }
 
 
-def _as_texts(frame: Any) -> Any:
-    return frame.with_columns(**{name: _texts(frame[name]) for name in frame.columns})
+def _as_texts(frame: Frame) -> Frame:
+    texts = {name: frame[name].cast(str, strict=False) for name in frame.columns}
+    return frame.with_columns(**texts)
 
 
-def _texts(values: Any) -> Any:
-    return values.cast(str, strict=False)
-
-
-def _with_joined_ends(published: Any, original: Any, names: Iterable[str], link: str) -> Any:
+def _with_joined_ends(published: Frame, original: Frame, names: Iterable[str], link: str) -> Frame:
     """The published columns as texts: an interval's ends in one, or its value where both are it."""
-    columns = {link: published[link]}
+    published, columns = _as_texts(published), {}
     for name in names:
         if name in published.columns:
-            texts = _texts(published[name])
+            texts = published[name]
             found = texts.str.extract_groups(r"^\[(.+), (.+)\]$").struct
             low, high = found.field("1"), found.field("2")
         elif f"{name}.low" in published.columns:
-            low, high = (_texts(published[f"{name}.{end}"]) for end in ("low", "high"))
+            low, high = (published[f"{name}.{end}"] for end in ("low", "high"))
             texts = low + " to " + high
         else:
             continue
-        value = _texts(low.cast(original[name].dtype, strict=False))
+        value = low.cast(original[name].dtype, strict=False).cast(str, strict=False)
         alone = low.eq(high).fill_null(value=False) & value.is_not_null()
         columns[name] = value.zip_with(alone, texts)
     return published.select(link).with_columns(**columns)
