@@ -399,7 +399,19 @@ def test_years_of_birth_that_tell_ages_above_89_are_found(
     assert [one["asks"][1] for one in verdict["rulings"] if not one["passed"]] == ["C"]
 
 
-def _release_of(folder: Path, frame: pl.DataFrame) -> None:
+@pytest.mark.parametrize(
+    ("ids", "told"), [([1 + n % 20 for n in range(40)], ""), ([7 * n for n in range(40)], "LR")]
+)
+def test_numbers_that_a_release_counts_itself_are_no_identifiers(
+    tmp_path: Path, ids: list[int], told: str
+) -> None:
+    """Where they are counted from one, as it says: what only calls itself so is found."""
+    _release_of(tmp_path, pl.DataFrame({"bike_id": ids, "hour": [7, 8] * 20}), bike_id="numbered")
+    _, verdict = _told(tmp_path / "r", policy(tmp_path, 'kind = "identifiers"'))
+    assert "".join(one["asks"][1] for one in verdict["rulings"] if not one["passed"]) == told
+
+
+def _release_of(folder: Path, frame: pl.DataFrame, **shown: str) -> None:
     """A folder that reads like a release which promises nothing."""
     kinds = {pl.Int64: "integer", pl.Float64: "decimal", pl.String: "text"}
     (folder / "r").mkdir()
@@ -407,7 +419,9 @@ def _release_of(folder: Path, frame: pl.DataFrame) -> None:
     document = {
         "format": 1, "voile": "0", "method": {"name": "none"}, "release_id": "0",
         "guarantee": {"kind": "none", "statement": "", "assumes": []}, "rows": frame.height,
-        "publishable": True, "columns": {name: {"kind": "exact"} for name in frame.columns},
+        "publishable": True, "columns": {
+            name: {"kind": shown.get(name, "exact")} for name in frame.columns
+        },
         "roles": {}, "types": {each.name: kinds[type(each.dtype)] for each in frame},
         "data": manifest_of(folder / "r", ["data.csv"]),
     }  # fmt: skip

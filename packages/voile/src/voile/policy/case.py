@@ -190,6 +190,11 @@ class Case:
                 dict(release.roles),
                 None if groups is None else groups.column,
                 frozenset(release.disclosure.permuted),
+                frozenset(
+                    name
+                    for name, shown in release.disclosure.columns.items()
+                    if shown.kind == "numbered"
+                ),
             )
         assert isinstance(self.record, AuditRecord)
         texts = list(list_columns(self.data))

@@ -257,6 +257,8 @@ class ShownRows:
     """The column with the numbers of groups."""
     permuted: frozenset[str]
     """Columns whose values belong to groups and not to rows."""
+    numbered: frozenset[str] = frozenset()
+    """Columns whose ids a release has replaced by numbers of its own."""
 
     @property
     def sensitive(self) -> tuple[str, ...]:

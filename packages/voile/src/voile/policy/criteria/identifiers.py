@@ -143,7 +143,9 @@ class Identifiers(PolicyCriterion):
     def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
         """One for each category."""
         del ticks
-        columns = [_Cells.of(case.rows.table, name) for name in case.rows.table.columns]
+        cells = [_Cells.of(case.rows.table, name) for name in case.rows.table.columns]
+        anew = [one.name for one in cells if one.name in case.rows.numbered and one.runs_from_one]
+        columns = [one for one in cells if one.name not in anew]
         wordy = [column.name for column in columns if column.is_wordy]
         for category in categories():
             if category.letter not in self.absent:
@@ -152,6 +154,9 @@ class Identifiers(PolicyCriterion):
             found = [why for column in columns for why in _found(category, column)]
             notes = [f"looked for: {_looked_for(category)}"]
             notes += [f"not looked for: {category.beyond}"] * bool(category.beyond)
+            if category.special == "unique" and anew:
+                of = "numbers that the release counts itself, as 164.514(c) allows"
+                notes.append(f"{of}: {', '.join(anew)}")
             if category.special == "unique" and (amounts := _distinct_amounts(columns)):
                 notes.append(amounts)
             if wordy and category.letter in "ABC":
@@ -254,6 +259,13 @@ class _Cells:
         numbers = [int(text) for text in self.texts]
         lengths = {len(str(abs(end))) for end in (min(numbers), max(numbers))}
         return meant is not None and meant.kind == "number" and len(lengths) > 1
+
+    @cached_property
+    def runs_from_one(self) -> bool:
+        """Whether whole numbers are all from 1 to as many as they are."""
+        if self.kind != "integer" or not self.texts:
+            return False
+        return {int(text) for text in self.texts} == set(range(1, len(self.texts) + 1))
 
     @property
     def is_counted_up(self) -> bool:
