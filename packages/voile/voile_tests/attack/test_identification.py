@@ -508,14 +508,21 @@ def test_rows_that_show_the_same_share_the_success():
 
 
 def test_missing_values_fit_missing_values():
-    """As a category of their own where levels are stated, and anybody's where groups mix them."""
-    shown = {"age.low": [None, 3], "age.high": [None, 9], "id": [0, 1]}
-    people = pl.DataFrame(
-        {"age": [None, 4], "id": [0, 1]}, schema={"age": pl.Int64, "id": pl.Int64}
+    """As a category of their own, but where somebody who has a value stands among them."""
+    shown = {"age.low": [None, 3, None], "age.high": [None, 9, None], "id": [0, 1, 2]}
+    schema = {"age": pl.Int64, "id": pl.Int64}
+    alone, mixed = (
+        pl.DataFrame({"age": ages, "id": [0, 1, 2]}, schema=schema)
+        for ages in ([None, 4, None], [None, 4, 5])
     )
-    for decision, expected in (({"levels": {"age": 1}}, 1.0), ({"groups": 2}, (1 + 0.5) / 2)):
+    for decision, people, expected in (
+        ({"levels": {"age": 1}}, alone, 2 / 3),
+        ({"groups": 2}, alone, 2 / 3),
+        ({"groups": 2}, mixed, (1 / 2 + 1 / 3 + 1 / 3) / 3),
+    ):
         release = release_of(shown, decision=decision, kind="k-anonymity", known=["age"])
-        assert IdentificationAttack(link="id").run(release, people).success.value == expected
+        found = IdentificationAttack(link="id").run(release, people)
+        assert found.success.value == pytest.approx(expected)
 
 
 def test_intervals_written_as_text_tell_the_same():

@@ -58,17 +58,22 @@ def frame_of(rows: list[tuple[int, int | None, str, str]]) -> pl.DataFrame:
     return frame.with_columns(pl.col("age").cast(pl.Int64)).with_row_index("id")
 
 
-def covers(shown: dict, row: dict, *, mixes: bool) -> bool:
+def cell_of(shown: dict) -> tuple:
+    """What a published row shows of its quasi-identifiers."""
+    return tuple(shown.get(name) for name in ("age", "age.low", "age.high", "town", "job"))
+
+
+def covers(shown: dict, row: dict, *, levels: bool, mixed: set) -> bool:
     """Whether a published row may be that of a row of the table, by its quasi-identifiers.
 
-    ``mixes``: a group that shows no age mixes missing and other ages, as Mondrian's do; in a full
-    domain a missing age is missing, or one of all that are possible.
+    ``mixed``: groups that show no age and mix missing and other ages, as Mondrian's may; with
+    ``levels``, in a full domain, a missing age is missing, or one of all that are possible.
     """
     low, high = (shown.get(f"age.{end}", shown.get("age")) for end in ("low", "high"))
     if low is None:
-        age = mixes or row["age"] is None
+        age = cell_of(shown) in mixed or row["age"] is None
     elif row["age"] is None:
-        age = not mixes and (low, high) == (0, 9)
+        age = levels and (low, high) == (0, 9)
     else:
         age = low <= row["age"] <= high
     town = any(row["town"] in NODES[name] for name in shown["town"].split("|"))
@@ -77,11 +82,12 @@ def covers(shown: dict, row: dict, *, mixes: bool) -> bool:
 
 def recount(release: Release, frame: pl.DataFrame) -> dict[str, tuple[Fraction, Fraction]]:
     """Mean and worst risk of the prosecutor and of the journalist, by definition."""
-    published, mixes = release.to_native(), "levels" not in release.method["decision"]
+    published, levels = release.to_native(), "levels" in release.method["decision"]
     people = frame.to_dicts()
     whose = {row["id"]: row["who"] for row in people}
     shown = published.to_dicts()
     own = {row["id"]: row for row in shown}
+    mixed = {cell_of(own[n["id"]]) for n in people if n["id"] in own and n["age"] is not None}
     risks: dict[str, dict[int, list[Fraction]]] = {
         "prosecutor": defaultdict(list),
         "journalist": defaultdict(list),
@@ -89,9 +95,13 @@ def recount(release: Release, frame: pl.DataFrame) -> dict[str, tuple[Fraction, 
     for row in people:
         if row["id"] not in own:
             continue
-        among = {whose[one["id"]] for one in shown if covers(one, row, mixes=mixes)}
+        among = {whose[one["id"]] for one in shown if covers(one, row, levels=levels, mixed=mixed)}
         risks["prosecutor"][row["who"]].append(Fraction(1, len(among)))
-        fitting = {other["who"] for other in people if covers(own[row["id"]], other, mixes=mixes)}
+        fitting = {
+            other["who"]
+            for other in people
+            if covers(own[row["id"]], other, levels=levels, mixed=mixed)
+        }
         risks["journalist"][row["who"]].append(Fraction(1, len(fitting)))
     return {
         name: (

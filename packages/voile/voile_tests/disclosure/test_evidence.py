@@ -36,12 +36,15 @@ def test_labels_fit_what_becomes_them_at_their_level():
 
 
 def test_labels_fit_at_any_level_where_groups_differ():
-    """And a missing value may be a group that mixes it with others, of anything."""
+    """A missing label is the missing value; of a column that has none it may be anything."""
     known = Knows(TOWNS[0], levels=TOWNS)
     cells = Shows("town", {"town": ["NL", "Bonn", "*", None, "FR"]})
     found = Generalized(level="differs").evidence(known, cells)
-    assert fits(found) == [[0, 2, 3], [0, 2, 3], [1, 2, 3], [2, 3]]
+    assert fits(found) == [[0, 2], [0, 2], [1, 2], [2, 3]]
     assert fits(Generalized(level=2).evidence(known, cells)) == [[2]] * 4
+    known = Knows(["Delft", "Bonn"], levels=[["Delft", "Bonn"], ["NL", "DE"], ["*", "*"]])
+    found = Generalized(level="differs").evidence(known, cells)
+    assert fits(found) == [[0, 2, 3], [1, 2, 3]]
 
 
 def test_labels_without_a_hierarchy_may_stand_for_anything():
@@ -62,12 +65,14 @@ def test_labels_without_a_hierarchy_may_stand_for_anything():
 
 
 def test_intervals_hold_their_ends():
-    """Both included; missing values fit missing ones, and any value where groups differ."""
+    """Both included; missing values fit missing ones, and any value where groups may mix them."""
     known = Knows([9, 10, 19, 20, 39, 40, None])
     cells = Shows("age", AGES)
     assert fits(Interval(level=1).evidence(known, cells)) == [[], [0], [0], [1], [3], [], [2]]
     differs = fits(Interval(level="differs").evidence(known, cells))
     assert differs == [[2], [0, 2], [0, 2], [1, 2], [2, 3], [2], [2]]
+    alone = fits(Interval(level="differs", missing="alone").evidence(known, cells))
+    assert alone == [[], [0], [0], [1], [3], [], [2]]
 
 
 def test_an_interval_with_one_end_is_no_missing_value():

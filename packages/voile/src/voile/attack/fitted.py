@@ -46,12 +46,20 @@ Truth, the first that applies:
 
 Cost: for the p pairs of a row and a combination that it fits O(p log p), some 60 bytes a pair; the
 flow, O(p r^0.5) for the r rows that remain, is mostly of few.
+
+How missing cells are read that may stand for missing values alone, or for others, too.
+
+What it does: where a release does not state which, each such cell is read as is worse for persons:
+as missing alone, unless a row of the original stands there that has a value (``mixing``).  Nobody
+who knows the release chooses among fewer, whatever he knows of missing values.  Where it is not
+told for certain where rows stand, a row that fits nothing then has the smallest combination that it
+may stand in (``Fitted.read``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -72,7 +80,7 @@ from voile.table.codes import code_type
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key
 
-__all__ = ["Fitted", "Standing", "spread"]
+__all__ = ["Fitted", "Mixing", "Standing", "mixing", "spread"]
 
 
 Codes = NDArray[np.int64]
@@ -84,6 +92,10 @@ _AT_A_TIME = 1 << 22
 """Bytes of bits that are looked at together."""
 _MOST_PAIRS = 1 << 25
 """Pairs of a row of the original and a combination that it fits."""
+
+Mixing = Mapping[str, NDArray[np.bool_]]
+"""By column whose missing cells have two readings, shape (g,): which combinations show such a cell
+that stands for other values, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +194,34 @@ class Fitted:
         alike: Codes = running[self.start[1:]] - running[self.start[:-1]]
         return alike
 
+    def read(
+        self, published: PublishedRows, people: People, mixed: Mixing, *, told: bool
+    ) -> Fitted:
+        """The same where missing cells stand for others in these combinations alone.
+
+        Unless that is ``told`` for certain, what would fit nothing fits the smallest it did.
+        """
+        if not mixed:
+            return self
+        row = np.repeat(np.arange(len(self.degree)), self.degree)
+        first = _first_of_each(self.shown, len(self.rows))
+        fits = np.ones(len(row), dtype=np.bool_)
+        for name, there in mixed.items():
+            column = _MatchingColumn.of(published, people, name)
+            strict = None if column is None else column.evidence.strict
+            if column is not None and strict is not None:
+                value, cell = column.value[self.crowd.first][row], column.cell[first]
+                covers = strict.covers(slice(None))[value, cell[self.combinations]]
+                fits &= covers | there[self.combinations]
+        if not told:
+            order = np.lexsort((self.rows[self.combinations], row))
+            smallest = order[self.start[:-1][self.degree > 0]]
+            lost = np.bincount(row[fits], minlength=len(self.degree))[row[smallest]] == 0
+            fits[smallest[lost]] = True
+        degree = np.bincount(row[fits], minlength=len(self.degree))
+        start = np.concatenate([[0], np.cumsum(degree)])
+        return replace(self, start=start, combinations=self.combinations[fits])
+
 
 @dataclass(frozen=True, eq=False)
 class _LastAnswer:
@@ -243,6 +283,31 @@ class _MatchingColumn:
         """The texts, where a value has one and fits no other."""
         found = self.evidence
         return found if isinstance(found, Labels) and found.is_exact else None
+
+
+def mixing(
+    published: PublishedRows, people: People, columns: Sequence[str], shown: Codes, place: Codes
+) -> Mixing:
+    """Which combinations show a missing cell where a row of the original stands that has a value.
+
+    ``shown`` (n,) is the combination of each published row, ``place`` (N,) that of each row of the
+    original, -1 where it is not known or not published.  Empty where cells have one reading.
+    """
+    combinations = int(shown.max(initial=-1)) + 1
+    first, there = _first_of_each(shown, combinations), np.flatnonzero(place >= 0)
+    found: dict[str, NDArray[np.bool_]] = {}
+    for name in columns:
+        how = published.shown(name)
+        if how is None or not how.mixes_missing:
+            continue
+        column = _MatchingColumn.of(published, people, name)
+        strict = None if column is None else column.evidence.strict
+        if column is not None and strict is not None:
+            cell = column.cell[first[place[there]]]
+            alone = strict.covers(slice(None))[column.value[there], cell]
+            found[name] = np.zeros(combinations, dtype=np.bool_)
+            found[name][place[there][~alone]] = True
+    return found
 
 
 def _joined(

@@ -37,13 +37,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
-from voile.attack.fitted import Standing
+from voile.attack.fitted import Mixing, Standing, mixing
+from voile.attack.joining import unclear_missing
 from voile.attack.posterior import (
     PAIRS,
     draw_targets,
@@ -121,11 +123,15 @@ class IdentificationAttack(Adversary["_Aim"]):
             rows = rows_of_people(published, people, self.link, targets)
             # The last entry, to which -1 leads, stands for rows that were not published.
             truth = np.append(sightings.place, -1)[rows]
-        return _Aim(columns, targets, sightings, truth)
+        place = np.full(people.frame.height, -1)
+        if truth is not None:
+            place[targets] = truth
+        mixed = mixing(published, people, columns, sightings.place, place)
+        return _Aim(columns, targets, sightings, truth, mixed)
 
     def guess(self, scene: Scene, aim: _Aim) -> Guesses:
         """How probable each published row is theirs."""
-        beliefs = _beliefs(aim.sightings, aim.truth, len(aim.targets), self.population)
+        beliefs = self._beliefs(aim)
         chance = sampling(scene.release)
         beliefs = beliefs.sampled(chance)
         described = scene.people.frame.select(aim.columns)
@@ -136,10 +142,25 @@ class IdentificationAttack(Adversary["_Aim"]):
             baseline=chance / scene.release.rows,
             known=lambda i: described.row(int(aim.targets[i]), named=True),
             assumptions=tuple(self._assumptions(aim.columns, chance, checked=beliefs.checked)),
-            notes=(*aim.sightings.notes, *_notes(beliefs, aim.truth)),
+            notes=(
+                *aim.sightings.notes,
+                *([unclear_missing(aim.mixed)] if aim.mixed else []),
+                *_notes(beliefs, aim.truth),
+            ),
             checked=beliefs.checked,
             aimed=beliefs.aimed,
         )
+
+    def _beliefs(self, aim: _Aim) -> _Beliefs:
+        """What he believes, missing cells that have two readings being read as is worse."""
+        judged = partial(_beliefs, truth=aim.truth, targets=len(aim.targets))
+        if not aim.mixed:
+            return judged(aim.sightings, population=self.population)
+        read = aim.sightings.read(list(aim.mixed.values()))
+        beliefs = judged(read, population=self.population)
+        if beliefs.checked:
+            return beliefs
+        return beliefs.or_worse(judged(aim.sightings, population=self.population))
 
     def _assumptions(
         self, columns: Sequence[str], chance: float, *, checked: bool
@@ -174,6 +195,8 @@ class _Aim:
     truth: Indices | None
     """Shape (t,): the sighting of each target's own row, -1 where it was not published; None where
     nothing tells it."""
+    mixed: Mixing
+    """Of these people, as far as that is told; see ``fitted``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +222,11 @@ class _Beliefs:
             squares=self.squares * chance**2,
             true=self.true * chance,
         )
+
+    def or_worse(self, other: _Beliefs) -> _Beliefs:
+        """Of two readings of the release the one that says more of a target, where none is true."""
+        best, squares = np.maximum(self.best, other.best), np.maximum(self.squares, other.squares)
+        return replace(self, best=best, squares=squares)
 
     @property
     def success(self) -> Floats:

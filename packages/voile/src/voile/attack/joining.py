@@ -20,10 +20,13 @@ as much for each of the rows that weigh most for some target.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.fitted import spread
+from voile.attack.fitted import mixing, spread
 from voile.attack.posterior import (
     Crowd,
     Owners,
@@ -44,6 +47,7 @@ __all__ = [
     "JoinTask",
     "Joined",
     "rarest_rows",
+    "unclear_missing",
 ]
 
 Floats = NDArray[np.float64]
@@ -129,11 +133,22 @@ class JoinTask:
         shown = map(self.published.shown, self.columns)
         return not any(one and (one.graded or one.permuted) for one in shown)
 
+    def _read(self, sightings: Sightings) -> Sightings:
+        """The same, missing cells of two readings being others' where a target has a value."""
+        known = self.owners.person >= 0
+        place = np.full(self.people.frame.height, -1)
+        place[self.owners.person[known]] = sightings.place[self.rows[known]]
+        mixed = mixing(self.published, self.people, self.columns, sightings.place, place)
+        if not mixed:
+            return sightings
+        notes = (*sightings.notes, unclear_missing(mixed))
+        return replace(sightings.read(list(mixed.values())), notes=notes)
+
     def row_of_each_owner(self) -> Joined:
         """The owners of t rows, each weighed against all published rows."""
         with_owner = np.flatnonzero(self.owners.person >= 0)
         owners = self.owners.person[with_owner]
-        sightings = Sightings.of(self.published, self.people, self.columns, owners)
+        sightings = self._read(Sightings.of(self.published, self.people, self.columns, owners))
         right, given = np.zeros(len(self.rows)), np.zeros(len(self.rows))
         several = 0
         for chunk, which, weights in posteriors(sightings, len(owners)):
@@ -165,7 +180,7 @@ class JoinTask:
         """The t rows, each weighed against all people."""
         everybody = self.everybody
         crowd = Crowd.of(everybody, self.columns)
-        every = Sightings.of(self.published, everybody, self.columns, crowd.first)
+        every = self._read(Sightings.of(self.published, everybody, self.columns, crowd.first))
         wanted, sighting = np.unique(every.place[self.rows], return_inverse=True)
         places, (units, count) = len(crowd.count), everybody.units
         persons = _Incidence.of(crowd.number, units, count, places)
@@ -320,6 +335,14 @@ def _drawn_rows(
             back = min(back, int(sightings.rows[which[one]]) - 1)
             rows[chunk.start + place] = order[start[which[one]] + back]
     return rows, tells_all(published, shared) and not sightings.notes
+
+
+def unclear_missing(columns: Iterable[str]) -> str:
+    """Of which columns missing cells have two readings, as a clause."""
+    return (
+        f"{', '.join(columns)}: missing cells may stand for missing values alone or for others, "
+        "too; each was read as is worse for persons"
+    )
 
 
 def rarest_rows(combinations: int, fewest: int) -> str:

@@ -71,7 +71,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Self
@@ -81,8 +81,8 @@ from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
-from voile.attack.fitted import Fitted, Standing, spread
-from voile.attack.joining import Joined, JoinTask, rarest_rows
+from voile.attack.fitted import Fitted, Mixing, Standing, mixing, spread
+from voile.attack.joining import Joined, JoinTask, rarest_rows, unclear_missing
 from voile.attack.protocol import (
     COLUMNS,
     LINK,
@@ -111,6 +111,21 @@ _AT_A_TIME = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
+class _Reading:
+    """What rows fit, where they stand, and how missing cells are read therefore; private."""
+
+    fitted: Fitted
+    standing: Standing
+    mixed: Mixing
+
+    def read(self, published: PublishedRows, people: People) -> Fitted:
+        """What these people fit, whom the combinations were compared with."""
+        told = self.standing.known != "possible"
+        mixed = self.mixed if told else {n: np.zeros_like(m) for n, m in self.mixed.items()}
+        return self.fitted.read(published, people, mixed, told=told)
+
+
+@dataclass(frozen=True, eq=False)
 class _ClosedForm:
     """A risk of t rows, which are all that may be known; private."""
 
@@ -133,6 +148,8 @@ class _ClosedForm:
     """How many of the targets' rows fit several combinations."""
     exact: bool
     """Whether this is the risk, and not that of rows that were drawn."""
+    unclear: tuple[str, ...] = ()
+    """The columns whose missing cells have two readings, of which the worse was taken."""
 
     @classmethod
     def of_prosecutor(cls, fitted: Fitted, standing: Standing, people: People) -> Self | None:
@@ -326,7 +343,11 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
         else:
             key = scene.randomness.key("standing")
             standing = Standing.of(fitted, published, people, columns, key)
-        return None if standing is None else self._closed_form(scene, fitted, standing)
+        if standing is None:
+            return None
+        mixed = mixing(published, people, columns, fitted.shown, standing.place)
+        found = self._closed_form(scene, _Reading(fitted, standing, mixed))
+        return found if found is None or not mixed else replace(found, unclear=tuple(mixed))
 
     def guess(self, scene: Scene, aim: JoinTask | _ClosedForm) -> Guesses:
         """Who is joined with which row."""
@@ -380,7 +401,7 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
         )
 
     @abstractmethod
-    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> _ClosedForm | None:
+    def _closed_form(self, scene: Scene, seen: _Reading) -> _ClosedForm | None:
         """The risk of all rows, or of all persons; None where it has no closed form."""
 
     @abstractmethod
@@ -399,6 +420,8 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
                 f"of the {found.combinations:,} combinations that are published the rarest is of "
                 f"{units_told(found.aimed_at, fewest)}"
             )
+        if found.unclear:
+            yield unclear_missing(found.unclear)
         if not found.exact:
             yield (
                 "which of the rows that fit were published cannot be told from the release: they "
@@ -470,8 +493,9 @@ class ProsecutorAttack(_LinkageAttack):
     def _knowledge(self) -> str:
         return "he knows that the person's row is in the release"
 
-    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> _ClosedForm | None:
-        return _ClosedForm.of_prosecutor(fitted, standing, scene.people)
+    def _closed_form(self, scene: Scene, seen: _Reading) -> _ClosedForm | None:
+        fitted = seen.read(scene.published, scene.people)
+        return _ClosedForm.of_prosecutor(fitted, seen.standing, scene.people)
 
     def _notes_in_full(self, found: _ClosedForm) -> Iterator[str]:
         yield from super()._notes_in_full(found)
@@ -525,16 +549,16 @@ class JournalistAttack(_LinkageAttack):
         whom = "everybody in the table" if self.population is None else "a population"
         return f"he has a list of {whom}, and does not know whose rows were published"
 
-    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> _ClosedForm | None:
-        everybody, crowd = self._people(scene), fitted
+    def _closed_form(self, scene: Scene, seen: _Reading) -> _ClosedForm | None:
+        everybody, crowd, published = self._people(scene), seen, scene.published
         if self.population is not None:
-            published = scene.published
             columns = published.known_columns(scene.people, self.columns, self.link)
             found = Fitted.of(published, everybody, columns)
             if found is None:
                 return None
-            crowd = found
-        return _ClosedForm.of_journalist(fitted, standing, scene.people, (crowd, everybody))
+            crowd = replace(seen, fitted=found)
+        among = crowd.read(published, everybody), everybody
+        return _ClosedForm.of_journalist(seen.fitted, seen.standing, scene.people, among)
 
     def _joined(self, aim: JoinTask) -> Joined:
         return aim.owner_of_each_row()

@@ -5,8 +5,8 @@ what the row shows covers the value: an interval that holds it, or a text that i
 
 Claim: no row that is a target's own is ever ruled out, as long as texts were generalized as
 assumed.  Numbers are compared in double precision; rounding keeps the order of numbers, so that an
-interval never loses a value.  A missing value is covered by a missing one, and by anything where
-that is how groups show that they mix.
+interval never loses a value.  A missing value is covered by a missing one.  A missing cell covers
+every value where groups may show that way that they mix, unless it is told which of them do.
 
 Cost: O(v c) a column for the v different values of t targets and the c different cells of n rows,
 and one level of the hierarchy more where the level is not stated; O(t n) to look up all pairs, or
@@ -48,6 +48,7 @@ __all__ = [
     "IntervalEvidence",
     "Known",
     "Labels",
+    "MixedEvidence",
     "Sets",
     "Texts",
     "numbered",
@@ -81,6 +82,11 @@ class CoverEvidence(ABC):
     def only(self, rows: NDArray[np.int64]) -> Self:
         """The same about some of the rows, by their places, in this order."""
 
+    @property
+    def strict(self) -> CoverEvidence | None:
+        """The same where missing cells stand for missing values alone; None where they do."""
+        return None
+
     def log_weights(self, targets: Chosen) -> Floats:
         """0 where the row fits, else -inf."""
         return np.where(self.covers(targets), 0.0, -np.inf)
@@ -109,6 +115,12 @@ class _Spread(CoverEvidence):
     """Shape (t,)."""
     cell: NDArray[np.int64]
     """Shape (n,)."""
+
+    @property
+    def strict(self) -> CoverEvidence | None:
+        """As that of the values and cells."""
+        found = self.evidence.strict
+        return None if found is None else replace(self, evidence=found)
 
     def covers(self, targets: Chosen) -> Mask:
         """Whether the cell of each row fits the value of each of some targets."""
@@ -149,6 +161,34 @@ def numbered(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], 
 
 
 @dataclass(frozen=True, eq=False)
+class MixedEvidence(CoverEvidence):
+    """Evidence of n rows of which it is told which missing cells stand for other values, too."""
+
+    evidence: CoverEvidence
+    """Where all of them do."""
+    strict_evidence: CoverEvidence
+    """Where none of them does."""
+    mixed: Mask
+    """Shape (n,)."""
+
+    def covers(self, targets: Chosen) -> Mask:
+        """Whether the row fits, by how its missing cell is read."""
+        covers: Mask = np.where(
+            self.mixed, self.evidence.covers(targets), self.strict_evidence.covers(targets)
+        )
+        return covers
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the rows."""
+        return replace(
+            self,
+            evidence=self.evidence.only(rows),
+            strict_evidence=self.strict_evidence.only(rows),
+            mixed=self.mixed[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class IntervalEvidence(CoverEvidence):
     """Known numbers of t targets, and closed intervals in n rows."""
 
@@ -161,6 +201,13 @@ class IntervalEvidence(CoverEvidence):
     """Whether a row that shows a missing value may have any."""
     whole: bool = False
     """Whether all rows show the one interval of all values, which missing values became too."""
+
+    @property
+    def strict(self) -> CoverEvidence | None:
+        """The same where a row that shows a missing value has a missing value."""
+        hidden = np.isnan(self.low) & np.isnan(self.high)
+        mixes = self.missing_is_anything and bool(hidden.any())
+        return replace(self, missing_is_anything=False) if mixes else None
 
     def covers(self, targets: Chosen) -> Mask:
         """Whether the interval holds the number."""

@@ -156,6 +156,11 @@ class Coded(ShownColumn):
         return self.then.graded
 
     @property
+    def mixes_missing(self) -> bool:
+        """As the kind behind it."""
+        return self.then.mixes_missing
+
+    @property
     def noise(self) -> StatedNoise | None:
         """As the kind behind it."""
         return self.then.noise

@@ -6,7 +6,8 @@ r"""A column of intervals: a cell has two ends, and the value lies between them,
     range     texts of a declared order: ``B to A``, or one alone
 
 Periods are compared by their indices among all dates that are named, ranges by their indices in the
-order.  Where groups differ in detail, a missing value may be a group that mixes it with others.
+order.  Where groups differ in detail, a missing cell may be a group that mixes missing values with
+others, unless ``missing`` says that none does.
 
 A column of labels that stand for several values: nodes of the column's hierarchy.
 
@@ -90,8 +91,11 @@ class _Labelled(ShownColumn):
         shown = cells.texts(cells.name)
         if self.level == 0:
             return disclosure_evidence.Labels.of([known.texts], shown)
-        # Where groups differ a missing value may be a group that mixes it with others.
-        unclear: set[str | None] = {None} if self.one_level is None else set()
+        # Labels that mix missing values with others are nodes; a missing label of a column without
+        # missing values is none.
+        unclear: set[str | None] = set() if None in known.vocabulary else {None}
+        if self.one_level is not None:
+            unclear = set()
         levels = known.generalized(self.one_level)
         if levels is not None:
             return disclosure_evidence.Labels.of(levels, shown, unclear)
@@ -134,6 +138,9 @@ class Interval(_Labelled):
     kind: Literal["interval"] = "interval"
     ends: Literal["columns", "text", "period", "range"] = "columns"
     """How a cell shows its ends."""
+    missing: Literal["alone"] | None = None
+    """That a missing cell stands for missing values alone; None: where groups differ in detail it
+    may be a group that mixes them with others."""
 
     @property
     def coarse(self) -> bool:
@@ -149,6 +156,11 @@ class Interval(_Labelled):
     def numeric(self) -> bool:
         """Whether the ends are numbers, which everybody can read."""
         return self.ends in {"columns", "text"}
+
+    @property
+    def mixes_missing(self) -> bool:
+        """Where groups differ in detail, unless it is stated that none does."""
+        return self.one_level is None and self.missing is None
 
     def published(self, name: str) -> tuple[str, ...]:
         """Two columns for the two ends, or one of texts."""
@@ -194,7 +206,7 @@ class Interval(_Labelled):
         fixed = self.one_level is not None
         whole = fixed and self.numeric and _is_whole(known, low, high)
         return disclosure_evidence.IntervalEvidence(
-            values, low, high, missing_is_anything=not fixed, whole=whole
+            values, low, high, missing_is_anything=self.mixes_missing, whole=whole
         )
 
 

@@ -123,6 +123,11 @@ class ShownColumn(Value):
         return False
 
     @property
+    def mixes_missing(self) -> bool:
+        """Whether a cell that shows a missing value may stand for others, too."""
+        return False
+
+    @property
     def set_refusal(self) -> str | None:
         """Why its cells stand for no set of values, as a clause; None where they do."""
         return None

@@ -107,11 +107,14 @@ def _recoded(
     values = column.values
     if values is None or (values.texts is None and values.low is None):
         return Exact()
+    missing: Literal["alone"] | None = "alone" if values.alone and level == "differs" else None
     if values.texts is None:
-        return Interval(level=level)
+        return Interval(level=level, missing=missing)
     if span == "set":
         return ValueSet()
-    return Generalized(level=level) if span is None else Interval(level=level, ends=span)
+    if span is None:
+        return Generalized(level=level)
+    return Interval(level=level, ends=span, missing=missing)
 
 
 @dataclass(frozen=True)

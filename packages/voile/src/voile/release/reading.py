@@ -35,7 +35,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.disclosure.evidence import CoverEvidence, Evidence, Labels
+from voile.disclosure.evidence import CoverEvidence, Evidence, Labels, MixedEvidence
 from voile.disclosure.shown import Disclosure, Shown
 from voile.release.release import Release
 from voile.schema.coding import BottomCoded, Coding, TopCoded, coded_values, described_after
@@ -586,6 +586,20 @@ class Sightings:
             )
             notes += view.notes()
         return cls(_folded(evidence), rows, place, tuple(notes))
+
+    def read(self, mixed: Sequence[NDArray[np.bool_]]) -> Sightings:
+        """The same where missing cells that have two readings stand for others in these alone.
+
+        ``mixed`` has an array (g,) for each such column, in the order of the columns.
+        """
+        given, evidence = iter(mixed), list[Evidence]()
+        for seen in self.evidence:
+            strict = seen.strict if isinstance(seen, CoverEvidence) else None
+            if isinstance(seen, CoverEvidence) and strict is not None:
+                evidence.append(MixedEvidence(seen, strict, next(given)))
+            else:
+                evidence.append(seen)
+        return replace(self, evidence=tuple(evidence))
 
     @property
     def texts(self) -> tuple[Labels, ...]:

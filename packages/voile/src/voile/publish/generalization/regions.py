@@ -177,8 +177,9 @@ def _intervals(
     high: NDArray[np.int32],
 ) -> ColumnRegions:
     unknown = (low == 0) & values.missing
+    mixed = unknown & (high > 0)
     share = _interval_share(hierarchy, values, low, high)
-    share[unknown & (high > 0)] = 1.0
+    share[mixed] = 1.0
     keys, first, index = np.unique(
         np.where(unknown, -1, low.astype(np.int64) * len(values) + high),
         return_index=True,
@@ -194,6 +195,7 @@ def _intervals(
             share=widest,
             texts=(*([None] * has_missing), *_spans(values, lowest, highest)),
             missing=has_missing,
+            alone=has_missing and not mixed.any(),
         )
     else:
         offset = int(values.missing)
@@ -202,6 +204,7 @@ def _intervals(
             low=values.numbers[lowest - offset],
             high=values.numbers[highest - offset],
             missing=has_missing,
+            alone=has_missing and not mixed.any(),
         )
     return ColumnRegions(
         RecodedColumn(hierarchy.column, generalized, index.astype(np.int32)), share

@@ -76,6 +76,8 @@ class GeneralizedValues:
     """Borders of the intervals, both inclusive; where ``missing``, of those behind the first."""
     missing: bool = False
     """Whether the first generalized value is the missing one."""
+    alone: bool = False
+    """Whether it is known that the missing one stands for missing values alone."""
 
     def __len__(self) -> int:
         return len(self.share)
