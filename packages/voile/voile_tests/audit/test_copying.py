@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import comb
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 
 from voile.audit import copying as module
-from voile.audit.beside import JointCodes
+from voile.audit.beside import JointCodes, whole_rows
 from voile.audit.copying import (
     _FEW,
     _STEPS,
@@ -19,6 +20,7 @@ from voile.audit.copying import (
     Copying,
     _Agreement,
     _by_ranks,
+    _Excess,
     _excess_of,
     _NearestRows,
     _scores,
@@ -68,7 +70,8 @@ def test_people_who_are_copied_whole_are_told(share: float) -> None:
     risk = _risk(_planted(marginals(ORIGINAL, 5), richest))
     assert risk.found
     assert risk.persons is not None
-    assert 0.5 * richest.height < risk.persons <= 1.5 * richest.height
+    assert 0.3 * richest.height < risk.persons <= richest.height
+    assert len(risk.rows) <= risk.persons
     assert risk.document()["persons"] == risk.persons
 
 
@@ -87,6 +90,61 @@ def test_who_is_in_the_control_and_in_the_file_turns_the_comparison_round() -> N
     risk = _risk(_planted(marginals(ORIGINAL, 7), CONTROL[:150]))
     assert risk.finds_control
     assert not risk.found
+
+
+def test_who_is_copied_but_for_two_columns_is_told() -> None:
+    """Ninety rows in which two columns, of which no two people are alike, are permuted."""
+    rows = ORIGINAL[:90]
+    moved = rows.with_columns(rows[name].shuffle(7) for name in ("wage", "rent"))
+    risk = _risk(_planted(marginals(ORIGINAL, 8), moved))
+    assert risk.found
+    assert len(set(risk.rows) & set(range(90))) > 0.8 * len(risk.rows)
+
+
+def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None:
+    """On small tables, by counting; a value that every cell covers fits and is worth nothing."""
+    beside = _setting(marginals(ORIGINAL, 9), CONTROL).beside
+    kept, asked = np.arange(300), [np.arange(40), np.arange(50)]
+    found = whole_rows(beside.columns, kept, asked)
+    assert found is not None
+    for side, rows in enumerate(asked):
+        for person in rows:
+            agree, worth = [], []
+            for column in beside.columns:
+                own = column.narrow_cell[column.value[side][person]]
+                cells = column.cell[kept]
+                agree.append(cells == own)
+                worth.append(-np.log(max((cells == own).sum(), 1) / 300) * (own >= 0))
+            same = np.array(agree)
+            total = np.where(same.sum(axis=0) >= len(worth) - 2, same.T @ np.array(worth), -1)
+            assert found[side][person] == pytest.approx(total.max())
+    assert whole_rows(beside.columns[:3], kept, asked) is None
+
+
+def test_as_many_are_told_as_chance_leaves_over_by_its_definition() -> None:
+    """Of 40 people beside 5 of the control, others than the copied are counted one by one."""
+    excess = _Excess(40, 5, (1000, 800))
+    share = 1.5 * 1000 / (1.5 * 1000 + 800)
+
+    def reached(others: int) -> float:
+        every = others + 5
+        return sum(
+            comb(every, k) * share**k * (1 - share) ** (every - k) for k in range(others, every + 1)
+        )
+
+    plausible = max(others for others in range(1, 41) if reached(others) >= 0.01)
+    assert excess.counted(0.01).at_least == 40 - plausible
+
+
+@pytest.mark.slow
+def test_of_twenty_files_at_most_three_name_more_people_than_were_copied() -> None:
+    """Sixty of 1,500: the bound may fail in one of twenty files."""
+    more = 0
+    for seed in range(20):
+        risk = _risk(_planted(marginals(ORIGINAL, 300 + seed), ORIGINAL[:60]), seed=seed)
+        more += (risk.persons or 0) > 60
+        assert len(risk.rows) <= (risk.persons or 0)
+    assert more <= 3
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,7 +8,7 @@ import pytest
 
 from voile.audit.beside import JointCodes
 from voile.audit.copying import Copying
-from voile.audit.drift import Drift, _more_frequent, _tried
+from voile.audit.drift import Drift, _more_frequent, _tried, made_with_control
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.risk import Setting
@@ -84,6 +84,42 @@ def test_copies_of_people_who_cannot_be_compared_are_not_assessed() -> None:
     assert any("of 60 and 0 of these people too few columns" in note for note in risk.notes)
     refusal = Copying().refusal(_setting(pl.concat([drawn[60:], coded]), original, CONTROL))
     assert "60 of them stand whole in the file" in (refusal or "")
+
+
+def _beside(released: pl.DataFrame, control: pl.DataFrame) -> JointCodes:
+    return _setting(released, ORIGINAL, control).beside
+
+
+@pytest.mark.parametrize(("count", "columns"), [(60, 6), (200, 5)])
+def test_rows_of_the_control_in_the_file_void_it_beside_as_many_copies(
+    count: int, columns: int
+) -> None:
+    """Rows of both sides, whole or with another sex; those of the original alone void nothing."""
+    drawn = marginals(ORIGINAL, 3)
+    sides = [side[:count].cast(dict(drawn.schema)) for side in (ORIGINAL, CONTROL)]
+    if columns == 5:
+        sides = [side.with_columns(sex=pl.lit("d")) for side in sides]
+    assert made_with_control(_beside(pl.concat([drawn[count:], sides[0]]), CONTROL)) is None
+    doubt = made_with_control(_beside(pl.concat([drawn[2 * count :], *sides]), CONTROL))
+    assert doubt is not None
+    assert f"in {columns} of 6 columns" in doubt
+
+
+def test_of_fifty_files_that_were_made_without_the_control_none_is_said_to_be_made_with_it() -> (
+    None
+):
+    """Marginals, other people with replacement, many rows, and frequent rows; 2 in 1,000 each."""
+    for seed in range(10):
+        others = people(2000, 100 + seed)
+        often = others.group_by(others.columns).len().sort("len", descending=True)
+        files = [
+            marginals(ORIGINAL, seed),
+            others.sample(2000, with_replacement=True, seed=seed),
+            _with_code(people(12_000, 200 + seed), 90),
+            often.head(800).drop("len"),
+            ORIGINAL.sample(2000, with_replacement=True, seed=seed),
+        ]
+        assert all(made_with_control(_beside(file, CONTROL)) is None for file in files)
 
 
 def test_a_control_of_other_people_is_refused_by_the_columns_that_say_so() -> None:

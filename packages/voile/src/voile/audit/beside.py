@@ -36,10 +36,18 @@ from voile.schema.names import ShownAs
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
 from voile.table.codes import Combinations, encode
+from voile_base.compiled import njit
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws
 
-__all__ = ["DistinctRows", "JointCodes", "JointColumn", "Likeness", "groups_on_both_sides"]
+__all__ = [
+    "DistinctRows",
+    "JointCodes",
+    "JointColumn",
+    "Likeness",
+    "groups_on_both_sides",
+    "whole_rows",
+]
 
 
 Floats = NDArray[np.float32]
@@ -87,6 +95,24 @@ class JointColumn:
         cell: Indices = np.where(self.covers.any(axis=1), self.covers.argmax(axis=1), -1)
         return cell
 
+    @cached_property
+    def narrow_cell(self) -> Indices:
+        """Shape (v,): the cell that shows just this number, or else that covers fewest values.
+
+        It is -1 without any, and without just this number where the file shows noise.
+        """
+        fewest = self.covers / np.maximum(self.covers.sum(axis=0), 1).astype(np.float32)
+        covered = self.covers.any(axis=1) & (self.how not in {"noisy", "averaged"})
+        cell: Indices = np.where(covered, fewest.argmax(axis=1), -1)
+        if self.numbers is not None:
+            values, shown = self.numbers
+            just = np.flatnonzero(~self.wide & np.isfinite(shown))
+            just = just[np.argsort(shown[just], kind="stable")]
+            if len(just):
+                at = np.minimum(np.searchsorted(shown[just], values), len(just) - 1)
+                cell = np.where(shown[just[at]] == values, just[at], cell)
+        return cell
+
     @property
     def values(self) -> int:
         """How many different values there are."""
@@ -111,6 +137,70 @@ class JointColumn:
         return np.nan_to_num(self.numbers[1][cells], nan=-1e18)
 
 
+_MISFITS = {4: 1, 6: 2}
+"""How many columns of a row may be another's, by the least number of columns of both."""
+_GROUP = 3
+"""Rows that show the same averages, from which on they are a group."""
+_ANYTHING = -2
+"""The cell of a value that fits every row and tells nothing."""
+
+
+def whole_rows(
+    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+) -> list[NDArray[np.float64]] | None:
+    """How rare is what agrees between people and the best row that has all but two of the columns.
+
+    Of each side, shape (p,); -1 without such a row, and None where columns are too few.  One column
+    may be another's of less than six.  ``kept``: published rows; ``asked``: rows of each side.
+    """
+    least = max((count for count in _MISFITS if count <= len(columns)), default=None)
+    if least is None:
+        return None
+    rarity = []
+    for column in columns:
+        rows = np.bincount(column.cell[kept], minlength=column.covers.shape[1])
+        rarity.append(-np.log(np.maximum(rows, 1) / max(len(kept), 1)))
+    # Columns that rule out most rows first.
+    often = [float(rare[c.cell[kept]].mean()) for c, rare in zip(columns, rarity, strict=True)]
+    order = np.argsort(often)[::-1]
+    shown = np.stack([columns[at].cell[kept] for at in order], axis=1).astype(np.int32)
+    found = []
+    for side, people in enumerate(asked):
+        cells, worth = [], []
+        for at in order:
+            column = columns[at]
+            cell = np.where(column.covers.all(axis=1), _ANYTHING, column.narrow_cell)
+            own = cell[column.value[side][people]]
+            cells.append(own.astype(np.int32))
+            worth.append(np.where(own >= 0, rarity[at][own], 0.0))
+        found.append(
+            np.asarray(
+                _best_but(np.stack(cells, axis=1), np.stack(worth, axis=1), shown, _MISFITS[least])
+            )
+        )
+    return found
+
+
+@njit(nogil=True)
+def _best_but(cells, worth, shown, tolerated):  # type: ignore[no-untyped-def]
+    found = np.full(len(cells), -1.0)
+    count, width = shown.shape
+    for person in range(len(cells)):
+        total = worth[person].sum()
+        for row in range(count):
+            misfits, left = 0, total
+            for at in range(width):
+                own = cells[person, at]
+                if own != shown[row, at] and own != _ANYTHING:
+                    misfits += 1
+                    left -= worth[person, at]
+                    if misfits > tolerated:
+                        break
+            if misfits <= tolerated and left > found[person]:
+                found[person] = left
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class JointCodes:
     """All columns that a file shows, beside those of groups of people."""
@@ -122,6 +212,15 @@ class JointCodes:
     """Columns of too many texts."""
     units: tuple[Indices, ...]
     """For each group of people, shape (p,): which person or household each row is of, from 0."""
+
+    @cached_property
+    def rows_alone(self) -> Indices:
+        """The rows that are of no group that shows the same averages."""
+        averaged = [column for column in self.columns if column.how == "averaged"]
+        if not averaged:
+            return np.arange(self.rows)
+        rows = DistinctRows.of(averaged)
+        return np.flatnonzero(rows.count[rows.place] < _GROUP)
 
     def people(self, group: int) -> int:
         """How many persons or households a group has."""

@@ -2,9 +2,10 @@
 
 An average over thousands says nothing of the few whose rows were copied, whole or nearly.  Each
 person of the original and of the control is held against all rows by all columns (``closest``), and
-has three scores: what the closest row lacks to a perfect one; how much closer it is than the
-closest other person of either side, for who has look-alikes is hidden by them; and how much closer
-it is than is usual for people as rare as this one.  By each set of columns that an outsider may
+has four scores: what the closest row lacks to a perfect one; how much closer it is than the
+closest other person of either side, for who has look-alikes is hidden by them; how much closer
+it is than is usual for people as rare as this one; and how rare is what agrees with a row that has
+all but two of the person's values (``whole_rows``).  By each set of columns that an outsider may
 know there is another score: how rare the person's values are, where a row shows just these.  And
 boosted trees, where scikit-learn is installed, learn to tell rows of the file from half of the
 people of both sides, and are asked of the other half (``_by_trees``); they are left out where
@@ -44,7 +45,8 @@ columns they are not where no column and no two tell the sides apart (``are_alik
 of the highest scores are asked together, each by a weight that its rank tells (``_by_ranks``). One
 person alone is told where the score lies so far beyond the control's highest that a tail that falls
 like the control's (exponentially) reaches it with less than some probability. Half of ``_ALARM`` is
-for this, most of the rest for ranks, over the number of questions of each kind (Bonferroni).  The
+for this, most of the rest for ranks, over the number of questions of each kind (Bonferroni).  How
+many people the control does not explain is a lower bound that holds for all questions at once.  The
 rates that are shown of both sides are those of questions that other people chose (``_rates``).
 
 Cost: a sort a score, and the law of a sum of ``_HIGHEST`` weights.
@@ -64,7 +66,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import DistinctRows, JointCodes, JointColumn
+from voile.audit.beside import JointCodes, JointColumn, whole_rows
 from voile.audit.drift import Drift, are_alike
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
@@ -220,6 +222,8 @@ Floats = NDArray[np.float64]
 
 _ALARM = 0.002
 """The probability with which people are told who are beyond the control by chance alone."""
+_MISTAKEN = 0.05
+"""The probability with which fewer people are copied than are told, over all questions."""
 _TIMES = 1.5
 """How many times as often people of one side may score high who differ as two years do."""
 _FIRST = 8
@@ -249,11 +253,19 @@ class _Excess:
     kind: str = "highest"
     """What was asked, of ``_PARTS``."""
 
-    @property
-    def at_least(self) -> int:
-        """How many people of the original the control does not explain, as far as is sure."""
-        control = Estimate.of_total(self.other, self.sizes[1])
-        return max(1, int(self.own - self.sizes[0] * control.high))
+    at_least: int = 1
+    """How many people of the original the control does not explain, as far as is sure."""
+
+    def counted(self, level: float) -> _Excess:
+        """With how many the control does not explain, but with a probability of ``level``.
+
+        Of the people who score as high, others than these are the original's by chance: at most as
+        many as beside those of the control are no less probable.
+        """
+        share = _TIMES * self.sizes[0] / (_TIMES * self.sizes[0] + self.sizes[1])
+        others = np.arange(1, self.own + 1)
+        chance = special.bdtrc(others - 1.0, others + self.other, share)
+        return replace(self, at_least=max(1, self.own - int((chance >= level).sum())))
 
 
 def _excess_of(
@@ -262,8 +274,7 @@ def _excess_of(
     """What tells most of several scores, of the original and of the control, and whether surely.
 
     People of one side may score high ``_TIMES`` as often for other reasons; by sets of columns they
-    may not where both sides are ``alike``.  (By all columns they always may: values that only the
-    file's own people have are rare ones.)
+    may not where both sides are ``alike``: values that only the file's own people have are rare.
     """
     asked = [
         replace(one, score=score)
@@ -272,7 +283,7 @@ def _excess_of(
             own,
             other,
             1.0 if alike and score.startswith(_KNOWN) else _TIMES,
-            rows=score.startswith(_KNOWN),
+            rows=score.startswith((_KNOWN, _NEARLY_WHOLE)),
         )
     ]
     if not asked:
@@ -280,7 +291,8 @@ def _excess_of(
     questions = Counter(one.kind for one in asked)
     sure = [o for o in asked if o.probability * questions[o.kind] < _ALARM * _PARTS[o.kind]]
     if sure:
-        return max(sure, key=lambda one: one.at_least), True
+        counted = [one.counted(_MISTAKEN / len(asked)) for one in sure]
+        return max(counted, key=lambda one: (one.at_least, -one.probability)), True
     return min(asked, key=lambda one: one.probability), False
 
 
@@ -373,6 +385,8 @@ def _least_seen(sizes: tuple[int, int]) -> int:
 
 _KNOWN = "what is known to"
 """Begins the name of a score by a set of columns."""
+_NEARLY_WHOLE = "all columns but two"
+"""The score by the best row that has nearly all values of a person."""
 _PAIRS = 120_000_000
 """Of a person and a row, that are compared for each side, of more than ``_FEWEST`` people."""
 _OF_SOMEBODY = 0.9
@@ -381,8 +395,6 @@ _LOOKED_AT = 400
 """Rows of which that is asked."""
 _FEWEST = 1_200
 """People of each side who are compared at least, however many rows there are."""
-_GROUP = 3
-"""Rows that show the same averages, from which on they are a group."""
 _FALSE_POSITIVES = (0.01, 0.001)
 _SEEN = 0.1
 """The share of people who, copied whole, a control must be able to tell."""
@@ -407,7 +419,7 @@ class Copying:
         """It asks for a control, and for rows that are nobody's."""
         if len(setting.names) < 2:
             return "the file shows one column alone"
-        if rows_of_people(setting) or not len(_candidates(setting.beside)):
+        if rows_of_people(setting) or not len(setting.beside.rows_alone):
             return ROWS_OF_PEOPLE
         if len(setting.beside.units) == 1:
             return "nobody is known who was not in the data: no control"
@@ -436,7 +448,7 @@ def copying(
     asked, scores = _scores(beside, drift, known or {}, draws, alike=alike)
     excess, sure = _excess_of(scores, alike=alike)
     main, control = _rates(scores, randomness.key("halves").generator(), alike=alike)
-    notes = [f"what tells most is the score by {excess.score}"] if sure else []
+    notes = [_said_of(excess)] if sure else []
     if not alike:
         notes.append("the control differs from the original in its columns: no trees have learnt")
     back, more = _excess_of({name: (other, own) for name, (own, other) in scores.items()})
@@ -457,37 +469,29 @@ def copying(
         tuple(notes),
         persons=excess.at_least if sure else 0,
         reversed=more,
-        rates=tuple(_at_few_false_positives(scores, rate) for rate in _FALSE_POSITIVES),
+        rates=tuple(FewFalsePositives.best(scores, rate) for rate in _FALSE_POSITIVES),
         rows=_worst_off(excess, asked, scores) if sure else (),
     )
+
+
+def _said_of(excess: _Excess) -> str:
+    """By what people are told, and of how many it is not sure."""
+    text = f"what tells most is the score by {excess.score}"
+    if doubtful := excess.own - excess.at_least:
+        text += f": {excess.own:,} people score as high, {doubtful:,} of them perhaps by chance"
+    return text
 
 
 def _worst_off(
     excess: _Excess, asked: Indices, scores: Mapping[str, tuple[Floats, Floats]]
 ) -> tuple[int, ...]:
-    """Rows of the original, from 0, that tell most, the highest first, as many as are sure."""
+    """Rows of the original, from 0, that tell most, the highest first, as many as are sure.
+
+    So many people are copied, most likely these; of no single one of them is it sure.
+    """
     own = scores[excess.score][ORIGINAL]
     order = np.argsort(-own, kind="stable")[: excess.at_least]
     return tuple(int(asked[place]) for place in order if own[place] >= excess.limit)
-
-
-def _at_few_false_positives(
-    scores: Mapping[str, tuple[Floats, Floats]], rate: float
-) -> FewFalsePositives:
-    """How many of the original score higher than all but so many of the control, by the best score.
-
-    All scores choose and all count; their intervals hold together (Bonferroni).
-    """
-    found = []
-    for own, other in scores.values():
-        limit = np.sort(other)[::-1][min(int(rate * len(other)), len(other) - 1)]
-        share, control = (
-            Estimate.of_total(float((side > limit).sum()), len(side), len(scores))
-            for side in (own, other)
-        )
-        found.append(FewFalsePositives(rate, share, control))
-    best = max(found, key=lambda one: (one.beyond.low, one.beyond.value))
-    return replace(best, at_most=max(one.beyond.high for one in found))
 
 
 def rows_of_people(setting: Setting) -> bool:
@@ -514,15 +518,6 @@ def _somebody_fits(columns: Sequence[JointColumn], row: int) -> bool:
     return left is None or bool(len(left))
 
 
-def _candidates(beside: JointCodes) -> Indices:
-    """The rows that are of no group of averages."""
-    averaged = [column for column in beside.columns if column.how == "averaged"]
-    if not averaged:
-        return np.arange(beside.rows)
-    rows = DistinctRows.of(averaged)
-    return np.flatnonzero(rows.count[rows.place] < _GROUP)
-
-
 def _scores(
     beside: JointCodes,
     drift: Drift,
@@ -536,7 +531,7 @@ def _scores(
     Besides, a row of each person of the original, shape (p,).  Trees are asked of sides that are
     ``alike``.
     """
-    columns, kept = beside.columns, _candidates(beside)
+    columns, kept = beside.columns, beside.rows_alone
     nearest = _nearest(columns)
     cells = [column.cell[kept] for column in columns]
     as_cells = [column.as_cell for column in columns]
@@ -567,6 +562,10 @@ def _scores(
     }
     if alike and find_spec("sklearn"):
         by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)
+    as_shown = [column for column in columns if column.how not in _NEAR]
+    for some in (columns, as_shown)[: 2 if len(as_shown) < len(columns) else 1]:
+        if (agreeing := whole_rows(some, kept, asked)) is not None:
+            by_row[f"{_NEARLY_WHOLE} of {len(some)}"] = agreeing
     for name, names in known.items():
         some = [c for c in columns if c.name in names]
         if 1 < len(some) < len(columns):

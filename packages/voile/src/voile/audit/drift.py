@@ -17,7 +17,16 @@ tell the sides apart (Tarone, "A modified Bonferroni method for discrete data", 
 
 Whether no column and no two tell the sides apart is asked of all people (``are_alike``).
 
-Cost: a sort of the values of each column; a count of each pair of columns.
+Who made the file did not have the control.  So where people of it stand whole in the file, in all
+columns of values or all but one or two, more often than chance has it, the file was made with it,
+and nothing can be told beside it (``made_with_control``).  What chance has is told by the original,
+a file that was made without the control: by how many people of the control stand whole in it or
+share a row with another of them, for as many different rows as the file has.  The file may have
+``_TIMES`` as many, by a binomial distribution; half of ``_ALARM`` is for all columns, half for the
+others together (Bonferroni).
+
+Cost: a sort of the values of each column; a count of each pair of columns; a sort of the rows of
+all sides for each set of columns, up to ``_WORK`` rows.
 """
 
 from __future__ import annotations
@@ -36,7 +45,7 @@ from voile.audit.risk import CONTROL, ORIGINAL
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["Drift", "are_alike"]
+__all__ = ["Drift", "are_alike", "made_with_control"]
 
 _TIMES = 1.5
 """How many times as often one side may have a value."""
@@ -50,10 +59,20 @@ _EXPECTED = 20
 """People of both sides from which on a kind is compared by itself."""
 
 _SIDES = (ORIGINAL, CONTROL)
-_VALUES = {"exact", "synthetic", "permuted"}
-"""How columns are shown in which a row is looked for whole."""
+_NEAR = {"noisy", "averaged"}
+_VALUES = {"exact", "synthetic", "permuted", *_NEAR}
+"""How columns are shown in which a row is looked for whole: with those of numbers that may be
+near, for one number of nobody makes a column such, and without."""
+
+_ALARM = 0.002
+"""The probability with which a file is said to be made with the control by chance alone."""
+_RARE = 0.05
+"""The share of the control that has a row by chance, up to which chance grows as rows do."""
+_WORK = 10_000_000
+"""Rows that are compared in all but two columns."""
 
 _Mask = NDArray[np.bool_]
+_Hashes = NDArray[np.uint64]
 _Indices = NDArray[np.int64]
 
 
@@ -194,37 +213,35 @@ def _with_silence(
 class _WholeRows:
     """Rows of both sides and of the file as sums of a random number for each cell of a column."""
 
-    people: tuple[NDArray[np.uint64], NDArray[np.uint64]]
+    people: tuple[_Hashes, _Hashes]
     """For the original and the control, shape (m, p)."""
-    file: NDArray[np.uint64]
+    file: _Hashes
     """Shape (m, n)."""
     units: tuple[_Indices, _Indices]
+    places: tuple[int, ...]
+    """Which m columns of the file these are."""
 
     @classmethod
     def of(cls, beside: JointCodes) -> _WholeRows:
         """Of columns that show values as they are, or such as might be."""
         draws = Randomness.seeded(0).key("whole rows").generator()
-        people: list[list[NDArray[np.uint64]]] = [[], []]
-        file = [np.zeros(beside.rows, dtype=np.uint64)]
-        for column in beside.columns:
-            if column.how not in _VALUES:
-                continue
+        places = tuple(at for at, one in enumerate(beside.columns) if one.how in _VALUES)
+        people = [
+            np.zeros((len(places), len(beside.units[side])), dtype=np.uint64) for side in _SIDES
+        ]
+        file = np.zeros((len(places), beside.rows), dtype=np.uint64)
+        for at, place in enumerate(places):
+            column = beside.columns[place]
             cells = column.covers.shape[1]
             numbers = draws.integers(0, 2**63, cells + column.values).astype(np.uint64)
-            # A value that no cell shows is a number of its own.
-            own = np.where(
-                column.covers.any(axis=1),
-                column.covers.argmax(axis=1),
-                cells + np.arange(column.values),
-            )
-            file.append(numbers[column.cell])
+            # A value that no cell shows has a number of its own.
+            cell, alone = column.narrow_cell, cells + np.arange(column.values)
+            own = np.where(cell < 0, alone, cell)
+            file[at] = numbers[column.cell]
             for side in _SIDES:
-                people[side].append(numbers[own[column.value[side]]])
-        return cls(
-            (np.array(people[ORIGINAL]), np.array(people[CONTROL])),
-            np.array(file[1:]),
-            (beside.units[ORIGINAL], beside.units[CONTROL]),
-        )
+                people[side][at] = numbers[own[column.value[side]]]
+        units = beside.units[ORIGINAL], beside.units[CONTROL]
+        return cls((people[ORIGINAL], people[CONTROL]), file, units, places)
 
     def people_in_file(self, side: int, rows: _Mask) -> int:
         """How many people have one of these rows whole in the file."""
@@ -232,6 +249,69 @@ class _WholeRows:
             return 0
         there = np.isin(self.people[side].sum(axis=0), self.file.sum(axis=0)) & rows
         return len(np.unique(self.units[side][there]))
+
+    def sets(self, beside: JointCodes) -> Iterator[tuple[int, ...]]:
+        """Places of the columns in which rows are looked for: of all, then of all but some."""
+        every = tuple(range(len(self.places)))
+        plain = tuple(at for at in every if beside.columns[self.places[at]].how not in _NEAR)
+        wholes = [some for some in dict.fromkeys((every, plain)) if len(some) > 1]
+        yield from wholes
+        size = self.file.shape[1] + sum(side.shape[1] for side in self.people)
+        for some in wholes:
+            count = len(some)
+            if count > 3:
+                yield from combinations(some, count - 1)
+            if count > 5 and size * count * (count - 1) // 2 <= _WORK:
+                yield from combinations(some, count - 2)
+
+    def control_in_file(
+        self, kept: Sequence[int], silent: Sequence[_Mask]
+    ) -> tuple[int, int, float]:
+        """How many people of the control stand whole in the file and in what is made without it.
+
+        Besides, how probable as many are by chance.  ``silent``: by column, shape (p,), rows whose
+        value is not compared.
+        """
+        own, other, file = (each[list(kept)].sum(axis=0) for each in (*self.people, self.file))
+        compared = ~np.any([silent[at] for at in kept], axis=0)
+        unit = self.units[CONTROL][compared]
+        other = other[compared]
+
+        def persons(mask: _Mask) -> int:
+            return len(np.unique(unit[mask]))
+
+        found, chance = persons(np.isin(other, file)), persons(np.isin(other, own))
+        sizes = [len(np.unique(rows)) for rows in (file, own)]
+        pairs = np.unique(np.stack((other, unit.astype(np.uint64)), axis=1), axis=0)[:, 0]
+        rows, owners = np.unique(pairs, return_counts=True)
+        several = persons(np.isin(other, own) | np.isin(other, rows[owners > 1]))
+        scale = max(1.0, sizes[0] / max(sizes[1], 1))
+        if several <= _RARE * len(unit):
+            scale *= sizes[1] / max(len(np.unique(np.concatenate((own, other)))), 1)
+            chance = several
+        share = _TIMES * scale / (1 + _TIMES * scale)
+        probability = float(special.bdtrc(found - 1, found + chance, share)) if found else 1.0
+        return found, chance, probability
+
+
+def made_with_control(beside: JointCodes) -> str | None:
+    """Why the file was made with the control, without a full stop; None where it was not."""
+    rows = _WholeRows.of(beside)
+    if len(rows.places) < 2:
+        return None
+    drift = Drift.of(beside)
+    silent = [drift.values[place][beside.columns[place].value[CONTROL]] for place in rows.places]
+    asked = list(dict.fromkeys(rows.sets(beside)))
+    for at, columns in enumerate(asked):
+        found, chance, probability = rows.control_in_file(columns, silent)
+        if probability * 2 * (1 if at == 0 else len(asked) - 1) < _ALARM:
+            return (
+                f"{found:,} people of the control stand in the file in {len(columns)} of "
+                f"{len(beside.columns)} columns, and {chance:,} in the original or in another of "
+                "the control, more than chance explains: a file that was made with the control "
+                "voids the comparison with it; give a control that its maker did not have"
+            )
+    return None
 
 
 def _persons_with(column: JointColumn, units: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -43,6 +43,7 @@ from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.attack.registry import attack_names
 from voile.audit.beside import JointCodes
 from voile.audit.counting import ExaminedRows, RiskQuery, counted, unit_of
+from voile.audit.drift import made_with_control
 from voile.audit.foreign import Foreign, Repetition, as_release
 from voile.audit.positions import order_notices
 from voile.audit.recognition import Recognised, recognise
@@ -303,7 +304,7 @@ class _AuditedFile(ReleaseUnderTest):
 
         That is so where files were taken for each other, or the released one was made of them.
         """
-        self.doubts = tuple(
+        self.doubts += tuple(
             f"{one.name} finds more people of the control than of the original ({one.of}), as "
             "where the file holds the control: the comparison with it is void"
             for one in risks
@@ -351,6 +352,8 @@ class _AuditedFile(ReleaseUnderTest):
             yield Skipped(COPYING, _NOT_QUICK)
             only = [one.name for one in risk_inquiries() if one.name != COPYING]
         beside = JointCodes.of(some.file, some.people, sides.plan, unit_of(sides.original))
+        if sides.control is not None and (doubt := made_with_control(beside)):
+            self.doubts = (doubt,)
         roles = sides.roles
         shown = [column.name for column in beside.columns]
         known = known_sets(shown, roles["quasi_identifiers"], sides.identifiers)
@@ -366,7 +369,9 @@ class _AuditedFile(ReleaseUnderTest):
     def attacked(self, attack: Attack) -> AttackOutcome | Skipped:
         """What an adversary makes of the file, beside people of the control where he needs some."""
         if attack.needs_absent and self.void:
-            return Skipped(attack.name, "people of the original stand in the control")
+            held = "people of the original stand in the control"
+            why = held if self.sides.void else "the comparison with the control is void"
+            return Skipped(attack.name, why)
         if attack.needs_absent and self.sides.control is None:
             return Skipped(attack.name, "nobody is known who was not in the data: no control")
         if reason := attack.refusal(self.release, self.plan):

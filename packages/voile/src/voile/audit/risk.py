@@ -93,6 +93,25 @@ class FewFalsePositives:
     at_most: float = -1.0
     """The largest high end of what any score finds beyond the control."""
 
+    @classmethod
+    def best(
+        cls, scores: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]], rate: float
+    ) -> FewFalsePositives:
+        """How many of the original score higher than nearly all of the control, by the best score.
+
+        All scores choose and all count; their intervals hold together (Bonferroni).
+        """
+        found = []
+        for own, other in scores.values():
+            limit = np.sort(other)[::-1][min(int(rate * len(other)), len(other) - 1)]
+            share, control = (
+                Estimate.of_total(float((side > limit).sum()), len(side), len(scores))
+                for side in (own, other)
+            )
+            found.append(cls(rate, share, control))
+        best = max(found, key=lambda one: (one.beyond.low, one.beyond.value))
+        return replace(best, at_most=max(one.beyond.high for one in found))
+
     @property
     def beyond(self) -> Estimate:
         """The share of people who are told that the control does not explain."""
@@ -135,7 +154,8 @@ class Risk:
     rates: tuple[FewFalsePositives, ...] = ()
     """What is told at few false positives, where that was asked."""
     rows: tuple[int, ...] = ()
-    """Rows of the original, from 0, of people who are told beyond doubt, the surest first."""
+    """Rows of the original, from 0, of people most likely copied, as many as are told for sure, the
+    likeliest first."""
     worst: float | None = None
     """The probability with which the worst-off target is found; None where rates alone tell."""
     at_hand: tuple[Estimate, Estimate] | None = None

@@ -170,7 +170,8 @@ class RiskDocument(TypedDict):
     rates: NotRequired[list[RateDocument]]
     """Of copying: what is told at few false positives."""
     rows: NotRequired[list[Count]]
-    """Of copying: rows of the original, from 0, of these people, the surest first; private."""
+    """Of copying: rows of the original, from 0, of those who most likely are these people, the
+    likeliest first; private."""
     worst: NotRequired[Share]
     """Of re-identification: the probability with which the worst-off target is found."""
 

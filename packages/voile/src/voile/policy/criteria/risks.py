@@ -39,8 +39,8 @@ __all__ = ["CONTROL_VOID", "Copies", "ReIdentified", "ThreeRisks", "WorstOff"]
 
 
 CONTROL_VOID = (
-    "people of the original stand in the control, or it is found more often than they are, which "
-    "voids the comparison with it"
+    "people of the original stand in the control, or it is found more often than they are or than "
+    "chance explains, which voids the comparison with it"
 )
 
 
