@@ -18,6 +18,13 @@ looked at at a time: memory is bounded, whatever their numbers.
 Cost: t g look-ups for t people and g different rows, for each column and for each few columns that
 have an eighth as many combinations; twice by parts of rows; as many again for each column that is
 left out in turn.  Memory: t numbers for each combination that stands in place of rows.
+
+Rows that copying does not look at: those of groups that show the same averages; private.
+
+A row of a group of averages is of nobody alone, and so is a copy of none.  But a plan may say of a
+column that it is averaged where the file does not look so, and values that repeat by themselves are
+no averages.  Where only the plan makes groups of more than a small share of the rows, copies among
+these cannot be told, and copying is not assessed.
 """
 
 from __future__ import annotations
@@ -31,6 +38,7 @@ from numpy.typing import NDArray
 
 from voile.audit.foreign import Foreign
 from voile.audit.recognition import Recognised
+from voile.audit.record import ROWS_OF_PEOPLE
 from voile.release.reading import ColumnView, People, PublishedRows, floats_of, texts_of
 from voile.schema.names import ShownAs
 from voile.schema.plan import Plan
@@ -46,6 +54,8 @@ __all__ = [
     "JointColumn",
     "Likeness",
     "groups_on_both_sides",
+    "unseen_note",
+    "unseen_refusal",
     "whole_rows",
 ]
 
@@ -86,6 +96,8 @@ class JointColumn:
     whole: tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64]] | None = None
     """Numbers that were taken together, as they are: for each group of people shape (p,), and of
     published rows (n,); None where none were."""
+    stated: bool = False
+    """Whether the plan alone says how it is shown, and the file does not look so."""
 
     @cached_property
     def only_cell(self) -> Indices | None:
@@ -308,7 +320,16 @@ def _column(
     kept = whole and (tuple(np.split(whole[0], ends)), whole[1])
     wide = _are_wide(cells) if numbers is not None else np.zeros(cells.height, dtype=bool)
     return JointColumn(
-        one.name, parts, cell, covers, near.astype(np.float32), numbers, wide, one.how, kept
+        one.name,
+        parts,
+        cell,
+        covers,
+        near.astype(np.float32),
+        numbers,
+        wide,
+        one.how,
+        kept,
+        one.stated,
     )
 
 
@@ -576,3 +597,28 @@ def _weights(logs: Floats) -> Floats:
 def _parts(count: int, width: int) -> list[slice]:
     step = max(1, _LIKENESS_PAIRS // max(width, 1))
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+_FEW = 0.02
+"""The share of rows that may be left out by the word of a plan alone."""
+
+
+def unseen_refusal(beside: JointCodes) -> str | None:
+    """Why copying is not assessed; None where it is, or where the file itself shows groups."""
+    stated = [column.name for column in beside.columns if column.stated]
+    unseen = beside.rows - len(beside.rows_alone)
+    if not stated or unseen <= _FEW * beside.rows:
+        return None if len(beside.rows_alone) else ROWS_OF_PEOPLE
+    named = ", ".join(map(repr, stated))
+    return (
+        f"the plan says that {named} is averaged, and the file does not look so: {unseen:,} of "
+        f"{beside.rows:,} rows would not be looked at; leave shown out of the plan"
+    )
+
+
+def unseen_note(beside: JointCodes) -> str | None:
+    """How many rows were not looked at; None where all were."""
+    unseen = beside.rows - len(beside.rows_alone)
+    if not unseen:
+        return None
+    return f"{unseen:,} of {beside.rows:,} rows are of groups of averages, and were not looked at"

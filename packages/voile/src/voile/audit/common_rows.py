@@ -44,15 +44,29 @@ of 2 d / (s sqrt(n)), and that of other people with one more of the sample.  Whe
 nothing tells the distance: one is supposed, for adversaries, and says so.
 
 Cost: a sort of the columns of values.
+
+What a plan says of columns, held against the file: which statements it contradicts; private.
+
+A plan says how columns are shown where that is not to be found out, and so which rows an audit
+looks at.  Whoever judges a file need not believe it.  Averages, noise and permuted values are those
+of a row's own person by chance alone, or where a group shares them.  So the rows are asked that one
+person alone fits in other columns: by all, by those of which the plan says nothing, and by all but
+one, for one may be altered.  The statement is contradicted where this person's own value stands in
+more than ``_MOST`` of those beyond chance, which the frequencies of the values in the file tell,
+and by chance would in ``_UNLIKE`` of files: permuting pairs of rows leaves half of the values.
+
+Cost: a sort of the rows for each such set of columns, and twice as many as columns at most for each
+column of which the plan says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from voile.disclosure.foreign import Perturbed, Typical
 from voile.release.reading import (
@@ -63,6 +77,7 @@ from voile.release.reading import (
     narrow_texts_of,
     texts_of,
 )
+from voile.schema.names import ShownAs
 from voile.table.arrays import Values
 from voile.table.codes import Combinations, code_type, look_up
 from voile_base.ondemand import dataclass
@@ -73,6 +88,7 @@ __all__ = [
     "CommonRows",
     "RowGroups",
     "are_of_groups",
+    "contradicted",
     "distance_by_people",
     "distance_by_shape",
 ]
@@ -545,3 +561,91 @@ def _alone_on_both_sides(
 def _extent(own: Floats) -> float:
     known = own[np.isfinite(own)]
     return (float(np.ptp(known)) if len(known) else 0.0) or 1.0
+
+
+_OTHER_VALUES = ("averaged", "noisy", "permuted", "withheld")
+"""What is said of columns whose cells are not the values of their rows."""
+_MOST = 2 / 3
+_UNLIKE = 1e-6
+"""Over all columns and sets."""
+_FEWEST_LINKED = 5
+"""Persons, below which nothing is told."""
+_COLUMNS = 40
+"""Columns up to which each is left out once."""
+
+
+@dataclass(frozen=True)
+class _Linked:
+    """Persons who alone fit some rows in some columns, and what these show in another one."""
+
+    persons: int
+    own: int
+    """Of these, those whose own value stands there."""
+    chance: float
+    """How many would by chance."""
+
+    def contradicts(self, tests: int) -> bool:
+        """Whether values stand with their persons far more often than by chance."""
+        if self.persons < _FEWEST_LINKED or self.own - self.chance <= _MOST * (
+            self.persons - self.chance
+        ):
+            return False
+        rate = min(self.chance / self.persons, 1.0)
+        tail = float(special.bdtrc(self.own - 1, self.persons, rate))
+        return tail * tests < _UNLIKE
+
+
+def contradicted(
+    said: Mapping[str, ShownAs], cells: Mapping[str, Values], original: People
+) -> Mapping[str, str]:
+    """Why statements of a plan are not believed, as sentences by the original's columns.
+
+    ``cells`` are the columns of the file that have the name of one of the original.
+    """
+    names = list(cells)
+    doubtful = [name for name in names if said.get(name) in _OTHER_VALUES]
+    if not doubtful or len(names) < 2:
+        return {}
+    rows = CommonRows.of(cells, original)
+    found = {}
+    for name in doubtful:
+        sets = list(_sets(names, name, said))
+        each = (_linked(rows, columns, name) for columns in sets)
+        tests = len(sets) * len(doubtful)
+        if (linked := next((one for one in each if one.contradicts(tests)), None)) is not None:
+            found[name] = (
+                f"column {name!r}: the plan says that it is {said[name]}, and {linked.own:,} of "
+                f"{linked.persons:,} persons who alone fit rows in other columns have their own "
+                f"value there, by chance {linked.chance:,.0f}; it was judged as it looks"
+            )
+    return found
+
+
+def _sets(names: Sequence[str], name: str, said: Mapping[str, ShownAs]) -> Iterator[list[str]]:
+    """Other columns by which rows are linked with persons, each set once."""
+    others = [one for one in names if one != name]
+    yield others
+    plain = [one for one in others if one not in said]
+    if plain and len(plain) < len(others):
+        yield plain
+    if 2 < len(others) <= _COLUMNS:
+        yield from ([one for one in others if one != left] for left in others)
+
+
+def _linked(rows: CommonRows, columns: Sequence[str], name: str) -> _Linked:
+    """Persons whom rows fit in some columns, and them alone, by whether any shows their value."""
+    own, seen = rows.places(columns)
+    alone = np.bincount(own, minlength=int(max(own.max(), seen.max())) + 1) == 1
+    person_of = np.zeros(len(alone), dtype=np.int64)
+    person_of[own] = np.arange(len(own))
+    there = np.flatnonzero(alone[seen])
+    codes: NDArray[np.int64] = rows.codes[name][0].astype(np.int64)
+    value, shown = codes[: rows.people], codes[rows.people :]
+    person = person_of[seen[there]]
+    kept = value[person] != rows.missing.get(name, -1)
+    person, there = person[kept], there[kept]
+    different, place, times = np.unique(person, return_inverse=True, return_counts=True)
+    same = np.bincount(place, value[person] == shown[there], len(different)) > 0
+    often = np.bincount(shown, minlength=rows.codes[name][1]) / len(shown)
+    chance = 1 - (1 - often[value[different]]) ** times
+    return _Linked(len(different), int(same.sum()), float(chance.sum()))

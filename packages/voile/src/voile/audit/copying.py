@@ -66,7 +66,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import JointCodes, JointColumn, whole_rows
+from voile.audit.beside import JointCodes, JointColumn, unseen_note, unseen_refusal, whole_rows
 from voile.audit.drift import Drift, are_alike
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
@@ -419,8 +419,9 @@ class Copying:
         """It asks for a control, and for rows that are nobody's."""
         if len(setting.names) < 2:
             return "the file shows one column alone"
-        if rows_of_people(setting) or not len(setting.beside.rows_alone):
-            return ROWS_OF_PEOPLE
+        refused = ROWS_OF_PEOPLE if rows_of_people(setting) else unseen_refusal(setting.beside)
+        if refused is not None:
+            return refused
         if len(setting.beside.units) == 1:
             return "nobody is known who was not in the data: no control"
         sizes = setting.beside.people(ORIGINAL), setting.beside.people(CONTROL)
@@ -454,8 +455,7 @@ def copying(
     back, more = _excess_of({name: (other, own) for name, (own, other) in scores.items()})
     if more:
         notes.append(f"{back.own:,} people of the control are closer than the original explains")
-    if drift.note is not None:
-        notes.append(drift.note)
+    notes += [note for note in (drift.note, unseen_note(beside)) if note is not None]
     if excess.sizes[ORIGINAL] < beside.people(ORIGINAL) - drift.left_out[ORIGINAL]:
         notes.append("people were drawn, half of them those who are rarest")
     return Risk(
@@ -502,8 +502,8 @@ def rows_of_people(setting: Setting) -> bool:
     if any(c.how in _NEAR and c.name not in setting.sensitive for c in columns):
         return False
     asked = [c for c in columns if c.how not in {*_NEAR, "permuted"}]
-    if not asked:
-        return True
+    if not asked:  # nobody fits rows of which all columns were permuted
+        return any(c.how != "permuted" for c in columns)
     draws = setting.randomness.key("rows of people").generator()
     rows = draws.permutation(setting.beside.rows)[:_LOOKED_AT]
     return float(np.mean([_somebody_fits(asked, row) for row in rows])) >= _OF_SOMEBODY

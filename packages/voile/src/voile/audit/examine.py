@@ -42,11 +42,12 @@ from typing import Any, NamedTuple, TypeVar
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.attack.registry import attack_names
 from voile.audit.beside import JointCodes
+from voile.audit.common_rows import contradicted
 from voile.audit.counting import ExaminedRows, RiskQuery, counted, unit_of
 from voile.audit.drift import made_with_control
 from voile.audit.foreign import Foreign, Repetition, as_release
 from voile.audit.positions import order_notices
-from voile.audit.recognition import Recognised, recognise
+from voile.audit.recognition import Recognised, named_cells, recognise
 from voile.audit.record import COPYING, AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
 from voile.audit.risk import Risk, risk_inquiries
 from voile.audit.scenarios import THE_HOLDER, known_sets
@@ -251,13 +252,16 @@ class _Recognition(NamedTuple):
 
 def _recognition(sides: Sides) -> _Recognition:
     said = {n: c.shown for n, c in sides.plan.columns.items() if c.shown is not None}
-    recognised = recognise(sides.released, sides.original, said)
+    doubts = contradicted(said, named_cells(sides.released, sides.original), sides.original)
+    believed = {name: how for name, how in said.items() if name not in doubts}
+    recognised = recognise(sides.released, sides.original, believed)
     foreign = as_release(sides.released, recognised, _roles(sides, recognised))
     twice = foreign.repetition(sides.original)
     proposed = sides.roles_of == "proposal"
     unfit = _unfit_columns(recognised, sides.original, sides.identifiers, proposed=proposed)
     notices = (
         *sides.notices,
+        *doubts.values(),
         *(f"column {name!r} must not be published: {why}" for name, why in unfit.items()),
         *twice.notices,
         *order_notices(recognised, sides.original),

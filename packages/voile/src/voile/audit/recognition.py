@@ -56,7 +56,7 @@ from voile.schema.names import ShownAs
 from voile_base.errors import TableError, nearest
 from voile_base.ondemand import dataclass
 
-__all__ = ["Recognised", "recognise"]
+__all__ = ["Recognised", "named_cells", "recognise"]
 
 _PAIRS = ((".low", ".high"), ("_low", "_high"), ("_min", "_max"), ("_from", "_to"), ("_lo", "_hi"))
 _RARE = 0.02
@@ -99,6 +99,8 @@ class Recognised:
     """The columns of the file that show it."""
     unread: tuple[str, ...] = ()
     """Labels that nobody explains; they may stand for anything."""
+    stated: bool = False
+    """Whether the plan alone says that it is averaged, and the file does not look so."""
 
 
 def recognise(
@@ -121,7 +123,20 @@ def recognise(
             f"{nearest(first, released.columns)}"
         )
         raise TableError(msg)
-    return _beside_others(found, original, said)
+    found = _beside_others(found, original, said)
+    if "averaged" not in said.values():
+        return found
+    looks = {one.name: one.how for one in recognise(released, original)}
+    return [
+        replace(one, stated=said.get(one.name) == "averaged" and looks[one.name] != "averaged")
+        for one in found
+    ]
+
+
+def named_cells(released: pl.DataFrame, original: People) -> dict[str, pl.Series]:
+    """The columns of a file that have the name of one of the original, numbers as numbers."""
+    names = [name for name in original.frame.columns if name in released.columns]
+    return {name: _as_numbers(released[name], original.column(name)) for name in names}
 
 
 def _column(

@@ -1,0 +1,114 @@
+"""What a plan says of columns is held against the file before it is believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from voile.audit.common_rows import contradicted
+from voile.audit.examine import audit
+from voile.audit.recognition import named_cells
+from voile.audit.record import COPYING, DOES_NOT_APPLY, ROWS_OF_PEOPLE, AuditRecord, Inquiry
+from voile.release.reading import People
+from voile_tests.audit.tables import marginals, people
+
+ROWS = 1500
+ORIGINAL, CONTROL = (
+    people(ROWS, seed).with_columns(born=pl.int_range(ROWS) * 37 % 401 + 5000) for seed in (1, 2)
+)
+COPIED = pl.concat([marginals(ORIGINAL, 3)[60:], ORIGINAL[:60]]).sample(
+    fraction=1, shuffle=True, seed=1
+)
+
+
+def _doubts(said: dict[str, str], released: pl.DataFrame) -> dict[str, str]:
+    original = People(ORIGINAL)
+    return dict(contradicted(said, named_cells(released, original), original))
+
+
+def _audited(folder: Path, released: pl.DataFrame, said: dict[str, str]) -> AuditRecord:
+    files = {"released": released, "original": ORIGINAL, "control": CONTROL}
+    for name, frame in files.items():
+        frame.write_csv(folder / f"{name}.csv")
+    plan = '[roles]\nquasi_identifiers = ["age", "sex", "town", "education", "hours", "born"]\n'
+    plan += 'sensitive = ["income"]\n'
+    plan += "".join(f'[columns.{name}]\nshown = "{how}"\n' for name, how in said.items())
+    (folder / "plan.toml").write_text(plan)
+    places = (folder / f"{name}.csv" for name in files)
+    return audit(*places, folder / "plan.toml", inquiry=Inquiry(100, ()), seed=1)
+
+
+@pytest.mark.parametrize("how", ["averaged", "noisy", "permuted", "withheld"])
+def test_a_statement_that_people_contradict_row_by_row_is_not_believed(how: str) -> None:
+    """Of 4 % of the rows, which were copied, though all others are of nobody."""
+    assert list(_doubts({"born": how}, COPIED)) == ["born"]
+    both = _doubts({"born": how, "hours": how}, COPIED)
+    assert set(both) == {"born", "hours"}
+    (told,) = _doubts({"born": how}, COPIED).values()
+    assert told.startswith(f"column 'born': the plan says that it is {how}, and ")
+
+
+def test_a_column_that_hides_the_copies_beside_it_is_told_all_the_same() -> None:
+    """One other column of each copied row was drawn anew, or cells of it are texts."""
+    moved = COPIED.with_columns(pl.Series("town", marginals(ORIGINAL, 9)["town"]))
+    assert set(_doubts({"born": "averaged"}, moved)) == {"born"}
+    texts = COPIED.with_columns(pl.col("born").cast(pl.Float64).cast(pl.String))
+    texts = pl.concat([texts[:-1], texts[-1:].with_columns(born=pl.lit("NA"))])
+    assert set(_doubts({"born": "averaged"}, texts)) == {"born"}
+
+
+def test_true_statements_are_believed() -> None:
+    """Of values of other rows, of pairs of rows, of groups of three, of noise, and of nobody."""
+    draws = np.random.default_rng(4)
+    order = draws.permutation(ROWS)
+    values = ORIGINAL["born"].to_numpy()
+    pairs, means = values.copy(), values.astype(float)
+    swap = draws.random(ROWS // 2) < 0.5
+    for pair, swapped in zip(order.reshape(-1, 2), swap, strict=True):
+        pairs[pair] = values[pair[::-1]] if swapped else values[pair]
+    for three in order.reshape(-1, 3):
+        means[three] = values[three].mean()
+    for how, shown in (
+        ("permuted", draws.permutation(values)),
+        ("permuted", pairs),
+        ("averaged", means),
+        ("noisy", values + draws.integers(-3, 4, ROWS)),
+    ):
+        released = ORIGINAL.with_columns(pl.Series("born", shown))
+        assert _doubts({"born": how}, released) == {}, how
+    said = dict.fromkeys(ORIGINAL.columns, "permuted")
+    assert _doubts(said, marginals(ORIGINAL, 3)) == {}
+
+
+@pytest.mark.parametrize(
+    "said", [{"born": "averaged"}, dict.fromkeys(ORIGINAL.columns, "permuted")]
+)
+def test_copies_are_counted_whatever_the_plan_says(tmp_path: Path, said: dict[str, str]) -> None:
+    """The notices say which statements were not believed."""
+    found = _audited(tmp_path, COPIED, said)
+    (risk,) = (one for one in found.risks if one["risk"] == COPYING)
+    assert risk["persons"] > 20
+    told = [notice for notice in found.notices if "the plan says that it is" in notice]
+    assert len(told) == len(said)
+
+
+def test_rows_that_the_plan_alone_hides_are_not_taken_for_no_copies(tmp_path: Path) -> None:
+    """Values that repeat by themselves are no averages: copying is not assessed, and fails."""
+    found = _audited(tmp_path, marginals(ORIGINAL, 3), {"hours": "averaged"})
+    assert not [one for one in found.risks if one["risk"] == COPYING]
+    (reason,) = (one.reason for one in found.risks_skipped if one.name == COPYING)
+    assert not reason.startswith(DOES_NOT_APPLY)
+    assert reason != ROWS_OF_PEOPLE
+    assert "the plan says that 'hours' is averaged" in reason
+    assert "rows would not be looked at" in reason
+
+
+def test_rows_all_of_whose_columns_were_permuted_are_of_nobody(tmp_path: Path) -> None:
+    """So that copying judges them, and does not pass as if each were a person's."""
+    said = dict.fromkeys(ORIGINAL.columns, "permuted")
+    found = _audited(tmp_path, marginals(ORIGINAL, 3), said)
+    (risk,) = (one for one in found.risks if one["risk"] == COPYING)
+    assert risk["persons"] == 0
