@@ -68,6 +68,8 @@ _ALARM = 0.002
 """The probability with which a file is said to be made with the control by chance alone."""
 _RARE = 0.05
 """The share of the control that has a row by chance, up to which chance grows as rows do."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""By which a person's number is multiplied, so that sums of a row and a person differ."""
 _WORK = 10_000_000
 """Rows that are compared in all but two columns."""
 
@@ -282,8 +284,8 @@ class _WholeRows:
 
         found, chance = persons(np.isin(other, file)), persons(np.isin(other, own))
         sizes = [len(np.unique(rows)) for rows in (file, own)]
-        pairs = np.unique(np.stack((other, unit.astype(np.uint64)), axis=1), axis=0)[:, 0]
-        rows, owners = np.unique(pairs, return_counts=True)
+        _, first = np.unique(other + unit.astype(np.uint64) * _ODD, return_index=True)
+        rows, owners = np.unique(other[first], return_counts=True)
         several = persons(np.isin(other, own) | np.isin(other, rows[owners > 1]))
         scale = max(1.0, sizes[0] / max(sizes[1], 1))
         if several <= _RARE * len(unit):
