@@ -49,11 +49,11 @@ flow, O(p r^0.5) for the r rows that remain, is mostly of few.
 
 How missing cells are read that may stand for missing values alone, or for others, too.
 
-What it does: where a release does not state which, each such cell is read as is worse for persons:
-as missing alone, unless a row of the original stands there that has a value (``mixing``).  Nobody
-who knows the release chooses among fewer, whatever he knows of missing values.  Where it is not
-told for certain where rows stand, a row that fits nothing then has the smallest combination that it
-may stand in (``Fitted.read``).
+What it does: where a release does not state which, each such cell is read as missing alone, unless
+a row of the original stands there that has a value (``mixing``): so does a linker who knows which
+cells are mixed.  Where some are, figures are not called checked: who leaves all such cells aside
+may be right more often.  Where it is not told for certain where rows stand, a row that fits nothing
+then has the smallest combination that it may stand in (``Fitted.read``).
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class IdentificationAttack(Adversary["_Aim"]):
                 *([unclear_missing(aim.mixed)] if aim.mixed else []),
                 *_notes(beliefs, aim.truth),
             ),
-            checked=beliefs.checked,
+            checked=beliefs.checked and not any(it.any() for it in aim.mixed.values()),
             aimed=beliefs.aimed,
         )
 

@@ -340,8 +340,9 @@ def _drawn_rows(
 def unclear_missing(columns: Iterable[str]) -> str:
     """Of which columns missing cells have two readings, as a clause."""
     return (
-        f"{', '.join(columns)}: missing cells may stand for missing values alone or for others, "
-        "too; each was read as is worse for persons"
+        f"{', '.join(columns)}: missing cells may stand for others, too; each was read as missing "
+        "alone, unless somebody who has a value stands there, and who leaves all such cells aside "
+        "may be right more often"
     )
 
 

@@ -149,7 +149,9 @@ class _ClosedForm:
     exact: bool
     """Whether this is the risk, and not that of rows that were drawn."""
     unclear: tuple[str, ...] = ()
-    """The columns whose missing cells have two readings, of which the worse was taken."""
+    """The columns whose missing cells have two readings."""
+    mixes: bool = False
+    """Whether somebody who has a value stands in such a cell: then the risk may be greater."""
 
     @classmethod
     def of_prosecutor(cls, fitted: Fitted, standing: Standing, people: People) -> Self | None:
@@ -347,7 +349,7 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
             return None
         mixed = mixing(published, people, columns, fitted.shown, standing.place)
         found = self._closed_form(scene, _Reading(fitted, standing, mixed))
-        return found if found is None or not mixed else replace(found, unclear=tuple(mixed))
+        return found if found is None or not mixed else _unclear(found, mixed)
 
     def guess(self, scene: Scene, aim: JoinTask | _ClosedForm) -> Guesses:
         """Who is joined with which row."""
@@ -397,7 +399,7 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
             drawn_from=found.targets,
             aimed_at=found.aimed_at,
             mean=found.mean if found.exact else None,
-            checked=not scene.release.disclosure.made_up,
+            checked=not scene.release.disclosure.made_up and not found.mixes,
         )
 
     @abstractmethod
@@ -582,6 +584,12 @@ class MarketerAttack(JournalistAttack):
 
     def _goal_of(self, unit: Protected) -> str:
         return f"a published row, each being joined with a {unit}, is joined with its own"
+
+
+def _unclear(found: _ClosedForm, mixed: Mixing) -> _ClosedForm:
+    """The same, of missing cells that have two readings."""
+    mixes = any(there.any() for there in mixed.values())
+    return replace(found, unclear=tuple(mixed), mixes=mixes)
 
 
 def _is_of_people(published: PublishedRows) -> bool:
