@@ -138,8 +138,9 @@ def _audit_command(
     """Judge the file RELEASED, whoever made it, against the table that it was made from.
 
     How each column is shown is found out and said: as it is, an interval, a set or a label,
-    permuted, noise, averages, or rows of nobody. A plan overrules it: [columns.X] shown = "exact",
-    "interval", "set", "permuted", "noisy", "averaged", "synthetic" or "withheld".
+    permuted, noise, averages, or rows of nobody. A plan overrules it, unless rows contradict it:
+    [columns.X] shown = "exact", "interval", "set", "permuted", "noisy", "averaged", "synthetic" or
+    "withheld".
 
     Then the three risks that European data protection names are counted: singling out, linkability,
     inference; each beside the same against people of the control, who were not in the data. All
