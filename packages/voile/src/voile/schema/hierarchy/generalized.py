@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
+from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
 
 __all__ = [
@@ -57,6 +58,17 @@ class DistinctValues:
     def present(self) -> tuple[str, ...]:
         """The texts of the p values that are not missing."""
         return tuple(text for text in self.texts if text is not None)
+
+    def present_texts(self, column: str, why: str) -> tuple[str, ...]:
+        """The same; raises ``PlanError`` for other values than texts, which ``why`` asks for."""
+        texts = self.present()
+        if texts and self.kind != "text":
+            msg = (
+                f"column {column!r} holds values of kind {self.kind!r}, and {why}; write "
+                'type = "text" in its table of the plan'
+            )
+            raise PlanError(msg)
+        return texts
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,6 @@ from voile.schema.hierarchy.generalized import (
     DistinctValues,
     Level,
 )
-from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
 
 __all__ = ["POSTCODE_SYSTEMS", "PostcodeSystem", "Postcodes"]
@@ -60,13 +59,7 @@ class Postcodes:
 
         Raises ``PlanError`` for a column that does not hold texts.
         """
-        texts = values.present()
-        if texts and values.kind != "text":
-            msg = (
-                f"column {column!r} holds values of kind {values.kind!r}, and postcodes are texts; "
-                'write type = "text" in its table of the plan'
-            )
-            raise PlanError(msg)
+        texts = values.present_texts(column, "postcodes are texts")
         levels = [self._level(texts, part) for part in ("district", "area")]
         return BoundHierarchy.of_levels(
             column, values, [*levels, Level.everything(len(texts))], SMALLEST_SHARE

@@ -541,13 +541,7 @@ class Prefixes:
 
         Raises ``PlanError`` for a column that does not hold texts.
         """
-        texts = values.present()
-        if texts and values.kind != "text":
-            msg = (
-                f"column {column!r} holds values of kind {values.kind!r}, and prefixes are those "
-                'of texts; write type = "text" in its table of the plan'
-            )
-            raise PlanError(msg)
+        texts = values.present_texts(column, "prefixes are those of texts")
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         levels = [
             Level.as_they_are(len(texts), _share(lengths)),
