@@ -67,6 +67,7 @@ def draw(page: Any, address: str) -> None:
     keep(page, "sign")
     page.click("text=Its evidence >> nth=0")
     page.wait_for_selector("text=The three risks that")
+    page.evaluate("window.scrollTo(0, 0)")
     keep(page, "evidence")
 
 
