@@ -246,13 +246,12 @@ def infer_decimal_comma(series: pl.Series) -> pl.Series | None:
 def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
     """A column of texts that are numbers with the marks of a layout, as numbers; others as given.
 
-    Where decimals have a comma, a point in a number is none, and the column stays one of texts.  A
-    unit of the layout is taken off where every text of the column has it.
+    Beside decimal commas a point that may part thousands is none; a unit of all texts is taken off.
     """
     if series.dtype != pl.String or not (layout.decimal or layout.thousands or layout.units):
         return series
     bare = _without_unit(series, layout.units)
-    if bare is series and layout.decimal is None and layout.thousands is None:
+    if bare is series and not (layout.decimal or layout.thousands):
         return series
     usual = "," if layout.thousands == "." else "."
     point, group = re.escape(layout.decimal or usual), re.escape(layout.thousands or "")
@@ -266,7 +265,7 @@ def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
         not values.count()
         or not values.drop_nulls().str.contains(rf"^[+-]?(?:{whole})(?:{point}[0-9]+)?$").all()
     ):
-        return series
+        return _with_points(series) if point == "," and bare is series else series
     if group and values.str.contains(group).any() and not values.str.contains(point).any():
         digits = values.drop_nulls().str.count_matches("[0-9]")
         alike = digits.min() == digits.max() and digits.n_unique() < values.n_unique()
@@ -276,6 +275,13 @@ def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
     plain = plain.str.strip_prefix("+").str.replace(point, ".")
     typed = infer_type(plain)
     return typed if typed.dtype.is_numeric() else series
+
+
+def _with_points(series: pl.Series) -> pl.Series:
+    """A column of texts as numbers with decimal points, where none of these may part thousands."""
+    typed = infer_type(series)
+    parted = series.str.contains(r"\.[0-9]{3}$").any()
+    return typed if typed.dtype.is_float() and not parted else series
 
 
 def _without_unit(series: pl.Series, units: Sequence[str]) -> pl.Series:
@@ -510,10 +516,7 @@ def _dates_parsed(texts: pl.Series, date_format: str) -> pl.Series:
 
 
 def _in_window(dates: pl.Series, date_format: str) -> pl.Series:
-    """Dates whose years have two digits, from 1969 to 2068 as POSIX reads them; others as given.
-
-    Polars reads 69 as 2069.
-    """
+    """Dates whose years have two digits, from 1969 to 2068; Polars reads 69 as 2069."""
     if "%y" not in date_format:
         return dates
     later = dates.dt.year() == POSIX_FIRST_YEAR + 100

@@ -624,9 +624,7 @@ def _typed(series: pl.Series, layout: _FileLayout) -> tuple[pl.Series, str | Non
         return marked, None
     typed = infer_type(series)
     if typed.dtype.is_float() and stated.decimal == ",":
-        # A point is no decimal mark there, unless what follows can be no thousands: "25.0".
-        parted = series.str.contains(r"\.[0-9]{3}$").any()
-        return (series if parted else typed), None
+        return series, None  # a point is no decimal mark there
     if typed.dtype == pl.String and dialect.separator != ",":
         numbers = infer_decimal_comma(typed)
         if numbers is not None:
