@@ -10,7 +10,6 @@ commands read: ``plan.toml``, comparisons, studies, releases, a ledger.
     guard      who may call: one browser of this user, by a token; no other site
     planning   what a plan says of each column, and where in it an error stands
     words      methods, roles and remedies in plain words
-    pictures   the figures that are drawn here
-    spreads    what a release did to each column, and to the groups
+    pictures   the figures that are drawn here: also what a release did to columns and groups
     screens    what the pages show, one module each, and the application of all of them
 """

@@ -107,6 +107,11 @@ class JointColumn:
         cell: Indices = np.where(self.covers.any(axis=1), self.covers.argmax(axis=1), -1)
         return cell
 
+    @property
+    def is_near(self) -> bool:
+        """Whether its cells show numbers near those of people: with noise, or of several."""
+        return self.how in {"noisy", "averaged"}
+
     @cached_property
     def narrow_cell(self) -> Indices:
         """Shape (v,): the cell that shows just this number, or else that covers fewest values.
@@ -114,7 +119,7 @@ class JointColumn:
         It is -1 without any, and without just this number where the file shows noise.
         """
         fewest = self.covers / np.maximum(self.covers.sum(axis=0), 1).astype(np.float32)
-        covered = self.covers.any(axis=1) & (self.how not in {"noisy", "averaged"})
+        covered = self.covers.any(axis=1) & (not self.is_near)
         cell: Indices = np.where(covered, fewest.argmax(axis=1), -1)
         if self.numbers is not None:
             values, shown = self.numbers

@@ -398,7 +398,6 @@ _FEWEST = 1_200
 _FALSE_POSITIVES = (0.01, 0.001)
 _SEEN = 0.1
 """The share of people who, copied whole, a control must be able to tell."""
-_NEAR = {"noisy", "averaged"}
 _SAME = 1e-5
 """Relative; sums of agreements in another order differ by less."""
 _LEARNT = 20_000
@@ -499,9 +498,9 @@ def rows_of_people(setting: Setting) -> bool:
     columns = setting.beside.columns
     if any(c.how == "synthetic" for c in columns):
         return False
-    if any(c.how in _NEAR and c.name not in setting.sensitive for c in columns):
+    if any(c.is_near and c.name not in setting.sensitive for c in columns):
         return False
-    asked = [c for c in columns if c.how not in {*_NEAR, "permuted"}]
+    asked = [c for c in columns if not c.is_near and c.how != "permuted"]
     if not asked:  # nobody fits rows of which all columns were permuted
         return any(c.how != "permuted" for c in columns)
     draws = setting.randomness.key("rows of people").generator()
@@ -562,7 +561,7 @@ def _scores(
     }
     if alike and find_spec("sklearn"):
         by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)
-    as_shown = [column for column in columns if column.how not in _NEAR]
+    as_shown = [column for column in columns if not column.is_near]
     for some in (columns, as_shown)[: 2 if len(as_shown) < len(columns) else 1]:
         if (agreeing := whole_rows(some, kept, asked)) is not None:
             by_row[f"{_NEARLY_WHOLE} of {len(some)}"] = agreeing

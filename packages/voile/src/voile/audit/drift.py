@@ -59,8 +59,7 @@ _EXPECTED = 20
 """People of both sides from which on a kind is compared by itself."""
 
 _SIDES = (ORIGINAL, CONTROL)
-_NEAR = {"noisy", "averaged"}
-_VALUES = {"exact", "synthetic", "permuted", *_NEAR}
+_VALUES = {"exact", "synthetic", "permuted"}
 """How columns are shown in which a row is looked for whole: with those of numbers that may be
 near, for one number of nobody makes a column such, and without."""
 
@@ -227,7 +226,9 @@ class _WholeRows:
     def of(cls, beside: JointCodes) -> _WholeRows:
         """Of columns that show values as they are, or such as might be."""
         draws = Randomness.seeded(0).key("whole rows").generator()
-        places = tuple(at for at, one in enumerate(beside.columns) if one.how in _VALUES)
+        places = tuple(
+            at for at, one in enumerate(beside.columns) if one.is_near or one.how in _VALUES
+        )
         people = [
             np.zeros((len(places), len(beside.units[side])), dtype=np.uint64) for side in _SIDES
         ]
@@ -255,7 +256,7 @@ class _WholeRows:
     def sets(self, beside: JointCodes) -> Iterator[tuple[int, ...]]:
         """Places of the columns in which rows are looked for: of all, then of all but some."""
         every = tuple(range(len(self.places)))
-        plain = tuple(at for at in every if beside.columns[self.places[at]].how not in _NEAR)
+        plain = tuple(at for at in every if not beside.columns[self.places[at]].is_near)
         wholes = [some for some in dict.fromkeys((every, plain)) if len(some) > 1]
         yield from wholes
         size = self.file.shape[1] + sum(side.shape[1] for side in self.people)
