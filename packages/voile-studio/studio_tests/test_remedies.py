@@ -20,6 +20,7 @@ from voile.policy.stated import StatedPolicy, template_names
 from voile.schema.plan import parse_plan
 from voile.study.evidence import EvidenceTerms
 from voile.study.single import make_study
+from voile_studio.project import Start
 from voile_studio.words import remedy_of, without_toml
 
 PEOPLE = pl.DataFrame(
@@ -114,6 +115,79 @@ def test_a_button_puts_what_is_missed_into_the_plan(tmp_path: Path) -> None:
     assert again.status_code == 400
     visitor.post("/p/people/undo")
     assert (project / "plan.toml").read_text() == plan
+
+
+STUDY = """
+[roles]
+person = "row"
+quasi_identifiers = ["age", "sex"]
+sensitive = ["illness"]
+
+[columns.age]
+bounds = [0, 99]
+
+[method]
+name = "generalization"
+k = 2
+"""
+STRICT = """
+name = "strict"
+source = "decision of the board"
+audience = "researchers"
+
+[[criteria]]
+kind = "attack"
+name = "prosecutor"
+figure = "worst"
+most = 0.09
+"""
+
+
+@pytest.mark.slow
+def test_the_least_change_that_meets_a_policy_is_searched_and_taken(tmp_path: Path) -> None:
+    """What was tried is listed; what is taken is the plan of the release with the change."""
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    (tmp_path / "policy.toml").write_text(STRICT)
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    visitor.post("/p/people/plan/text", text=STUDY, digest=visitor.digest("/p/people/plan"))
+    visitor.post("/p/people/release", digest=visitor.digest("/p/people/sign"), number="001")
+    visitor.wait("/p/people/evidence", "Check against this policy")
+    assert visitor.post("/p/people/releases/001/choose").status_code == 400
+    visitor.post("/p/people/releases/001/check", policy="policy.toml")
+    visitor.wait("/p/people/evidence", "Find the least change that meets this policy")
+    visitor.post("/p/people/releases/001/choose")
+    page = visitor.wait("/p/people/evidence", "The least change that meets this policy: ")
+    assert "plans that were tried" in page
+    visitor.post("/p/people/plan/text", text=STUDY, digest=visitor.digest("/p/people/plan"))
+    visitor.post("/p/people/releases/001/take")
+    kept = tomllib.loads((tmp_path / "people.voile" / "plan.toml").read_text())
+    assert kept["method"]["k"] >= 11
+    assert kept["roles"] == tomllib.loads(STUDY)["roles"]
+
+
+def test_a_change_that_leaves_out_a_column_is_taken_with_it(tmp_path: Path) -> None:
+    """It goes into the plan of the release, whatever the plan says now; none found, none taken."""
+    (tmp_path / "people.csv").write_text("age,sex\n30,f\n31,m\n")
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    project = Start(tmp_path).project("people.csv")
+    (project.folder / "releases" / "001").mkdir(parents=True)
+    (project.folder / "release-001.toml").write_text(STUDY)
+    project.jobs.record("check-001", ["check"], "ema", {})
+    tried = {"change": "k = 11, without column 'sex'", "method": {"k": 11}, "without": ["sex"]}
+    document = {"found": None, "plans": [{**tried, "meets": False}], "in_the_way": ["x"]}
+    project.jobs.record("choose-001", ["choose"], "ema", document)
+    assert visitor.post("/p/people/releases/001/take").status_code == 400
+    document = {"found": tried["change"], "plans": [{**tried, "meets": True}], "in_the_way": []}
+    project.jobs.record("choose-001", ["choose"], "ema", document)
+    visitor.post("/p/people/releases/001/take")
+    kept = tomllib.loads(project.plan.read_text())
+    assert (kept["method"]["k"], kept["roles"]["quasi_identifiers"]) == (11, ["age"])
+    visitor.post("/p/people/undo")
+    assert "k = 11" not in project.plan.read_text()
 
 
 def test_messages_of_commands_name_no_tables_of_toml() -> None:

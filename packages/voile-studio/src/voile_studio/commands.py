@@ -12,6 +12,7 @@ __all__ = [
     "VALUES_SHOWN",
     "audit",
     "check",
+    "choose",
     "compare",
     "dossier",
     "hold_against",
@@ -122,6 +123,12 @@ def make_key(project: Project) -> list[str]:
 def sign(project: Project, release: Path, role: str) -> list[str]:
     """Sign a release that has passed."""
     return ["sign", project.named(release), "--key", project.named(project.key), "--as", role]
+
+
+def choose(project: Project, release: Path, policy: str) -> list[str]:
+    """Try plans near that of a release, and find the one of least loss that meets a policy."""
+    named = project.named(plan_of_release(project, release))
+    return ["choose", _table(project), "--plan", named, "--policy", told(policy), "--json"]
 
 
 def dossier(project: Project, release: Path, out: Path) -> list[str]:

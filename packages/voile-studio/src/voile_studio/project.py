@@ -36,6 +36,7 @@ What publishing will cost the ledger is told before it is spent (``charge_summar
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -78,6 +79,8 @@ _ENDINGS = (
 _MAPS = (".osm", ".osm.gz", ".osm.bz2", ".pbf", ".graphml", ".geojson")
 """Endings of maps that stand in one file; a table of edges is a table."""
 _DEEPEST = 3
+_NUMBER = re.compile(r"[0-9]{3,6}")
+"""Of a release."""
 _MOST = 500
 
 
@@ -394,6 +397,14 @@ class Project:
         """The same, in a folder that stands."""
         (self.folder / what).mkdir(exist_ok=True, mode=_PRIVATE)
         return self.next_numbered(what)
+
+    def release(self, number: str) -> Path:
+        """The folder of a release; raises ``InputError`` where there is none."""
+        folder = self.folder / "releases" / number
+        if not _NUMBER.fullmatch(number) or not folder.is_dir():
+            msg = "there is no such release"
+            raise InputError(msg)
+        return folder
 
     def dossier_of(self, release: Path) -> Path:
         """Where the dossier of a release is, or will be; private."""

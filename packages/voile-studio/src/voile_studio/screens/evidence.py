@@ -8,7 +8,6 @@ Signatures and dossiers of releases that stand.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +17,6 @@ from fastapi.responses import Response
 
 from voile.policy.ruling import ASSUMPTIONS, Tick, read_ticks
 from voile.policy.templates import template_names
-from voile.proposal.editing import with_method
 from voile.schema.persons import FEW_PERSONS, TELLING
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
@@ -26,7 +24,6 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
-from voile_studio.planning import plan_of
 from voile_studio.project import FoundFile, Project
 from voile_studio.screens.confirming import (
     CONFIRMED,
@@ -42,8 +39,9 @@ from voile_studio.screens.confirming import (
 )
 from voile_studio.screens.data import found_in
 from voile_studio.screens.pages import Pages
+from voile_studio.screens.remedying import changes_of, rulings_of, search_of
 from voile_studio.screens.trying import reidentified, tries
-from voile_studio.words import method_cards, remedy_of
+from voile_studio.words import remedy_of
 
 __all__ = ["foreign_routes", "policies", "releases", "routes", "signing_routes"]
 
@@ -100,7 +98,6 @@ def _audit(project: Project, folder: Path) -> Mapping[str, object] | None:
     return {**found, "number": int(folder.name), "released": released}
 
 
-_NUMBER = re.compile(r"[0-9]{3,6}")
 _MOST = 200
 
 
@@ -119,7 +116,7 @@ def routes(pages: Pages) -> APIRouter:
         if policy not in policies(project):
             msg = "there is no such policy in the folder that Studio was started in"
             raise InputError(msg)
-        _hold_against(project, _release_of(project, release), policy)
+        _hold_against(project, project.release(release), policy)
         return pages.to(project, f"evidence#policy-{release}")
 
     @router.post("/releases/{release}/risks")
@@ -127,7 +124,7 @@ def routes(pages: Pages) -> APIRouter:
         name: str, release: str, control: Annotated[str, Form(max_length=4096)] = ""
     ) -> Response:
         project = pages.project(name)
-        folder = _release_of(project, release)
+        folder = project.release(release)
         out = project.new_numbered("audits")
         command = commands.audit(
             project,
@@ -144,7 +141,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.get("/releases/{release}/report")
     def report(name: str, release: str) -> Response:
         project = pages.project(name)
-        path = _release_of(project, release) / "private" / "report.html"
+        path = project.release(release) / "private" / "report.html"
         return pages.report(project, path, f"evidence#release-{release}")
 
     return router
@@ -163,13 +160,13 @@ def _evidence_page(project: Project, refused: Document | None) -> Json:
 
 
 def _add_confirmations(router: APIRouter, pages: Pages) -> None:
-    """What a person confirms of a release, and what follows from what was not met."""
+    """What a person confirms of a release."""
 
     @router.post("/releases/{release}/assumptions")
     async def tick(name: str, release: str, request: Request) -> Response:
         form = await request.form(max_files=0, max_fields=_MOST)
         project = pages.project(name)
-        folder = _release_of(project, release)
+        folder = project.release(release)
         asked, ticked = ({str(one) for one in form.getlist(key)} for key in ("asked", "ticked"))
         try:
             keep_ticks(project, folder, asked, ticked, str(form.get("by", "")).strip())
@@ -183,28 +180,12 @@ def _add_confirmations(router: APIRouter, pages: Pages) -> None:
             _hold_against(project, folder, job.about)
         return pages.to(project, f"evidence#policy-{release}")
 
-    @router.post("/releases/{release}/remedy")
-    def remedy(name: str, release: str) -> Response:
-        project = pages.project(name)
-        folder = _release_of(project, release)
-        _follow_remedies(project, _rulings(json_of(folder / "private" / "verdict.json")))
-        return pages.to(project, "sign")
-
 
 def releases(project: Project) -> list[Json]:
     """Every release that stands, with its evidence, the newest first."""
     return [
         found for folder in project.numbered("releases") if (found := _release(project, folder))
     ]
-
-
-def _release_of(project: Project, number: str) -> Path:
-    """The folder of a release; raises ``InputError`` where there is none."""
-    folder = project.folder / "releases" / number
-    if not _NUMBER.fullmatch(number) or not folder.is_dir():
-        msg = "there is no such release"
-        raise InputError(msg)
-    return folder
 
 
 def _hold_against(project: Project, folder: Path, policy: str) -> None:
@@ -219,43 +200,10 @@ def policies(project: Project) -> list[str]:
     return [*template_names(), *own]
 
 
-def _rulings(verdict: Mapping[str, object] | None) -> list[Document]:
-    """The rulings of a verdict, each with its criterion; none where there is no verdict."""
-    found = (verdict or {}).get("rulings")
-    return found if isinstance(found, list) else []
-
-
 def _asked_now(ticks: Sequence[Tick], rulings: Sequence[Document]) -> Sequence[Tick]:
     """What the policy of the verdict asks to be ticked, not what others asked before it."""
     asked = {ruling["asks"] for ruling in rulings if ruling["kind"] in CONFIRMED}
     return [tick for tick in ticks if tick.says in asked] or ticks
-
-
-def _changes(project: Project, rulings: Sequence[Document]) -> dict[str, object]:
-    """Parameters of the plan's method that meet what is missed; those that it has not are none."""
-    plan = plan_of(project.plan)
-    if plan is None or plan.method is None:
-        return {}
-    card = {card.name: card for card in method_cards()}.get(plan.method.name)
-    takes = {parameter.name for parameter in card.parameters} if card else set()
-    found: dict[str, object] = {}
-    for ruling in rulings:
-        for key, value in remedy_of(ruling)[1].items():
-            if key in takes:
-                strictest = min if key == "t" else max
-                found[key] = strictest(value, found.get(key, value))
-    said = plan.method.parameters
-    return {key: value for key, value in found.items() if said.get(key) != value}
-
-
-def _follow_remedies(project: Project, rulings: Sequence[Document]) -> None:
-    """Put into the plan what meets the criteria that a release has missed."""
-    plan, changes = plan_of(project.plan), _changes(project, rulings)
-    if plan is None or plan.method is None or not changes:
-        msg = "the plan has this change already, or its method has no such parameter: see Sign off"
-        raise InputError(msg)
-    parameters = {**plan.method.parameters, **changes}
-    project.keep_plan(with_method(project.plan_text, plan.method.name, parameters))
 
 
 def _release(project: Project, folder: Path) -> dict[str, object] | None:
@@ -266,7 +214,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
     except (InputError, OSError, ValueError):
         return None
     verdict = json_of(folder / "private" / "verdict.json")
-    rulings = _rulings(verdict)
+    rulings = rulings_of(folder)
     failed = [ruling for ruling in rulings if not ruling["passed"]]
     statements = statements_of(project, folder, _asked_now(ticks, rulings))
     labels = [label_of(ruling, statements) for ruling in rulings]
@@ -275,7 +223,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "folder": project.named(folder),
         "missed": [ruling for ruling in failed if ruling["kind"] not in CONFIRMED],
         "waiting": [ruling for ruling in failed if ruling["kind"] in CONFIRMED],
-        "changes": _changes(project, failed),
+        "changes": changes_of(project, failed),
+        "search": search_of(project, folder),
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "worst": _worst(record),
@@ -309,7 +258,7 @@ def _refuse_contradicted(project: Project, folder: Path) -> None:
     if is_withdrawn(project, folder):
         msg = "this release is withdrawn: it is not signed and not handed over"
         raise RefusedError(msg)
-    rulings = _rulings(json_of(folder / "private" / "verdict.json"))
+    rulings = rulings_of(folder)
     ticks = _asked_now(read_ticks(folder / "private" / ASSUMPTIONS), rulings)
     for one in statements_of(project, folder, ticks):
         if one.ticked and not one.is_settled:
@@ -349,7 +298,7 @@ def signing_routes(pages: Pages) -> APIRouter:
         name: str, release: str, role: Annotated[str, Form(max_length=200, min_length=1)]
     ) -> Response:
         project = pages.project(name)
-        folder = _release_of(project, release)
+        folder = project.release(release)
         if not project.key.is_file():
             msg = "make a key first"
             raise InputError(msg)
@@ -365,7 +314,7 @@ def signing_routes(pages: Pages) -> APIRouter:
         name: str, release: str, back: Annotated[str, Form(max_length=3)] = ""
     ) -> Response:
         project = pages.project(name)
-        withdraw(project, _release_of(project, release), back=bool(back))
+        withdraw(project, project.release(release), back=bool(back))
         return pages.to(project, f"sign#release-{release}")
 
     @router.post("/key")
@@ -377,7 +326,7 @@ def signing_routes(pages: Pages) -> APIRouter:
     @router.post("/releases/{release}/dossier")
     def draw(name: str, release: str) -> Response:
         project = pages.project(name)
-        folder = _release_of(project, release)
+        folder = project.release(release)
         out = project.dossier_of(folder)
         out.unlink(missing_ok=True)
         project.run(f"dossier-{release}", commands.dossier(project, folder, out))
@@ -386,7 +335,7 @@ def signing_routes(pages: Pages) -> APIRouter:
     @router.get("/releases/{release}/dossier")
     def dossier(name: str, release: str) -> Response:
         project = pages.project(name)
-        path = project.dossier_of(_release_of(project, release))
+        path = project.dossier_of(project.release(release))
         return pages.report(project, path, f"sign#release-{release}")
 
     return router
