@@ -25,7 +25,6 @@ from voile_studio.screens.confirming import (
     statements_of,
     tally_of,
 )
-from voile_studio.words import is_limit
 
 UNPUBLISHED = "no other published data is derived from the same rows"
 POLICY = '[[criteria]]\nkind = "group-size"\nleast = 3\n\n[[criteria]]\nkind = "assumptions"\n'
@@ -176,8 +175,16 @@ def test_rulings_are_told_apart_by_what_they_rest_on(project: Project) -> None:
         "3 of 4 criteria that apply are met: 1 measured, 1 confirmed and 1 accepted by a person "
         "alone, not measured; 1 not met. 1 does not apply."
     )
-    assert is_limit("k-anonymity says nothing about the sensitive values of the rows")
-    assert not is_limit(UNPUBLISHED)
+
+
+def test_what_a_promise_leaves_open_is_accepted_and_not_confirmed(project: Project) -> None:
+    """The release says which sentences are of that sort; no wording tells it."""
+    folder = project.folder / "releases" / "002"
+    found = statements_of(project, folder, read_ticks(folder / "private" / ASSUMPTIONS))
+    limits = json.loads((folder / "release" / "release.json").read_text())["guarantee"]
+    assert limits["leaves_open"]
+    assert [one.says for one in found if one.is_limit] == limits["leaves_open"]
+    assert UNPUBLISHED in {one.says for one in found if not one.is_limit}
 
 
 def test_a_drawn_page_leads_back(project: Project) -> None:

@@ -16,7 +16,6 @@ from voile_base.values import Document
 from voile_studio.planning import ROLES
 
 __all__ = [
-    "is_limit",
     "method_cards",
     "most_error",
     "numbers_of",
@@ -107,16 +106,6 @@ def most_error(epsilon: float, widths: Mapping[str, float]) -> Mapping[str, floa
     help, make it less.  It holds where a person has one row.
     """
     return {name: width * len(widths) / epsilon for name, width in widths.items()}
-
-
-_LIMIT = re.compile(
-    r"says nothing (about|of)|nothing is promised|is not (hidden|protected)|nothing is hidden"
-)
-
-
-def is_limit(says: str) -> bool:
-    """Whether a statement of a guarantee says what it leaves open, and assumes nothing."""
-    return _LIMIT.search(says) is not None
 
 
 _TICK = "Tick it below, in the role of the person who has made sure of it."

@@ -30,7 +30,6 @@ from voile_base.values import Document, Json
 from voile_studio.jobs import Job
 from voile_studio.project import Project
 from voile_studio.screens.trying import compared, is_rehearsal
-from voile_studio.words import is_limit
 
 __all__ = [
     "CONFIRMED",
@@ -85,11 +84,12 @@ def statements_of(project: Project, folder: Path, ticks: Sequence[Tick]) -> list
     """The statements of ticks, with what the project knows of each."""
     others = other_releases(project, folder)
     looks = _looks_before(project, folder)
+    left_open = (_document(folder).get("guarantee") or {}).get("leaves_open") or ()
     found = []
     for tick in ticks:
         refused = others if _UNPUBLISHED.search(tick.says) else ""
         known = refused or (looks if _UNSEEN.search(tick.says) else "")
-        limit = is_limit(tick.says) and not known
+        limit = tick.says in left_open and not known
         by = tick.by or ""
         found.append(AskedStatement(tick.says, tick.ticked, by, limit, known, bool(refused)))
     return found

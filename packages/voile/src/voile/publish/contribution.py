@@ -27,7 +27,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from voile.dp.accounting import PrivacyEvent
-from voile.release.release import Publication
+from voile.release.release import LeftOpen, Publication
 from voile.schema.budget import Change, Neighbours, neighbours_of
 from voile.schema.plan import Plan
 from voile.schema.roles import EACH_ROW, Protected
@@ -65,7 +65,7 @@ def assumed_of_units(protected: Protected) -> str:
 
 def known_rows(protected: Protected) -> str:
     """Against whom counts of persons hold, and against whom they do not."""
-    return (
+    return LeftOpen(
         f"who knows a {protected} knows the quasi-identifiers of one of its rows: somebody who "
         f"knows several can intersect their groups on what stays the same for the {protected}, and "
         "nothing is promised of what that leaves"

@@ -367,6 +367,8 @@ class StatedGuarantee(Value):
     kind: str
     statement: str
     assumes: Several[str]
+    leaves_open: Several[str] = ()
+    """Those of ``assumes`` that say what the promise does not cover."""
     further: Several[Document] = ()
 
 
@@ -418,7 +420,7 @@ def release_schema(kind: type[StatedRelease] = ReleaseDocument) -> Json:
     schema, claims = json_schema(kind), json_schema(StatedClaim)
     schema["$defs"] |= claims.pop("$defs", {})
     stated = schema["$defs"]["StatedGuarantee"]["properties"]
-    beside = {key: stated[key] for key in ("statement", "assumes")}
+    beside = {key: stated[key] for key in ("statement", "assumes", "leaves_open")}
     beside["further"] = {"type": "array", "items": {"$ref": "#/$defs/Claim"}}
     known = []
     for claim in claims["anyOf"]:

@@ -91,6 +91,15 @@ def unaccounted(price: Price) -> NDArray[np.int64] | None:
     return costs.fitting(TripSums.none(), Randomness.secure().key("fleet").secret)
 
 
+class LeftOpen(str):
+    """A sentence of ``Guarantee.assumes`` that says what the promise does not cover.
+
+    Recipients accept it; there is nothing in it that a person could make sure of.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """What is promised about everybody in a release, and what the promise assumes."""
@@ -100,7 +109,12 @@ class Guarantee:
     statement: str
     """All of it in one precise sentence."""
     assumes: tuple[str, ...] = ()
-    """What must be true for the promise to hold."""
+    """What must be true for the promise to hold, and what it does not cover (``LeftOpen``)."""
+
+    @property
+    def leaves_open(self) -> tuple[str, ...]:
+        """Those of ``assumes`` that say what the promise does not cover."""
+        return tuple(one for one in self.assumes if isinstance(one, LeftOpen))
 
     @property
     def kind(self) -> str:
@@ -120,12 +134,14 @@ class Guarantee:
             **({"further": further} if further else {}),
             "statement": self.statement,
             "assumes": list(self.assumes),
+            **({"leaves_open": list(self.leaves_open)} if self.leaves_open else {}),
         }
 
     @classmethod
     def of_document(cls, document: Document, where: str = "the guarantee") -> Guarantee:
         """The guarantee that ``release.json`` states; raises ``TableError`` for what cannot be."""
-        own = {"statement", "assumes", "further"}
+        own = {"statement", "assumes", "leaves_open", "further"}
+        open_ = document.get("leaves_open", ())
         first = {name: value for name, value in document.items() if name not in own}
         return cls(
             claims=(
@@ -136,7 +152,7 @@ class Guarantee:
                 ),
             ),
             statement=document["statement"],
-            assumes=tuple(document["assumes"]),
+            assumes=tuple(LeftOpen(one) if one in open_ else one for one in document["assumes"]),
         )
 
 

@@ -149,6 +149,8 @@ class Dossier:
 class _Assumption:
     says: str
     by: str | None
+    is_limit: bool
+    """Whether it says what the promise does not cover, which is accepted and not made sure of."""
 
 
 def _dossier_page(dossier: Dossier, *, public: bool) -> Document:
@@ -275,10 +277,11 @@ def _assumptions(dossier: Dossier) -> Iterator[_Assumption]:
 
     Between them stand what adversaries could not read.
     """
-    assumed = [] if dossier.document is None else dossier.document["guarantee"]["assumes"]
+    guarantee = {} if dossier.document is None else dossier.document["guarantee"]
+    assumed, open_ = guarantee.get("assumes", ()), guarantee.get("leaves_open", ())
     unexamined = [one.asks for one in dossier.verdict.rulings if one.kind == "unexamined"]
     for says in dict.fromkeys([*assumed, *unexamined, *dossier.policy.questions]):
-        yield _Assumption(says, ticked(says, dossier.ticks))
+        yield _Assumption(says, ticked(says, dossier.ticks), says in open_)
 
 
 def _line(ruling: Ruling, *, public: bool) -> tuple[str, str, str, str]:

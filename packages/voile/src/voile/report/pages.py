@@ -216,6 +216,7 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Docum
     """The values of the template ``study.html.j2``."""
     attacks, measures = attacks_of(record), measures_of(record)
     guarantee, method = record.release["guarantee"], record.release["method"]
+    left_open = tuple(guarantee.get("leaves_open", ()))
     return {
         "name": record.name,
         "publishable": record.release["publishable"],
@@ -229,8 +230,9 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Docum
         "settings": _facts_of(_without(method, "decision")),
         "decision": _facts_of(method.get("decision") or {}),
         "promise": _promise_of(record),
-        "assumes": tuple(guarantee["assumes"]),
-        "promised": _facts_of(_without(guarantee, "statement", "assumes")),
+        "assumes": tuple(one for one in guarantee["assumes"] if one not in left_open),
+        "left_open": left_open,
+        "promised": _facts_of(_without(guarantee, "statement", "assumes", "leaves_open")),
         "notices": tuple(record.publication["notices"]),
         "attacks": attacks,
         "attack_chart": attack_chart(attacks),

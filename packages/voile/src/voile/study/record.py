@@ -198,6 +198,8 @@ class GuaranteeDocument(TypedDict):
     kind: str
     statement: str
     assumes: list[str]
+    leaves_open: NotRequired[list[str]]
+    """Those of ``assumes`` that say what the promise does not cover."""
 
 
 @closed

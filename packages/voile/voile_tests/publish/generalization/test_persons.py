@@ -23,7 +23,7 @@ from voile.publish.assembled import exactly
 from voile.publish.generalization import Generalization
 from voile.publish.generalization.evaluation import Evaluator
 from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
-from voile.release.release import Release
+from voile.release.release import Guarantee, Release
 from voile.schema.plan import Method, Plan, parse_plan
 from voile.schema.roles import Roles
 from voile.study.run import make_release
@@ -337,6 +337,8 @@ def test_rows_of_one_person_are_no_group() -> None:
     assert claim["unit"] == "person"
     assert "other persons" in claim["statement"]
     assert any("one of its rows" in assumed for assumed in claim["assumes"])
+    assert any("one of its rows" in limit for limit in claim["leaves_open"])
+    assert Guarantee.of_document(claim).leaves_open == tuple(claim["leaves_open"])
     with pytest.raises(InfeasibleError, match=r"4 persons.* largest k that it allows is 4"):
         make_release(two_columns(rows), plan_of(k=5), seed=1)
 

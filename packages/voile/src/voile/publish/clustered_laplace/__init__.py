@@ -62,6 +62,7 @@ from voile.release.claims import DifferentialPrivacy, IndistinguishabilityWithin
 from voile.release.history import History
 from voile.release.release import (
     Guarantee,
+    LeftOpen,
     Pay,
     Price,
     PrivateRecord,
@@ -87,7 +88,7 @@ _STEP = Decimal("1e-12")
 Bounds = Literal["public", "data"]
 """Where clusters come from: public bounds and private quantiles, or the data, as in the seed."""
 _COMMON = (
-    "that a person is in the table is not hidden, nor is the number of rows",
+    LeftOpen("that a person is in the table is not hidden, nor is the number of rows"),
     "columns published as they are tell nothing about the perturbed ones",
 )
 

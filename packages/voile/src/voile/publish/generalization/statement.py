@@ -46,7 +46,7 @@ from voile.publish.generalization.problem import (
 from voile.release import claims
 from voile.release.claims import KAnonymityClaim
 from voile.release.history import SeriesTerms
-from voile.release.release import Guarantee, PrivateRecord, Release
+from voile.release.release import Guarantee, LeftOpen, PrivateRecord, Release
 from voile.schema.persons import others_told, units_told
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
@@ -95,7 +95,7 @@ _BACKWARDS = (
     "nobody reasons backwards from the choice of the groups: that a finer generalization was not "
     "chosen tells something about the rows that forbade it (minimality attack)"
 )
-_SENSITIVE = (
+_SENSITIVE = LeftOpen(
     "k-anonymity says nothing about the sensitive values of the rows that share a group: if they "
     "are all alike, everybody learns them"
 )

@@ -60,7 +60,7 @@ from voile.publish.ke_anonymity.decision import AS_PRINTED, Decision, KETerms, d
 from voile.publish.ke_anonymity.searches import best_cuts, blocks_of, largest_feasible
 from voile.release.claims import KEAnonymityClaim
 from voile.release.history import SeriesTerms
-from voile.release.release import Guarantee
+from voile.release.release import Guarantee, LeftOpen
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of, unscaled
 from voile.schema.roles import Protected
 from voile.table.private import PrivateTable
@@ -110,12 +110,16 @@ _SINGLED_OUT = {
     "group of this one",
 }
 _PRINTED = {
-    "lemma-1": "beside other releases of its series nothing is promised, since the rule of Lemma 1 "
-    "as the paper prints it lets a group touch an old border: at k = 2 and e = 4, the groups "
-    "{1, 7} and {13, 19} after {7, 13} single out 7 and 13",
-    "figure-13": "beside other releases of its series nothing is promised, since the algorithm of "
-    "Fig. 13 as the paper prints it looks at the latest release alone: at k = 2 and e = 2, after "
-    "{6, 9} and {3, 6, 9, 12} the groups {3, 6, 6, 8} and {9, 12} single out 6 and 9",
+    "lemma-1": LeftOpen(
+        "beside other releases of its series nothing is promised, since the rule of Lemma 1 "
+        "as the paper prints it lets a group touch an old border: at k = 2 and e = 4, the groups "
+        "{1, 7} and {13, 19} after {7, 13} single out 7 and 13"
+    ),
+    "figure-13": LeftOpen(
+        "beside other releases of its series nothing is promised, since the algorithm of "
+        "Fig. 13 as the paper prints it looks at the latest release alone: at k = 2 and e = 2, "
+        "after {6, 9} and {3, 6, 9, 12} the groups {3, 6, 6, 8} and {9, 12} single out 6 and 9"
+    ),
 }
 
 

@@ -43,7 +43,15 @@ from voile.publish.publisher import (
 from voile.release.check import check_units_of_groups
 from voile.release.claims import PermutationWithinClusters
 from voile.release.history import History
-from voile.release.release import Guarantee, Pay, PrivateRecord, Publication, Release, unaccounted
+from voile.release.release import (
+    Guarantee,
+    LeftOpen,
+    Pay,
+    PrivateRecord,
+    Publication,
+    Release,
+    unaccounted,
+)
 from voile.schema.numbers import json_number, unscaled
 from voile.schema.roles import Protected, Roles
 from voile.table.decisions import Grouping, PermutedColumn, Treatment
@@ -72,7 +80,7 @@ _ASSUMES = (
     "permuted columns do not follow from columns that stay, nor from each other: a city beside a "
     "permuted zip code, or a permuted education beside its code, puts the two together again",
 )
-_CHOSEN = (
+_CHOSEN = LeftOpen(
     "how many clusters and columns there are was chosen by how the rows go together; what the "
     "choice itself tells about them is not protected"
 )
@@ -133,7 +141,7 @@ def _among_whom(protected: Protected) -> str:
 
 def _known_rows(protected: Protected) -> str:
     """What those learn who know rows of a person."""
-    return (
+    return LeftOpen(
         f"who knows a {protected} knows one of its rows: somebody who knows several finds a "
         f"cluster for each, and can intersect what stands in these clusters on what stays the same "
         f"for the {protected}; nothing is promised of what that leaves"

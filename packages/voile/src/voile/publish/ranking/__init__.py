@@ -72,6 +72,7 @@ from voile.release.claims import RankingClaim
 from voile.release.history import History, Version, now
 from voile.release.release import (
     Guarantee,
+    LeftOpen,
     Pay,
     PrivateRecord,
     Publication,
@@ -117,7 +118,7 @@ _ASSUMES_OF_SERIES = (
     "the record key names the same person in every release, and each person once",
     "no other published data is derived from the same rows than the releases of the series",
 )
-_SENSITIVE = (
+_SENSITIVE = LeftOpen(
     "a group says nothing about the sensitive values of its rows only as long as they differ: if "
     "they are all alike, everybody learns them (l asks that they differ)"
 )

@@ -37,7 +37,9 @@ function show(found) {
   if (found.document && found.document.guarantee) {
     place.append(element("h2", "What it promises"), element("p", `${capital(found.document.guarantee.statement)}.`));
     found.claims.forEach((one) => place.append(told(one)));
-    place.append(...listed("What must be true for that", found.document.guarantee.assumes || []));
+    const uncovered = found.document.guarantee.leaves_open || [];
+    place.append(...listed("What must be true for that", (found.document.guarantee.assumes || []).filter((one) => !uncovered.includes(one))));
+    place.append(...listed("What it does not cover", uncovered));
   }
   place.append(...listed("Not counted here", found.unread));
   place.append(element("h2", "Files"));

@@ -760,7 +760,7 @@ async function recount(folder, read, progress = async () => {}) {
   Object.assign(found, { signers: signed.signers, note: signed.note, files: said.data.length });
   if (typeof said.form === "string") { found.unread.push(`a release of ${said.form}: voile recount counts its cells`); return found; }
   if (found.broken.length) return found;
-  const { statement, assumes, further, ...first } = said.guarantee;
+  const { statement, assumes, leaves_open, further, ...first } = said.guarantee;
   const claims = [first, ...(further || [])];
   const release = { document: said, table: null };
   if (said.data.length === 1 && said.data[0].file === "data.csv") {
