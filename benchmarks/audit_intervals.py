@@ -148,8 +148,8 @@ def _of_one(
     beside = JointCodes.of(read, [original, control], None)
     known = {"whoever knows the quasi-identifiers": pool.known}
     risks = {one for one in only if kind == OTHERS or one != COPYING}
-    asked = RiskQuery((pool.wanted,), TARGETS, known=known, only=risks)
-    for risk in counted(beside, asked, Randomness.seeded(seed), lambda stage: None):
+    asked = RiskQuery((pool.wanted,), TARGETS, known=known)
+    for risk in counted(asked.setting(beside, Randomness.seeded(seed), lambda stage: None), risks):
         if isinstance(risk, Risk):
             yield from _stated(risk, kind)
 

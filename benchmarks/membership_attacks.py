@@ -39,7 +39,7 @@ from benchmarks.record import Measurement, Table, Target
 from benchmarks.worst_off import cart, marginals, people
 from voile.audit.beside import JointCodes
 from voile.audit.copying import _scores
-from voile.audit.drift import Drift, are_alike
+from voile.audit.drift import ComparedSides
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.release.reading import People as Persons
@@ -155,10 +155,9 @@ def _attacks(sides: _Sides) -> dict[str, Floats]:
 def _ours(sides: _Sides) -> dict[str, Floats]:
     """The same by the scores of copying."""
     foreign = as_release(sides.released, recognise(sides.released, Persons(sides.original)), {})
-    beside = JointCodes.of(foreign, [sides.original, sides.control], None)
-    nobody = np.zeros(sides.original.height, dtype=bool), np.zeros(sides.control.height, dtype=bool)
-    draws, drift = np.random.default_rng(0), Drift(nobody, (), (0, 0))
-    _, scores = _scores(beside, drift, {}, draws, alike=are_alike(beside))
+    ours = ComparedSides(JointCodes.of(foreign, [sides.original, sides.control], None))
+    draws = np.random.default_rng(0)
+    _, scores = _scores(ours.beside, ours.drift, {}, draws, alike=ours.are_alike)
     return {f"{name}": np.concatenate(both) for name, both in scores.items()}
 
 

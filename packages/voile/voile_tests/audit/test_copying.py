@@ -12,20 +12,9 @@ import polars as pl
 import pytest
 
 from voile.audit import copying as module
-from voile.audit.beside import JointCodes, whole_rows
-from voile.audit.copying import (
-    _FEW,
-    _STEPS,
-    _TAIL,
-    Copying,
-    _Agreement,
-    _by_ranks,
-    _Excess,
-    _excess_of,
-    _NearestRows,
-    _scores,
-)
-from voile.audit.drift import Drift
+from voile.audit.beside import JointCodes, NearestRows, _Agreement, whole_rows
+from voile.audit.copying import Copying, _scores
+from voile.audit.excess import _FEW, _STEPS, _TAIL, Excess, _by_ranks
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_PEOPLE
@@ -123,7 +112,7 @@ def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None
 
 def test_as_many_are_told_as_chance_leaves_over_by_its_definition() -> None:
     """Of 40 people beside 5 of the control, others than the copied are counted one by one."""
-    excess = _Excess(40, 5, (1000, 800))
+    excess = Excess(40, 5, (1000, 800))
     share = 1.5 * 1000 / (1.5 * 1000 + 800)
 
     def reached(others: int) -> float:
@@ -176,8 +165,8 @@ def test_copying_is_refused_where_nothing_can_be_copied_or_nobody_can_tell() -> 
 
 def _by_trees(released: pl.DataFrame, *, alike: bool = True) -> list[np.ndarray] | None:
     """The score by boosted trees of both sides; None where none have learnt."""
-    beside = _setting(released, CONTROL).beside
-    _, scores = _scores(beside, Drift.of(beside), {}, np.random.default_rng(1), alike=alike)
+    sides = _setting(released, CONTROL).compared
+    _, scores = _scores(sides.beside, sides.drift, {}, np.random.default_rng(1), alike=alike)
     return None if (found := scores.get("boosted trees")) is None else list(found)
 
 
@@ -244,7 +233,7 @@ def test_the_closest_row_is_that_of_the_definition() -> None:
             c.worth[v][:, g].astype(np.float64)
             for c, v, g in zip(columns, values, cells, strict=True)
         )
-        nearest = _NearestRows(tuple(columns))
+        nearest = NearestRows(tuple(columns))
         found = nearest.closest(values, cells)
         np.testing.assert_allclose(found, worth.max(axis=1), rtol=1e-5)
         own = owners[0][:, np.newaxis] == owners[1]
@@ -262,9 +251,9 @@ def test_one_person_far_beyond_the_control_is_told_and_a_little_beyond_is_not() 
     """Scores of 1,000 people of each side, of a normal distribution."""
     draws = np.random.default_rng(1)
     own, other = draws.normal(size=1000), draws.normal(size=1000)
-    assert not _excess_of({"any": (own, other)})[1]
+    assert not Excess.of({"any": (own, other)})[1]
     own[0] = 12
-    excess, sure = _excess_of({"any": (own, other)})
+    excess, sure = Excess.of({"any": (own, other)})
     assert sure
     assert excess.at_least == 1
 
@@ -274,10 +263,10 @@ def test_one_coincidence_in_a_set_of_columns_is_nobody_beyond_doubt() -> None:
     draws = np.random.default_rng(2)
     own, other = -draws.exponential(size=1000) - 0.5, -draws.exponential(size=1000) - 0.5
     own[0] = 14
-    assert _excess_of({"any": (own, other)})[1]
-    assert not _excess_of({"what is known to a neighbour": (own, other)})[1]
+    assert Excess.of({"any": (own, other)})[1]
+    assert not Excess.of({"what is known to a neighbour": (own, other)})[1]
     own[:200] = 12 + draws.exponential(size=200)
-    assert _excess_of({"what is known to a neighbour": (own, other)})[1]
+    assert Excess.of({"what is known to a neighbour": (own, other)})[1]
 
 
 def test_the_sum_of_weights_by_ranks_has_the_probability_of_all_its_assignments() -> None:
@@ -314,7 +303,7 @@ def test_copies_among_as_many_coincidences_are_told_and_coincidences_alone_are_n
 
     def told(copied: int) -> bool:
         scores = {name: _coincidences(draws, 0) for name in sets[1:]}
-        return _excess_of({sets[0]: _coincidences(draws, copied), **scores}, alike=True)[1]
+        return Excess.of({sets[0]: _coincidences(draws, copied), **scores}, alike=True)[1]
 
     assert sum(told(40) for _ in range(20)) >= 18
     assert not any(told(0) for _ in range(40))

@@ -11,12 +11,12 @@ import pytest
 
 from voile.audit import examine
 from voile.audit.common_rows import _is_told_by, _uncertainty
-from voile.audit.counting import ROWS, RiskQuery, risks_of_rehearsal
+from voile.audit.counting import ROWS, risks_of_rehearsal
 from voile.audit.examine import _as_an_id
 from voile.audit.foreign import as_release
 from voile.audit.recognition import Recognised, _is_suppressed
 from voile.audit.record import Inquiry
-from voile.audit.risk import Question
+from voile.audit.risk import Question, Setting
 from voile.audit.scenarios import THE_HOLDER, THE_PLAN
 from voile.audit.sides import _proposed
 from voile.disclosure.exact import Exact, Permuted
@@ -162,20 +162,19 @@ def test_the_risks_are_asked_with_what_the_holder_of_a_second_table_knows(monkey
     )
     asked: list[Any] = []
 
-    def counted(beside: Any, query: RiskQuery, randomness: Randomness, progress: Any) -> list[Any]:
-        del beside, progress
-        asked.extend([query, randomness.key("a draw").secret])
+    def counted(setting: Setting, only: Any) -> list[Any]:
+        asked.extend([setting, only])
         return []
 
     monkeypatch.setattr(examine, "counted", counted)
     draws = Randomness.seeded(1)
     file = examine._AuditedFile(sides, as_release(table, found, {}), draws)
     assert list(file.risks(Inquiry(targets=2), lambda stage: None)) == []
-    query, secret = asked
-    assert (query.sensitive, query.targets, query.only) == (("pay",), 2, None)
-    assert query.known[THE_PLAN] == ("age",)
-    assert query.known[THE_HOLDER] == ("town",)
-    assert secret == draws.within("risks").key("a draw").secret
+    setting, only = asked
+    assert (setting.sensitive, setting.targets, only) == (("pay",), 2, None)
+    assert setting.known[THE_PLAN] == ("age",)
+    assert setting.known[THE_HOLDER] == ("town",)
+    assert setting.randomness.key("a draw").secret == draws.within("risks").key("a draw").secret
 
 
 def test_groups_of_permuted_values_are_those_that_the_file_numbers() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from voile.audit.beside import JointCodes
 from voile.audit.copying import Copying
-from voile.audit.drift import Drift, _more_frequent, _tried, made_with_control
+from voile.audit.drift import ComparedSides, _more_frequent, _tried
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.risk import Setting
@@ -86,8 +86,8 @@ def test_copies_of_people_who_cannot_be_compared_are_not_assessed() -> None:
     assert "60 of them stand whole in the file" in (refusal or "")
 
 
-def _beside(released: pl.DataFrame, control: pl.DataFrame) -> JointCodes:
-    return _setting(released, ORIGINAL, control).beside
+def _made_with_control(released: pl.DataFrame, control: pl.DataFrame) -> str | None:
+    return _setting(released, ORIGINAL, control).compared.made_with_control
 
 
 @pytest.mark.parametrize(("count", "columns"), [(60, 6), (200, 5)])
@@ -99,8 +99,8 @@ def test_rows_of_the_control_in_the_file_void_it_beside_as_many_copies(
     sides = [side[:count].cast(dict(drawn.schema)) for side in (ORIGINAL, CONTROL)]
     if columns == 5:
         sides = [side.with_columns(sex=pl.lit("d")) for side in sides]
-    assert made_with_control(_beside(pl.concat([drawn[count:], sides[0]]), CONTROL)) is None
-    doubt = made_with_control(_beside(pl.concat([drawn[2 * count :], *sides]), CONTROL))
+    assert _made_with_control(pl.concat([drawn[count:], sides[0]]), CONTROL) is None
+    doubt = _made_with_control(pl.concat([drawn[2 * count :], *sides]), CONTROL)
     assert doubt is not None
     assert f"in {columns} of 6 columns" in doubt
 
@@ -119,7 +119,7 @@ def test_of_fifty_files_that_were_made_without_the_control_none_is_said_to_be_ma
             often.head(800).drop("len"),
             ORIGINAL.sample(2000, with_replacement=True, seed=seed),
         ]
-        assert all(made_with_control(_beside(file, CONTROL)) is None for file in files)
+        assert all(_made_with_control(file, CONTROL) is None for file in files)
 
 
 def test_a_control_of_other_people_is_refused_by_the_columns_that_say_so() -> None:
@@ -137,7 +137,7 @@ def test_of_sixty_controls_of_the_same_people_few_leave_anybody_out() -> None:
     for seed in range(60):
         one, two = people(500, 2 * seed), people(700, 2 * seed + 1)
         foreign = as_release(one, recognise(one, People(one)), {})
-        some += Drift.of(JointCodes.of(foreign, [one, two], None)).note is not None
+        some += ComparedSides(JointCodes.of(foreign, [one, two], None)).drift.note is not None
     assert some <= 9
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voile.audit import beside
-from voile.audit.alike_rows import _LIFT, _in_common
-from voile.audit.beside import DistinctRows, JointColumn, Likeness
+from voile.audit import alike_rows
+from voile.audit.alike_rows import _LIFT, Likeness, _in_common
+from voile.audit.beside import DistinctRows, JointColumn
 
 
 def column(draws: np.random.Generator, rows: int, people: int, cells: int = 3) -> JointColumn:
@@ -26,7 +26,7 @@ def test_however_few_are_looked_at_together_rows_are_as_likely_as_by_definition(
     monkeypatch, pairs, exact
 ):
     """By rows, by some columns, and without each, weights are products that add up to 1."""
-    monkeypatch.setattr(beside, "_LIKENESS_PAIRS", pairs)
+    monkeypatch.setattr(alike_rows, "_LIKENESS_PAIRS", pairs)
     draws = np.random.default_rng(7)
     columns = [column(draws, 40, 9) for _ in range(3)]
     chosen = np.array([8, 0, 3, 3, 5])

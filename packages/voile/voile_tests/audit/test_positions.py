@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voile.audit.positions import _columns_in_order, order_notices
+from voile.audit.foreign import _columns_in_order, order_notices
 from voile.audit.recognition import recognise
 from voile.release.reading import People
 from voile_tests.audit.tables import marginals, people

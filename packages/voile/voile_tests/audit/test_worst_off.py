@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 
 from voile.audit.beside import DistinctRows, JointCodes
-from voile.audit.copying import _excess_of, copying
-from voile.audit.drift import are_alike
+from voile.audit.copying import copying
+from voile.audit.drift import ComparedSides
+from voile.audit.excess import Excess
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import ROWS_OF_NOBODY
-from voile.audit.risk import Risk, Setting, effect_of_units
+from voile.audit.risk import FewFalsePositives, Risk, Setting, effect_of_units
 from voile.audit.scenarios import (
     THE_PLAN,
     GroupDisclosure,
@@ -141,31 +142,35 @@ def test_quasi_identifiers_alone_are_told_where_their_combinations_are_copied() 
     base = marginals(detailed, 6)
     known = ("age", "sex", "town", "education", "code")
     planted = base[:60].with_columns(detailed[:60].select(known).get_columns())
-    beside = _beside(pl.concat([base[60:], planted]), detailed, control)
-    blind = copying(beside, Randomness.seeded(1))
-    risk = copying(beside, Randomness.seeded(1), {"anybody": known})
+    sides = ComparedSides(_beside(pl.concat([base[60:], planted]), detailed, control))
+    blind = copying(sides, Randomness.seeded(1))
+    risk = copying(sides, Randomness.seeded(1), {"anybody": known})
     assert risk.found
     assert len(set(risk.rows) & set(range(60))) > 0.8 * len(risk.rows)
     assert (risk.persons or 0) > (blind.persons or 0)
+
+
+def _rates(released: pl.DataFrame) -> tuple[FewFalsePositives, ...]:
+    return copying(ComparedSides(_beside(released, ORIGINAL, CONTROL)), Randomness.seeded(1)).rates
 
 
 def test_rates_at_few_mistakes_hold_what_the_control_does_not_explain() -> None:
     """A tenth copied whole are told at 1 % and 0.1 % of mistakes; nobody of marginals is."""
     base = marginals(ORIGINAL, 5)
     copied = pl.concat([base[150:], ORIGINAL[:150]])
-    for rate in copying(_beside(copied, ORIGINAL, CONTROL), Randomness.seeded(1)).rates:
+    for rate in _rates(copied):
         assert rate.beyond.low <= 0.1
         assert rate.beyond.high >= 0.05
-    for rate in copying(_beside(base, ORIGINAL, CONTROL), Randomness.seeded(1)).rates:
+    for rate in _rates(base):
         assert rate.beyond.low <= 0
 
 
 def test_sides_of_one_population_are_alike_and_of_another_are_not() -> None:
     """A control whose ages are shifted by three years is told from the original."""
     drawn = marginals(ORIGINAL, 5)
-    assert are_alike(_beside(drawn, ORIGINAL, CONTROL))
+    assert ComparedSides(_beside(drawn, ORIGINAL, CONTROL)).are_alike
     older = CONTROL.with_columns(pl.col("age") + 3)
-    assert not are_alike(_beside(drawn, ORIGINAL, older))
+    assert not ComparedSides(_beside(drawn, ORIGINAL, older)).are_alike
 
 
 def test_a_control_of_another_year_may_be_found_half_as_often_by_what_others_know() -> None:
@@ -175,6 +180,6 @@ def test_a_control_of_another_year_may_be_found_half_as_often_by_what_others_kno
     own[:90] += 6
     other[:60] += 6
     scores = {"what is known to anybody": (own, other)}
-    assert not _excess_of(scores)[1]
+    assert not Excess.of(scores)[1]
     own[90:150] += 6
-    assert _excess_of(scores, alike=True)[1]
+    assert Excess.of(scores, alike=True)[1]

@@ -19,11 +19,24 @@ value that would be right of most published rows.
 
 Cost: t n a column for t people and n different rows; t^2 n for linking, whose memory is for t^2 and
 some millions; t n more for each column that is wanted, and a forest of 50 trees for each.
+
+How likely each published row is a person's, by how near its cells are; private.
+
+Nearness of columns is multiplied: the adversary takes them for independent, and lets no single cell
+rule a row out, for rows of a synthesizer are of nobody and still resemble those it learnt from.
+
+Rows that show the same are looked at once, with their number.  Of many people and rows some are
+looked at at a time: memory is bounded, whatever their numbers.
+
+Cost: t g look-ups for t people and g different rows, for each column and for each few columns that
+have an eighth as many combinations; twice by parts of rows; as many again for each column that is
+left out in turn.  Memory: t numbers for each combination that stands in place of rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -31,19 +44,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import DistinctRows, JointCodes, JointColumn, Likeness
+from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.risk import ORIGINAL, Question, Risk, Setting
+from voile.table.codes import Combinations
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["InferenceRisk", "Linkability", "inference", "linkability"]
+__all__ = ["InferenceRisk", "Likeness", "Linkability", "inference", "linkability"]
 
 ensemble = on_demand("sklearn.ensemble")
 
 sparse = on_demand("scipy.sparse")
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Indices = NDArray[np.int64]
 
 _LINKERS = {"cells that are near": False, "cells that fit": True}
@@ -59,6 +74,120 @@ _LEARNT = 50_000
 """Published rows that a forest learns from."""
 _FEW = 20
 """Published numbers, up to which the nearest one is right."""
+
+_FEWER = 8
+"""By how many times combinations of columns are fewer than rows, to be looked at in their place."""
+_NO_WEIGHT = np.float32(-70)
+"""The logarithm of a weight, below which all rows of a file together tell nothing."""
+_LIKENESS_PAIRS = 1 << 22
+"""Of a person and a row, that are compared at a time: 16 megabytes for each number of theirs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """How likely rows are those of t people; each person's add up to 1 over all published rows."""
+
+    logs: tuple[tuple[Singles, Indices, NDArray[np.integer]], ...]
+    """For each column how near its cells are to its values, the value of each person, and the cell
+    of each different row."""
+    count: Indices
+    """Shape (g,): how many rows show each."""
+    people: int
+    """How many people there are."""
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[JointColumn],
+        rows: DistinctRows,
+        people: tuple[int, Indices],
+        *,
+        exact: bool = False,
+        places: Sequence[int] | None = None,
+    ) -> Likeness:
+        """Of some people of a group, by columns that stand in the rows at ``places``.
+
+        ``exact``: a cell fits or it does not, and numbers next to each other are no nearer than
+        others.  ``places``: None for all in their order.
+        """
+        group, chosen = people
+        cells = rows.cells if places is None else [rows.cells[place] for place in places]
+        logs = (np.log(column.fits if exact else column.near) for column in columns)
+        values = (column.value[group][chosen] for column in columns)
+        return cls(tuple(zip(logs, values, cells, strict=True)), rows.count, len(chosen))
+
+    def without_each(self, places: Sequence[int]) -> Iterator[tuple[slice, int, Singles]]:
+        """For some people at a time, shape (people, g): of one of the rows that show the same.
+
+        By all columns but the one at a place, for each of these places.
+        """
+        every, rows = slice(None), self.count.astype(np.float32)
+        for some in _parts(self.people, len(self.count)):
+            total = self._sum(some, every)
+            for place in places:
+                log, value, cell = self.logs[place]
+                others = np.take(log[value[some]], cell, axis=1)
+                np.subtract(total, others, out=others)
+                others -= others.max(axis=1, keepdims=True)
+                weight = _weights(others)
+                weight /= (weight @ rows)[:, np.newaxis]
+                yield some, place, weight
+
+    def by_rows(self) -> Iterator[tuple[slice, Singles]]:
+        """By all columns, for some of the different rows at a time, shape (t, rows)."""
+        every, scale = slice(None), self._log_totals()[:, np.newaxis]
+        for some in _parts(len(self.count), self.people):
+            yield some, _weights(self._sum(every, some) - scale)
+
+    def _log_totals(self) -> Singles:
+        """What the weights of each person add up to, before they add up to 1."""
+        found = np.empty(self.people, dtype=np.float32)
+        for some in _parts(self.people, len(self.count)):
+            total = self._sum(some, slice(None))
+            most = total.max(axis=1)
+            weight = _weights(total - most[:, np.newaxis]) @ self.count.astype(np.float32)
+            found[some] = most + np.log(weight)
+        return found
+
+    @cached_property
+    def _joined(self) -> list[tuple[Singles, Indices]]:
+        """Columns of few combinations as one: how near each is to each person, and each row's."""
+        found: list[tuple[Singles, Indices]] = []
+        for log, value, cell in sorted(self.logs, key=lambda each: each[0].shape[1]):
+            near = log[value]
+            if found:
+                before, code = found[-1]
+                both = Combinations.of([(code, before.shape[1]), (cell, near.shape[1])])
+                if len(both.rows) <= len(self.count) // _FEWER:
+                    first, second = both.codes
+                    total = np.take(before, first, axis=1) + np.take(near, second, axis=1)
+                    found[-1] = total, both.index.astype(np.int64)
+                    continue
+            found.append((near, cell.astype(np.int64)))
+        return found
+
+    def _sum(self, people: slice, rows: slice) -> Singles:
+        shape = (len(range(self.people)[people]), len(self.count[rows]))
+        total = np.zeros(shape, dtype=np.float32)  # without a column all rows are as likely
+        for number, (log, cell) in enumerate(self._joined):
+            near = np.take(log[people], cell[rows], axis=1)
+            total = np.add(total, near, out=total) if number else near
+        return total
+
+
+def _weights(logs: Singles) -> Singles:
+    """Exponentials of logarithms, in their place; below ``_NO_WEIGHT`` 0.
+
+    Without that products would hold subnormal numbers, for which processors take a hundred times as
+    long.
+    """
+    np.copyto(logs, -np.inf, where=logs < _NO_WEIGHT)
+    return np.exp(logs, out=logs)
+
+
+def _parts(count: int, width: int) -> list[slice]:
+    step = max(1, _LIKENESS_PAIRS // max(width, 1))
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
 @dataclass(frozen=True)

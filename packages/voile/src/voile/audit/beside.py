@@ -7,17 +7,15 @@ more than some thousand, both sides are cut into as many parts of equally many p
 Cost: O(v g) a column; sets of texts with too many pairs are left out, and said.  Dates and texts of
 which there are thousands count as numbers: their places in the order of all of them.
 
-How likely each published row is a person's, by how near its cells are; private.
+How well the closest of some rows fits each person, by how rare what agrees is; private.
 
-Nearness of columns is multiplied: the adversary takes them for independent, and lets no single cell
-rule a row out, for rows of a synthesizer are of nobody and still resemble those it learnt from.
+A row agrees with a person in a column the better the fewer rows are as near to the person's value:
+it is worth -log of the share of rows that are at least as near.  So a rare value weighs much, a
+frequent one little, and a number next to the person's nearly as much as the same one.  What a row
+is worth is added up over columns, as in Fisher's combination of independent tests; the closest row
+is the one that is worth most.
 
-Rows that show the same are looked at once, with their number.  Of many people and rows some are
-looked at at a time: memory is bounded, whatever their numbers.
-
-Cost: t g look-ups for t people and g different rows, for each column and for each few columns that
-have an eighth as many combinations; twice by parts of rows; as many again for each column that is
-left out in turn.  Memory: t numbers for each combination that stands in place of rows.
+Cost: p n m for p people and n rows of m columns; columns of few combinations count as one.
 
 Rows that copying does not look at: those of groups that show the same averages; private.
 
@@ -29,7 +27,7 @@ these cannot be told, and copying is not assessed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -49,10 +47,12 @@ from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws
 
 __all__ = [
+    "CONTROL",
+    "ORIGINAL",
     "DistinctRows",
     "JointCodes",
     "JointColumn",
-    "Likeness",
+    "NearestRows",
     "groups_on_both_sides",
     "unseen_note",
     "unseen_refusal",
@@ -64,6 +64,8 @@ Floats = NDArray[np.float32]
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+ORIGINAL, CONTROL = 0, 1
+"""The groups of people in ``JointCodes``."""
 _PARTS = 2000
 """Of numbers: more of them are taken together."""
 _PAIRS = 20_000_000
@@ -471,14 +473,6 @@ def _nearness(
     return np.where(missing, 0.0, near)
 
 
-_FEWER = 8
-"""By how many times combinations of columns are fewer than rows, to be looked at in their place."""
-_NO_WEIGHT = np.float32(-70)
-"""The logarithm of a weight, below which all rows of a file together tell nothing."""
-_LIKENESS_PAIRS = 1 << 22
-"""Of a person and a row, that are compared at a time: 16 megabytes for each number of theirs."""
-
-
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
     """The g different published rows in some columns."""
@@ -497,111 +491,148 @@ class DistinctRows:
         return cls(tuple(found.codes), found.rows, found.index.astype(np.int64))
 
 
-@dataclass(frozen=True, eq=False)
-class Likeness:
-    """How likely rows are those of t people; each person's add up to 1 over all published rows."""
+_LEVELS = 256
+"""How many degrees of nearness are told apart."""
 
-    logs: tuple[tuple[Floats, Indices, NDArray[np.integer]], ...]
-    """For each column how near its cells are to its values, the value of each person, and the cell
-    of each different row."""
-    count: Indices
-    """Shape (g,): how many rows show each."""
-    people: int
-    """How many people there are."""
+
+@dataclass(frozen=True, eq=False)
+class _Agreement:
+    """What it is worth that a cell stands beside a value, in one column."""
+
+    worth: Floats
+    """Shape (v, g), at least 0."""
 
     @classmethod
-    def of(
-        cls,
-        columns: Sequence[JointColumn],
-        rows: DistinctRows,
-        people: tuple[int, Indices],
-        *,
-        exact: bool = False,
-        places: Sequence[int] | None = None,
-    ) -> Likeness:
-        """Of some people of a group, by columns that stand in the rows at ``places``.
+    def of(cls, near: NDArray[np.floating], rows: Indices) -> _Agreement:
+        """From how near each of g cells is to each of v values, and how many rows show each cell.
 
-        ``exact``: a cell fits or it does not, and numbers next to each other are no nearer than
-        others.  ``places``: None for all in their order.
+        ``near`` is between 0 and 1; below ``_LEAST`` nothing is told apart.
         """
-        group, chosen = people
-        cells = rows.cells if places is None else [rows.cells[place] for place in places]
-        logs = (np.log(column.fits if exact else column.near) for column in columns)
-        values = (column.value[group][chosen] for column in columns)
-        return cls(tuple(zip(logs, values, cells, strict=True)), rows.count, len(chosen))
+        far = -np.log(np.maximum(near, _LEAST)) / -np.log(_LEAST)
+        level = np.ceil(far * (_LEVELS - 1) - 1e-4).astype(np.int64)
+        values = len(level)
+        place = np.arange(values)[:, np.newaxis] * _LEVELS + level
+        weights = np.broadcast_to(rows / max(rows.sum(), 1), level.shape)
+        share = np.bincount(place.ravel(), weights.ravel(), values * _LEVELS)
+        as_near = np.cumsum(share.reshape(values, _LEVELS), axis=1)
+        least = 1 / max(int(rows.sum()), 1)
+        worth = -np.log(np.clip(as_near.ravel()[place], least, 1))
+        return cls(worth.astype(np.float32))
 
-    def without_each(self, places: Sequence[int]) -> Iterator[tuple[slice, int, Floats]]:
-        """For some people at a time, shape (people, g): of one of the rows that show the same.
 
-        By all columns but the one at a place, for each of these places.
-        """
-        every, rows = slice(None), self.count.astype(np.float32)
-        for some in _parts(self.people, len(self.count)):
-            total = self._sum(some, every)
-            for place in places:
-                log, value, cell = self.logs[place]
-                others = np.take(log[value[some]], cell, axis=1)
-                np.subtract(total, others, out=others)
-                others -= others.max(axis=1, keepdims=True)
-                weight = _weights(others)
-                weight /= (weight @ rows)[:, np.newaxis]
-                yield some, place, weight
+@dataclass(frozen=True, eq=False)
+class NearestRows:
+    """Agreements of some columns, in which people are held against rows."""
 
-    def by_rows(self) -> Iterator[tuple[slice, Floats]]:
-        """By all columns, for some of the different rows at a time, shape (t, rows)."""
-        every, scale = slice(None), self._log_totals()[:, np.newaxis]
-        for some in _parts(len(self.count), self.people):
-            yield some, _weights(self._sum(every, some) - scale)
+    columns: tuple[_Agreement, ...]
 
-    def _log_totals(self) -> Floats:
-        """What the weights of each person add up to, before they add up to 1."""
-        found = np.empty(self.people, dtype=np.float32)
-        for some in _parts(self.people, len(self.count)):
-            total = self._sum(some, slice(None))
-            most = total.max(axis=1)
-            weight = _weights(total - most[:, np.newaxis]) @ self.count.astype(np.float32)
-            found[some] = most + np.log(weight)
-        return found
+    @classmethod
+    def of(cls, columns: Sequence[JointColumn]) -> NearestRows:
+        """Held against all published rows."""
+        return cls(
+            tuple(
+                _Agreement.of(c.near, np.bincount(c.cell, minlength=c.covers.shape[1]))
+                for c in columns
+            )
+        )
 
-    @cached_property
-    def _joined(self) -> list[tuple[Floats, Indices]]:
-        """Columns of few combinations as one: how near each is to each person, and each row's."""
-        found: list[tuple[Floats, Indices]] = []
-        for log, value, cell in sorted(self.logs, key=lambda each: each[0].shape[1]):
-            near = log[value]
-            if found:
-                before, code = found[-1]
-                both = Combinations.of([(code, before.shape[1]), (cell, near.shape[1])])
-                if len(both.rows) <= len(self.count) // _FEWER:
-                    first, second = both.codes
-                    total = np.take(before, first, axis=1) + np.take(near, second, axis=1)
-                    found[-1] = total, both.index.astype(np.int64)
-                    continue
-            found.append((near, cell.astype(np.int64)))
-        return found
-
-    def _sum(self, people: slice, rows: slice) -> Floats:
-        shape = (len(range(self.people)[people]), len(self.count[rows]))
-        total = np.zeros(shape, dtype=np.float32)  # without a column all rows are as likely
-        for number, (log, cell) in enumerate(self._joined):
-            near = np.take(log[people], cell[rows], axis=1)
-            total = np.add(total, near, out=total) if number else near
+    def most(self, values: Sequence[Indices]) -> NDArray[np.float64]:
+        """Shape (p,): what a row is worth at most to each of p people; ``values`` by column."""
+        each = (c.worth.max(axis=1)[value] for c, value in zip(self.columns, values, strict=True))
+        total: NDArray[np.float64] = np.sum([one.astype(np.float64) for one in each], axis=0)
         return total
 
+    def closest(
+        self,
+        values: Sequence[Indices],
+        cells: Sequence[Indices],
+        owners: tuple[Indices, Indices] | None = None,
+    ) -> NDArray[np.float64]:
+        """Shape (p,): what the closest of n rows is worth to each of p people.
 
-def _weights(logs: Floats) -> Floats:
-    """Exponentials of logarithms, in their place; below ``_NO_WEIGHT`` 0.
+        ``values`` and ``cells`` are codes by column.  ``owners``: who each of the people is, and
+        whose each row is; one's own rows are left out.  Without any rows it is 0.
+        """
+        groups = _together([one.worth.shape[1] for one in self.columns], cells)
+        tables = [self.columns[place].worth for place, _ in groups.columns]
+        starts = np.cumsum([0, *(table.size for table in tables)])[:-1]
+        lines = np.stack(
+            [
+                start + table.shape[1] * values[place]
+                for start, table, (place, _) in zip(starts, tables, groups.columns, strict=True)
+            ],
+            axis=1,
+        )
+        flat = np.concatenate([table.ravel() for table in tables])
+        if owners is None:
+            owners = np.full(len(lines), -1), np.full(groups.rows.shape[1], -2)
+        shown = np.concatenate([cell for _, cell in groups.columns])
+        return np.asarray(_closest(flat, lines, groups.starts, shown, groups.rows, *owners))
 
-    Without that products would hold subnormal numbers, for which processors take a hundred times as
-    long.
-    """
-    np.copyto(logs, -np.inf, where=logs < _NO_WEIGHT)
-    return np.exp(logs, out=logs)
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Columns of few cells taken together; the worth of combinations is added up once a person."""
+
+    columns: tuple[tuple[int, NDArray[np.uint32]], ...]
+    """Group after group the place of each column, and its cell in each of the combinations."""
+    starts: Indices
+    """Shape (2, groups + 1): the first column and the first combination of each, and how many."""
+    rows: NDArray[np.uint32]
+    """Shape (groups, n): the combination of each row, counted on from group to group."""
 
 
-def _parts(count: int, width: int) -> list[slice]:
-    step = max(1, _LIKENESS_PAIRS // max(width, 1))
-    return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+def _together(sizes: Sequence[int], cells: Sequence[Indices]) -> _Groups:
+    """Groups of as few combinations as an eighth of the rows; those of most combinations first."""
+    count = len(cells[0])
+    groups: list[tuple[list[int], Indices, int]] = []
+    for place in np.argsort(sizes, kind="stable"):
+        joined = groups[-1][1] * sizes[place] + cells[place] if groups else cells[place]
+        seen, code = np.unique(joined, return_inverse=True)
+        if groups and len(seen) <= count // 8:
+            groups[-1] = [*groups[-1][0], int(place)], code, len(seen)
+        else:
+            seen, code = np.unique(cells[place], return_inverse=True)
+            groups.append(([int(place)], code, len(seen)))
+    groups.reverse()
+    columns, codes, starts = [], [], [(0, 0)]
+    for places, code, combinations_of in groups:
+        example = np.empty(combinations_of, dtype=np.int64)
+        example[code] = np.arange(count)
+        columns += [(place, cells[place][example].astype(np.uint32)) for place in places]
+        before, shown = starts[-1]
+        codes.append((code + shown).astype(np.uint32))
+        starts.append((before + len(places), shown + combinations_of))
+    rows = np.stack(codes)
+    return _Groups(tuple(columns), np.array(starts).T, rows)
+
+
+@njit(nogil=True)
+def _closest(flat, lines, starts, shown, rows, people, owners):  # type: ignore[no-untyped-def]
+    first, ends = starts
+    count, width = len(lines), len(ends) - 1
+    found = np.zeros(count)
+    worths = np.zeros(ends[width], dtype=np.float32)
+    total = np.zeros(len(owners), dtype=np.float32)
+    for person in range(count):
+        worths[:] = 0
+        place = 0
+        total[:] = 0
+        for group in range(width):
+            for column in range(first[group], first[group + 1]):
+                line = np.uint64(lines[person, column])
+                for combination in range(ends[group], ends[group + 1]):
+                    worths[combination] += flat[line + shown[place]]
+                    place += 1
+            code = rows[group]
+            for row in range(len(total)):
+                total[row] += worths[code[row]]
+        most = np.float32(0.0)
+        for row in range(len(total)):
+            if total[row] > most and owners[row] != people[person]:
+                most = total[row]
+        found[person] = most
+    return found
 
 
 _FEW = 0.02

@@ -10,7 +10,7 @@ know there is another score: how rare the person's values are, where a row shows
 boosted trees, where scikit-learn is installed, learn to tell rows of the file from half of the
 people of both sides, and are asked of the other half (``_by_trees``); they are left out where
 columns alone tell the sides apart, which they would learn.  Which people of the original the
-control does not explain is told by ``beyond``.  Comparing with what a reference fits is the density
+control does not explain is told by ``Excess``.  Comparing with what a reference fits is the density
 ratio of membership inference (van Breugel et al., "Membership inference attacks against synthetic
 data through overfitting detection", AISTATS 2023), and a discriminator does it in Hayes et al.,
 "LOGAN: Membership inference attacks against generative models" (PoPETs 2019); what is usual for a
@@ -24,53 +24,34 @@ to judge.  Rows of groups of averages that show the same are left out.
 
 Of too many people some are drawn, half of them those who are rarest.  Cost: see ``closest``; trees
 of ``_LEARNT`` rows and as many people.
-
-How well the closest of some rows fits each person, by how rare what agrees is; private.
-
-A row agrees with a person in a column the better the fewer rows are as near to the person's value:
-it is worth -log of the share of rows that are at least as near.  So a rare value weighs much, a
-frequent one little, and a number next to the person's nearly as much as the same one.  What a row
-is worth is added up over columns, as in Fisher's combination of independent tests; the closest row
-is the one that is worth most.
-
-Cost: p n m for p people and n rows of m columns; columns of few combinations count as one.
-
-Whether people of one side score higher than those of another by more than chance; private.
-
-Where a file tells of its own people what it tells of everybody, people of the original and of the
-control are exchangeable. Of the m highest scores of both sides, m = 8, 11, 16, 22, ..., it is
-asked how many are the original's, and held against a binomial distribution under which its people
-are ``_TIMES`` as likely to be there, so that a control of another year is not found; by sets of
-columns they are not where no column and no two tell the sides apart (``are_alike``). Besides, all
-of the highest scores are asked together, each by a weight that its rank tells (``_by_ranks``). One
-person alone is told where the score lies so far beyond the control's highest that a tail that falls
-like the control's (exponentially) reaches it with less than some probability. Half of ``_ALARM`` is
-for this, most of the rest for ranks, over the number of questions of each kind (Bonferroni).  How
-many people the control does not explain is a lower bound that holds for all questions at once.  The
-rates that are shown of both sides are those of questions that other people chose (``_rates``).
-
-Cost: a sort a score, and the law of a sum of ``_HIGHEST`` weights.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from importlib.util import find_spec
-from math import inf
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import JointCodes, JointColumn, unseen_note, unseen_refusal, whole_rows
-from voile.audit.drift import Drift, are_alike
+from voile.audit.beside import (
+    JointCodes,
+    JointColumn,
+    NearestRows,
+    unseen_note,
+    unseen_refusal,
+    whole_rows,
+)
+from voile.audit.drift import ComparedSides, Drift
+from voile.audit.excess import (
+    BY_KNOWN,
+    BY_NEARLY_WHOLE,
+    Excess,
+)
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
-from voile_base.compiled import njit
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws, Randomness
 
@@ -80,313 +61,9 @@ ensemble = on_demand("sklearn.ensemble")
 
 threadpoolctl = on_demand("threadpoolctl")
 
-Scores = NDArray[np.float32]
+Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_LEVELS = 256
-_LEAST = 0.02
-"""How near two values are that have nothing to do with each other."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Agreement:
-    """What it is worth that a cell stands beside a value, in one column."""
-
-    worth: Scores
-    """Shape (v, g), at least 0."""
-
-    @classmethod
-    def of(cls, near: NDArray[np.floating], rows: Indices) -> _Agreement:
-        """From how near each of g cells is to each of v values, and how many rows show each cell.
-
-        ``near`` is between 0 and 1; below ``_LEAST`` nothing is told apart.
-        """
-        far = -np.log(np.maximum(near, _LEAST)) / -np.log(_LEAST)
-        level = np.ceil(far * (_LEVELS - 1) - 1e-4).astype(np.int64)
-        values = len(level)
-        place = np.arange(values)[:, np.newaxis] * _LEVELS + level
-        weights = np.broadcast_to(rows / max(rows.sum(), 1), level.shape)
-        share = np.bincount(place.ravel(), weights.ravel(), values * _LEVELS)
-        as_near = np.cumsum(share.reshape(values, _LEVELS), axis=1)
-        least = 1 / max(int(rows.sum()), 1)
-        worth = -np.log(np.clip(as_near.ravel()[place], least, 1))
-        return cls(worth.astype(np.float32))
-
-
-@dataclass(frozen=True, eq=False)
-class _NearestRows:
-    """Agreements of some columns, in which people are held against rows."""
-
-    columns: tuple[_Agreement, ...]
-
-    def most(self, values: Sequence[Indices]) -> NDArray[np.float64]:
-        """Shape (p,): what a row is worth at most to each of p people; ``values`` by column."""
-        each = (c.worth.max(axis=1)[value] for c, value in zip(self.columns, values, strict=True))
-        total: NDArray[np.float64] = np.sum([one.astype(np.float64) for one in each], axis=0)
-        return total
-
-    def closest(
-        self,
-        values: Sequence[Indices],
-        cells: Sequence[Indices],
-        owners: tuple[Indices, Indices] | None = None,
-    ) -> NDArray[np.float64]:
-        """Shape (p,): what the closest of n rows is worth to each of p people.
-
-        ``values`` and ``cells`` are codes by column.  ``owners``: who each of the people is, and
-        whose each row is; one's own rows are left out.  Without any rows it is 0.
-        """
-        groups = _together([one.worth.shape[1] for one in self.columns], cells)
-        tables = [self.columns[place].worth for place, _ in groups.columns]
-        starts = np.cumsum([0, *(table.size for table in tables)])[:-1]
-        lines = np.stack(
-            [
-                start + table.shape[1] * values[place]
-                for start, table, (place, _) in zip(starts, tables, groups.columns, strict=True)
-            ],
-            axis=1,
-        )
-        flat = np.concatenate([table.ravel() for table in tables])
-        if owners is None:
-            owners = np.full(len(lines), -1), np.full(groups.rows.shape[1], -2)
-        shown = np.concatenate([cell for _, cell in groups.columns])
-        return np.asarray(_closest(flat, lines, groups.starts, shown, groups.rows, *owners))
-
-
-@dataclass(frozen=True, eq=False)
-class _Groups:
-    """Columns of few cells taken together; the worth of combinations is added up once a person."""
-
-    columns: tuple[tuple[int, NDArray[np.uint32]], ...]
-    """Group after group the place of each column, and its cell in each of the combinations."""
-    starts: Indices
-    """Shape (2, groups + 1): the first column and the first combination of each, and how many."""
-    rows: NDArray[np.uint32]
-    """Shape (groups, n): the combination of each row, counted on from group to group."""
-
-
-def _together(sizes: Sequence[int], cells: Sequence[Indices]) -> _Groups:
-    """Groups of as few combinations as an eighth of the rows; those of most combinations first."""
-    count = len(cells[0])
-    groups: list[tuple[list[int], Indices, int]] = []
-    for place in np.argsort(sizes, kind="stable"):
-        joined = groups[-1][1] * sizes[place] + cells[place] if groups else cells[place]
-        seen, code = np.unique(joined, return_inverse=True)
-        if groups and len(seen) <= count // 8:
-            groups[-1] = [*groups[-1][0], int(place)], code, len(seen)
-        else:
-            seen, code = np.unique(cells[place], return_inverse=True)
-            groups.append(([int(place)], code, len(seen)))
-    groups.reverse()
-    columns, codes, starts = [], [], [(0, 0)]
-    for places, code, combinations_of in groups:
-        example = np.empty(combinations_of, dtype=np.int64)
-        example[code] = np.arange(count)
-        columns += [(place, cells[place][example].astype(np.uint32)) for place in places]
-        before, shown = starts[-1]
-        codes.append((code + shown).astype(np.uint32))
-        starts.append((before + len(places), shown + combinations_of))
-    rows = np.stack(codes)
-    return _Groups(tuple(columns), np.array(starts).T, rows)
-
-
-@njit(nogil=True)
-def _closest(flat, lines, starts, shown, rows, people, owners):  # type: ignore[no-untyped-def]
-    first, ends = starts
-    count, width = len(lines), len(ends) - 1
-    found = np.zeros(count)
-    worths = np.zeros(ends[width], dtype=np.float32)
-    total = np.zeros(len(owners), dtype=np.float32)
-    for person in range(count):
-        worths[:] = 0
-        place = 0
-        total[:] = 0
-        for group in range(width):
-            for column in range(first[group], first[group + 1]):
-                line = np.uint64(lines[person, column])
-                for combination in range(ends[group], ends[group + 1]):
-                    worths[combination] += flat[line + shown[place]]
-                    place += 1
-            code = rows[group]
-            for row in range(len(total)):
-                total[row] += worths[code[row]]
-        most = np.float32(0.0)
-        for row in range(len(total)):
-            if total[row] > most and owners[row] != people[person]:
-                most = total[row]
-        found[person] = most
-    return found
-
-
-Floats = NDArray[np.float64]
-
-_ALARM = 0.002
-"""The probability with which people are told who are beyond the control by chance alone."""
-_MISTAKEN = 0.05
-"""The probability with which fewer people are copied than are told, over all questions."""
-_TIMES = 1.5
-"""How many times as often people of one side may score high who differ as two years do."""
-_FIRST = 8
-"""How many of the highest scores are looked at first."""
-_TAIL, _TAIL_OF = 0.05, 100
-"""The share of the control that tells how fast its scores fall, and of how many people at least."""
-_PARTS: Mapping[str, float] = {"alone": 0.5, "highest": 0.1, "ranks": 0.4}
-"""Of the probability of an alarm, by what is asked."""
-_HIGHEST, _FEW, _STEPS = 1_000, 0.005, 16
-"""How many people are weighted, for which share of copied people, in how many steps of a nat."""
-
-
-@dataclass(frozen=True)
-class _Excess:
-    """People of the original from some score on, beside those of the control."""
-
-    own: int = 0
-    other: int = 0
-    sizes: tuple[int, int] = (0, 0)
-    """How many people were looked at on both sides."""
-    probability: float = 1.0
-    """That chance tells as much, of one question."""
-    score: str = ""
-    """Which score was asked."""
-    limit: float = inf
-    """The score from which on people count."""
-    kind: str = "highest"
-    """What was asked, of ``_PARTS``."""
-
-    at_least: int = 1
-    """How many people of the original the control does not explain, as far as is sure."""
-
-    def counted(self, level: float) -> _Excess:
-        """With how many the control does not explain, but with a probability of ``level``.
-
-        Of the people who score as high, others than these are the original's by chance: at most as
-        many as beside those of the control are no less probable.
-        """
-        share = _TIMES * self.sizes[0] / (_TIMES * self.sizes[0] + self.sizes[1])
-        others = np.arange(1, self.own + 1)
-        chance = special.bdtrc(others - 1.0, others + self.other, share)
-        return replace(self, at_least=max(1, self.own - int((chance >= level).sum())))
-
-
-def _excess_of(
-    scores: Mapping[str, tuple[Floats, Floats]], *, alike: bool = False
-) -> tuple[_Excess, bool]:
-    """What tells most of several scores, of the original and of the control, and whether surely.
-
-    People of one side may score high ``_TIMES`` as often for other reasons; by sets of columns they
-    may not where both sides are ``alike``: values that only the file's own people have are rare.
-    """
-    asked = [
-        replace(one, score=score)
-        for score, (own, other) in scores.items()
-        for one in _asked(
-            own,
-            other,
-            1.0 if alike and score.startswith(_KNOWN) else _TIMES,
-            rows=score.startswith((_KNOWN, _NEARLY_WHOLE)),
-        )
-    ]
-    if not asked:
-        return _Excess(sizes=next((len(a), len(b)) for a, b in scores.values())), False
-    questions = Counter(one.kind for one in asked)
-    sure = [o for o in asked if o.probability * questions[o.kind] < _ALARM * _PARTS[o.kind]]
-    if sure:
-        counted = [one.counted(_MISTAKEN / len(asked)) for one in sure]
-        return max(counted, key=lambda one: (one.at_least, -one.probability)), True
-    return min(asked, key=lambda one: one.probability), False
-
-
-def _rates(
-    scores: Mapping[str, tuple[Floats, Floats]], draws: Draws, *, alike: bool
-) -> tuple[Estimate, Estimate]:
-    """The shares of both sides that are told, each half by the question that the other half chose.
-
-    Who is counted had no part in the choice, so that intervals hold however many questions there
-    are (cross-fitting).
-    """
-    sizes = [len(side) for side in next(iter(scores.values()))]
-    first = [draws.permutation(size) % 2 == 0 for size in sizes]
-    told = np.zeros(2)
-    for chosen in (first, [~half for half in first]):
-        halves = {
-            name: (own[chosen[ORIGINAL]], other[chosen[CONTROL]])
-            for name, (own, other) in scores.items()
-        }
-        question, _ = _excess_of(halves, alike=alike)
-        if not question.score:
-            continue
-        sides = zip(scores[question.score], chosen, strict=True)
-        told += [int((side[~half] >= question.limit).sum()) for side, half in sides]
-    own, control = (Estimate.of_total(*each) for each in zip(told, sizes, strict=True))
-    return own, control
-
-
-def _asked(own: Floats, other: Floats, times: float, *, rows: bool = False) -> Iterator[_Excess]:
-    """Each question of one score.
-
-    ``rows``: whether the score leaps to above 0 for people who have a row that shows just their
-    values.  Who has one by coincidence is beyond any tail of people without.
-    """
-    both = np.sort(np.concatenate((own, other)))[::-1]
-    sizes = len(own), len(other)
-    if not min(sizes):
-        return
-    share = times * sizes[0] / (times * sizes[0] + sizes[1])
-    tops = [int(_FIRST * 2 ** (step / 2)) for step in range(2 * len(both).bit_length())]
-    highest = []
-    for limit in dict.fromkeys(float(both[top - 1]) for top in tops if top <= len(both) // 2):
-        a, b = int((own >= limit).sum()), int((other >= limit).sum())
-        chance = float(special.bdtrc(a - 1, a + b, share)) if a else 1.0
-        highest.append(_Excess(a, b, sizes, chance, limit=limit))
-    yield from highest
-    if highest:
-        best = min(highest, key=lambda one: one.probability)
-        yield replace(best, probability=_by_ranks(own, other, share), kind="ranks")
-    if len(other) >= _TAIL_OF:
-        tail = np.sort(other)[::-1][: max(20, int(len(other) * _TAIL))]
-        if rows and tail[-1] <= 0:
-            return
-        falls = float((tail - tail[-1]).mean())
-        beyond = (float(own.max()) - float(tail[0])) / falls if falls > 0 else 0.0
-        chance = float(np.exp(-max(beyond, 0))) * times * sizes[0] / sizes[1]
-        limit = float(np.nextafter(tail[0], inf))
-        above = int((own > tail[0]).sum())
-        yield _Excess(above, 0, sizes, min(chance, 1.0), limit=limit, kind="alone")
-
-
-def _by_ranks(own: Floats, other: Floats, share: float) -> float:
-    """The probability that people of the original have as high ranks, by the sum of their weights.
-
-    A weight is the logarithm of how many times as likely a person of the rank is the original's
-    where ``_FEW`` are copied, beyond the last who is looked at.  Weights know no side, so that the
-    sum's law is exact: each whole number of steps is added with the probability ``share``.
-    """
-    both = np.sort(np.concatenate((own, other)))
-    last = min(_TAIL, _HIGHEST / len(both))
-    ranks = (1 - np.searchsorted(both, side) / len(both) for side in (own, other))
-    logs = (np.log((1 + _FEW / rank) / (1 + _FEW / last)) for rank in ranks)
-    mine, others = (np.rint(_STEPS * np.maximum(log, 0)).astype(np.int64) for log in logs)
-    law = np.ones(1)
-    for weight in np.sort(np.concatenate((mine[mine > 0], others[others > 0]))):
-        law = np.concatenate((law, np.zeros(weight))) * (1 - share)
-        law[weight:] += law[: len(law) - weight] * (share / (1 - share))
-    return min(float(law[mine.sum() :].sum()), 1.0)
-
-
-def _least_seen(sizes: tuple[int, int]) -> int:
-    """How many people of the original, all above the control, are the fewest to be told."""
-    first, second = sizes
-    if not min(sizes):
-        return first + 1
-    share = _TIMES * first / (_TIMES * first + second)
-    fewest = int(np.ceil(np.log(_ALARM / 50) / np.log(share)))
-    return max(_FIRST, int(1.5 * fewest))
-
-
-_KNOWN = "what is known to"
-"""Begins the name of a score by a set of columns."""
-_NEARLY_WHOLE = "all columns but two"
-"""The score by the best row that has nearly all values of a person."""
 _PAIRS = 120_000_000
 """Of a person and a row, that are compared for each side, of more than ``_FEWEST`` people."""
 _OF_SOMEBODY = 0.9
@@ -424,34 +101,35 @@ class Copying:
         if len(setting.beside.units) == 1:
             return "nobody is known who was not in the data: no control"
         sizes = setting.beside.people(ORIGINAL), setting.beside.people(CONTROL)
-        if (fewest := _least_seen(sizes)) > max(_SEEN * sizes[0], 8):
+        if (fewest := Excess.fewest(sizes)) > max(_SEEN * sizes[0], 8):
             return (
                 f"a control of {sizes[1]:,} people tells nothing of fewer than {fewest:,} people "
                 f"of {sizes[0]:,}"
             )
-        return Drift.of(setting.beside).refusal(setting.beside)
+        return setting.compared.refusal
 
     def risks(self, setting: Setting) -> Iterator[Risk]:
         """One, of all columns."""
         setting.progress("copying")
-        yield copying(setting.beside, setting.randomness, setting.known)
+        yield copying(setting.compared, setting.randomness, setting.known)
 
 
 def copying(
-    beside: JointCodes, randomness: Randomness, known: Mapping[str, Sequence[str]] | None = None
+    sides: ComparedSides,
+    randomness: Randomness,
+    known: Mapping[str, Sequence[str]] | None = None,
 ) -> Risk:
     """Who of the original is copied, beside the control; ``known`` are sets of columns by name."""
-    drift = Drift.of(beside)
-    alike = are_alike(beside)
+    drift, alike = sides.drift, sides.are_alike
     draws = randomness.key("copying").generator()
-    beside = drift.compared(beside, randomness.key("not compared").generator())
+    beside = drift.compared(sides.beside, randomness.key("not compared").generator())
     asked, scores = _scores(beside, drift, known or {}, draws, alike=alike)
-    excess, sure = _excess_of(scores, alike=alike)
-    main, control = _rates(scores, randomness.key("halves").generator(), alike=alike)
+    excess, sure = Excess.of(scores, alike=alike)
+    main, control = Excess.rates(scores, randomness.key("halves").generator(), alike=alike)
     notes = [_said_of(excess)] if sure else []
     if not alike:
         notes.append("the control differs from the original in its columns: no trees have learnt")
-    back, more = _excess_of({name: (other, own) for name, (own, other) in scores.items()})
+    back, more = Excess.of({name: (other, own) for name, (own, other) in scores.items()})
     if more:
         notes.append(f"{back.own:,} people of the control are closer than the original explains")
     notes += [note for note in (drift.note, unseen_note(beside)) if note is not None]
@@ -473,7 +151,7 @@ def copying(
     )
 
 
-def _said_of(excess: _Excess) -> str:
+def _said_of(excess: Excess) -> str:
     """By what people are told, and of how many it is not sure."""
     text = f"what tells most is the score by {excess.score}"
     if doubtful := excess.own - excess.at_least:
@@ -482,7 +160,7 @@ def _said_of(excess: _Excess) -> str:
 
 
 def _worst_off(
-    excess: _Excess, asked: Indices, scores: Mapping[str, tuple[Floats, Floats]]
+    excess: Excess, asked: Indices, scores: Mapping[str, tuple[Floats, Floats]]
 ) -> tuple[int, ...]:
     """Rows of the original, from 0, that tell most, the highest first, as many as are sure.
 
@@ -531,7 +209,7 @@ def _scores(
     ``alike``.
     """
     columns, kept = beside.columns, beside.rows_alone
-    nearest = _nearest(columns)
+    nearest = NearestRows.of(columns)
     cells = [column.cell[kept] for column in columns]
     as_cells = [column.as_cell for column in columns]
     every = [[column.value[side] for column in columns] for side in (ORIGINAL, CONTROL)]
@@ -564,23 +242,15 @@ def _scores(
     as_shown = [column for column in columns if not column.is_near]
     for some in (columns, as_shown)[: 2 if len(as_shown) < len(columns) else 1]:
         if (agreeing := whole_rows(some, kept, asked)) is not None:
-            by_row[f"{_NEARLY_WHOLE} of {len(some)}"] = agreeing
+            by_row[f"{BY_NEARLY_WHOLE} of {len(some)}"] = agreeing
     for name, names in known.items():
         some = [c for c in columns if c.name in names]
         if 1 < len(some) < len(columns):
-            by_row[f"{_KNOWN} {name}"] = _exactly(some, kept, asked)
+            by_row[f"{BY_KNOWN} {name}"] = _exactly(some, kept, asked)
     found = {}
     for name, (own, other) in by_row.items():
         found[name] = _of_persons(units[0], own), _of_persons(units[1], other)
     return asked[ORIGINAL][np.unique(units[ORIGINAL], return_index=True)[1]], found
-
-
-def _nearest(columns: Sequence[JointColumn]) -> _NearestRows:
-    return _NearestRows(
-        tuple(
-            _Agreement.of(c.near, np.bincount(c.cell, minlength=c.covers.shape[1])) for c in columns
-        )
-    )
 
 
 def _unusual(fits: Sequence[Floats], most: Sequence[Floats]) -> list[Floats]:
@@ -656,7 +326,7 @@ def _exactly(
     columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
 ) -> list[Floats]:
     """How rare the values are of people who have a row that shows just these; below 0 without."""
-    nearest, cells = _nearest(columns), [column.cell[kept] for column in columns]
+    nearest, cells = NearestRows.of(columns), [column.cell[kept] for column in columns]
     found = []
     for side, rows in enumerate(asked):
         values = [column.value[side][rows] for column in columns]

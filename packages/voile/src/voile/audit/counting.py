@@ -65,26 +65,27 @@ class RiskQuery:
     """Columns that one of two people holds who link; None: nobody has said."""
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Sets of columns that somebody outside may know of a person, by who that is."""
-    only: Collection[str] | None = None
-    """Names of the risks that are counted; None: all."""
+
+    def setting(
+        self, beside: JointCodes, randomness: Randomness, progress: Callable[[str], None]
+    ) -> Setting:
+        """What whoever counts a risk of a file has; sensitive columns as far as it shows them."""
+        shown = {column.name for column in beside.columns}
+        sensitive = tuple(name for name in self.sensitive if name in shown)
+        return Setting(
+            beside, sensitive, self.first, self.targets, randomness, progress, self.known
+        )
 
 
-def counted(
-    beside: JointCodes, asked: RiskQuery, randomness: Randomness, progress: Callable[[str], None]
-) -> Iterator[Risk | Skipped]:
-    """Each figure of each risk, or why a risk was not counted."""
-    for name in beside.left_out:
+def counted(setting: Setting, only: Collection[str] | None = None) -> Iterator[Risk | Skipped]:
+    """Each figure of each risk, or why a risk was not counted; ``only``: names of risks, or all."""
+    for name in setting.beside.left_out:
         yield Skipped("three risks", f"column {name!r} holds too many texts to compare")
-    if not beside.columns:
+    if not setting.beside.columns:
         yield Skipped("three risks", "no column could be compared")
         return
-    shown = {column.name for column in beside.columns}
-    sensitive = tuple(name for name in asked.sensitive if name in shown)
-    setting = Setting(
-        beside, sensitive, asked.first, asked.targets, randomness, progress, asked.known
-    )
     for inquiry in risk_inquiries():
-        if asked.only is not None and inquiry.name not in asked.only:
+        if only is not None and inquiry.name not in only:
             continue
         if reason := inquiry.refusal(setting):
             yield Skipped(inquiry.name, reason)
@@ -217,10 +218,11 @@ def risks_of_rehearsal(
     beside = JointCodes.of(foreign, groups, compared.original.plan, unit_of(compared.original))
     roles = staged.plan.roles
     known = known_sets([c.name for c in beside.columns], roles.quasi_identifiers, roles.identifiers)
-    asked = RiskQuery(tuple(roles.sensitive), targets, known=known, only=only)
+    asked = RiskQuery(tuple(roles.sensitive), targets, known=known)
+    setting = asked.setting(beside, randomness, progress)
     return [
         replace(one, notes=(*one.notes, _NOTE), rows=()).document()
         if isinstance(one, Risk)
         else one
-        for one in counted(beside, asked, randomness, progress)
+        for one in counted(setting, only)
     ]

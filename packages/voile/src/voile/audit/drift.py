@@ -3,7 +3,7 @@
 Where a control is a year older, values come and go: surveys code the highest ages by their mean,
 which is another number each year.  A file that shows the new number fits dozens of people, and
 nobody of the control, though nobody was copied; one that shows the old number voids the comparison.
-So a value of one column that one side has more often than the other, by more than ``_TIMES`` and by
+So a value of one column that one side has more often than the other, by more than ``TIMES`` and by
 more than chance, is not compared: it fits every row and is worth nothing, and people are held
 against rows by their other columns (``Drift.compared``).  As many people of the other side, drawn
 at random, lose their value of the column, so that both sides are compared in as many columns.
@@ -11,7 +11,7 @@ People with less than half of the columns, or two, are left out; where more of t
 the file than of the control, copying is not assessed.  Which values these are is decided by the
 original and the control alone; the file has no part in it.
 
-A value's share is held against a binomial distribution in which one side has it ``_TIMES`` times as
+A value's share is held against a binomial distribution in which one side has it ``TIMES`` times as
 often, at a level of ``_UNLIKE`` over the number of values in which as few people as it has could
 tell the sides apart (Tarone, "A modified Bonferroni method for discrete data", Biometrics 1990).
 
@@ -22,7 +22,7 @@ columns of values or all but one or two, more often than chance has it, the file
 and nothing can be told beside it (``made_with_control``).  What chance has is told by the original,
 a file that was made without the control: by how many people of the control stand whole in it or
 share a row with another of them, for as many different rows as the file has.  The file may have
-``_TIMES`` as many, by a binomial distribution; half of ``_ALARM`` is for all columns, half for the
+``TIMES`` as many, by a binomial distribution; half of ``ALARM`` is for all columns, half for the
 others together (Bonferroni).
 
 Cost: a sort of the values of each column; a count of each pair of columns; a sort of the rows of
@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import combinations
 from math import inf
 
@@ -40,15 +41,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from voile.audit.beside import JointCodes, JointColumn
-from voile.audit.risk import CONTROL, ORIGINAL
+from voile.audit.beside import CONTROL, ORIGINAL, JointCodes, JointColumn
+from voile.audit.excess import ALARM, TIMES
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
-__all__ = ["Drift", "are_alike", "made_with_control"]
+__all__ = ["ComparedSides"]
 
-_TIMES = 1.5
-"""How many times as often one side may have a value."""
 _UNLIKE = 0.05
 """How improbable it must be that any value is found to be more frequent by chance."""
 _MOST = 0.1
@@ -63,8 +62,6 @@ _VALUES = {"exact", "synthetic", "permuted"}
 """How columns are shown in which a row is looked for whole: with those of numbers that may be
 near, for one number of nobody makes a column such, and without."""
 
-_ALARM = 0.002
-"""The probability with which a file is said to be made with the control by chance alone."""
 _RARE = 0.05
 """The share of the control that has a row by chance, up to which chance grows as rows do."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -124,38 +121,10 @@ class Drift:
         if not self.columns:
             return beside
         columns = [
-            _with_silence(column, more, beside, draws) if more.any() else column
+            _not_compared(column, more, beside, draws) if more.any() else column
             for column, more in _each(beside, self.values)
         ]
         return replace(beside, columns=tuple(columns))
-
-    def refusal(self, beside: JointCodes) -> str | None:
-        """Why the control is one of other people; None where it will do."""
-        sizes = beside.people(ORIGINAL), beside.people(CONTROL)
-        if any(few > _MOST * size for few, size in zip(self.people, sizes, strict=True)):
-            return (
-                f"{self.people[ORIGINAL]:,} of {sizes[ORIGINAL]:,} people of the original and "
-                f"{self.people[CONTROL]:,} of {sizes[CONTROL]:,} of the control {self._why}; take "
-                "a control of the same kind of people, or files without these columns"
-            )
-        return self._copies_left_out(beside)
-
-    def _copies_left_out(self, beside: JointCodes) -> str | None:
-        """That people of whom too few columns are left stand whole in the file; None if not so."""
-        if not self.left_out[ORIGINAL]:
-            return None
-        rows = _WholeRows.of(beside)
-        own = rows.people_in_file(ORIGINAL, self.rows[ORIGINAL])
-        other = rows.people_in_file(CONTROL, np.ones_like(self.rows[CONTROL]))
-        size = _TIMES * self.left_out[ORIGINAL]
-        chance = special.bdtrc(own - 1, own + other, size / (size + beside.people(CONTROL)))
-        if not own or chance >= _UNLIKE:
-            return None
-        return (
-            f"{self.left_out[ORIGINAL]:,} people of the original cannot be compared with the "
-            f"control, since they {self._why}, and {own:,} of them stand whole in the file; take a "
-            "control that has these values"
-        )
 
     @property
     def note(self) -> str | None:
@@ -170,11 +139,12 @@ class Drift:
             )
         return (
             f"{self.people[ORIGINAL]:,} people of the original and {self.people[CONTROL]:,} of the "
-            f"control {self._why}: these values are not compared{few}"
+            f"control {self.why}: these values are not compared{few}"
         )
 
     @property
-    def _why(self) -> str:
+    def why(self) -> str:
+        """What such people have, as a clause."""
         named = ", ".join(map(repr, self.columns))
         return f"have a value that the other side has far less often ({named})"
 
@@ -184,20 +154,20 @@ def _each(beside: JointCodes, values: Sequence[_Mask]) -> Iterator[tuple[JointCo
     return zip(beside.columns, values, strict=True)
 
 
-def _with_silence(
+def _not_compared(
     column: JointColumn, more: _Mask, beside: JointCodes, draws: Draws
 ) -> JointColumn:
-    """A column in which such values, and those of as many people of either side, say nothing."""
+    """A column in which such values are not compared, nor those of as many people of each side."""
     units = [beside.units[side] for side in _SIDES]
-    silent = [more[column.value[side]] for side in _SIDES]
-    persons = [np.unique(unit[mask]) for unit, mask in zip(units, silent, strict=True)]
+    left_out = [more[column.value[side]] for side in _SIDES]
+    persons = [np.unique(unit[mask]) for unit, mask in zip(units, left_out, strict=True)]
     share = max(len(persons[side]) / beside.people(side) for side in _SIDES)
     value = list(column.value)
     for side in _SIDES:
         others = np.setdiff1d(np.arange(beside.people(side)), persons[side])
         missing = round(share * beside.people(side)) - len(persons[side])
         chosen = draws.permutation(others)[:missing]
-        mask = silent[side] | np.isin(units[side], chosen)
+        mask = left_out[side] | np.isin(units[side], chosen)
         value[side] = np.where(mask, column.values, value[side])
     every = np.ones((1, column.covers.shape[1]))
     numbers = column.numbers and (np.append(column.numbers[0], np.nan), column.numbers[1])
@@ -268,15 +238,15 @@ class _WholeRows:
                 yield from combinations(some, count - 2)
 
     def control_in_file(
-        self, kept: Sequence[int], silent: Sequence[_Mask]
+        self, kept: Sequence[int], left_out: Sequence[_Mask]
     ) -> tuple[int, int, float]:
         """How many people of the control stand whole in the file and in what is made without it.
 
-        Besides, how probable as many are by chance.  ``silent``: by column, shape (p,), rows whose
-        value is not compared.
+        Besides, how probable as many are by chance.  ``left_out``: by column, shape (p,), rows
+        whose value is not compared.
         """
         own, other, file = (each[list(kept)].sum(axis=0) for each in (*self.people, self.file))
-        compared = ~np.any([silent[at] for at in kept], axis=0)
+        compared = ~np.any([left_out[at] for at in kept], axis=0)
         unit = self.units[CONTROL][compared]
         other = other[compared]
 
@@ -292,29 +262,100 @@ class _WholeRows:
         if several <= _RARE * len(unit):
             scale *= sizes[1] / max(len(np.unique(np.concatenate((own, other)))), 1)
             chance = several
-        share = _TIMES * scale / (1 + _TIMES * scale)
+        share = TIMES * scale / (1 + TIMES * scale)
         probability = float(special.bdtrc(found - 1, found + chance, share)) if found else 1.0
         return found, chance, probability
 
 
-def made_with_control(beside: JointCodes) -> str | None:
-    """Why the file was made with the control, without a full stop; None where it was not."""
-    rows = _WholeRows.of(beside)
-    if len(rows.places) < 2:
-        return None
-    drift = Drift.of(beside)
-    silent = [drift.values[place][beside.columns[place].value[CONTROL]] for place in rows.places]
-    asked = list(dict.fromkeys(rows.sets(beside)))
-    for at, columns in enumerate(asked):
-        found, chance, probability = rows.control_in_file(columns, silent)
-        if probability * 2 * (1 if at == 0 else len(asked) - 1) < _ALARM:
+@dataclass(frozen=True, eq=False)
+class ComparedSides:
+    """The original beside the control; what several ask of both is worked out once."""
+
+    beside: JointCodes
+
+    @cached_property
+    def drift(self) -> Drift:
+        """What is not compared."""
+        return Drift.of(self.beside)
+
+    @cached_property
+    def are_alike(self) -> bool:
+        """Whether no column and no two columns tell people of both sides apart.
+
+        Numbers of persons are compared as coarse as ``_KINDS`` parts, by the distribution of
+        chi-square at a level of ``_UNLIKE`` over the number of comparisons. Several rows of a
+        person are alike and make it less likely.
+        """
+        coarse = [_coarsely(column) for column in self.beside.columns]
+        pairs = [
+            [one * _KINDS + two for one, two in zip(first, second, strict=True)]
+            for first, second in combinations(coarse, 2)
+        ]
+        compared = [*coarse, *pairs]
+        return all(_same_law(*sides) * len(compared) >= _UNLIKE for sides in compared)
+
+    @property
+    def made_with_control(self) -> str | None:
+        """Why the file was made with the control, without a full stop; None where it was not."""
+        return self._of_whole_rows[0]
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the control is one of other people; None where it will do."""
+        drift, sides = self.drift, (ORIGINAL, CONTROL)
+        sizes = [self.beside.people(side) for side in sides]
+        if any(drift.people[side] > _MOST * sizes[side] for side in sides):
             return (
-                f"{found:,} people of the control stand in the file in {len(columns)} of "
-                f"{len(beside.columns)} columns, and {chance:,} in the original or in another of "
-                "the control, more than chance explains: a file that was made with the control "
-                "voids the comparison with it; give a control that its maker did not have"
+                f"{drift.people[ORIGINAL]:,} of {sizes[ORIGINAL]:,} people of the original and "
+                f"{drift.people[CONTROL]:,} of {sizes[CONTROL]:,} of the control {drift.why}; take "
+                "a control of the same kind of people, or files without these columns"
             )
-    return None
+        return self._of_whole_rows[1] if drift.left_out[ORIGINAL] else None
+
+    @cached_property
+    def _of_whole_rows(self) -> tuple[str | None, str | None]:
+        """Whether the file was made with the control, and holds people who are left out.
+
+        Both are asked of the same rows, which take as much memory as the sides.
+        """
+        rows = _WholeRows.of(self.beside)
+        return self._made_with_control(rows), self._copies_left_out(rows)
+
+    def _made_with_control(self, rows: _WholeRows) -> str | None:
+        """That people of the control stand whole in the file more often than by chance."""
+        if len(rows.places) < 2:
+            return None
+        columns = self.beside.columns
+        values = self.drift.values
+        left_out = [values[place][columns[place].value[CONTROL]] for place in rows.places]
+        asked = list(dict.fromkeys(rows.sets(self.beside)))
+        for at, some in enumerate(asked):
+            found, chance, probability = rows.control_in_file(some, left_out)
+            if probability * 2 * (1 if at == 0 else len(asked) - 1) < ALARM:
+                return (
+                    f"{found:,} people of the control stand in the file in {len(some)} of "
+                    f"{len(columns)} columns, and {chance:,} in the original or in another of "
+                    "the control, more than chance explains: a file that was made with the control "
+                    "voids the comparison with it; give a control that its maker did not have"
+                )
+        return None
+
+    def _copies_left_out(self, rows: _WholeRows) -> str | None:
+        """That people of whom too few columns are left stand whole in the file; None if not so."""
+        drift = self.drift
+        if not drift.left_out[ORIGINAL]:
+            return None
+        own = rows.people_in_file(ORIGINAL, drift.rows[ORIGINAL])
+        other = rows.people_in_file(CONTROL, np.ones_like(drift.rows[CONTROL]))
+        size = TIMES * drift.left_out[ORIGINAL]
+        chance = special.bdtrc(own - 1, own + other, size / (size + self.beside.people(CONTROL)))
+        if not own or chance >= _UNLIKE:
+            return None
+        return (
+            f"{drift.left_out[ORIGINAL]:,} people of the original cannot be compared with the "
+            f"control, since they {drift.why}, and {own:,} of them stand whole in the file; take a "
+            "control that has these values"
+        )
 
 
 def _persons_with(column: JointColumn, units: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -330,7 +371,7 @@ def _more_frequent(counts: NDArray[np.int64], sizes: Sequence[int]) -> _Mask:
     """Which values one side has more often, shape (v,)."""
     both = counts.sum(axis=0)
     more = np.zeros(both.shape, dtype=bool)
-    shares = [_TIMES * sizes[at] / (_TIMES * sizes[at] + sizes[1 - at]) for at in (0, 1)]
+    shares = [TIMES * sizes[at] / (TIMES * sizes[at] + sizes[1 - at]) for at in (0, 1)]
     # The least probability that so many people could have, on the side that reaches a lower one.
     least = np.minimum(*(share ** both.astype(np.float64) for share in shares))
     tried = _tried(least)
@@ -346,22 +387,6 @@ def _tried(least: NDArray[np.float64]) -> int:
     numbers = np.arange(1, len(lowest) + 2)
     could = np.searchsorted(lowest, _UNLIKE / 2 / numbers, side="right")
     return int(numbers[np.argmax(could <= numbers)])
-
-
-def are_alike(beside: JointCodes) -> bool:
-    """Whether no column and no two columns tell people of the original from those of the control.
-
-    Numbers of persons are compared as coarse as ``_KINDS`` parts, by the distribution of chi-square
-    at a level of ``_UNLIKE`` over the number of comparisons. Several rows of a person are alike
-    and make it less likely.
-    """
-    coarse = [_coarsely(column) for column in beside.columns]
-    pairs = [
-        [one * _KINDS + two for one, two in zip(first, second, strict=True)]
-        for first, second in combinations(coarse, 2)
-    ]
-    compared = [*coarse, *pairs]
-    return all(_same_law(*sides) * len(compared) >= _UNLIKE for sides in compared)
 
 
 def _coarsely(column: JointColumn) -> list[_Indices]:

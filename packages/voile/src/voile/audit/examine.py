@@ -44,9 +44,7 @@ from voile.attack.registry import attack_names
 from voile.audit.beside import JointCodes
 from voile.audit.common_rows import contradicted
 from voile.audit.counting import ExaminedRows, RiskQuery, counted, unit_of
-from voile.audit.drift import made_with_control
-from voile.audit.foreign import Foreign, Repetition, as_release
-from voile.audit.positions import order_notices
+from voile.audit.foreign import Foreign, Repetition, as_release, order_notices
 from voile.audit.recognition import Recognised, named_cells, recognise
 from voile.audit.record import COPYING, AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
 from voile.audit.risk import Risk, risk_inquiries
@@ -356,8 +354,6 @@ class _AuditedFile(ReleaseUnderTest):
             yield Skipped(COPYING, _NOT_QUICK)
             only = [one.name for one in risk_inquiries() if one.name != COPYING]
         beside = JointCodes.of(some.file, some.people, sides.plan, unit_of(sides.original))
-        if sides.control is not None and (doubt := made_with_control(beside)):
-            self.doubts = (doubt,)
         roles = sides.roles
         shown = [column.name for column in beside.columns]
         known = known_sets(shown, roles["quasi_identifiers"], sides.identifiers)
@@ -366,8 +362,11 @@ class _AuditedFile(ReleaseUnderTest):
             known = {**known, THE_HOLDER: held} if held else known
         targets = min(inquiry.targets, _QUICK_TARGETS) if self.quick else inquiry.targets
         targets = max(1, round(targets * some.share))
-        asked = RiskQuery(roles["sensitive"], targets, inquiry.first, known, only)
-        for risk in counted(beside, asked, self.draws.within("risks"), progress):
+        asked = RiskQuery(roles["sensitive"], targets, inquiry.first, known)
+        setting = asked.setting(beside, self.draws.within("risks"), progress)
+        if sides.control is not None and (doubt := setting.compared.made_with_control):
+            self.doubts = (doubt,)
+        for risk in counted(setting, only):
             yield some.of_original(risk) if isinstance(risk, Risk) else risk
 
     def attacked(self, attack: Attack) -> AttackOutcome | Skipped:

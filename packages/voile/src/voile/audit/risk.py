@@ -47,6 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from math import inf, sqrt
 from typing import Protocol
 
@@ -54,7 +55,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import JointCodes
+from voile.audit.beside import CONTROL, ORIGINAL, JointCodes
+from voile.audit.drift import ComparedSides
 from voile.study.record import ExcessDocument, RateDocument, RiskDocument
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Randomness
@@ -74,8 +76,6 @@ __all__ = [
 ]
 
 
-ORIGINAL, CONTROL = 0, 1
-"""The groups of people in a ``Beside``."""
 _DIFFER = 0.05
 """How much more often people of another year may be found than those of the file."""
 
@@ -346,6 +346,11 @@ class Setting:
     def names(self) -> tuple[str, ...]:
         """The columns that the file shows."""
         return tuple(column.name for column in self.beside.columns)
+
+    @cached_property
+    def compared(self) -> ComparedSides:
+        """The original beside the control, where there is one."""
+        return ComparedSides(self.beside)
 
 
 class _RiskInquiry(Protocol):

@@ -1,0 +1,209 @@
+"""Whether people of one side score higher than those of another by more than chance; private.
+
+Where a file tells of its own people what it tells of everybody, people of the original and of the
+control are exchangeable. Of the m highest scores of both sides, m = 8, 11, 16, 22, ..., it is
+asked how many are the original's, and held against a binomial distribution under which its people
+are ``TIMES`` as likely to be there, so that a control of another year is not found; by sets of
+columns they are not where no column and no two tell the sides apart (``are_alike``). Besides, all
+of the highest scores are asked together, each by a weight that its rank tells (``_by_ranks``). One
+person alone is told where the score lies so far beyond the control's highest that a tail that falls
+like the control's (exponentially) reaches it with less than some probability. Half of ``ALARM`` is
+for this, most of the rest for ranks, over the number of questions of each kind (Bonferroni).  How
+many people the control does not explain is a lower bound that holds for all questions at once.  The
+rates that are shown of both sides are those of questions that others chose (``Excess.rates``).
+
+Cost: a sort a score, and the law of a sum of ``_HIGHEST`` weights.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from voile.attack.protocol import Estimate
+from voile.audit.beside import CONTROL, ORIGINAL
+from voile_base.ondemand import dataclass
+from voile_base.randomness import Draws
+
+__all__ = [
+    "ALARM",
+    "BY_KNOWN",
+    "BY_NEARLY_WHOLE",
+    "TIMES",
+    "Excess",
+]
+
+Floats = NDArray[np.float64]
+
+BY_KNOWN = "what is known to"
+"""Begins the name of a score by a set of columns."""
+BY_NEARLY_WHOLE = "all columns but two"
+"""The score by the best row that has nearly all values of a person."""
+ALARM = 0.002
+"""The probability with which people are told who are beyond the control by chance alone."""
+_MISTAKEN = 0.05
+"""The probability with which fewer people are copied than are told, over all questions."""
+TIMES = 1.5
+"""How many times as often people of one side may score high who differ as two years do."""
+_FIRST = 8
+"""How many of the highest scores are looked at first."""
+_TAIL, _TAIL_OF = 0.05, 100
+"""The share of the control that tells how fast its scores fall, and of how many people at least."""
+_PARTS: Mapping[str, float] = {"alone": 0.5, "highest": 0.1, "ranks": 0.4}
+"""Of the probability of an alarm, by what is asked."""
+_HIGHEST, _FEW, _STEPS = 1_000, 0.005, 16
+"""How many people are weighted, for which share of copied people, in how many steps of a nat."""
+
+
+@dataclass(frozen=True)
+class Excess:
+    """People of the original from some score on, beside those of the control."""
+
+    own: int = 0
+    other: int = 0
+    sizes: tuple[int, int] = (0, 0)
+    """How many people were looked at on both sides."""
+    probability: float = 1.0
+    """That chance tells as much, of one question."""
+    score: str = ""
+    """Which score was asked."""
+    limit: float = inf
+    """The score from which on people count."""
+    kind: str = "highest"
+    """What was asked, of ``_PARTS``."""
+
+    at_least: int = 1
+    """How many people of the original the control does not explain, as far as is sure."""
+
+    def counted(self, level: float) -> Excess:
+        """With how many the control does not explain, but with a probability of ``level``.
+
+        Of the people who score as high, others than these are the original's by chance: at most as
+        many as beside those of the control are no less probable.
+        """
+        share = TIMES * self.sizes[0] / (TIMES * self.sizes[0] + self.sizes[1])
+        others = np.arange(1, self.own + 1)
+        chance = special.bdtrc(others - 1.0, others + self.other, share)
+        return replace(self, at_least=max(1, self.own - int((chance >= level).sum())))
+
+    @classmethod
+    def of(
+        cls, scores: Mapping[str, tuple[Floats, Floats]], *, alike: bool = False
+    ) -> tuple[Excess, bool]:
+        """What tells most of several scores, of the original and of the control, and if surely.
+
+        People of one side may score high ``TIMES`` as often for other reasons; by sets of columns
+        they may not where both sides are ``alike``: values that only the file's own people have are
+        rare.
+        """
+        asked = [
+            replace(one, score=score)
+            for score, (own, other) in scores.items()
+            for one in _asked(
+                own,
+                other,
+                1.0 if alike and score.startswith(BY_KNOWN) else TIMES,
+                rows=score.startswith((BY_KNOWN, BY_NEARLY_WHOLE)),
+            )
+        ]
+        if not asked:
+            return cls(sizes=next((len(a), len(b)) for a, b in scores.values())), False
+        questions = Counter(one.kind for one in asked)
+        sure = [o for o in asked if o.probability * questions[o.kind] < ALARM * _PARTS[o.kind]]
+        if sure:
+            counted = [one.counted(_MISTAKEN / len(asked)) for one in sure]
+            return max(counted, key=lambda one: (one.at_least, -one.probability)), True
+        return min(asked, key=lambda one: one.probability), False
+
+    @classmethod
+    def rates(
+        cls, scores: Mapping[str, tuple[Floats, Floats]], draws: Draws, *, alike: bool
+    ) -> tuple[Estimate, Estimate]:
+        """The shares of both sides that are told, each half by the question that the other chose.
+
+        Who is counted had no part in the choice, so that intervals hold however many questions
+        there are (cross-fitting).
+        """
+        sizes = [len(side) for side in next(iter(scores.values()))]
+        first = [draws.permutation(size) % 2 == 0 for size in sizes]
+        told = np.zeros(2)
+        for chosen in (first, [~half for half in first]):
+            halves = {
+                name: (own[chosen[ORIGINAL]], other[chosen[CONTROL]])
+                for name, (own, other) in scores.items()
+            }
+            question, _ = cls.of(halves, alike=alike)
+            if not question.score:
+                continue
+            sides = zip(scores[question.score], chosen, strict=True)
+            told += [int((side[~half] >= question.limit).sum()) for side, half in sides]
+        own, control = (Estimate.of_total(*each) for each in zip(told, sizes, strict=True))
+        return own, control
+
+    @staticmethod
+    def fewest(sizes: tuple[int, int]) -> int:
+        """How many people of the original, all above the control, are the fewest to be told."""
+        first, second = sizes
+        if not min(sizes):
+            return first + 1
+        share = TIMES * first / (TIMES * first + second)
+        fewest = int(np.ceil(np.log(ALARM / 50) / np.log(share)))
+        return max(_FIRST, int(1.5 * fewest))
+
+
+def _asked(own: Floats, other: Floats, times: float, *, rows: bool = False) -> Iterator[Excess]:
+    """Each question of one score.
+
+    ``rows``: whether the score leaps to above 0 for people who have a row that shows just their
+    values.  Who has one by coincidence is beyond any tail of people without.
+    """
+    both = np.sort(np.concatenate((own, other)))[::-1]
+    sizes = len(own), len(other)
+    if not min(sizes):
+        return
+    share = times * sizes[0] / (times * sizes[0] + sizes[1])
+    tops = [int(_FIRST * 2 ** (step / 2)) for step in range(2 * len(both).bit_length())]
+    highest = []
+    for limit in dict.fromkeys(float(both[top - 1]) for top in tops if top <= len(both) // 2):
+        a, b = int((own >= limit).sum()), int((other >= limit).sum())
+        chance = float(special.bdtrc(a - 1, a + b, share)) if a else 1.0
+        highest.append(Excess(a, b, sizes, chance, limit=limit))
+    yield from highest
+    if highest:
+        best = min(highest, key=lambda one: one.probability)
+        yield replace(best, probability=_by_ranks(own, other, share), kind="ranks")
+    if len(other) >= _TAIL_OF:
+        tail = np.sort(other)[::-1][: max(20, int(len(other) * _TAIL))]
+        if rows and tail[-1] <= 0:
+            return
+        falls = float((tail - tail[-1]).mean())
+        beyond = (float(own.max()) - float(tail[0])) / falls if falls > 0 else 0.0
+        chance = float(np.exp(-max(beyond, 0))) * times * sizes[0] / sizes[1]
+        limit = float(np.nextafter(tail[0], inf))
+        above = int((own > tail[0]).sum())
+        yield Excess(above, 0, sizes, min(chance, 1.0), limit=limit, kind="alone")
+
+
+def _by_ranks(own: Floats, other: Floats, share: float) -> float:
+    """The probability that people of the original have as high ranks, by the sum of their weights.
+
+    A weight is the logarithm of how many times as likely a person of the rank is the original's
+    where ``_FEW`` are copied, beyond the last who is looked at.  Weights know no side, so that the
+    sum's law is exact: each whole number of steps is added with the probability ``share``.
+    """
+    both = np.sort(np.concatenate((own, other)))
+    last = min(_TAIL, _HIGHEST / len(both))
+    ranks = (1 - np.searchsorted(both, side) / len(both) for side in (own, other))
+    logs = (np.log((1 + _FEW / rank) / (1 + _FEW / last)) for rank in ranks)
+    mine, others = (np.rint(_STEPS * np.maximum(log, 0)).astype(np.int64) for log in logs)
+    law = np.ones(1)
+    for weight in np.sort(np.concatenate((mine[mine > 0], others[others > 0]))):
+        law = np.concatenate((law, np.zeros(weight))) * (1 - share)
+        law[weight:] += law[: len(law) - weight] * (share / (1 - share))
+    return min(float(law[mine.sum() :].sum()), 1.0)
