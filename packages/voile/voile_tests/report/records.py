@@ -220,7 +220,7 @@ def judged(found: StudyRecord | AuditRecord | None = None) -> Dossier:
                value=0.01937, low=0.0137, high=0.02713, limit=0.02, side="most"),
         Ruling("question", "the recipient has signed", passed=True, why="ticked",
                of_original=False),
-        Ruling("question", "nobody else may see it", passed=False, why="nobody has ticked it",
+        Ruling("question", "nobody else may see it", passed=False, why="not confirmed",
                of_original=False),
     )  # fmt: skip
     verdict = Verdict(policy.name, "", "study", (), rulings)

@@ -21,7 +21,7 @@ and on the dossier with its reason; none lets a figure pass that is beyond a lim
 
 ``voile check`` writes the file with nothing ticked, and adds what another policy asks at its end; a
 line that somebody wrote is never changed.  Statements count by their words: where a promise comes
-to assume something else, nobody has ticked it.
+to assume something else, it is not confirmed.
 
 k, l and t of published rows, whoever made them: counted, from what everybody sees.
 

@@ -61,7 +61,10 @@ class AttackRate(PolicyCriterion):
     def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
         """One."""
         del ticks
-        asks = f"the attack {self.name} {_WORDS[self.figure].format(most=self.most)}"
+        most = f"{self.most}"
+        if self.limit != float(self.most):
+            most += f" (one in {1 / self.limit:.0f})"
+        asks = f"the attack {self.name} {_WORDS[self.figure].format(most=most)}"
         yield Ruling.at_most(self.kind, asks, self._found(case), self.limit)
 
     @property
@@ -250,5 +253,5 @@ class QuestionCriterion(PolicyCriterion):
 def asked(kind: str, says: str, ticks: tuple[Tick, ...]) -> Ruling:
     """Whether a human has made sure of a statement."""
     by = ticked(says, ticks)
-    why = f"ticked by the {by}" if by else "nobody has ticked it"
+    why = f"ticked by the {by}" if by else "not confirmed"
     return Ruling(kind, says, passed=by is not None, why=why, of_original=False)
