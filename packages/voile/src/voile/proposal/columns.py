@@ -2,7 +2,7 @@
 
 Rules, the first that applies:
 
-1. a column that is the same in all rows tells nothing, and is left out;
+1. a column without values, or of values that cannot be published, is left out;
 2. a name that tells persons or households apart, and values that are many: who is protected;
 3. what the recognisers know (``voile.recognisers``): names, addresses, numbers of persons and
    documents are identifiers; positions and what follows from them are left out, with a question;
@@ -13,11 +13,22 @@ Rules, the first that applies:
 7. values that no two rows share, or that a program made: an identifier, or not understood;
 8. what the name means (``words.toml``), where the values can be that: the form of values wins, and
    a name, a number of somebody or a place in a few of them is left out (``recognisers.telling``);
-9. what is **not understood** and has many values is left out, with a question: texts, and numbers
-   of which nearly each row has its own, codes of letters and digits, and texts that look like names
-   of persons or addresses in whatever language, however few: words with capitals that no list of
-   words of groups has.  No answer to all questions at once publishes them: a role does;
-10. everything else is a quasi-identifier, which is the careful choice, and a question.
+9. else **how the values are spread** decides, in whatever language they are.  A value that many
+   persons share points at none of them by itself, and a quasi-identifier is generalized or
+   suppressed until k persons share it beside all others: so a column of such values is one,
+   without a question (``ColumnLook.is_shared``).  What speaks against it is left out, with a
+   question: names of persons, which a list of eighty countries has; numbers of things, of which
+   ten thousand and more could be given; addresses, positions, remarks.  Numbers that repeat though
+   their range is wide are labels of somebody with several rows (``codes.are_drawn_sparsely``);
+10. what is not understood and **few persons share** is left out, with a question, where it is a
+   text, a code, or a number that nearly each row has alone or that lies as evenly as numbers of an
+   office do; other numbers are quasi-identifiers, which show intervals.  Accepting all questions
+   publishes none of what is left out;
+11. what is the same in all rows tells no two persons apart, and is a quasi-identifier that costs
+   nothing, unless it is a name or a number of somebody.
+
+No column that is not understood is kept or sensitive, which would show it as it is: a harmless one
+costs utility as a quasi-identifier until its role says that it may be kept.
 
 Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
 names of groups, which is the careful choice: a nominal column is never an interval.
@@ -33,19 +44,24 @@ from decimal import Decimal
 
 from voile.recognisers.codes import (
     are_accounts,
-    are_skewed,
-    count_nothing,
-    is_long_code,
-    is_mixed_code,
-    is_of_a_thing,
+    are_drawn_sparsely,
+    are_of_things,
+    may_single_out,
     run_without_gaps,
 )
 from voile.recognisers.recognition import Recognition, recognised
-from voile.recognisers.telling import are_given_names, are_homes, is_day, told_within
+from voile.recognisers.telling import (
+    are_given_names,
+    are_homes,
+    are_initials,
+    are_named,
+    is_day,
+    may_be_names,
+    told_within,
+)
 from voile.recognisers.values import (
     NAMES_OF_BIRTHS,
     ColumnLook,
-    currencies,
     has_names,
     holds_initials,
     looks_censored,
@@ -54,7 +70,6 @@ from voile.recognisers.values import (
     looks_like_bands,
     looks_like_full_names,
     looks_like_groups,
-    looks_like_names,
     looks_like_places,
     mentions_names,
     share_of,
@@ -77,7 +92,7 @@ from voile.table.summaries import ColumnDetails
 from voile_base.ondemand import dataclass
 
 __all__ = [
-    "FINELY_WRITTEN",
+    "LABELS",
     "PERSONS",
     "SHARED_BY_PEOPLE",
     "ColumnProposal",
@@ -93,8 +108,6 @@ _GROUPS = 12
 """Up to that many different whole numbers are taken for names of groups."""
 _GROUPED = 4
 """So few whole numbers tell nobody apart, whatever their name says."""
-_MEASURED = 30
-"""Beyond that many different numbers nobody knows one exactly."""
 _SENTENCE = 4
 _REMARK = 1.5
 """Words of a cell on average, from which on texts that most rows lack are remarks."""
@@ -103,6 +116,8 @@ _OF_TEXTS = 4
 _OF_NUMBERS = 3
 """Letters of a word of a name that means the same in most languages."""
 PERSONS = "names of persons"
+LABELS = "whole numbers that repeat, and of a range in which measures would not: labels of rows"
+"""Why a column that nobody named tells persons or things apart."""
 _CODES = "codes of persons, things or places"
 _RECORD = 7
 """Digits from which on numbers are of records, and not of groups."""
@@ -126,8 +141,8 @@ _ANSWERS = frozenset(
 """Answers, beside which no names of persons stand: No, Minor, Serious."""
 _LISTED = 0.3
 """The share of texts with common names of persons, from which on they may be names."""
-_SHARED_BY = 20
-"""Rows of a text, up to which few texts may be names of persons."""
+_BY_DEFAULT = "treated as a quasi-identifier by default: many share each of its values"
+_UNKNOWN = "treated as a quasi-identifier by default: not understood"
 _WEIGHT = frozenset(
     {"weight", "gewicht", "peso", "poids", "vikt", "vekt", "vaegt", "paino", "vaha", "waga"}
     | {"suly", "greutate", "agirlik", "hmotnost"}
@@ -138,8 +153,6 @@ _VERSION = re.compile(r"[vV]?\d{1,4}(?:\.\d{1,6}){1,3}[a-z]?")
 _POSTCODES = "whole postcodes, of which the district is the finest that is published"
 _FINEST = 2
 """Decimals of what a body weighs, at most."""
-FINELY_WRITTEN = re.compile(r"-?\d{1,9}[.,]\d{4,}")
-"""Numbers as finely written as degrees of places are, or minutes behind them."""
 _LASTED = re.compile(r"\d{1,3}:\d{2}(?::\d{2}(?:[.,]\d+)?)?")
 _BLOCK = 12
 """Rows of one whole number, on average, up to which it may be that of a household."""
@@ -202,12 +215,16 @@ class ColumnProposal:
 
 
 def propose_column(
-    details: ColumnDetails, called: str | None = None, beside: Sequence[str] = ()
+    details: ColumnDetails,
+    called: str | None = None,
+    beside: Sequence[str] = (),
+    persons: int | None = None,
 ) -> ColumnProposal:
     """What a column might be, from its name and how its values are written.
 
     ``called`` is the name without what tells repeated measures apart (``names.stems_of``);
-    ``beside`` are the names of the other columns.
+    ``beside`` are the names of the other columns; ``persons`` is how many the rows are of, where
+    that is known: else each row is taken for another's.
     """
     profile = details.profile
     called = called or profile.name
@@ -215,16 +232,32 @@ def propose_column(
     kind = _kind(details, meaning)
     if profile.type in _NEVER:
         return ColumnProposal(details, "drop", kind, "values of this type cannot be published")
-    if profile.distinct == 1 and not profile.missing and _is_currency(details):
-        return ColumnProposal(details, "quasi", "nominal", "the currency of amounts, in all rows")
-    if profile.distinct == 0 or (profile.distinct == 1 and not profile.missing):
-        return ColumnProposal(details, "drop", kind, "the same in all rows, so it tells nothing")
+    if profile.distinct == 0:
+        return ColumnProposal(details, "drop", kind, "it holds no value")
     look = details.look(beside)
+    if profile.distinct == 1 and not profile.missing:
+        return _constant(details, look, kind)
     found = _unit(details, called) or _recognised(details, look) or _thing(details, called)
     found = found or _date(details, called) or _days_unread(details) or _free_text(details)
     found = found or _alone(details, look, meaning) or _in_blocks(details, meaning)
-    found = found or _meant(details, meaning, kind) or _guessed(details, kind)
+    found = found or _meant(details, meaning, kind) or _guessed(details, kind, persons)
     return replace(found, code_list=_code_list(found, called))
+
+
+def _constant(details: ColumnDetails, look: ColumnLook, kind: Kind) -> ColumnProposal:
+    """A column that is the same in all rows: it tells no two persons apart, and may name one."""
+    found, texts = recognised(look), details.sample
+    if found is not None and found.group != "movement":
+        return of_recognition(details, found)
+    dated = details.profile.type not in {"text", "integer", "decimal"} or details.date_formats
+    named = looks_like_full_names(texts) and are_named(texts)
+    if not dated and (named or told_within(texts) or are_of_things(texts, shared=True)):
+        return ColumnProposal(details, "drop", kind, "one name or number of something in all rows")
+    if not look.is_shared():
+        return ColumnProposal(details, "drop", kind, "so few rows that they do not share it")
+    why = "the same in all rows, so that it tells no two apart"
+    date_format = details.date_formats[0] if details.date_formats else None
+    return ColumnProposal(details, "quasi", kind, why, date_format=date_format)
 
 
 def _meaning(details: ColumnDetails, called: str) -> Meaning | None:
@@ -415,7 +448,8 @@ def _are_amounts(details: ColumnDetails) -> bool:
     """Whether values can be amounts, as a name says: numbers, bands of them, ranks, yes or no."""
     if details.profile.type != "text" or details.bands or details.look().is_flag():
         return True
-    return bool(details.date_formats) or looks_like_amounts(details.sample)
+    noughts = any(text.isdigit() and text[0] == "0" < text for text in details.sample)
+    return bool(details.date_formats) or (looks_like_amounts(details.sample) and not noughts)
 
 
 def _are_years(details: ColumnDetails) -> bool:
@@ -445,7 +479,8 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
         return PERSONS
     told = told_within(texts, places=places)
     if told is None and not places and meaning.kind != "code":
-        told = _CODES if share_of(texts, is_of_a_thing) >= ALONE / 2 else None
+        shared = meaning.role == "quasi" and details.look().is_shared()
+        told = _CODES if are_of_things(texts, shared=shared) else None
     return told or (None if looks_like_groups(texts) else _tell_together(details, places))
 
 
@@ -479,6 +514,7 @@ def _free_text(details: ColumnDetails) -> ColumnProposal | None:
     if profile.type == "text" and details.words >= _SENTENCE and profile.distinct > FEW_PERSONS:
         return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
     remarks = details.words >= _REMARK and 2 * profile.missing > details.rows
+    remarks = remarks and not details.look().is_shared()
     if profile.type == "text" and remarks and not details.date_formats:
         why = "several words in few of the rows, as remarks are"
         question = "may its remarks tell of anybody? If they are names of groups, give it a role"
@@ -517,7 +553,7 @@ def _alone(
 
 def _in_blocks(details: ColumnDetails, meaning: Meaning | None) -> ColumnProposal | None:
     """A column of whole numbers that tell households apart by how their rows stand."""
-    if meaning is not None or not _stand_in_blocks(details):
+    if meaning is not None or not _stand_in_blocks(details) or are_drawn_sparsely(details.look()):
         return None
     why = "equal whole numbers stand together, as those of households do"
     asked = "does it tell households apart? Then name it in household; else give it a role"
@@ -532,50 +568,22 @@ def _stand_in_blocks(details: ColumnDetails) -> bool:
     return details.in_blocks and several and few and not details.look().is_dated
 
 
-def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
-    profile = details.profile
-    share = profile.distinct / max(1, details.rows - profile.missing)
-    many = profile.distinct > FEW_PERSONS
-    coded = share_of(details.sample, is_long_code) > ALONE and not _are_bands(details)
-    fine = (
-        profile.type == "decimal" and share_of(details.sample, FINELY_WRITTEN.fullmatch) > ALONE / 2
-    )
-    # Amounts of money have two decimals: no number of a record has, and no place is so coarse.
-    alone = share > ALONE and (profile.type != "decimal" or details.whole)
-    alone = alone and not _counts_from_nought(details) and not are_skewed(details.sample)
-    several = profile.type == "text" and share > TELLING and not looks_censored(details.sample)
-    if coded or (many and (alone or fine or several)):
+def _guessed(details: ColumnDetails, kind: Kind, persons: int | None) -> ColumnProposal:
+    """A column that neither its name nor its values tell: how its values are spread decides."""
+    look = details.look()
+    shared, bands = look.is_shared(persons), _are_bands(details)
+    if (details.profile.type == "integer" or details.whole) and are_drawn_sparsely(look):
+        return ColumnProposal(details, "identifier", "code", LABELS, guessed=True)
+    if may_single_out(look, shared=shared, bands=bands):
         why = "not understood, and its values may tell rows apart"
         asked = "what does it hold? Nothing was understood of it: give it a role, or leave it"
         return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
-    if may_be := _may_tell(details, share):
+    if may_be := _may_tell(details, shared=shared):
         return unclear(details, kind, may_be)
-    if kind == "nominal" and count_nothing(details.sample):
-        return unclear(details, kind, _CODES)
-    if kind == "number" and profile.distinct > _MEASURED:
-        asked = "may others know it? If nobody should learn it, it is sensitive"
-    elif profile.type == "integer" or details.whole:
-        asked = "are its numbers codes, or do they count something?"
-    else:
-        asked = "may others know it of a person?"
-    return ColumnProposal(
-        details,
-        "quasi",
-        kind,
-        "nothing says that others do not know it",
-        question=asked,
-        guessed=True,
-    )
-
-
-def _counts_from_nought(details: ColumnDetails) -> bool:
-    """Whether whole numbers begin at 0, as counts do and numbers of records do not."""
-    ends = details.extremes
-    return ends is not None and ends[0] == 0 and ends[1] < _BEYOND
-
-
-def _is_currency(details: ColumnDetails) -> bool:
-    return all(text in currencies() for text in details.sample)
+    if shared:
+        return ColumnProposal(details, "quasi", kind, _BY_DEFAULT, guessed=True)
+    asked = "may others know it of a person? If nobody should learn it, it is sensitive"
+    return ColumnProposal(details, "quasi", kind, _UNKNOWN, question=asked, guessed=True)
 
 
 def _are_versions(details: ColumnDetails) -> bool:
@@ -584,17 +592,17 @@ def _are_versions(details: ColumnDetails) -> bool:
     return few and share_of(details.sample, _VERSION.fullmatch) > ALONE
 
 
-def _may_tell(details: ColumnDetails, share: float) -> str | None:
+def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
     """What texts may be by their make; None where they look like nothing that tells persons.
 
-    No list of names decides: a language that none has is no less private.  Words of groups do.
+    Texts that many persons share are names of groups unless something speaks for persons.
     """
     texts, distinct = details.sample, details.profile.distinct
     if details.profile.type != "text" or distinct < _TWO or details.bands or _are_versions(details):
         return None
     if told := told_within(texts) or (PERSONS if are_given_names(texts) else None):
         return told
-    if not _are_bands(details) and share_of(texts, is_of_a_thing) >= ALONE / 2:
+    if not _are_bands(details) and are_of_things(texts, shared=shared):
         return _CODES
     if are_homes(texts):
         return "addresses"
@@ -604,17 +612,11 @@ def _may_tell(details: ColumnDetails, share: float) -> str | None:
     )
     if known and not holds_initials(texts):
         return None
-    many = distinct > FEW_PERSONS
-    several = many or share * _SHARED_BY >= 1 or distinct > _TWO
-    numbered = many and share_of(texts, _holds_a_number) > ALONE
     may_be = {
-        "names of persons": holds_initials(texts) or looks_like_full_names(texts),
+        "names of persons": holds_initials(texts) or may_be_names(texts, shared=shared),
+        "initials of persons": distinct > _TWO and are_initials(texts),
         "addresses": looks_like_addresses(texts),
-        "common names of persons": has_names(details.look(), _LISTED),
-        _CODES: share_of(texts, is_mixed_code) > ALONE / 2,
-        "addresses, or numbers of something": numbered,
-        "remarks about persons": mentions_names(texts),
-        "proper names": several and looks_like_names(texts),
+        "remarks about persons": mentions_names(texts) and (not shared or are_named(texts)),
     }
     return next((what for what, holds in may_be.items() if holds), None)
 
@@ -629,12 +631,10 @@ def _are_bands(details: ColumnDetails) -> bool:
 def _is_listed_code(details: ColumnDetails) -> bool:
     """Whether several texts are codes of countries, states or regions alone, in capitals."""
     several = details.profile.distinct >= _LISTED_CODES
+    if several and any(details.lists.get(each) == 0 for each in ("icd-10-cm", "icd-9-cm")):
+        return True
     capitals = all(text.isupper() for text in details.sample)
     return several and capitals and any(details.lists.get(each) == 0 for each in _OF_PLACES)
-
-
-def _holds_a_number(text: str) -> bool:
-    return any(map(str.isdigit, text)) and sum(map(str.isalpha, text)) > 1
 
 
 def _kind(details: ColumnDetails, meaning: Meaning | None) -> Kind:

@@ -21,19 +21,20 @@ though they look like names of groups, persons whom it does not name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
 from voile.proposal.columns import (
-    FINELY_WRITTEN,
+    LABELS,
     PERSONS,
     ColumnProposal,
     of_recognition,
     propose_column,
     unclear,
 )
+from voile.recognisers.codes import FINELY_WRITTEN
 from voile.recognisers.recognition import on_a_grid
 from voile.recognisers.telling import proper_words
 from voile.recognisers.values import share_of
@@ -161,8 +162,7 @@ def propose(details: Sequence[ColumnDetails], largest: Largest | None = None) ->
 
     ``largest`` counts rows that agree; without it no table is taken for one of counts.
     """
-    stems = stems_of([each.profile.name for each in details])
-    columns = _with_grids(_with_named(_with_families([_proposed(each, stems) for each in details])))
+    columns = _with_grids(_with_named(_with_families(_one_by_one(details))))
     columns = _with_a_person(_one_of(_one_of(columns, "person"), "household"))
     columns = _with_houses(columns)
     categories = _categories(columns, largest)
@@ -228,7 +228,8 @@ def _with_houses(columns: list[ColumnProposal]) -> list[ColumnProposal]:
             found is not None and found.key in {"address", "full-postcode"}
         ) or "addresses" in street.why
         whole = other.details.profile.type == "integer" or other.details.whole
-        if streets and other.guessed and other.role == "quasi" and whole:
+        guessed = other.guessed and other.role == "quasi" and not other.details.look().is_shared()
+        if streets and guessed and whole:
             mended[place] = unclear(other.details, other.kind, "numbers of houses")
     return mended
 
@@ -270,9 +271,20 @@ def _is_number_of_nothing(column: ColumnProposal) -> bool:
     return column.guessed or (unnamed and named(column.name) is None)
 
 
-def _proposed(details: ColumnDetails, stems: Mapping[str, str]) -> ColumnProposal:
-    name = details.profile.name
-    return propose_column(details, stems[name], [other for other in stems if other != name])
+def _one_by_one(details: Sequence[ColumnDetails]) -> list[ColumnProposal]:
+    """What each column might be; a guess knows how many persons the rows are of, if told."""
+    stems = stems_of([each.profile.name for each in details])
+
+    def proposed(each: ColumnDetails, persons: int | None = None) -> ColumnProposal:
+        name = each.profile.name
+        beside = [other for other in stems if other != name]
+        return propose_column(each, stems[name], beside, persons)
+
+    columns = [proposed(each) for each in details]
+    units = [one.details.profile.distinct for one in columns if one.role in {"person", "household"}]
+    if not units:
+        return columns
+    return [proposed(one.details, max(units)) if one.guessed else one for one in columns]
 
 
 def _categories(columns: Sequence[ColumnProposal], largest: Largest | None) -> tuple[str, ...]:
@@ -280,6 +292,8 @@ def _categories(columns: Sequence[ColumnProposal], largest: Largest | None) -> t
     rows = columns[0].details.rows if columns else 0
     dimensions = [one.details.profile for one in columns if _may_be_category(one)]
     counts = [one for one in columns if one.details.profile.type == "integer"]
+    if any(one.is_position for one in columns):
+        return ()  # points, of which each stands once
     if largest is None or rows < _FEWEST or len(dimensions) == len(columns) or not counts:
         return ()
     combinations = prod(profile.distinct for profile in dimensions)
@@ -304,6 +318,7 @@ def _asked_about(column: ColumnProposal, categories: Sequence[str]) -> ColumnPro
     if (
         not categories
         or column.is_position
+        or _is_of_each_person(column)
         or profile.name in categories
         or profile.type not in {"integer", "decimal"}
     ):
@@ -311,6 +326,14 @@ def _asked_about(column: ColumnProposal, categories: Sequence[str]) -> ColumnPro
     why = "it may count the persons of a row, or sum what they have"
     question = "does it count persons? Then a row is no person, and no method here protects them"
     return replace(column, role="drop", why=why, question=question)
+
+
+_OF_EACH_PERSON = ("an age", "hours of a week", "a measure of a body")
+"""How reasons begin, of what each person has and no group of persons."""
+
+
+def _is_of_each_person(column: ColumnProposal) -> bool:
+    return column.why.startswith(_OF_EACH_PERSON)
 
 
 def _one_of(columns: list[ColumnProposal], role: Role) -> list[ColumnProposal]:
@@ -326,8 +349,11 @@ def _one_of(columns: list[ColumnProposal], role: Role) -> list[ColumnProposal]:
     ]
 
 
-_OF_PERSONS = ("national-id", "medical-record", "beneficiary", "record", "e-mail", "telephone")
-"""Recognisers of what one person alone has, the surest first."""
+_OF_PERSONS = (
+    *("national-id", "medical-record", "beneficiary", "record", "e-mail", "telephone"),
+    LABELS,
+)
+"""Recognisers of what one person alone has, the surest first; last, labels that nobody named."""
 _RECORDS_OF_PERSONS = (
     *("subj*", "usubj*", "patient*", "person*", "matric*", "mitarbeiter*", "employee*", "staff*"),
     *("payroll*", "kunden*", "klant*", "lid*", "mitglied*", "member*", "customer*", "client*"),
@@ -347,7 +373,7 @@ def _with_a_person(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     likely = [one for one in repeating if _is_of_one_person(one)]
     if not likely or any(one.role in {"person", "household"} for one in columns):
         return columns
-    keys = [one.recognition.key if one.recognition else "" for one in likely]
+    keys = [one.recognition.key if one.recognition else LABELS for one in likely]
     best = min(
         zip(keys, likely, strict=True),
         key=lambda pair: (_OF_PERSONS.index(pair[0]), -pair[1].details.profile.distinct),
@@ -361,7 +387,7 @@ def _with_a_person(columns: list[ColumnProposal]) -> list[ColumnProposal]:
 def _is_of_one_person(column: ColumnProposal) -> bool:
     found = column.recognition
     if found is None or found.key not in _OF_PERSONS:
-        return False
+        return column.why == LABELS
     return found.key != "record" or fits(_RECORDS_OF_PERSONS, words_of(column.name))
 
 
@@ -396,6 +422,8 @@ def _proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
     places = [column for column in columns if column.is_position]
     times = [column for column in columns if column not in places and _is_time(column)]
     tracks = any(one.recognition and one.recognition.key == "track" for one in places)
+    if sum(fits(_LATITUDE, words_of(one.name)) for one in places) > 1:
+        return None  # where a ride began and where it ended: an event a row, and no report of a way
     if not places or not (times or tracks or any(map(_is_called_a_trip, columns))):
         return None
     degrees = [one for one in places if one.details.profile.type == "decimal"]

@@ -11,22 +11,23 @@ and are not round, as amounts are.
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from voile.recognisers.values import ColumnLook, share_of
+from voile.recognisers.values import ColumnLook, looks_censored, share_of
 from voile.schema.names import fits, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS
 
 __all__ = [
     "CHECKS",
+    "FINELY_WRITTEN",
     "are_accounts",
-    "are_skewed",
-    "count_nothing",
-    "is_long_code",
-    "is_mixed_code",
-    "is_of_a_thing",
+    "are_drawn_sparsely",
+    "are_of_things",
+    "may_single_out",
     "run_without_gaps",
 ]
 
@@ -37,10 +38,19 @@ _COUNTED = re.compile(
     r"|\d{1,4}[^\W\d_]{1,3}|\d{4}[^\W\d_]\d{1,2}"
 )
 """Groups with a number, numbers with a unit, quarters: "Ward12", "100km", "2019Q1"."""
-_NOUGHT = re.compile(r"0\d+")
-_YEAR = re.compile(r"(?:1[89]|20)\d{2}")
-_NUMBERS = 3
-"""Digits from which on few numbers, all with as many, count nothing: rooms, licences."""
+FINELY_WRITTEN = re.compile(r"-?\d{1,9}[.,]\d{4,}")
+"""Numbers as finely written as degrees of places are, or minutes behind them."""
+_WHOLE = re.compile(r"-?\d+(?:\.0+)?")
+_BEYOND = 100_000
+"""No count is so great."""
+_REGION = 5.0
+"""Degrees within which the places of one region lie."""
+_PADDED = 3
+"""Digits from which on noughts in front fill a number to the length that all may have."""
+_LONG_NUMBER = re.compile(r"\d{6,}(?:\.0)?")
+_RUNS = re.compile(r"\d+|[^\W\d_]+")
+_GIVEN = 4.0
+"""Numbers that can be given, as a power of ten, from which on they tell things apart."""
 _PLATE = re.compile(
     r"(?=(?:.*\d){3})\d+[ -][A-Z]{2,3}|[^\W\d_]{1,3}[-/]\d{2,}|[^\W\d_A-Za-z]\d{2,}"
 )
@@ -219,7 +229,7 @@ def is_mixed_code(text: str) -> bool:
     return plain.isupper() or not re.search(r"\s", text.strip())
 
 
-def is_of_a_thing(text: str) -> bool:
+def _is_of_a_thing(text: str) -> bool:
     """Whether a text is a code as plates and accounts have, with no word in it."""
     plain = re.sub(r"[\s./-]", "", text)
     if re.search(r"[^\W\d_]{4}", text):
@@ -229,19 +239,119 @@ def is_of_a_thing(text: str) -> bool:
     return is_mixed_code(text) or _PLATE.fullmatch(text) is not None
 
 
-def count_nothing(sample: Sequence[str]) -> bool:
-    """Whether few numbers count nothing: a nought in front, or as many digits, unround, no years.
+def _are_of_records(texts: Sequence[str]) -> bool:
+    """Whether most whole numbers have six digits or more and are not round.
 
-    A number of a room, of a licence or of a member is exact for whoever knows it.
+    Numbers of groups have fewer; so many are given where there are many records, or licences.
     """
-    texts = [text for text in sample if text.isdigit()]
-    if len(texts) < len(sample) or not texts:
+    long = share_of(texts, lambda text: bool(_LONG_NUMBER.fullmatch(text)) and text[-2:] != "00")
+    return long > ALONE / 2
+
+
+def are_of_things(texts: Sequence[str], *, shared: bool) -> bool:
+    """Whether texts are numbers of things: of plates, cards, licences.
+
+    Codes without a word are, where few persons share each.  Where many do (``shared``), groups may
+    be numbered so, too; but whoever gives numbers of things can give ten thousand and more, all of
+    one form, as the letters and digits that differ from value to value tell.  Names of groups are
+    numbered with fewer, or in no fixed form: "ICU-2", "E11", "PPO500", "MA-HMO1".
+    """
+    if not shared:
+        return share_of(texts, _is_of_a_thing) >= ALONE / 2
+    if _are_of_records(texts):
+        return True
+    if all(map(str.isdigit, texts)):
+        return len(texts) > FEW_PERSONS and 10 * len(texts) < int(max(texts)) - int(min(texts))
+    things = [_RUNS.findall(text) for text in texts if _is_of_a_thing(text)]
+    forms = Counter(tuple(run.isdigit() for run in runs) for runs in things)
+    if not forms or 2 * forms.most_common(1)[0][1] < len(texts):
         return False
-    if any(map(_NOUGHT.fullmatch, texts)) and len({len(text) for text in texts}) == 1:
-        return max(map(len, texts)) >= _NUMBERS
-    same = len({len(text) for text in texts}) == 1 and len(texts[0]) >= _NUMBERS
-    unround = share_of(texts, lambda text: text[-1] not in "05") > 0
-    return same and unround and not all(map(_YEAR.fullmatch, texts))
+    form = forms.most_common(1)[0][0]
+    alike = [runs for runs in things if tuple(run.isdigit() for run in runs) == form]
+    round_ones = share_of([runs[-1] for runs in alike], lambda run: run[-2:] == "00")
+    given = sum(map(_could_be_given, zip(*alike, strict=True)))
+    return round_ones < 0.5 and given >= _GIVEN
+
+
+def _could_be_given(runs: Sequence[str]) -> float:
+    """How many runs of letters or digits could stand where these do, as a power of ten."""
+    width = max(map(len, runs))
+    places = zip(*(run.rjust(width) for run in runs), strict=True)
+    padded = runs[0].isdigit() and width >= _PADDED and any(run[0] == "0" for run in runs)
+    differ = width if padded else sum(len({*place} - {" "}) > 1 for place in places)
+    return differ * (1.0 if runs[0].isdigit() else math.log10(26))
+
+
+def may_single_out(look: ColumnLook, *, shared: bool, bands: bool) -> bool:
+    """Whether values may tell rows apart, as numbers of records do and amounts do not.
+
+    ``shared`` says that many persons share each value, ``bands`` that they are bands of numbers.
+    Then a few of them are numbers of things alone; else nearly each row has its own, or they lie as
+    those of an office do, or they are texts.
+    """
+    is_whole = look.type == "integer" or (
+        look.type == "decimal" and share_of(look.filled, _WHOLE.fullmatch) == 1
+    )
+    if look.distinct <= FEW_PERSONS:
+        return shared and is_whole and _are_of_records(look.filled)
+    if shared:
+        return False
+    alone = is_whole and look.share > ALONE and not _counts_from_nought(look)
+    return (
+        (look.type == "text" and not looks_censored(look.filled))
+        or (not bands and share_of(look.filled, is_long_code) > ALONE)
+        or (alone and not are_skewed(look.filled))
+        or (_are_spread_evenly(look) if is_whole else _may_be_degrees(look))
+    )
+
+
+def _counts_from_nought(look: ColumnLook) -> bool:
+    """Whether whole numbers begin at 0, as counts do and numbers of records do not."""
+    ends = look.extremes
+    return ends is not None and ends[0] == 0 and ends[1] < _BEYOND
+
+
+def _may_be_degrees(look: ColumnLook) -> bool:
+    """Whether decimals are as fine as degrees of a region are, and as far from nought."""
+    ends = look.extremes
+    if look.type != "decimal" or ends is None:
+        return False
+    near = ends[1] - ends[0] < _REGION and max(map(abs, ends)) > 1
+    return near and share_of(look.filled, FINELY_WRITTEN.fullmatch) > ALONE / 2
+
+
+def _are_spread_evenly(look: ColumnLook) -> bool:
+    """Whether many whole numbers lie as evenly as numbers of parcels do, and measures hardly ever.
+
+    The test of Kolmogorov and Smirnov at 5 % on the different ones (D < 1.36 / sqrt(d)).
+    """
+    ends = look.extremes
+    if ends is None or look.distinct <= _EVEN or ends[0] < 1 or look.is_dated:
+        return False
+    span, years = ends[1] - ends[0], _YEARS[0] <= ends[0] and ends[1] <= _YEARS[1]
+    if span <= _STEPS or years:
+        return False
+    places = sorted((float(text) - ends[0]) / span for text in look.filled)
+    apart = max(abs(place - rank / len(places)) for rank, place in enumerate(places, 1))
+    round_ones = share_of(look.filled, lambda text: text.removesuffix(".0")[-1:] in {"0", "5"})
+    return apart * math.sqrt(len(places)) < _KOLMOGOROV and round_ones < 0.5
+
+
+def are_drawn_sparsely(look: ColumnLook) -> bool:
+    """Whether many whole numbers of one length are labels of persons or things with several rows.
+
+    Measures of so wide a range would seldom meet by chance, as birthdays do not in a long year:
+    these repeat at least twice as often, and are neither years, nor round, nor skewed.
+    """
+    ends = look.extremes
+    if ends is None or look.distinct <= FEW_PERSONS or look.is_dated or ends[0] < _FOUR_DIGITS:
+        return False
+    span = ends[1] - ends[0] + 1
+    if ends[1] <= _YEARS[1] or len(f"{ends[0]:.0f}") != len(f"{ends[1]:.0f}"):
+        return False
+    by_chance = span * -math.expm1(-look.rows / span)
+    round_ones = share_of(look.filled, lambda text: text.removesuffix(".0")[-1:] in {"0", "5"})
+    return 2 * look.distinct < by_chance and round_ones < 0.5 and not are_skewed(look.filled)
 
 
 def are_accounts(name: str, texts: Sequence[str], *, bands: bool) -> bool:
@@ -279,6 +389,11 @@ def run_without_gaps(look: ColumnLook, *, ascending: bool) -> bool:
     )
 
 
+_EVEN = 100
+"""Different numbers from which on it tells that they lie evenly."""
+_STEPS = 600
+"""Days of a year, months of fifty and marks out of a hundred lie evenly, too."""
+_KOLMOGOROV = 1.36
 _DENSE = 1.25
 _YEARS = 1800, 2100
 _FOUR_DIGITS = 1_000

@@ -12,14 +12,32 @@ Cost: some regular expressions on at most ``values.SAMPLED`` texts of a column.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 
-from voile.recognisers.values import common_names, group_words, share_of
+from voile.recognisers.values import (
+    common_names,
+    group_words,
+    listed_names,
+    looks_like_full_names,
+    looks_like_names,
+    share_of,
+)
 from voile.schema.names import without_accents
 from voile.schema.persons import ALONE
 
-__all__ = ["are_given_names", "are_homes", "is_day", "proper_words", "told_within"]
+__all__ = [
+    "are_given_names",
+    "are_homes",
+    "are_initials",
+    "are_named",
+    "is_day",
+    "may_be_names",
+    "proper_words",
+    "told_within",
+]
 
 _SOME = 0.02
 """The share of different values with such a form, from which on a column holds such."""
@@ -35,7 +53,9 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
         r"|(?i:(?<!\w)(?:tel|phone|mob|mobile|call|ring)[.:]? ?\(?\d(?:[ ()-]{0,2}\d){5,}(?!\w))"
     ),
     "positions": re.compile(
-        r"[-+]?\d{1,3}[.,]\d{3,}°?\s*[,;/ ]\s*[-+]?\d{1,3}[.,]\d{3,}"  # degrees
+        r"geo:-?\d{1,3}(?:\.\d+)?[,; ]-?\d{1,3}"  # RFC 5870, at whatever precision
+        r"|^[-+]?\d{1,2}\.\d+[,; ]+[-+]?\d{1,3}\.\d+$"  # nothing but two decimals
+        r"|[-+]?\d{1,3}[.,]\d{3,}°?\s*[,;/ ]\s*[-+]?\d{1,3}[.,]\d{3,}"  # degrees
         r"|\d{1,3}[°\s-]\d{1,2}[.,]\d{1,4}[\x27\u2032]?.{0,4}\d{1,3}[°\s-]\d{1,2}[.,]\d{1,4}"
         r"|\d{4}[.,]\d+ ?[NS].{0,3}\d{5}[.,]\d+ ?[EW]"  # degrees and minutes, NMEA 0183
         r"|\d{1,3}° ?\d{1,2}[\u2032\x27]"
@@ -99,6 +119,8 @@ _LEAD = re.compile(r"^\d+\.? ?[^\W\d_]?\.? +")
 """The number of a class, before who teaches it."""
 _DEGREES = frozenset({"sc", "ed", "eng", "tech", "com", "phil", "arch", "pharm", "mus", "ing"})
 """What stands behind the letter of a degree: "B. Sc."."""
+_UNSPACED = "\u3040"
+"""The first letter of scripts that put no spaces between words: kana, Chinese, Korean."""
 _DIRECTIONS = frozenset("NSEWOU")
 _MOST = 4
 
@@ -217,6 +239,58 @@ def are_given_names(texts: Sequence[str]) -> bool:
     return len(found) >= _MOSTLY * len(texts)
 
 
+def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
+    """Whether texts that no list of groups has may be names of persons.
+
+    By their make alone where few persons share each.  Where many do, names of groups look the same,
+    and a list of names of eighty countries decides: of names it has most, whatever the language.
+    """
+    full = looks_like_full_names(texts)
+    if not shared or not (full or looks_like_names(texts)):
+        return not shared and (full or looks_like_names(texts))
+    return are_named(texts) or (full and share_of(texts, _is_of_a_listed_script) < ALONE / 2)
+
+
+def are_named(texts: Sequence[str]) -> bool:
+    """Whether many texts of several words, or most of one, are listed names of persons."""
+    several = [text for text in texts if len(_WORD.findall(text)) > 1]
+    least = _LISTED_FULL if 2 * len(several) > len(texts) else _LISTED_ALONE
+    return share_of(texts, _is_listed_name) >= least
+
+
+_LISTED_FULL, _LISTED_ALONE = 0.3, 0.5
+"""The share of texts that are listed names, from which on a column may be one of names."""
+
+
+def _is_listed_name(text: str) -> bool:
+    """Whether a text is one listed name, or a given name beside another listed name."""
+    given, families = listed_names()
+    words = [_plain(word) for word in _WORD.findall(text) if len(word) > 1 or not word.isascii()]
+    if len(words) > 1:
+        known = [word for word in words if word in given or word in families]
+        return len(known) > 1 and any(word in given for word in known)
+    if not words:
+        return False
+    word = words[0]
+    if word[0] >= _UNSPACED and 1 < len(word) <= _MOST:
+        return word[0] in families or word[:2] in families
+    return word in given or word in families
+
+
+@cache
+def _listed_scripts() -> frozenset[str]:
+    given, families = listed_names()
+    return frozenset(_script(name) for name in given | families)
+
+
+def _script(text: str) -> str:
+    return unicodedata.name(text[0], "").split(" ", 1)[0]
+
+
+def _is_of_a_listed_script(text: str) -> bool:
+    return _script(text.strip()) in _listed_scripts()
+
+
 def _is_full_name(text: str, places: bool) -> bool:
     """Whether a text is two to four words with capitals of which one is a common given name."""
     words = _LEAD.sub("", text).replace(",", " ").split()
@@ -247,6 +321,11 @@ def _is_common(text: str) -> bool:
     """Whether a text is nothing but one common name of a person."""
     abbreviated = text.isupper() and len(text) <= _MOST
     return not abbreviated and _WORD.fullmatch(text) is not None and _is_listed(text)
+
+
+def are_initials(texts: Sequence[str]) -> bool:
+    """Whether nearly all texts are two capitals, as persons of an office are abbreviated."""
+    return share_of(texts, lambda t: len(t) == 2 and t.isalpha() and t.isupper()) > ALONE
 
 
 def are_homes(texts: Sequence[str]) -> bool:

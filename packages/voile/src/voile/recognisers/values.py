@@ -30,6 +30,7 @@ __all__ = [
     "group_words",
     "has_names",
     "holds_initials",
+    "listed_names",
     "looks_censored",
     "looks_like_addresses",
     "looks_like_amounts",
@@ -60,6 +61,10 @@ _DIGITS = 5
 """Digits of the number of a record, from which on it is one where all have as many."""
 
 
+_SHARED = 10
+"""Persons of a value, on average, from which on it points at none of them."""
+_SHARED_BY_FEW = 5
+"""The same, of so few values that they tell no persons apart."""
 _DAYS = 1_000
 _OFFICES_NUMBER = "dni"
 
@@ -103,6 +108,15 @@ class ColumnLook:
     def share(self) -> float:
         """Different values for each row, from 0 to 1."""
         return self.distinct / max(1, self.rows)
+
+    def is_shared(self, persons: int | None = None) -> bool:
+        """Whether many persons share a value, on average: by itself it points at none of them.
+
+        ``persons`` is how many the rows are of; None where each row is taken for another's.
+        """
+        several = _SHARED_BY_FEW if self.distinct <= FEW_PERSONS else _SHARED
+        there = self.rows if persons is None else min(self.rows, persons)
+        return self.distinct * several <= there
 
     @property
     def is_dated(self) -> bool:
@@ -247,6 +261,17 @@ _CODE = 4
 def common_names() -> tuple[frozenset[str], frozenset[str]]:
     """Common given and family names of persons, small and without accents."""
     text = files("voile.recognisers").joinpath("names.toml").read_text("utf-8")
+    document = tomllib.loads(text)
+    return frozenset(document["given"].split()), frozenset(document["family"].split())
+
+
+@cache
+def listed_names() -> tuple[frozenset[str], frozenset[str]]:
+    """Given and family names of some eighty countries, small and without accents.
+
+    So many that a column of which none is listed is hardly one of names.
+    """
+    text = files("voile.recognisers").joinpath("listed.toml").read_text("utf-8")
     document = tomllib.loads(text)
     return frozenset(document["given"].split()), frozenset(document["family"].split())
 
