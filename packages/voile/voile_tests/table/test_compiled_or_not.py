@@ -11,6 +11,7 @@ import pytest
 from voile.publish.ke_anonymity import searches
 from voile.table import codes
 from voile.table.engines import shared
+from voile.utility import aggregate_queries
 from voile_base.randomness import Randomness
 
 ROWS = 50_000
@@ -23,7 +24,12 @@ def _counted(rng: np.random.Generator) -> list[Any]:
 
 def _pairs(rng: np.random.Generator) -> list[Any]:
     one, other = rng.integers(0, 200, ROWS).astype(np.uint8), rng.integers(0, 999, ROWS)
-    return [codes._count_table(one, other.astype(np.uint16), 999, 200 * 999)]
+    return [codes.count_table(one, other.astype(np.uint16), 999, 200 * 999)]
+
+
+def _bits(rng: np.random.Generator) -> list[Any]:
+    entry, those = rng.integers(0, 300, ROWS - 3).astype(np.uint16), rng.random(ROWS - 3) < 0.1
+    return [aggregate_queries._counted(np.packbits(those), entry, 310)]
 
 
 def _words(rng: np.random.Generator) -> list[Any]:
@@ -51,14 +57,14 @@ def _cut(rng: np.random.Generator) -> list[Any]:
     return [searches.best_cuts(values, allowed, np.zeros_like(high), high)]
 
 
-@pytest.mark.parametrize("work", [_counted, _pairs, _words, _rows_of_words, _permuted, _cut])
+@pytest.mark.parametrize("work", [_counted, _pairs, _bits, _words, _rows_of_words, _permuted, _cut])
 def test_both_ways_give_the_same(
     work: Callable[[np.random.Generator], list[Any]], monkeypatch: Any
 ) -> None:
     """To the bit, for tens of thousands of rows."""
     made = []
     for compiled in (True, False):
-        for module in (searches, codes, shared):
+        for module in (searches, codes, shared, aggregate_queries):
             monkeypatch.setattr(module, "pays", lambda rows, least, it=compiled: it)
         made.append(work(np.random.default_rng(11)))
     for one, other in zip(*made, strict=True):

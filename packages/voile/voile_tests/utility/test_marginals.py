@@ -371,7 +371,6 @@ def test_products_counted_in_parts(monkeypatch, weighed):
     weights = draws.random(4000) if weighed else None
     whole = joint_expectations((left, one), (right, other), weights)
     monkeypatch.setattr(covering, "_MOST_PAIRS", 500)
-    monkeypatch.setattr(covering, "_AT_ONCE", 64)
     found = joint_expectations((left, one), (right, other), weights)
     rows = left[one].T @ (right[other] * (1.0 if weights is None else weights[:, np.newaxis]))
     np.testing.assert_allclose(found, whole, rtol=1e-12)

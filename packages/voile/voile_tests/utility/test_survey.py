@@ -109,9 +109,8 @@ def test_propensity_scores_of_large_tables_state_their_sample(
 
 def _coefficients(comparison: Comparison) -> int:
     """Of the regression that tells rows apart."""
-    rows = survey._feature_rows(comparison, sampled_rows(comparison)).scaled
-    design = np.vstack([rows.before, rows.after])
-    return int(np.linalg.matrix_rank(np.column_stack([np.ones(len(design)), design])))
+    design, _ = survey._design(survey._features(comparison), sampled_rows(comparison))
+    return int(np.linalg.matrix_rank(design))
 
 
 def test_il1s_is_the_mean_distance_of_paired_rows() -> None:

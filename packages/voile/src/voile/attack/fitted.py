@@ -394,7 +394,8 @@ def _bits(columns: Sequence[_Compared], people: Codes, combinations: Codes) -> N
     for column in columns:
         values, which = numbered(column.value[people], len(column.fits))
         cells = column.cell[combinations]
-        bits = np.packbits(column.fits[values][:, cells], axis=1)[which]
+        fits = np.take(column.fits[values], cells, axis=1, mode="clip")
+        bits = np.packbits(fits, axis=1)[which]
         found = bits if found is None else np.bitwise_and(found, bits, out=found)
     assert found is not None
     return found
@@ -402,9 +403,10 @@ def _bits(columns: Sequence[_Compared], people: Codes, combinations: Codes) -> N
 
 def _places_of_bits(bits: NDArray[np.uint8]) -> tuple[Codes, Codes]:
     """The row and the place of each bit that is set, as ``packbits`` orders them."""
-    row, byte = np.nonzero(bits)
-    which, bit = np.nonzero(np.unpackbits(bits[row, byte, np.newaxis], axis=1))
-    return row[which], 8 * byte[which] + bit
+    place = np.flatnonzero(bits)
+    which, bit = np.divmod(np.flatnonzero(np.unpackbits(bits.reshape(-1)[place])), 8)
+    row, byte = np.divmod(place[which], max(bits.shape[1], 1))
+    return row, 8 * byte + bit
 
 
 def _joined_by_labels(

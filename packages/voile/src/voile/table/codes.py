@@ -73,6 +73,7 @@ __all__ = [
     "code_type",
     "count_codes",
     "count_pairs",
+    "count_table",
     "encode",
     "gathered",
     "look_up",
@@ -167,7 +168,7 @@ def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
     return _in_parts(len(codes), distinct, lambda part: codes[part])
 
 
-def _count_table(first: Codes, second: Codes, distinct: int, size: int) -> Codes:
+def count_table(first: Codes, second: Codes, distinct: int, size: int) -> Codes:
     """How often each pair of codes stands, shape (size,), pair (a, b) at ``a * distinct + b``.
 
     ``distinct`` is above all codes of the second column.
@@ -564,7 +565,7 @@ def count_pairs(first: tuple[Codes, int], second: tuple[Codes, int]) -> list[NDA
     """
     size = first[1] * second[1]
     if size <= _table_limit(len(first[0])):
-        counts = _count_table(first[0], second[0], second[1], size)
+        counts = count_table(first[0], second[0], second[1], size)
         present: NDArray[Any] = np.flatnonzero(counts)
         rows = counts[present].astype(np.int64)
     else:

@@ -60,7 +60,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from voile.disclosure.covering import Spread
-from voile.table.codes import Codes, Combinations, count_pairs, look_up
+from voile.table.codes import Codes, Combinations, count_codes, count_pairs, look_up
 from voile.utility.covering import (
     ColumnCovering,
     OriginalDomain,
@@ -70,6 +70,7 @@ from voile.utility.covering import (
     sampling_weights,
 )
 from voile.utility.protocol import MOST_ROWS, Comparison, Measurement
+from voile_base.compiled import njit, pays
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Key
@@ -90,6 +91,8 @@ _SEVERAL = 4
 """Rows of a combination, on average, from which on they are counted by their combinations."""
 _MOST_BITS = 1 << 28
 """Of each value of a column, one for each row: 32 MiB."""
+_WORTH_LOADING = 200_000_000
+"""Rows whose bits NumPy counts while Numba is loaded."""
 _NOTHING = 1e-9
 """Expected rows below this are rounding."""
 Predicates = Mapping[str, NDArray[np.bool_]]
@@ -211,8 +214,9 @@ class _Table:
 
     columns: Mapping[str, tuple[Spread | None, Codes]]
     """The entries' distributions, None where they are the values, and the entry of each row."""
-    numbers: Floats | None
-    """Shape (n, 2): the probability that a row has the number to add, and its expectation."""
+    summed: tuple[Codes, Floats] | None
+    """The entry of each row in the column whose numbers are added, and what each of its e entries
+    adds, shape (e, 2): the probability that there is a number, and its expectation."""
     weight: float
     """How many rows of the original each stands for."""
     rows: int
@@ -220,9 +224,6 @@ class _Table:
     """Shape (n,): the sampling weight of each row; None: 1 each."""
     cells: _Cells | None = None
     """Rows that show the same of the quasi-identifiers, where many do; None: row by row."""
-    summed: tuple[Codes, Floats] | None = None
-    """The entry of each row in the column of ``numbers``, and what each of its d values adds, shape
-    (d, 2)."""
     having: dict[str, list[_Bits]] = field(default_factory=dict, init=False, repr=False)
     """For each value of a column that predicates asked for, which rows have it."""
 
@@ -256,13 +257,13 @@ class _Table:
         shown: Mapping[str, tuple[Spread | None, Codes]],
         weight: float = 1.0,
     ) -> Self:
-        numbers, adding = None, None
+        adding = None
         if summed is not None and (points := columns[summed].points) is not None:
-            known = ~np.isnan(points)
+            known, (spread, entry) = ~np.isnan(points), shown[summed]
             values = np.column_stack([known.astype(np.float64), np.where(known, points, 0.0)])
-            numbers, adding = _of_rows(values, *shown[summed]), (shown[summed][1], values)
+            adding = entry, values if spread is None else expectations(spread, values)
         rows = max(len(entry) for _, entry in shown.values())
-        return cls(shown, numbers, weight, rows, summed=adding)
+        return cls(shown, adding, weight, rows)
 
     def answers(self, query: _Query) -> Answers:
         """The answer to each aggregate; None for an AVG over nothing."""
@@ -272,9 +273,10 @@ class _Table:
             return self._counted(query)
         _, matching = self._matching(query.counted)
         rows, sums = float(matching.sum()), None
-        if self.numbers is not None:
+        if self.summed is not None:
             which, matching = self._matching(query.known)
-            sums = matching @ self.numbers[which]
+            entry, adds = self.summed
+            sums = matching @ adds[entry[which]]
         return self.aggregates(rows, sums)
 
     @property
@@ -285,12 +287,10 @@ class _Table:
     def _counted(self, query: _Query) -> Answers:
         """As ``answers``, but for rounding, of rows that match or do not: a bit of each."""
         rows = float(np.bitwise_count(self._those(query.counted)).sum())
-        if self.numbers is None:
+        if self.summed is None:
             return self.aggregates(rows, None)
-        assert self.summed is not None
         entry, adds = self.summed
-        those = np.unpackbits(self._those(query.known), count=self.rows).view(np.bool_)
-        return self.aggregates(rows, np.bincount(entry[those], minlength=len(adds)) @ adds)
+        return self.aggregates(rows, _counted(self._those(query.known), entry, len(adds)) @ adds)
 
     def _those(self, predicates: Predicates) -> _Bits:
         """Which rows match."""
@@ -307,7 +307,8 @@ class _Table:
         """
         entry, asked = self.columns[name][1], np.flatnonzero(chosen)
         if len(asked) and asked[-1] - asked[0] == len(asked) - 1:
-            return np.packbits((entry >= asked[0]) & (entry <= asked[-1]))
+            low, high = int(asked[0]), int(asked[-1])  # so that codes stay as narrow as they are
+            return np.packbits((entry >= low) & (entry <= high))
         if len(chosen) * len(entry) > _MOST_BITS:
             return np.packbits(look_up(chosen, entry))
         if name not in self.having:
@@ -319,7 +320,7 @@ class _Table:
         return found
 
     def aggregates(self, rows: float, sums: Floats | None) -> Answers:
-        """The answers, from the rows that match and the sums of ``numbers`` over those known."""
+        """The answers, from the rows that match and the sums over those known."""
         answers: dict[str, float | None] = {_COUNT: self.weight * rows}
         if sums is not None:
             count, total = sums.tolist()
@@ -329,22 +330,27 @@ class _Table:
 
     def magnitudes(self) -> dict[str, float]:
         """The aggregates over all rows, of numbers without their sign."""
-        answers = {_COUNT: self.weight * float(self._weighed(np.ones(self.rows)).sum())}
-        if self.numbers is not None:
-            count, total = (self._weighed(np.ones(self.rows)) @ np.abs(self.numbers)).tolist()
+        rows = float(self.rows) if self.people is None else float(self.people.sum())
+        answers = {_COUNT: self.weight * rows}
+        if self.summed is not None:
+            count, total = (self._rows_of_entries() @ np.abs(self.summed[1])).tolist()
             answers |= {_SUM: self.weight * total, _AVERAGE: total / max(count, _NOTHING)}
         return answers
 
     def average(self) -> float:
         """The AVG over all rows; 0 where there is none."""
-        if self.numbers is None:
+        if self.summed is None:
             return 0.0
-        count, total = (self._weighed(np.ones(self.rows)) @ self.numbers).tolist()
+        count, total = (self._rows_of_entries() @ self.summed[1]).tolist()
         return float(total / max(count, _NOTHING))
 
-    def _weighed(self, rows: Floats) -> Floats:
-        """Rows by their sampling weights, shape (n,)."""
-        return rows if self.people is None else rows * self.people
+    def _rows_of_entries(self) -> Floats:
+        """Rows by their sampling weights, of each entry of the column that is added, shape (e,)."""
+        assert self.summed is not None
+        entry, adds = self.summed
+        if self.people is None:
+            return count_codes(entry, len(adds)).astype(np.float64)
+        return np.bincount(entry, self.people, len(adds)).astype(np.float64)
 
     def _matching(self, predicates: Predicates) -> tuple[slice | Indices, Floats]:
         """Rows that may match, and the probability of each times its sampling weight.
@@ -393,8 +399,12 @@ class _Cells:
         if len(found.rows) > table.rows / _SEVERAL:
             return None
         number, sums = found.index, None
-        if table.numbers is not None:
-            each = [np.bincount(number, column, len(found.rows)) for column in table.numbers.T]
+        if table.summed is not None:
+            entry, adds = table.summed
+            each = [
+                np.bincount(number, look_up(np.ascontiguousarray(column), entry), len(found.rows))
+                for column in adds.T
+            ]
             sums = np.stack(each, axis=1).astype(np.float64, copy=False)
         shown = dict(zip(known, found.codes, strict=True))
         return cls(shown, number, found.rows.astype(np.float64), sums)
@@ -435,11 +445,22 @@ def _of_entries(chosen: NDArray[np.bool_], spread: Spread | None) -> Floats:
     return np.ascontiguousarray(found[:, 0])
 
 
-def _of_rows(values: Floats, spread: Spread | None, entry: NDArray[np.generic]) -> Floats:
-    """The expectation of f functions for each of n rows, shape (n, f), from ``values`` (d, f)."""
-    of_entry = values if spread is None else expectations(spread, values)
-    of_row: Floats = of_entry[entry]
-    return of_row
+def _counted(those: _Bits, entry: Codes, entries: int) -> NDArray[np.int64]:
+    """How many of the rows whose bit is set have each entry, shape (entries,)."""
+    if pays(len(entry), _WORTH_LOADING):
+        counts = np.zeros(entries, dtype=np.int64)
+        _count_bits(those, entry, counts)
+        return counts
+    chosen = np.unpackbits(those, count=len(entry)).view(np.bool_)
+    return np.bincount(entry[chosen], minlength=entries)
+
+
+@njit(cache=True, nogil=True)
+def _count_bits(those: _Bits, entry: Codes, counts: NDArray[np.int64]) -> None:
+    for byte in range(len(those)):
+        if those[byte]:
+            for row in range(8 * byte, min(8 * byte + 8, len(entry))):
+                counts[entry[row]] += (those[byte] >> np.uint8(7 - (row & 7))) & np.uint8(1)
 
 
 def _anything(spread: Spread) -> Spread:

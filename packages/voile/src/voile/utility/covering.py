@@ -80,7 +80,7 @@ from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan
 from voile.table.arrays import Frame
 from voile.table.binding import distinct_values
-from voile.table.codes import DictionaryColumn
+from voile.table.codes import DictionaryColumn, count_pairs, count_table
 from voile.utility.protocol import Comparison
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import dataclass
@@ -404,8 +404,6 @@ def expectations(spread: Spread, values: Floats) -> Floats:
     return found
 
 
-_AT_ONCE = 1 << 20
-"""Rows whose pairs of entries are counted together."""
 _MOST_PAIRS = 1 << 23
 """Pairs of entries that are counted in one table: 64 megabytes, and as much for numbers of it."""
 _PER_ROW = 8
@@ -431,8 +429,12 @@ def joint_expectations(
         counts = _rows_of_pairs(left_entry, right_entry, shape, weights)
         dense: Floats = left.T @ (counts.astype(np.float64, copy=False) @ right)
         return dense
-    held = np.ones(len(left_entry)) if weights is None else weights
-    sums: Floats = left.T @ (coo_array((held, (left_entry, right_entry)), shape).tocsr() @ right)
+    if weights is None:
+        first, second, rows = count_pairs((left_entry, shape[0]), (right_entry, shape[1]))
+        pairs = coo_array((rows.astype(np.float64), (first, second)), shape)
+    else:
+        pairs = coo_array((weights, (left_entry, right_entry)), shape)
+    sums: Floats = left.T @ (pairs.tocsr() @ right)
     return sums
 
 
@@ -464,14 +466,11 @@ def _rows_of_pairs(
     shape: tuple[int, int],
     weights: Floats | None,
 ) -> NDArray[Any]:
-    """How many of n rows show each pair of entries; without weights some are counted at a time."""
-    step = max(_AT_ONCE, shape[0] * shape[1]) if weights is None else max(len(left), 1)
-    counts = np.zeros(shape[0] * shape[1], dtype=np.int64 if weights is None else np.float64)
-    for start in range(0, len(left), step):
-        some = slice(start, start + step)
-        places = left[some].astype(np.int64) * shape[1] + right[some]
-        counts += np.bincount(places, weights, len(counts))
-    return counts.reshape(shape)
+    """How many of n rows show each pair of entries, or the sum of their weights."""
+    if weights is None:
+        return count_table(left, right, shape[1], shape[0] * shape[1]).reshape(shape)
+    places = left.astype(np.int64) * shape[1] + right
+    return np.bincount(places, weights, shape[0] * shape[1]).reshape(shape)
 
 
 def sampling_weights(comparison: Comparison) -> tuple[Floats, Floats] | None:

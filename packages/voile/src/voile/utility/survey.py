@@ -33,12 +33,14 @@ n / (n - 1) sum (w x - mean)^2; the difference is told in standard errors of the
 Above ``MOST_ROWS`` rows of a side the propensity score looks at a sample of them, and says so; all
 other measures look at all rows.
 
-Cost for n rows and f features: O(n f^2); IL1s sorts.
+Cost for n rows and f features: O(n f^2), and of many rows a pass over the rows for each pair of
+columns; IL1s sorts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -47,7 +49,13 @@ from numpy.typing import NDArray
 
 from voile.release.reading import floats_of
 from voile.table.codes import Codes, Combinations, sort_rows
-from voile.utility.covering import ColumnCovering, coverings, expectations, sampling_weights
+from voile.utility.covering import (
+    ColumnCovering,
+    coverings,
+    expectations,
+    joint_expectations,
+    sampling_weights,
+)
 from voile.utility.protocol import (
     EVERY_ROW,
     MOST_ROWS,
@@ -89,32 +97,6 @@ _SAME = 1 - 1e-14
 """Shares of the same distribution overlap so, but for rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Sides:
-    """Original and published rows as numbers and features, and their weights."""
-
-    names: tuple[str, ...]
-    before: Floats
-    """Shape (n, m)."""
-    after: Floats
-    """Shape (n', m)."""
-    weights: tuple[Floats, Floats] | None
-
-    @property
-    def scaled(self) -> _Sides:
-        """In units of each column's standard deviation, from its mean, both of the original."""
-        middle, spread = self.before.mean(axis=0), self.before.std(axis=0)
-        spread = np.where(spread > _NOTHING, spread, 1.0)
-        before, after = (self.before - middle) / spread, (self.after - middle) / spread
-        return _Sides(self.names, before, after, self.weights)
-
-    def weight(self, side: int) -> Floats:
-        """Of each row; 1 where none are known."""
-        if self.weights is not None:
-            return self.weights[side]
-        return np.ones(len((self.before, self.after)[side]))
-
-
 def _columns(comparison: Comparison) -> dict[str, ColumnCovering]:
     """Published columns but for the weights."""
     plan = comparison.original.plan
@@ -130,22 +112,6 @@ def _numeric(comparison: Comparison) -> dict[str, tuple[ColumnCovering, Floats]]
         if one.points is not None and one.values.numbers is not None
         if len(one.points) >= 2 and not np.isnan(one.points).any()
     }
-
-
-def _numbers(comparison: Comparison, rows: Sampled = EVERY_ROW) -> _Sides | None:
-    """The numbers of rows of both sides; None where no column has any, or no row is published."""
-    found = _numeric(comparison)
-    if not found or not comparison.published.frame.height:
-        return None
-    before = [points[one.own[rows[0]]] for one, points in found.values()]
-    after = [_shown_numbers(one, points)[one.entry[rows[1]]] for one, points in found.values()]
-    sides = np.stack(before, axis=1), np.stack(after, axis=1)
-    return _Sides(tuple(found), *sides, _weights(comparison, rows))
-
-
-def _weights(comparison: Comparison, rows: Sampled) -> tuple[Floats, Floats] | None:
-    weights = sampling_weights(comparison)
-    return None if weights is None else (weights[0][rows[0]], weights[1][rows[1]])
 
 
 def _shown_numbers(one: ColumnCovering, points: Floats) -> Floats:
@@ -168,12 +134,14 @@ class _Features:
     after: Floats
     """Shape (e, f): those of each entry, on average."""
 
+    def entries(self, side: int) -> tuple[Floats, Codes]:
+        """Those of what the original shows, or the release (1), and which of these each row has."""
+        return (self.after, self.one.entry) if side else (self.before, self.one.own)
+
     def of(self, side: int, rows: slice | Indices) -> Floats:
         """Those of rows of the original, or of the release (1)."""
-        shown: Floats = (
-            self.after[self.one.entry[rows]] if side else self.before[self.one.own[rows]]
-        )
-        return shown
+        features, entry = self.entries(side)
+        return features[entry[rows]]
 
     @property
     def scaled(self) -> _Features:
@@ -186,13 +154,18 @@ class _Features:
         return _Features(self.one, self.numeric, before, after)
 
 
+def _numbers(comparison: Comparison) -> list[_Features]:
+    """The columns of numbers, each a feature."""
+    return [
+        _Features(one, True, points[:, np.newaxis], _shown_numbers(one, points)[:, np.newaxis])
+        for one, points in _numeric(comparison).values()
+    ]
+
+
 def _features(comparison: Comparison) -> list[_Features]:
     """The features of all columns, those of numbers first."""
     numeric = _numeric(comparison)
-    found = [
-        _Features(one, True, points[:, np.newaxis], _shown_numbers(one, points)[:, np.newaxis])
-        for one, points in numeric.values()
-    ]
+    found = _numbers(comparison)
     for name in _owners(comparison):
         if name not in numeric:
             one = _columns(comparison)[name]
@@ -202,12 +175,20 @@ def _features(comparison: Comparison) -> list[_Features]:
     return found
 
 
-def _feature_rows(comparison: Comparison, rows: Sampled = EVERY_ROW) -> _Sides:
-    """All features of rows of both sides."""
-    found = _features(comparison)
-    names = [f"{one.one.column} {place}" for one in found for place in range(one.before.shape[1])]
-    sides = [np.hstack([one.of(side, rows[side]) for one in found]) for side in (0, 1)]
-    return _Sides(tuple(names), sides[0], sides[1], _weights(comparison, rows))
+def _design(
+    found: Sequence[_Features], rows: Sampled, sides: Sequence[int] = (0, 1)
+) -> tuple[Floats, list[int]]:
+    """A one and the scaled features of rows of these sides, one side below the other.
+
+    Shape (n, 1 + f), and how many rows each side has.
+    """
+    heights = [len(found[0].entries(side)[1][rows[side]]) for side in sides]
+    design = np.ones((sum(heights), 1 + sum(one.before.shape[1] for one in found)))
+    stop = 1
+    for one in (each.scaled for each in found):
+        start, stop = stop, stop + one.before.shape[1]
+        np.concatenate([one.of(side, rows[side]) for side in sides], out=design[:, start:stop])
+    return design, heights
 
 
 def _owners(comparison: Comparison) -> list[str]:
@@ -223,8 +204,8 @@ def _no_numbers(comparison: Comparison, least: int = 1) -> str | None:
     return None
 
 
-def _weighing(sides: _Sides) -> tuple[str, ...]:
-    return () if sides.weights is None else (_BY_WEIGHT,)
+def _weighing(weights: tuple[Floats, Floats] | None) -> tuple[str, ...]:
+    return () if weights is None else (_BY_WEIGHT,)
 
 
 @dataclass(frozen=True)
@@ -244,14 +225,15 @@ class InformationLossIL1s:
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean over rows and columns, each column as a part."""
-        sides, groups = _numbers(comparison), self._pairs(comparison)
-        assert sides is not None
+        groups = self._pairs(comparison)
         assert groups is not None
         parts = {}
-        for place, (name, (one, points)) in enumerate(_numeric(comparison).items()):
+        for name, (one, points) in _numeric(comparison).items():
             own = _in_order(groups[0], one.own, points)
             shown = _in_order(groups[1], one.entry, _shown_numbers(one, points))
-            apart, deviation = np.abs(own - shown), sides.before[:, place].std(ddof=1)
+            apart, count = np.abs(own - shown), one.domain.rows
+            around = points - count @ points / len(own)
+            deviation = np.sqrt(count @ around**2 / (len(own) - 1))
             parts[name] = float(apart.mean() / (np.sqrt(2) * deviation)) if deviation else 0.0
         alone = float((np.bincount(groups[0])[groups[0]] == 1).mean())
         note = (
@@ -320,12 +302,10 @@ class EigenvalueRatio:
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean relative difference, with the ratio of each eigenvalue as a part."""
-        sides = _numbers(comparison)
-        assert sides is not None
-        scaled = sides.scaled
+        found, weights = _numbers(comparison), sampling_weights(comparison)
         spectra = [
-            np.linalg.eigvalsh(np.atleast_2d(np.cov(rows.T, aweights=scaled.weight(side))))[::-1]
-            for side, rows in enumerate((scaled.before, scaled.after))
+            np.linalg.eigvalsh(_covariance(found, side, weights and weights[side]))[::-1]
+            for side in (0, 1)
         ]
         there = spectra[0] > _NOTHING
         ratio = spectra[1][there] / spectra[0][there]
@@ -340,9 +320,18 @@ class EigenvalueRatio:
                 0.0,
                 1.0,
                 {f"eigenvalue {place}": float(one) for place, one in enumerate(ratio, 1)},
-                _weighing(sides),
+                _weighing(weights),
             )
         ]
+
+
+def _covariance(found: Sequence[_Features], side: int, weight: Floats | None) -> Floats:
+    """Of the features of all rows of one side, shape (f, f)."""
+    sums = _sums(found, side, weight)
+    total, mean = sums[0, 0], sums[0, 1:] / sums[0, 0]
+    freedom = total - (1 if weight is None else weight @ weight / total)
+    covariance: Floats = (sums[1:, 1:] - total * np.outer(mean, mean)) / freedom
+    return covariance
 
 
 @dataclass(frozen=True)
@@ -410,22 +399,21 @@ class PropensityScore:
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """pMSE, and its ratio to what a sample of the same distribution would give."""
         rows_of = sampled_rows(comparison)
-        sides = _feature_rows(comparison, rows_of).scaled
-        rows = len(sides.before) + len(sides.after)
-        design = np.ones((rows, 1 + sides.before.shape[1]))
-        np.concatenate([sides.before, sides.after], out=design[:, 1:])
-        of_release = np.concatenate([np.zeros(len(sides.before)), np.ones(len(sides.after))])
-        weight = np.concatenate([sides.weight(0), sides.weight(1)])
+        design, heights = _design(_features(comparison), rows_of)
+        rows, weights = len(design), sampling_weights(comparison)
+        of_release, weight = np.repeat([0.0, 1.0], heights), np.ones(rows)
+        if weights is not None:
+            weight = np.concatenate([weights[side][rows_of[side]] for side in (0, 1)])
         # Weights of a side keep its number of rows, so that c stays the share of published ones.
         for side in (of_release == 0, of_release == 1):
             weight[side] /= weight[side].mean()
         score, k = _logistic(design, of_release, weight)
-        c, n = len(sides.after) / rows, rows
+        c, n = heights[1] / rows, rows
         pmse = float(np.average((score - c) ** 2, weights=weight))
         by_chance = (k - 1) * (1 - c) ** 2 * c / n
         deviation = np.sqrt(2 * (k - 1)) * (1 - c) ** 2 * c / n
         standard = float((pmse - by_chance) / deviation) if deviation else 0.0
-        notes = (*_weighing(sides), *sample_notes(comparison, rows_of))
+        notes = (*_weighing(weights), *sample_notes(comparison, rows_of))
         if rows_of is not EVERY_ROW:
             notes = (
                 *notes,
@@ -514,14 +502,13 @@ class IntervalOverlap:
         )
         weights = sampling_weights(comparison)
         parts = {}
-        if max(len(found[0].one.own), len(found[0].one.entry)) > MOST_ROWS:
-            factors = [_counted_factor(found, side, weights) for side in (0, 1)]
-        else:
-            sides = _feature_rows(comparison).scaled
-            factors = [
-                _factor(rows, sides.weight(side))
-                for side, rows in enumerate((sides.before, sides.after))
-            ]
+        large = max(len(found[0].one.own), len(found[0].one.entry)) > MOST_ROWS
+        factors = [
+            (_counted_factor if large else _factor)(
+                found, side, None if weights is None else weights[side] / weights[side].mean()
+            )
+            for side in (0, 1)
+        ]
         for place, name in enumerate(one.one.column for one in found if one.numeric):
             others = np.flatnonzero(owners != name)
             fits = [_least_squares(factor, others, place) for factor in factors]
@@ -534,7 +521,7 @@ class IntervalOverlap:
         )
         value = float(np.mean(list(parts.values()))) if parts else 0.0
         title = "Overlap of coefficients' intervals"
-        notes = () if weights is None else (_BY_WEIGHT,)
+        notes = _weighing(weights)
         return [Measurement(self.name, title, value, "higher", meaning, 1.0, 0.0, parts, notes)]
 
 
@@ -547,35 +534,40 @@ class _Factor:
     rows: int
 
 
-def _factor(rows: Floats, weight: Floats) -> _Factor:
+def _factor(found: Sequence[_Features], side: int, weight: Floats | None) -> _Factor:
     """For any number of regressions of one column on others, whose sums of squares it keeps."""
-    root = np.sqrt(weight / weight.mean())[:, np.newaxis]
-    whole = np.hstack([np.ones((len(rows), 1)), rows]) * root
-    return _Factor(np.asarray(np.linalg.qr(whole, mode="r"), np.float64), len(rows))
+    design, _ = _design(found, EVERY_ROW, [side])
+    if weight is not None:
+        design *= np.sqrt(weight)[:, np.newaxis]
+    return _Factor(np.asarray(np.linalg.qr(design, mode="r"), np.float64), len(design))
 
 
-def _counted_factor(
-    found: Sequence[_Features], side: int, weights: tuple[Floats, Floats] | None
-) -> _Factor:
-    """The same of all rows of one side, from sums of products over some rows at a time.
+def _counted_factor(found: Sequence[_Features], side: int, weight: Floats | None) -> _Factor:
+    """The same of many rows: a square root of the sums takes the place of R.
 
-    Features are scaled by what the original has.  A square root of the sums takes the place of R:
-    the regressions ask for nothing but its products.
+    The regressions ask for nothing but its products.
     """
-    features = [one.scaled for one in found]
-    rows = len(found[0].one.entry if side else found[0].one.own)
-    weight = None if weights is None else weights[side] / weights[side].mean()
-    ends = np.cumsum([1, *(one.before.shape[1] for one in features)])
-    block, sums = np.ones((min(_BLOCK, rows), ends[-1])), np.zeros((ends[-1], ends[-1]))
-    for begin in range(0, rows, _BLOCK):
-        part = slice(begin, min(begin + _BLOCK, rows))
-        some = block[: part.stop - begin]
-        for one, start, stop in zip(features, ends[:-1], ends[1:], strict=True):
-            some[:, start:stop] = one.of(side, part)
-        sums += _products(some, None if weight is None else weight[part])
-    size, directions = np.linalg.eigh(sums)
+    size, directions = np.linalg.eigh(_sums(found, side, weight))
     size = np.where(size > _TOLD * size[-1], size, 0.0)
+    rows = len(found[0].entries(side)[1])
     return _Factor(np.sqrt(size)[:, np.newaxis] * directions.T, rows)
+
+
+def _sums(found: Sequence[_Features], side: int, weight: Floats | None) -> Floats:
+    """Sums of products of scaled features, and of a one before them, over all rows of one side.
+
+    Shape (1 + f, 1 + f); from how many rows show each pair of entries: O(n + e f) a pair of columns
+    for e such pairs.
+    """
+    columns = [one.scaled.entries(side) for one in found]
+    columns.insert(0, (np.ones((1, 1)), np.zeros(len(columns[0][1]), np.uint8)))
+    ends = np.cumsum([0, *(features.shape[1] for features, _ in columns)])
+    sums = np.zeros((ends[-1], ends[-1]))
+    for (one, left), (other, right) in combinations_with_replacement(enumerate(columns), 2):
+        block = joint_expectations(left, right, weight)
+        sums[ends[one] : ends[one + 1], ends[other] : ends[other + 1]] = block
+        sums[ends[other] : ends[other + 1], ends[one] : ends[one + 1]] = block.T
+    return sums
 
 
 def _least_squares(factor: _Factor, others: NDArray[np.int64], place: int) -> tuple[Floats, Floats]:
@@ -625,13 +617,13 @@ class WeightedTotals:
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean difference of totals in standard errors, with each column as a part."""
-        sides = _numbers(comparison)
-        assert sides is not None
+        weights = sampling_weights(comparison)
+        assert weights is not None
         parts, notes = {}, []
-        for place, name in enumerate(sides.names):
+        for one in _numbers(comparison):
+            name = one.one.column
             (total, error), (shown, around) = (
-                _total(rows[:, place], sides.weight(side))
-                for side, rows in enumerate((sides.before, sides.after))
+                _total(one.of(side, slice(None))[:, 0], weights[side]) for side in (0, 1)
             )
             apart = abs(shown - total)
             parts[name] = float(apart / error) if error else float(apart > 0)
