@@ -33,6 +33,7 @@ SUBJECTS = {
     "Methods for tables": (
         "generalization",
         "generalization_series",
+        "arx",
         "many_columns",
         "query_error",
         "static_speed",
