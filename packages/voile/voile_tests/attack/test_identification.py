@@ -508,7 +508,7 @@ def test_rows_that_show_the_same_share_the_success():
 
 
 def test_missing_values_fit_missing_values():
-    """As a category of their own, but where somebody who has a value stands among them."""
+    """As a category of their own, but where the target has a value and stands among them."""
     shown = {"age.low": [None, 3, None], "age.high": [None, 9, None], "id": [0, 1, 2]}
     schema = {"age": pl.Int64, "id": pl.Int64}
     alone, mixed = (
@@ -518,7 +518,7 @@ def test_missing_values_fit_missing_values():
     for decision, people, expected in (
         ({"levels": {"age": 1}}, alone, 2 / 3),
         ({"groups": 2}, alone, 2 / 3),
-        ({"groups": 2}, mixed, (1 / 2 + 1 / 3 + 1 / 3) / 3),
+        ({"groups": 2}, mixed, (1 / 2 + 1 / 1 + 1 / 3) / 3),
     ):
         release = release_of(shown, decision=decision, kind="k-anonymity", known=["age"])
         found = IdentificationAttack(link="id").run(release, people)

@@ -81,13 +81,15 @@ def covers(shown: dict, row: dict, *, levels: bool, mixed: set) -> bool:
 
 
 def recount(release: Release, frame: pl.DataFrame) -> dict[str, tuple[Fraction, Fraction]]:
-    """Mean and worst risk of the prosecutor and of the journalist, by definition."""
+    """Mean and worst risk of the prosecutor and of the journalist, by definition.
+
+    That is the greatest of each row, however missing cells are read.
+    """
     published, levels = release.to_native(), "levels" in release.method["decision"]
     people = frame.to_dicts()
     whose = {row["id"]: row["who"] for row in people}
     shown = published.to_dicts()
     own = {row["id"]: row for row in shown}
-    mixed = {cell_of(own[n["id"]]) for n in people if n["id"] in own and n["age"] is not None}
     risks: dict[str, dict[int, list[Fraction]]] = {
         "prosecutor": defaultdict(list),
         "journalist": defaultdict(list),
@@ -95,6 +97,8 @@ def recount(release: Release, frame: pl.DataFrame) -> dict[str, tuple[Fraction, 
     for row in people:
         if row["id"] not in own:
             continue
+        # Of all linkers the one who reads the own cell alone as standing for other values, too.
+        mixed = {cell_of(own[row["id"]])} if row["age"] is not None else set()
         among = {whose[one["id"]] for one in shown if covers(one, row, levels=levels, mixed=mixed)}
         risks["prosecutor"][row["who"]].append(Fraction(1, len(among)))
         fitting = {

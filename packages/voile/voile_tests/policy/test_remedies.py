@@ -217,6 +217,8 @@ def test_figures_of_an_attack_are_the_mean_the_worst_and_what_is_above_guessing(
     assert figures(above, attacked(baseline=1.0)) == (0, 0, 0, 0.09)
     assert "names no worst target" in why(worst, attacked(worst=None))
     assert "a figure of it is null" in why(mean, attacked(success=rate(None)))
+    for one in (mean, worst, above):
+        assert "was not assessed: missing cells" in why(one, attacked(bounded=False))
     assert "was left out: too few" in why(mean, case(skipped={"prosecutor": "too few"}))
     assert "there is no evidence beside the release" in why(mean, case())
     assert "did you mean" in why(AttackRate(name="prosecutr", most=1), attacked())

@@ -99,6 +99,9 @@ class Guesses:
     notes: tuple[str, ...] = ()
     checked: bool = True
     """Whether successes were counted; False: they are what he believes."""
+    bounded: bool = True
+    """Whether no adversary of the kind succeeds more often, as far as is known; False: who reads
+    missing cells otherwise may."""
     aimed: Floats | None = None
     """Shape (t,): by how much each target is given away; None: ``probability``."""
     shown: Indices | None = None
@@ -182,6 +185,7 @@ class Adversary(Attack, Generic[Aim]):
             goal=found.goal,
             targets=count,
             checked=found.checked,
+            bounded=found.bounded,
             success=found.estimate(found.success, all_of_them=whole),
             probability=found.estimate(found.probability, all_of_them=whole),
             baseline=found.baseline,

@@ -49,16 +49,17 @@ flow, O(p r^0.5) for the r rows that remain, is mostly of few.
 
 How missing cells are read that may stand for missing values alone, or for others, too.
 
-What it does: where a release does not state which, each such cell is read as missing alone, unless
-a row of the original stands there that has a value (``mixing``): so does a linker who knows which
-cells are mixed.  Where some are, figures are not called checked: who leaves all such cells aside
-may be right more often.  Where it is not told for certain where rows stand, a row that fits nothing
-then has the smallest combination that it may stand in (``Fitted.read``).
+What it does: where a release does not state which, a linker may read each such cell of a
+combination either way.  A row of the original is looked for among the combinations that it fits
+however they are read, and the one that it was published with: no linker who picks one of those that
+fit picks from fewer and finds it (``Fitted.fewest``).  So the risk of each is the greatest of all
+readings, and the mean is at least that of any one.  Where it is not told for certain where rows
+stand, a row that fits nothing for certain has the smallest combination that it may stand in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -80,7 +81,7 @@ from voile.table.codes import code_type
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key
 
-__all__ = ["Fitted", "Mixing", "Standing", "mixing", "spread"]
+__all__ = ["Fitted", "Standing", "spread", "unclear_columns"]
 
 
 Codes = NDArray[np.int64]
@@ -92,10 +93,6 @@ _AT_A_TIME = 1 << 22
 """Bytes of bits that are looked at together."""
 _MOST_PAIRS = 1 << 25
 """Pairs of a row of the original and a combination that it fits."""
-
-Mixing = Mapping[str, NDArray[np.bool_]]
-"""By column whose missing cells have two readings, shape (g,): which combinations show such a cell
-that stands for other values, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,33 +191,63 @@ class Fitted:
         alike: Codes = running[self.start[1:]] - running[self.start[:-1]]
         return alike
 
-    def read(
-        self, published: PublishedRows, people: People, mixed: Mixing, *, told: bool
-    ) -> Fitted:
-        """The same where missing cells stand for others in these combinations alone.
+    def doubtful(
+        self, published: PublishedRows, people: People, unclear: Sequence[str]
+    ) -> NDArray[np.uint64]:
+        """Shape (p,), of ``combinations``: which columns a row fits on one reading alone.
 
-        Unless that is ``told`` for certain, what would fit nothing fits the smallest it did.
+        That is a bit for each unclear column whose missing cell must stand for other values, too.
         """
-        if not mixed:
-            return self
         row = np.repeat(np.arange(len(self.degree)), self.degree)
         first = _first_of_each(self.shown, len(self.rows))
-        fits = np.ones(len(row), dtype=np.bool_)
-        for name, there in mixed.items():
+        found = np.zeros(len(row), dtype=np.uint64)
+        for bit, name in enumerate(unclear):
             column = _MatchingColumn.of(published, people, name)
             strict = None if column is None else column.evidence.strict
-            if column is not None and strict is not None:
-                value, cell = column.value[self.crowd.first][row], column.cell[first]
-                covers = strict.covers(slice(None))[value, cell[self.combinations]]
-                fits &= covers | there[self.combinations]
-        if not told:
+            assert column is not None, "the rows were compared in it"
+            assert strict is not None, "its missing cells have two readings"
+            value, cell = column.value[self.crowd.first][row], column.cell[first]
+            covers = strict.covers(slice(None))[value, cell[self.combinations]]
+            found |= np.where(covers, 0, 1 << bit).astype(np.uint64)
+        return found
+
+    def only(self, fits: NDArray[np.bool_]) -> Fitted:
+        """The same where some of the pairs (p,) of a row and a combination fit alone."""
+        row = np.repeat(np.arange(len(self.degree)), self.degree)
+        start = _starts(row[fits], len(self.degree))
+        return replace(self, start=start, combinations=self.combinations[fits])
+
+    def fewest(self, certain: NDArray[np.bool_], place: Codes | None) -> Fitted:
+        """The combinations (p,) that each row fits for ``certain``, and that at its ``place`` (N,).
+
+        Rows of different places are different.  None: what fits nothing for certain fits the
+        smallest that it may stand in.
+        """
+        row = np.repeat(np.arange(len(self.degree)), self.degree)
+        if place is None:
             order = np.lexsort((self.rows[self.combinations], row))
             smallest = order[self.start[:-1][self.degree > 0]]
-            lost = np.bincount(row[fits], minlength=len(self.degree))[row[smallest]] == 0
+            lost = np.bincount(row[certain], minlength=len(self.degree))[row[smallest]] == 0
+            fits = certain.copy()
             fits[smallest[lost]] = True
-        degree = np.bincount(row[fits], minlength=len(self.degree))
-        start = np.concatenate([[0], np.cumsum(degree)])
-        return replace(self, start=start, combinations=self.combinations[fits])
+            return self.only(fits)
+        places = len(self.rows) + 1
+        apart, number, count = np.unique(
+            self.crowd.number * places + place + 1, return_inverse=True, return_counts=True
+        )
+        own = apart % places - 1
+        sure = self.only(certain)
+        one, combination = spread(sure.start, sure.combinations, apart // places)
+        there = np.flatnonzero(own >= 0)
+        pairs = np.unique(np.concatenate((one * places + combination, there * places + own[there])))
+        crowd = Crowd(self.crowd.first[apart // places], count, number)
+        start = _starts(pairs // places, len(apart))
+        return replace(self, crowd=crowd, start=start, combinations=pairs % places)
+
+
+def _starts(row: Codes, rows: int) -> Codes:
+    """Shape (rows + 1,): where the pairs of each row begin."""
+    return np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,29 +312,14 @@ class _MatchingColumn:
         return found if isinstance(found, Labels) and found.is_exact else None
 
 
-def mixing(
-    published: PublishedRows, people: People, columns: Sequence[str], shown: Codes, place: Codes
-) -> Mixing:
-    """Which combinations show a missing cell where a row of the original stands that has a value.
-
-    ``shown`` (n,) is the combination of each published row, ``place`` (N,) that of each row of the
-    original, -1 where it is not known or not published.  Empty where cells have one reading.
-    """
-    combinations = int(shown.max(initial=-1)) + 1
-    first, there = _first_of_each(shown, combinations), np.flatnonzero(place >= 0)
-    found: dict[str, NDArray[np.bool_]] = {}
-    for name in columns:
-        how = published.shown(name)
-        if how is None or not how.mixes_missing:
-            continue
-        column = _MatchingColumn.of(published, people, name)
-        strict = None if column is None else column.evidence.strict
-        if column is not None and strict is not None:
-            cell = column.cell[first[place[there]]]
-            alone = strict.covers(slice(None))[column.value[there], cell]
-            found[name] = np.zeros(combinations, dtype=np.bool_)
-            found[name][place[there][~alone]] = True
-    return found
+def unclear_columns(
+    published: PublishedRows, people: People, columns: Sequence[str]
+) -> tuple[str, ...]:
+    """Columns whose missing cells may stand for missing values alone, or for others, too."""
+    shown = ((name, published.shown(name)) for name in columns)
+    asked = [name for name, how in shown if how is not None and how.mixes_missing]
+    seen = ((name, _MatchingColumn.of(published, people, name)) for name in asked)
+    return tuple(name for name, one in seen if one is not None and one.evidence.strict is not None)
 
 
 def _joined(

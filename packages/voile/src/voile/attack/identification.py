@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
-from voile.attack.fitted import Mixing, Standing, mixing
+from voile.attack.fitted import Standing, unclear_columns
 from voile.attack.joining import unclear_missing
 from voile.attack.posterior import (
     PAIRS,
@@ -123,11 +123,8 @@ class IdentificationAttack(Adversary["_Aim"]):
             rows = rows_of_people(published, people, self.link, targets)
             # The last entry, to which -1 leads, stands for rows that were not published.
             truth = np.append(sightings.place, -1)[rows]
-        place = np.full(people.frame.height, -1)
-        if truth is not None:
-            place[targets] = truth
-        mixed = mixing(published, people, columns, sightings.place, place)
-        return _Aim(columns, targets, sightings, truth, mixed)
+        unclear = unclear_columns(published, people, columns)
+        return _Aim(columns, targets, sightings, truth, unclear)
 
     def guess(self, scene: Scene, aim: _Aim) -> Guesses:
         """How probable each published row is theirs."""
@@ -144,19 +141,20 @@ class IdentificationAttack(Adversary["_Aim"]):
             assumptions=tuple(self._assumptions(aim.columns, chance, checked=beliefs.checked)),
             notes=(
                 *aim.sightings.notes,
-                *([unclear_missing(aim.mixed)] if aim.mixed else []),
+                *([unclear_missing(aim.unclear)] if aim.unclear else []),
                 *_notes(beliefs, aim.truth),
             ),
-            checked=beliefs.checked and not any(it.any() for it in aim.mixed.values()),
+            checked=beliefs.checked,
             aimed=beliefs.aimed,
+            bounded=not aim.unclear or (beliefs.checked and not self.population),
         )
 
     def _beliefs(self, aim: _Aim) -> _Beliefs:
         """What he believes, missing cells that have two readings being read as is worse."""
         judged = partial(_beliefs, truth=aim.truth, targets=len(aim.targets))
-        if not aim.mixed:
+        if not aim.unclear:
             return judged(aim.sightings, population=self.population)
-        read = aim.sightings.read(list(aim.mixed.values()))
+        read = aim.sightings.read(own=aim.truth)
         beliefs = judged(read, population=self.population)
         if beliefs.checked:
             return beliefs
@@ -195,8 +193,8 @@ class _Aim:
     truth: Indices | None
     """Shape (t,): the sighting of each target's own row, -1 where it was not published; None where
     nothing tells it."""
-    mixed: Mixing
-    """Of these people, as far as that is told; see ``fitted``."""
+    unclear: tuple[str, ...]
+    """Columns whose missing cells have two readings; see ``fitted``."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,11 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.fitted import mixing, spread
+from voile.attack.fitted import spread, unclear_columns
 from voile.attack.posterior import (
     Crowd,
     Owners,
@@ -133,22 +134,46 @@ class JoinTask:
         shown = map(self.published.shown, self.columns)
         return not any(one and (one.graded or one.permuted) for one in shown)
 
-    def _read(self, sightings: Sightings) -> Sightings:
-        """The same, missing cells of two readings being others' where a target has a value."""
-        known = self.owners.person >= 0
-        place = np.full(self.people.frame.height, -1)
-        place[self.owners.person[known]] = sightings.place[self.rows[known]]
-        mixed = mixing(self.published, self.people, self.columns, sightings.place, place)
-        if not mixed:
-            return sightings
-        notes = (*sightings.notes, unclear_missing(mixed))
-        return replace(sightings.read(list(mixed.values())), notes=notes)
+    @cached_property
+    def unclear(self) -> tuple[str, ...]:
+        """Columns whose missing cells have two readings."""
+        return unclear_columns(self.published, self.people, self.columns)
+
+    def _wanted(self, every: Sightings) -> tuple[Sightings, Indices]:
+        """What the targets show, and which of it each does (t,).
+
+        Of the missing cells of a row those stand for other values, too, where its owner has one.
+        """
+        needs = self._needs()
+        shown, sighting = np.unique(
+            np.vstack((every.place[self.rows], needs)), axis=1, return_inverse=True
+        )
+        wanted = every.only(shown[0])
+        if self.unclear:
+            notes = (*every.notes, unclear_missing(self.unclear))
+            wanted = replace(wanted.read([line > 0 for line in shown[1:]]), notes=notes)
+        return wanted, sighting.ravel()
+
+    def _needs(self) -> NDArray[np.bool_]:
+        """Whether a target has a value where its row shows a missing cell; (unclear, t)."""
+        found = np.zeros((len(self.unclear), len(self.rows)), dtype=np.bool_)
+        known = np.flatnonzero(self.owners.person >= 0)
+        for needs, name in zip(found, self.unclear, strict=True):
+            cells = map(self.published.frame.get_column, self.published.columns_of(name))
+            missing = np.logical_and.reduce([cell.is_null().to_numpy() for cell in cells])
+            lacks = self.people.column(name).is_null().to_numpy()
+            needs[known] = missing[self.rows[known]] & ~lacks[self.owners.person[known]]
+        return found
 
     def row_of_each_owner(self) -> Joined:
         """The owners of t rows, each weighed against all published rows."""
         with_owner = np.flatnonzero(self.owners.person >= 0)
         owners = self.owners.person[with_owner]
-        sightings = self._read(Sightings.of(self.published, self.people, self.columns, owners))
+        sightings = Sightings.of(self.published, self.people, self.columns, owners)
+        if self.unclear:
+            notes = (*sightings.notes, unclear_missing(self.unclear))
+            own_place = sightings.place[self.rows[with_owner]]
+            sightings = replace(sightings.read(own=own_place), notes=notes)
         right, given = np.zeros(len(self.rows)), np.zeros(len(self.rows))
         several = 0
         for chunk, which, weights in posteriors(sightings, len(owners)):
@@ -180,8 +205,8 @@ class JoinTask:
         """The t rows, each weighed against all people."""
         everybody = self.everybody
         crowd = Crowd.of(everybody, self.columns)
-        every = self._read(Sightings.of(self.published, everybody, self.columns, crowd.first))
-        wanted, sighting = np.unique(every.place[self.rows], return_inverse=True)
+        every = Sightings.of(self.published, everybody, self.columns, crowd.first)
+        every, sighting = self._wanted(every)
         places, (units, count) = len(crowd.count), everybody.units
         persons = _Incidence.of(crowd.number, units, count, places)
         if self.by_person:
@@ -191,7 +216,7 @@ class JoinTask:
             own = _Incidence.of(np.arange(len(units)), crowd.number, places, len(units))
             target, notes = self.owners.person, ()
         right, given = np.zeros(len(self.rows)), np.zeros(len(self.rows))
-        for chunk, who, weights in owner_posteriors(every.only(wanted), crowd.count):
+        for chunk, who, weights in owner_posteriors(every, crowd.count):
             within = (chunk.start <= sighting) & (sighting < chunk.stop) & (target >= 0)
             these = np.flatnonzero(within)
             column = sighting[these] - chunk.start
@@ -340,9 +365,8 @@ def _drawn_rows(
 def unclear_missing(columns: Iterable[str]) -> str:
     """Of which columns missing cells have two readings, as a clause."""
     return (
-        f"{', '.join(columns)}: missing cells may stand for others, too; each was read as missing "
-        "alone, unless somebody who has a value stands there, and who leaves all such cells aside "
-        "may be right more often"
+        f"{', '.join(columns)}: missing cells may stand for missing values alone or for others, "
+        "too; each target is looked for as by the linker who reads them best for finding it"
     )
 
 

@@ -81,7 +81,7 @@ from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
-from voile.attack.fitted import Fitted, Mixing, Standing, mixing, spread
+from voile.attack.fitted import Fitted, Standing, spread, unclear_columns
 from voile.attack.joining import Joined, JoinTask, rarest_rows, unclear_missing
 from voile.attack.protocol import (
     COLUMNS,
@@ -116,13 +116,54 @@ class _Reading:
 
     fitted: Fitted
     standing: Standing
-    mixed: Mixing
+    unclear: tuple[str, ...]
+    """Columns whose missing cells have two readings."""
 
-    def read(self, published: PublishedRows, people: People) -> Fitted:
-        """What these people fit, whom the combinations were compared with."""
-        told = self.standing.known != "possible"
-        mixed = self.mixed if told else {n: np.zeros_like(m) for n, m in self.mixed.items()}
-        return self.fitted.read(published, people, mixed, told=told)
+    @property
+    def place(self) -> Codes | None:
+        """Where each row stands (N,); None where that is only possible."""
+        return None if self.standing.known == "possible" else self.standing.place
+
+    def fewest(self, published: PublishedRows, people: People) -> Fitted:
+        """What each row is looked for among, however missing cells are read."""
+        if not self.unclear:
+            return self.fitted
+        certain = self.fitted.doubtful(published, people, self.unclear) == 0
+        return self.fitted.fewest(certain, self.place)
+
+    def among(
+        self, published: PublishedRows, people: tuple[People, People], crowd: Fitted
+    ) -> Codes:
+        """Among how many rows or persons of a crowd each target's owner is looked for, (t,).
+
+        ``people`` are those of the release, and the ``crowd`` that was compared with it.
+
+        They fit the combination of the target as its own row does: where that has a value and the
+        cell is missing, the cell stands for others, too.
+        """
+        own, everybody = people
+        known = np.flatnonzero(self.standing.place >= 0)
+        place = self.standing.place[known]
+        if not self.unclear:
+            return _fitting(crowd, everybody)[place]
+        doubtful = crowd.doubtful(published, everybody, self.unclear)
+        if self.place is None:
+            alike = _fitting(crowd.fewest(doubtful == 0, None), everybody)
+            return np.maximum(alike[place], 1)
+        needs = self._needs(self.fitted.doubtful(published, own, self.unclear), known)
+        found = np.empty(len(known), dtype=np.int64)
+        for need in np.unique(needs):
+            alike = _fitting(crowd.only((doubtful & ~need) == 0), everybody)
+            found[needs == need] = alike[place[needs == need]]
+        return np.maximum(found, 1)
+
+    def _needs(self, doubtful: NDArray[np.uint64], known: Codes) -> NDArray[np.uint64]:
+        """The bits (p,) of the rows that are ``known`` at the combinations where they stand."""
+        fitted, many = self.fitted, len(self.fitted.rows)
+        row = np.repeat(np.arange(len(fitted.degree)), fitted.degree)
+        pairs = row * many + fitted.combinations
+        wanted = fitted.crowd.number[known] * many + self.standing.place[known]
+        return doubtful[np.searchsorted(pairs, wanted)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,10 +189,10 @@ class _ClosedForm:
     """How many of the targets' rows fit several combinations."""
     exact: bool
     """Whether this is the risk, and not that of rows that were drawn."""
+    certain: bool = True
+    """Whether no rows were drawn, of which others may be found more often."""
     unclear: tuple[str, ...] = ()
     """The columns whose missing cells have two readings."""
-    mixes: bool = False
-    """Whether somebody who has a value stands in such a cell: then the risk may be greater."""
 
     @classmethod
     def of_prosecutor(cls, fitted: Fitted, standing: Standing, people: People) -> Self | None:
@@ -171,16 +212,14 @@ class _ClosedForm:
 
     @classmethod
     def of_journalist(
-        cls, fitted: Fitted, standing: Standing, people: People, among: tuple[Fitted, People]
+        cls, seen: _Reading, people: People, among: tuple[Codes, People]
     ) -> Self | None:
-        """Looked for ``among`` a population, of whom he does not know whose rows were published."""
-        crowd, everybody = among
-        known = np.flatnonzero(standing.place >= 0)
-        if people.protected == "row":
-            alike, choices = crowd.people, everybody.frame.height
-        else:
-            alike, choices = _units_fitting(crowd, everybody), everybody.units[1]
-        return cls._of(fitted, standing, people, known, alike[standing.place[known]], choices)
+        """Looked for ``among`` so many of a population, of whom he does not know who is there."""
+        alike, everybody = among
+        known = np.flatnonzero(seen.standing.place >= 0)
+        of_rows = people.protected == "row"
+        choices = everybody.frame.height if of_rows else everybody.units[1]
+        return cls._of(seen.fitted, seen.standing, people, known, alike, choices)
 
     @classmethod
     def _of(
@@ -210,6 +249,7 @@ class _ClosedForm:
             aimed_at=people.protected,
             overlapping=int(np.count_nonzero(fitted.degree[fitted.crowd.number[known]] > 1)),
             exact=of_rows or standing.known == "told",
+            certain=standing.known != "drawn",
         )
 
     @property
@@ -225,8 +265,10 @@ class _ClosedForm:
         return mean, risk[worst], self.known[worst]
 
 
-def _units_fitting(fitted: Fitted, people: People) -> Codes:
-    """How many persons have a row that fits each combination, shape (g,)."""
+def _fitting(fitted: Fitted, people: People) -> Codes:
+    """How many rows, or persons who have one, fit each combination, shape (g,)."""
+    if people.protected == "row":
+        return fitted.people
     whose, units = people.units
     row, combination = fitted.pairs
     pairs = np.unique(combination * units + whose[row])
@@ -347,9 +389,9 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
             standing = Standing.of(fitted, published, people, columns, key)
         if standing is None:
             return None
-        mixed = mixing(published, people, columns, fitted.shown, standing.place)
-        found = self._closed_form(scene, _Reading(fitted, standing, mixed))
-        return found if found is None or not mixed else _unclear(found, mixed)
+        unclear = unclear_columns(published, people, columns)
+        found = self._closed_form(scene, _Reading(fitted, standing, unclear))
+        return None if found is None else replace(found, unclear=unclear)
 
     def guess(self, scene: Scene, aim: JoinTask | _ClosedForm) -> Guesses:
         """Who is joined with which row."""
@@ -370,6 +412,7 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
             assumptions=tuple(self._assumptions(aim, checked=checked)),
             notes=(*_made_up_notes(aim.published), *found.notes, *_notes(aim)),
             checked=checked,
+            bounded=checked or not aim.unclear,
             shown=np.flatnonzero(aim.owners.person >= 0),
             drawn_from=aim.drawn_from,
             aimed_at=unit,
@@ -399,7 +442,8 @@ class _LinkageAttack(Adversary["JoinTask | _ClosedForm"]):
             drawn_from=found.targets,
             aimed_at=found.aimed_at,
             mean=found.mean if found.exact else None,
-            checked=not scene.release.disclosure.made_up and not found.mixes,
+            checked=not scene.release.disclosure.made_up,
+            bounded=found.certain or not found.unclear,
         )
 
     @abstractmethod
@@ -496,7 +540,7 @@ class ProsecutorAttack(_LinkageAttack):
         return "he knows that the person's row is in the release"
 
     def _closed_form(self, scene: Scene, seen: _Reading) -> _ClosedForm | None:
-        fitted = seen.read(scene.published, scene.people)
+        fitted = seen.fewest(scene.published, scene.people)
         return _ClosedForm.of_prosecutor(fitted, seen.standing, scene.people)
 
     def _notes_in_full(self, found: _ClosedForm) -> Iterator[str]:
@@ -552,15 +596,15 @@ class JournalistAttack(_LinkageAttack):
         return f"he has a list of {whom}, and does not know whose rows were published"
 
     def _closed_form(self, scene: Scene, seen: _Reading) -> _ClosedForm | None:
-        everybody, crowd, published = self._people(scene), seen, scene.published
+        everybody, crowd, published = self._people(scene), seen.fitted, scene.published
         if self.population is not None:
             columns = published.known_columns(scene.people, self.columns, self.link)
             found = Fitted.of(published, everybody, columns)
             if found is None:
                 return None
-            crowd = replace(seen, fitted=found)
-        among = crowd.read(published, everybody), everybody
-        return _ClosedForm.of_journalist(seen.fitted, seen.standing, scene.people, among)
+            crowd = found
+        among = seen.among(published, (scene.people, everybody), crowd), everybody
+        return _ClosedForm.of_journalist(seen, scene.people, among)
 
     def _joined(self, aim: JoinTask) -> Joined:
         return aim.owner_of_each_row()
@@ -584,12 +628,6 @@ class MarketerAttack(JournalistAttack):
 
     def _goal_of(self, unit: Protected) -> str:
         return f"a published row, each being joined with a {unit}, is joined with its own"
-
-
-def _unclear(found: _ClosedForm, mixed: Mixing) -> _ClosedForm:
-    """The same, of missing cells that have two readings."""
-    mixes = any(there.any() for there in mixed.values())
-    return replace(found, unclear=tuple(mixed), mixes=mixes)
 
 
 def _is_of_people(published: PublishedRows) -> bool:

@@ -231,6 +231,9 @@ class AttackOutcome:
     """Whether he knows one row of a target, or all of them where a person has several."""
     exact: bool = False
     """Whether ``success`` was counted in closed form on all there are, and is no estimate."""
+    bounded: bool = True
+    """Whether no adversary of the kind succeeds more often, as far as is known; False: who reads
+    missing cells of the release otherwise may."""
 
     @property
     def told_targets(self) -> str:

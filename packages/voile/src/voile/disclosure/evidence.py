@@ -162,19 +162,26 @@ def numbered(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], 
 
 @dataclass(frozen=True, eq=False)
 class MixedEvidence(CoverEvidence):
-    """Evidence of n rows of which it is told which missing cells stand for other values, too."""
+    """Evidence of n rows whose missing cells stand for other values, too, where that is said."""
 
     evidence: CoverEvidence
     """Where all of them do."""
     strict_evidence: CoverEvidence
     """Where none of them does."""
     mixed: Mask
-    """Shape (n,)."""
+    """Shape (n,): those of which it is so for all targets."""
+    number: NDArray[np.int64]
+    """Shape (n,): which rows these are."""
+    own: NDArray[np.int64] | None = None
+    """Shape (t,): the number of the row of which it is so for each target, -1 for none."""
 
     def covers(self, targets: Chosen) -> Mask:
         """Whether the row fits, by how its missing cell is read."""
+        mixed = self.mixed
+        if self.own is not None:
+            mixed = mixed | (self.own[targets][:, np.newaxis] == self.number)
         covers: Mask = np.where(
-            self.mixed, self.evidence.covers(targets), self.strict_evidence.covers(targets)
+            mixed, self.evidence.covers(targets), self.strict_evidence.covers(targets)
         )
         return covers
 
@@ -185,6 +192,7 @@ class MixedEvidence(CoverEvidence):
             evidence=self.evidence.only(rows),
             strict_evidence=self.strict_evidence.only(rows),
             mixed=self.mixed[rows],
+            number=self.number[rows],
         )
 
 

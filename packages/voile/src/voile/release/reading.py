@@ -587,16 +587,22 @@ class Sightings:
             notes += view.notes()
         return cls(_folded(evidence), rows, place, tuple(notes))
 
-    def read(self, mixed: Sequence[NDArray[np.bool_]]) -> Sightings:
+    def read(
+        self, mixed: Sequence[NDArray[np.bool_]] | None = None, own: Codes | None = None
+    ) -> Sightings:
         """The same where missing cells that have two readings stand for others in these alone.
 
-        ``mixed`` has an array (g,) for each such column, in the order of the columns.
+        ``mixed`` has an array (g,) for each such column, in the order of the columns; ``own`` is
+        one of the g for each target, -1 for none.
         """
-        given, evidence = iter(mixed), list[Evidence]()
+        every, nothing = np.arange(len(self.rows)), np.zeros(len(self.rows), dtype=np.bool_)
+        given = None if mixed is None else iter(mixed)
+        evidence = list[Evidence]()
         for seen in self.evidence:
             strict = seen.strict if isinstance(seen, CoverEvidence) else None
             if isinstance(seen, CoverEvidence) and strict is not None:
-                evidence.append(MixedEvidence(seen, strict, next(given)))
+                there = nothing if given is None else next(given)
+                evidence.append(MixedEvidence(seen, strict, there, every, own))
             else:
                 evidence.append(seen)
         return replace(self, evidence=tuple(evidence))

@@ -124,6 +124,9 @@ class AttackDocument(TypedDict):
     """How many rows of a target the adversary knows."""
     exact: NotRequired[bool]
     """Whether the success was counted in closed form on all there are, and is no estimate."""
+    bounded: NotRequired[bool]
+    """Whether no adversary of the kind succeeds more often, as far as is known; false where who
+    reads missing cells otherwise may."""
 
 
 @closed
@@ -393,6 +396,8 @@ class Rates:
     """At whom it was aimed, in words: "all 48,842 rows", "1,000 drawn of 71,518 persons"."""
     worst: float | None = None
     """The largest probability of a target; of all there are where the figure is exact."""
+    bounded: bool = True
+    """Whether no adversary of the kind succeeds more often, as far as is known."""
 
     @property
     def times(self) -> float | None:
@@ -422,6 +427,7 @@ def rates_of(attack: AttackDocument) -> Rates | None:
         exact=attack.get("exact", False),
         told_targets=targets_told(targets, attack.get("drawn_from"), attack.get("aimed_at")),
         worst=None if worst is None else worst["probability"],
+        bounded=attack.get("bounded", True),
     )
 
 

@@ -112,6 +112,8 @@ def _risks(record: StudyRecord) -> Iterator[LimitRuling]:
         rates = rates_of(document)
         if document["attack"] != "prosecutor" or rates is None or rates.worst is None:
             continue
+        if not rates.bounded:
+            continue
         kept = met_thresholds(rates.worst)
         for limit, use in THRESHOLDS.items():
             change, remedy = ({}, "") if limit in kept else _groups(limit, record)

@@ -82,6 +82,12 @@ class AttackRate(PolicyCriterion):
         rates = rates_of(document)
         if rates is None:
             return f"the attack {self.name} was not measured: a figure of it is null"
+        if not rates.bounded:
+            return (
+                f"the attack {self.name} was not assessed: missing cells may stand for other "
+                "values, and who reads them otherwise may succeed more often; name a link that "
+                "tells which row is whose, or publish without nulls = category"
+            )
         notes = () if rates.counted else ("successes are what the adversary believes",)
         match self.figure:
             case "mean":
