@@ -12,7 +12,13 @@ import polars as pl
 import pytest
 
 from voile.audit import copying as module
-from voile.audit.beside import JointCodes, NearestRows, _Agreement, whole_rows
+from voile.audit.beside import (
+    JointCodes,
+    NearestRows,
+    _Agreement,
+    agreeing_rows,
+    whole_rows,
+)
 from voile.audit.copying import Copying, _scores
 from voile.audit.excess import _FEW, _STEPS, _TAIL, Excess, _by_ranks
 from voile.audit.foreign import as_release
@@ -108,6 +114,23 @@ def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None
             total = np.where(same.sum(axis=0) >= len(worth) - 2, same.T @ np.array(worth), -1)
             assert found[side][person] == pytest.approx(total.max())
     assert whole_rows(beside.columns[:3], kept, asked) is None
+
+
+def test_what_agrees_with_the_best_row_is_that_of_all_pairs() -> None:
+    """By counting: how rare the values are that a row shares, times the share of columns."""
+    columns = _setting(marginals(ORIGINAL, 9), CONTROL).beside.columns
+    kept, asked = np.arange(300), [np.arange(40), np.arange(50)]
+    for side, (found, rows) in enumerate(
+        zip(agreeing_rows(columns, kept, asked), asked, strict=True)
+    ):
+        for person in rows:
+            total, agree = np.zeros(300), np.zeros(300)
+            for column in columns:
+                cells = column.cell[kept]
+                same = cells == column.narrow_cell[column.value[side][person]]
+                total += np.where(same, -np.log(max(same.sum(), 1) / 300), 0)
+                agree += same
+            assert found[person] == pytest.approx((total * agree).max() / len(columns))
 
 
 def test_as_many_are_told_as_chance_leaves_over_by_its_definition() -> None:

@@ -53,6 +53,7 @@ __all__ = [
     "JointCodes",
     "JointColumn",
     "NearestRows",
+    "agreeing_rows",
     "groups_on_both_sides",
     "unseen_note",
     "unseen_refusal",
@@ -175,15 +176,37 @@ def whole_rows(
     least = max((count for count in _MISFITS if count <= len(columns)), default=None)
     if least is None:
         return None
+    shown, sides = _by_rarity(columns, kept, asked)
+    return [np.asarray(_best_but(*side, shown, _MISFITS[least])) for side in sides]
+
+
+def agreeing_rows(
+    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+) -> list[NDArray[np.float64]]:
+    """How rare is what agrees between people and the best row, times the share that agrees.
+
+    Of each side, shape (p,).  A row that was copied agrees in all columns, also where none of its
+    values is rare; coincidences of rare values agree in few.
+    """
+    shown, sides = _by_rarity(columns, kept, asked)
+    return [np.asarray(_best_by_share(*side, shown)) for side in sides]
+
+
+def _by_rarity(
+    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+) -> tuple[NDArray[np.int32], list[tuple[NDArray[np.int32], NDArray[np.float64]]]]:
+    """The cells of rows (n, m), and of each side those of people, and how rare they are, (p, m).
+
+    Columns that rule out most rows are first.  A cell is -1 where none shows a person's value.
+    """
     rarity = []
     for column in columns:
         rows = np.bincount(column.cell[kept], minlength=column.covers.shape[1])
         rarity.append(-np.log(np.maximum(rows, 1) / max(len(kept), 1)))
-    # Columns that rule out most rows first.
     often = [float(rare[c.cell[kept]].mean()) for c, rare in zip(columns, rarity, strict=True)]
     order = np.argsort(often)[::-1]
     shown = np.stack([columns[at].cell[kept] for at in order], axis=1).astype(np.int32)
-    found = []
+    sides = []
     for side, people in enumerate(asked):
         cells, worth = [], []
         for at in order:
@@ -192,12 +215,8 @@ def whole_rows(
             own = cell[column.value[side][people]]
             cells.append(own.astype(np.int32))
             worth.append(np.where(own >= 0, rarity[at][own], 0.0))
-        found.append(
-            np.asarray(
-                _best_but(np.stack(cells, axis=1), np.stack(worth, axis=1), shown, _MISFITS[least])
-            )
-        )
-    return found
+        sides.append((np.stack(cells, axis=1), np.stack(worth, axis=1)))
+    return shown, sides
 
 
 @njit(nogil=True)
@@ -217,6 +236,26 @@ def _best_but(cells, worth, shown, tolerated):  # type: ignore[no-untyped-def]
                         break
             if misfits <= tolerated and left > found[person]:
                 found[person] = left
+    return found
+
+
+@njit(nogil=True)
+def _best_by_share(cells, worth, shown):  # type: ignore[no-untyped-def]
+    found = np.zeros(len(cells))
+    count, width = shown.shape
+    for person in range(len(cells)):
+        total, best = worth[person].sum(), 0.0
+        for row in range(count):
+            agree, left = width, total
+            for at in range(width):
+                own = cells[person, at]
+                if own != shown[row, at] and own != _ANYTHING:
+                    agree -= 1
+                    left -= worth[person, at]
+                    if left * agree <= best:
+                        break
+            best = max(best, left * agree)
+        found[person] = best / width
     return found
 
 

@@ -1,16 +1,17 @@
 """Copying: people whom a file of rows of nobody fits better than it fits anybody else; private.
 
-An average over thousands says nothing of the few whose rows were copied, whole or nearly.  Each
+An average over thousands says nothing of the few whose rows were copied, whole or nearly. Each
 person of the original and of the control is held against all rows by all columns (``closest``), and
-has four scores: what the closest row lacks to a perfect one; how much closer it is than the
-closest other person of either side, for who has look-alikes is hidden by them; how much closer
-it is than is usual for people as rare as this one; and how rare is what agrees with a row that has
-all but two of the person's values (``whole_rows``).  By each set of columns that an outsider may
-know there is another score: how rare the person's values are, where a row shows just these.  And
-boosted trees, where scikit-learn is installed, learn to tell rows of the file from half of the
-people of both sides, and are asked of the other half (``_by_trees``); they are left out where
-columns alone tell the sides apart, which they would learn.  Which people of the original the
-control does not explain is told by ``Excess``.  Comparing with what a reference fits is the density
+has five scores: what the closest row lacks to a perfect one; how much closer it is than the closest
+other person of either side, for who has look-alikes is hidden by them; how much closer it is than
+is usual for people as rare as this one; how rare is what agrees with a row that has all but two of
+the person's values (``whole_rows``); and with any row, times the share of columns that agree, by
+which one person stands out who was copied whole (``agreeing_rows``). By each set of columns that an
+outsider may know there is another score: how rare the person's values are, where a row shows just
+these. And boosted trees, where scikit-learn is installed, learn to tell rows of the file from half
+of the people of both sides, and are asked of the other half (``_by_trees``); they are left out
+where columns alone tell the sides apart, which they would learn. Which people of the original the
+control does not explain is told by ``Excess``. Comparing with what a reference fits is the density
 ratio of membership inference (van Breugel et al., "Membership inference attacks against synthetic
 data through overfitting detection", AISTATS 2023), and a discriminator does it in Hayes et al.,
 "LOGAN: Membership inference attacks against generative models" (PoPETs 2019); what is usual for a
@@ -40,6 +41,7 @@ from voile.audit.beside import (
     JointCodes,
     JointColumn,
     NearestRows,
+    agreeing_rows,
     unseen_note,
     unseen_refusal,
     whole_rows,
@@ -236,6 +238,7 @@ def _scores(
         "a perfect row": [fit - worth for fit, worth in zip(fits, best, strict=True)],
         "other people": closer,
         "people as rare": _unusual(fits, best),
+        "what agrees": agreeing_rows(columns, kept, asked),
     }
     if alike and find_spec("sklearn"):
         by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)
