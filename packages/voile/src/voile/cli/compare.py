@@ -162,7 +162,7 @@ def _show(comparison: StudyComparison) -> None:
     click.echo(record.PRIVATE)
     loss = f"loss: {comparison.loss}" if comparison.loss else "loss"
     print_table(
-        ["study", f"risk: {comparison.risk}", loss, "frontier", "what came of it"],
+        ["study", f"risk: {comparison.risk}", loss, "frontier", "status"],
         [_row(point, comparison) for point in comparison.points],
     )
     for tie in _ties(comparison):

@@ -234,9 +234,9 @@ def _choices(question: OpenQuestion) -> dict[str, tuple[str, Callable[[str], str
     if column is None:
         return {"y": as_proposed}
     return {
-        "o": ("others may know it: quasi-identifier", _with(column, "quasi_identifiers")),
-        "n": ("nobody should learn it: sensitive", _with(column, "sensitive")),
-        "i": ("it tells persons or things apart: identifier", _with(column, "identifiers")),
+        "q": ("quasi-identifier: others may know it", _with(column, "quasi_identifiers")),
+        "s": ("sensitive attribute: nobody should learn it", _with(column, "sensitive")),
+        "i": ("direct identifier: it tells persons or things apart", _with(column, "identifiers")),
         "l": ("leave it out", _with(column, "")),
         "y": as_proposed,
     }
@@ -339,7 +339,7 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
             word = "refused" if one.refused else "doubtful"
             click.echo(f"{word}: {path}: {_where(one)}: {one.told}")
         if not found:
-            click.echo(f"{path}: nothing fits badly")
+            click.echo(f"{path}: no problems found")
     if refused := sum(one.refused for one in found):
         reasons = "1 reason" if refused == 1 else f"{refused} reasons"
         msg = f"{path}: a release of {source} would be refused, for {reasons}"

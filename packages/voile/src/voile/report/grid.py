@@ -404,15 +404,13 @@ def _useful(measures: tuple[MeasureReading, ...]) -> Iterator[str]:
     if not placed:
         return
     (least, first), (most, last) = placed[0], placed[-1]
-    scale = "On the way from untouched (0 %) to useless (100 %)".replace(
-        " %", "\N{NO-BREAK SPACE}%"
-    )
+    scale = "from untouched (0 %) to useless (100 %)".replace(" %", "\N{NO-BREAK SPACE}%")
     if len(placed) == 1:
-        yield f"{scale}, the release is at {percent(least)} by {_named(first.title)}."
+        yield f"Information loss {percent(least)} ({_named(first.title)}), {scale}."
         return
     yield (
-        f"{scale}, the release is at {percent(least)} by the kindest of {len(placed)} measures "
-        f"({_named(first.title)}), and at {percent(most)} by the harshest ({_named(last.title)})."
+        f"Information loss {percent(least)} (least of {len(placed)} measures: "
+        f"{_named(first.title)}) to {percent(most)} (greatest: {_named(last.title)}), {scale}."
     )
 
 
@@ -436,9 +434,7 @@ def _skipped(record: StudyRecord) -> str:
     ]
     if not parts:
         return ""
-    one = len(record.attacks_skipped) + len(record.utility_skipped) == 1
-    say = "makes no sense here and was skipped" if one else "make no sense here and were skipped"
-    return f"{' and '.join(parts)} {say}."
+    return f"Not applicable: {', '.join(parts)}."
 
 
 def _compared(

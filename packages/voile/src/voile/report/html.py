@@ -88,7 +88,6 @@ __all__ = [
     "require_report",
 ]
 
-_CERTAIN = 0.5
 _MEASURES = 8
 """Of utility, that fit on a page: those of the policy, and the first of the record."""
 _SHOWN = {
@@ -358,8 +357,6 @@ def _worst_off(attacks: Sequence[AttackReading], dossier: Dossier) -> tuple[str,
         f"{spoken(attack.name).lower()} with a probability of {odds}{by}.",
         f"What counts as found: {attack.document['goal']}.",
     ]
-    if worst > _CERTAIN:
-        sentences.append("That is more likely than not.")
     if not rates.exact and worst < 1 and attack.document.get("drawn_from") != rates.targets:
         sentences.append(f"It is the worst of {rates.told_targets}: another may be worse off.")
     return tuple(sentences)

@@ -355,7 +355,7 @@ def _published(record: StudyRecord) -> Iterator[tuple[str, Any]]:
         if rows:
             yield name, rows
     if publication["objective"] is not None:
-        yield "what the method minimised", publication["objective"]
+        yield "objective", publication["objective"]
     if publication["summary"]:
         yield "in short", publication["summary"]
     yield "may be published", _PUBLISHABLE[release["publishable"]]

@@ -33,7 +33,7 @@ class GroupSize(PolicyCriterion):
     def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
         """One: the smallest group."""
         del ticks
-        asks = f"at least {self.least:,} persons show the same in all that others may know (k)"
+        asks = f"at least {self.least:,} persons share their quasi-identifiers (k)"
         yield Ruling.at_least(self.kind, asks, _smallest(case), self.least)
 
 

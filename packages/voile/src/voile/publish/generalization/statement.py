@@ -448,8 +448,8 @@ def private_record(
         },
         notices=(*notices, *_told_of_edges(table.plan)),
         summary=(
-            f"in {groups:,} group{'s' * (groups != 1)}, {objective} {solution.loss:.6g}"
-            f"{_chosen(choice)}"
+            f"in {groups:,} group{'s' * (groups != 1)}, "
+            f"{_objective_text(objective, solution.loss, choice)}"
         ),
     )
 
@@ -486,11 +486,15 @@ def _figure(loss: float) -> str:
     return format(Decimal(repr(loss)), "f")
 
 
-def _chosen(choice: AlgorithmChoice | None) -> str:
-    """Which algorithm was taken, and how far it is from the best, for the custodian."""
-    if choice is None:
-        return ""
-    return f" by {choice.algorithm}; no generalization is below {choice.bound:.6g}"
+def _objective_text(objective: ObjectiveName, value: float, choice: AlgorithmChoice | None) -> str:
+    """What was minimised, by which algorithm, and how far from the best, for the custodian."""
+
+    def figure(number: float) -> str:
+        return f"{100 * number:.3g} %" if objective == "loss" else f"{number:.6g}"
+
+    name = "information loss" if objective == "loss" else objective
+    bound = f" ({choice.algorithm}; lower bound {figure(choice.bound)})" if choice else ""
+    return f"{name} {figure(value)}{bound}"
 
 
 def groups_shown(solution: Solution) -> int:
