@@ -32,7 +32,7 @@ def _proposal(folder: Path, columns: dict[str, tuple[str, ...]]) -> Proposal:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     table = Inspected.of_file(path)
     details = [table.details(name) for name in table.columns]
-    return propose(details, lambda names: int(table.group_sizes(names).max()))
+    return propose(details, lambda names: table.group_sizes(names).tolist())
 
 
 def _column(folder: Path, name: str, values: tuple[str, ...]) -> ColumnProposal:

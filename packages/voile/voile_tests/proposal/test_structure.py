@@ -30,7 +30,7 @@ def _proposal(folder: Path, columns: dict[str, Sequence[object]]) -> Proposal:
     pl.DataFrame(columns, strict=False).write_csv(folder / "t.csv")
     table = Inspected.of_file(folder / "t.csv")
     details = [table.details(name) for name in table.columns]
-    return propose(details, lambda names: int(table.group_sizes(names).max()))
+    return propose(details, lambda names: table.group_sizes(names).tolist())
 
 
 def _of(proposal: Proposal, name: str) -> ColumnProposal:
@@ -199,3 +199,23 @@ def test_ages_beside_points_count_no_persons(tmp_path):
     proposal = _proposal(tmp_path, columns)
     assert not proposal.categories
     assert _of(proposal, "age").role == "quasi"
+
+
+def test_traits_that_are_constant_within_a_label_tell_that_it_is_a_persons(tmp_path):
+    """Labels of forty persons with twenty rows each are left out; towns within regions are not."""
+    draw = random.Random(6)
+    labels = [_label(draw) for _ in range(40)]
+    traits = [(draw.choice("fm"), draw.choice(("Rot", "Blau", "Gelb"))) for _ in range(40)]
+    rows = [draw.randrange(40) for _ in range(800)]
+    visits: dict[str, list[object]] = {"m": [draw.choice("xyz") for _ in rows]}
+    people: dict[str, list[object]] = {
+        "t": [traits[n][0] for n in rows],
+        "u": [traits[n][1] for n in rows],
+    }
+    towns: dict[str, list[object]] = {
+        "t": ["ab"[n % 2] for n in rows],
+        "u": ["abcd"[n % 4] for n in rows],
+    }
+    named = [labels[n] for n in rows]
+    assert _of(_proposal(tmp_path, {"zz": named, **visits, **people}), "zz").role == "drop"
+    assert _of(_proposal(tmp_path, {"zz": named, **visits, **towns}), "zz").role == "quasi"

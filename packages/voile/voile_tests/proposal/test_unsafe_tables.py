@@ -30,7 +30,7 @@ def _written(folder: Path, name: str, columns: dict[str, list[object]]) -> Path:
 def _proposal(path: Path) -> Proposal:
     table = Inspected.of_file(path)
     details = [table.details(column) for column in table.columns]
-    return propose(details, lambda names: int(table.group_sizes(names).max()))
+    return propose(details, lambda names: table.group_sizes(names).tolist())
 
 
 def _published(text: str) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -282,15 +282,12 @@ def _looked(table: Inspected, out: Path, place: Place, values: int, rows: int) -
 
 
 def _proposal(table: Inspected, stage: Callable[[str], None] = lambda _: None) -> Proposal:
-    def largest(columns: Sequence[str]) -> int:
-        return int(table.group_sizes(columns).max())
-
     details = []
     for number, column in enumerate(table.columns, 1):
         stage(f"counting: column {number:,} of {len(table.columns):,}")
         details.append(table.details(column))
     stage("counting groups")
-    return whole.propose(details, largest)
+    return whole.propose(details, lambda columns: table.group_sizes(columns).tolist())
 
 
 def _nothing_to_propose(proposal: Proposal, place: str) -> str:

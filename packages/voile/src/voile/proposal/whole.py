@@ -95,8 +95,12 @@ _STATES = 0.5
 _REPEATS = 3
 """Reports of a trip, on average, from which on a column may tell trips apart."""
 
-Largest = Callable[[Sequence[str]], int]
-"""The most rows that agree in some columns."""
+GroupSizes = Callable[[Sequence[str]], Sequence[int]]
+"""How many rows agree in some columns: the sizes of the groups of rows that do."""
+_DEPENDENT = 1.5
+"""Combinations of a label and a trait that chance would make, as a multiple of the labels."""
+_CROSSING = 2
+"""Combinations of traits, as a multiple of those of one: a place's or a product's hang together."""
 
 
 @dataclass(frozen=True)
@@ -157,15 +161,16 @@ class Proposal:
         return next(iter(self.of_role("household")), None)
 
 
-def propose(details: Sequence[ColumnDetails], largest: Largest | None = None) -> Proposal:
+def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -> Proposal:
     """A proposal for a table of some columns; a pure function.
 
-    ``largest`` counts rows that agree; without it no table is taken for one of counts.
+    ``sizes`` counts rows that agree; without it no table is taken for one of counts, and no label
+    for one of persons by what is constant beside it.
     """
     columns = _with_grids(_with_named(_with_families(_one_by_one(details))))
     columns = _with_a_person(_one_of(_one_of(columns, "person"), "household"))
-    columns = _with_houses(columns)
-    categories = _categories(columns, largest)
+    columns = _with_labels(_with_houses(columns), sizes)
+    categories = _categories(columns, sizes)
     columns = [_asked_about(one, categories) for one in columns]
     marks = _marks(details)
     columns = [_without_false_bounds(one, marks) for one in columns]
@@ -234,6 +239,49 @@ def _with_houses(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     return mended
 
 
+def _with_labels(columns: list[ColumnProposal], sizes: GroupSizes | None) -> list[ColumnProposal]:
+    """Guesses that many rows share and few persons, left out with a question.
+
+    Nothing else tells persons apart, and traits that are crossed with each other, as sex and town
+    are, are constant within each value: whoever has several rows has them.
+    """
+    if sizes is None or any(one.role in {"person", "household"} for one in columns):
+        return columns
+    return [
+        unclear(one.details, one.kind, "labels of persons who have several rows")
+        if one.guessed and one.role == "quasi" and _are_labels(one, columns, sizes)
+        else one
+        for one in columns
+    ]
+
+
+def _are_labels(
+    label: ColumnProposal, columns: Sequence[ColumnProposal], sizes: GroupSizes
+) -> bool:
+    """Whether traits that are crossed are constant within each value of a column."""
+    several, of_type = label.details.profile.distinct, label.details.profile.type
+    if several <= FEW_PERSONS or label.details.profile.missing or of_type == "decimal":
+        return False
+    traits = [
+        one.name
+        for one in columns
+        if one is not label and one.role in {"quasi", "sensitive"}
+        if 1 < one.details.profile.distinct <= several / 3
+    ]
+    constant = [name for name in traits if _depends(name, label, sizes)]
+    if len(constant) < 2 or 2 * len(constant) < len(traits):
+        return False  # of a school or a quarter few traits are, and of a person most
+    return len(sizes(constant)) >= _CROSSING * max(len(sizes([name])) for name in constant)
+
+
+def _depends(trait: str, label: ColumnProposal, sizes: GroupSizes) -> bool:
+    """Whether a trait is constant within each label, which chance would not make it."""
+    labels, rows = label.details.profile.distinct, label.details.rows
+    shares = [size / rows for size in sizes([trait])]
+    by_chance = sum(1 - (1 - share) ** (rows / labels) for share in shares)
+    return by_chance >= _DEPENDENT and len(sizes([label.name, trait])) == labels
+
+
 def _with_grids(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     """Neighbours that nobody understood, as positions where they may be the axes of a grid."""
     mended = list(columns)
@@ -287,20 +335,20 @@ def _one_by_one(details: Sequence[ColumnDetails]) -> list[ColumnProposal]:
     return [proposed(one.details, max(units)) if one.guessed else one for one in columns]
 
 
-def _categories(columns: Sequence[ColumnProposal], largest: Largest | None) -> tuple[str, ...]:
+def _categories(columns: Sequence[ColumnProposal], sizes: GroupSizes | None) -> tuple[str, ...]:
     """The columns whose combinations stand once each, where rows are about all of them."""
     rows = columns[0].details.rows if columns else 0
     dimensions = [one.details.profile for one in columns if _may_be_category(one)]
     counts = [one for one in columns if one.details.profile.type == "integer"]
     if any(one.is_position for one in columns):
         return ()  # points, of which each stands once
-    if largest is None or rows < _FEWEST or len(dimensions) == len(columns) or not counts:
+    if sizes is None or rows < _FEWEST or len(dimensions) == len(columns) or not counts:
         return ()
     combinations = prod(profile.distinct for profile in dimensions)
     names = tuple(profile.name for profile in dimensions)
     if len(names) < 2 or not rows <= combinations <= _LOOSE * rows:
         return ()
-    return names if largest(names) == 1 else ()
+    return names if max(sizes(names)) == 1 else ()
 
 
 def _may_be_category(column: ColumnProposal) -> bool:
