@@ -133,6 +133,37 @@ def test_numbers_that_repeat_over_a_wide_range_are_of_somebody(tmp_path):
     assert column.question
 
 
+def test_logins_of_an_office_are_names(tmp_path):
+    """An initial before a family name, in small letters and shared by hundreds of rows."""
+    logins = ("kmueller", "jkowalski", "agarcia", "sdubois2")
+    column = _of(_proposal(tmp_path, {"zz": [logins[n % 4] for n in range(ROWS)]}), "zz")
+    assert column.role == "drop"
+
+
+def test_wages_of_five_digits_each_are_amounts_and_no_numbers_of_records(tmp_path):
+    """Few earn most; numbers of records fill their range to its end."""
+    draw = random.Random(7)
+    columns = {
+        "zz": [int(20_000 + draw.lognormvariate(9.2, 0.6)) for _ in range(ROWS)],
+        "zy": draw.sample(range(20_000, 99_999), ROWS),
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert (_of(proposal, "zz").role, _of(proposal, "zz").kind) == ("quasi", "number")
+    assert _of(proposal, "zy").role == "identifier"
+
+
+def test_sentences_that_many_share_are_labels(tmp_path):
+    """Nobody writes the same remark as twenty-four others; descriptions of codes are the same."""
+    draw = random.Random(8)
+    labels = [" ".join(_label(draw).lower() for _ in range(5)) for _ in range(25)]
+    columns = {
+        "zz": [labels[n % 25] for n in range(ROWS)],
+        "zy": [labels[n % 25] + f" {n // 7}" for n in range(ROWS)],
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert (_of(proposal, "zz").role, _of(proposal, "zy").role) == ("quasi", "drop")
+
+
 def test_numbers_of_parcels_lie_evenly_and_lengths_do_not(tmp_path):
     """Both differ in most rows; the ones are left out, the others are shown in intervals."""
     draw = random.Random(3)

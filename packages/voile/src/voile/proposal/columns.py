@@ -27,8 +27,7 @@ Rules, the first that applies:
 11. what is the same in all rows tells no two persons apart, and is a quasi-identifier that costs
    nothing, unless it is a name or a number of somebody.
 
-No column that is not understood is kept or sensitive, which would show it as it is: a harmless one
-costs utility as a quasi-identifier until its role says that it may be kept.
+No column that is not understood is kept or sensitive, which would show it as it is.
 
 Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
 names of groups, which is the careful choice: a nominal column is never an interval.
@@ -46,6 +45,8 @@ from voile.recognisers.codes import (
     are_accounts,
     are_drawn_sparsely,
     are_of_things,
+    are_versions,
+    have_thin_ends,
     may_single_out,
     run_without_gaps,
 )
@@ -149,7 +150,6 @@ _WEIGHT = frozenset(
 )
 """One word for what a body weighs and for what a row of a survey does."""
 _KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geography"})
-_VERSION = re.compile(r"[vV]?\d{1,4}(?:\.\d{1,6}){1,3}[a-z]?")
 _POSTCODES = "whole postcodes, of which the district is the finest that is published"
 _FINEST = 2
 """Decimals of what a body weighs, at most."""
@@ -511,7 +511,7 @@ def unclear(details: ColumnDetails, kind: Kind, may_be: str) -> ColumnProposal:
 
 def _free_text(details: ColumnDetails) -> ColumnProposal | None:
     profile = details.profile
-    if profile.type == "text" and details.words >= _SENTENCE and profile.distinct > FEW_PERSONS:
+    if profile.type == "text" and _are_sentences(details):
         return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
     remarks = details.words >= _REMARK and 2 * profile.missing > details.rows
     remarks = remarks and not details.look().is_shared()
@@ -525,6 +525,12 @@ def _free_text(details: ColumnDetails) -> ColumnProposal | None:
             details, "drop", "text", "documents in cells, which may hold anything"
         )
     return None
+
+
+def _are_sentences(details: ColumnDetails) -> bool:
+    """Whether texts of several words are many, and not labels that twenty rows and more share."""
+    written = details.words >= _SENTENCE and details.profile.distinct > FEW_PERSONS
+    return written and not details.look().is_shared(details.rows // 2)
 
 
 def _alone(
@@ -546,7 +552,7 @@ def _alone(
     numbered: str | None = None
     if run_without_gaps(look, ascending=details.ascending):
         numbered = "whole numbers without gaps: numbers of persons or of records"
-    elif look.is_numbered:
+    elif look.is_numbered and (look.is_counted_up or not have_thin_ends(look.filled)):
         numbered = "whole numbers in a row or equally long, one a row: numbers of records"
     return ColumnProposal(details, "identifier", "code", numbered) if numbered else None
 
@@ -586,19 +592,13 @@ def _guessed(details: ColumnDetails, kind: Kind, persons: int | None) -> ColumnP
     return ColumnProposal(details, "quasi", kind, _UNKNOWN, question=asked, guessed=True)
 
 
-def _are_versions(details: ColumnDetails) -> bool:
-    """Whether few texts are versions of something: "5.0.2"."""
-    few = details.profile.distinct <= FEW_PERSONS
-    return few and share_of(details.sample, _VERSION.fullmatch) > ALONE
-
-
 def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
     """What texts may be by their make; None where they look like nothing that tells persons.
 
     Texts that many persons share are names of groups unless something speaks for persons.
     """
     texts, distinct = details.sample, details.profile.distinct
-    if details.profile.type != "text" or distinct < _TWO or details.bands or _are_versions(details):
+    if details.profile.type != "text" or distinct < _TWO or details.bands or are_versions(texts):
         return None
     if told := told_within(texts) or (PERSONS if are_given_names(texts) else None):
         return told
@@ -662,7 +662,7 @@ def _kind_of_digits(details: ColumnDetails, meant: Kind | None) -> Kind:
 def _kind_of_texts(details: ColumnDetails, meant: Kind | None) -> Kind:
     if details.bands:
         return "ordinal"
-    if details.words >= _SENTENCE and details.profile.distinct > FEW_PERSONS:
+    if _are_sentences(details):
         return "text"
     return meant if meant in {"code", "geography"} else "nominal"
 

@@ -27,6 +27,8 @@ __all__ = [
     "are_accounts",
     "are_drawn_sparsely",
     "are_of_things",
+    "are_versions",
+    "have_thin_ends",
     "may_single_out",
     "run_without_gaps",
 ]
@@ -40,6 +42,7 @@ _COUNTED = re.compile(
 """Groups with a number, numbers with a unit, quarters: "Ward12", "100km", "2019Q1"."""
 FINELY_WRITTEN = re.compile(r"-?\d{1,9}[.,]\d{4,}")
 """Numbers as finely written as degrees of places are, or minutes behind them."""
+_VERSION = re.compile(r"[vV]?\d{1,4}(?:\.\d{1,6}){1,3}[a-z]?")
 _WHOLE = re.compile(r"-?\d+(?:\.0+)?")
 _BEYOND = 100_000
 """No count is so great."""
@@ -300,7 +303,7 @@ def may_single_out(look: ColumnLook, *, shared: bool, bands: bool) -> bool:
     return (
         (look.type == "text" and not looks_censored(look.filled))
         or (not bands and share_of(look.filled, is_long_code) > ALONE)
-        or (alone and not are_skewed(look.filled))
+        or (alone and not are_skewed(look.filled) and not have_thin_ends(look.filled))
         or (_are_spread_evenly(look) if is_whole else _may_be_degrees(look))
     )
 
@@ -415,6 +418,27 @@ def are_skewed(texts: Sequence[str]) -> bool:
     return middle < _SKEWED * spread and gap < spread / 2
 
 
+def are_versions(texts: Sequence[str]) -> bool:
+    """Whether few texts are versions of something: "5.0.2"."""
+    return len(texts) <= FEW_PERSONS and share_of(texts, _VERSION.fullmatch) > ALONE
+
+
+def have_thin_ends(texts: Sequence[str]) -> bool:
+    """Whether few whole numbers are as large as the largest, as of amounts; records fill a range.
+
+    Of the range without the outermost hundredth at each end, the uppermost fifth has less than a
+    tenth.
+    """
+    numbers = sorted(float(text) for text in texts if _WHOLE.fullmatch(text))
+    if len(numbers) < max(_SKEWED_ROWS, len(texts)):
+        return False
+    beyond = 1 + len(numbers) // 100
+    numbers = numbers[beyond:-beyond]
+    limit = numbers[-1] - (numbers[-1] - numbers[0]) / 5
+    return sum(number >= limit for number in numbers) < _THIN * len(numbers)
+
+
+_THIN = 0.1
 _SKEWED = 0.35
 """Where the middle of even numbers lies in the half: of amounts it lies below."""
 _SKEWED_ROWS = 30

@@ -233,9 +233,9 @@ def _names_among(text: str) -> bool:
 
 
 def are_given_names(texts: Sequence[str]) -> bool:
-    """Whether nearly all texts are common given names alone, in small letters, too."""
-    given, words = common_names()[0], group_words()
-    found = [text for text in texts if _plain(text) in given - words]
+    """Whether nearly all texts are listed given names alone, in small letters, too."""
+    given = (common_names()[0] | listed_names()[0]) - group_words()
+    found = [text for text in texts if _plain(text) in given]
     return len(found) >= _MOSTLY * len(texts)
 
 
@@ -246,6 +246,8 @@ def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
     and a list of names of eighty countries decides: of names it has most, whatever the language.
     """
     full = looks_like_full_names(texts)
+    if share_of(texts, _is_login) >= _LISTED_ALONE:
+        return True
     if not shared or not (full or looks_like_names(texts)):
         return not shared and (full or looks_like_names(texts))
     return are_named(texts) or (full and share_of(texts, _is_of_a_listed_script) < ALONE / 2)
@@ -275,6 +277,15 @@ def _is_listed_name(text: str) -> bool:
     if word[0] >= _UNSPACED and 1 < len(word) <= _MOST:
         return word[0] in families or word[:2] in families
     return word in given or word in families
+
+
+def _is_login(text: str) -> bool:
+    """Whether a text is a listed family name behind one or two letters, in small letters."""
+    word = text.rstrip("0123456789").lstrip("@")
+    families = listed_names()[1]
+    return word.islower() and any(
+        len(end) > _MOST and end in families for end in (word[1:], word[2:])
+    )
 
 
 @cache
