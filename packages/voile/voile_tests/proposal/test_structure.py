@@ -111,10 +111,14 @@ def test_what_many_share_is_a_quasi_identifier_and_asks_nothing(tmp_path):
         ("PPO1500", "PPO500", "MA-HMO1", "MCD-STD", "HDHP3K"),
         ("41005", "41006", "41007", "41500"),
         ("E11", "I10", "J45"),
+        ("030511", "030512", "030513", "030514"),
+        ("B01.023.001", "B01.029.001", "B01.047.001"),
+        ("1945-1959", "1960-1969", "2000-2009"),
+        ("18.000-25.999", "26.000-37.999", "38.000-54.999"),
     ],
 )
 def test_few_codes_that_many_share_are_those_of_groups(tmp_path, values):
-    """Rooms, tariffs, districts and diagnoses are numbered with few digits, or in no one form."""
+    """Rooms, tariffs, districts, diagnoses and bands: few could be given, or in no form."""
     rows = [values[n % len(values)] for n in range(ROWS)]
     column = _of(_proposal(tmp_path, {"zz": rows}), "zz")
     assert (column.role, column.question) == ("quasi", None)
@@ -181,6 +185,7 @@ def test_numbers_of_parcels_lie_evenly_and_lengths_do_not(tmp_path):
     [
         ("kWh", "quasi"),
         ("2024-03-01", "quasi"),
+        ("2024年03月01日 07:34", "quasi"),
         ("Jan Kowalski", "drop"),
         ("geo:48.1 11.5", "drop"),
         ("41009123", "drop"),

@@ -317,7 +317,6 @@ def test_grids_are_known_by_their_two_axes(tmp_path):
     "written",
     [
         "2023-{m:02}-{d:02} 오전 07:{s:02}",
-        "2023年{m}月{d}日",
         "昭和{y}年{m}月{d}日",
         "2023/{m}/{d} 7:{s:02} p. m.",
     ],

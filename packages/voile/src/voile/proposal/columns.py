@@ -153,7 +153,7 @@ _KINDS_OF_TEXTS: frozenset[Kind] = frozenset({"nominal", "ordinal", "code", "geo
 _POSTCODES = "whole postcodes, of which the district is the finest that is published"
 _FINEST = 2
 """Decimals of what a body weighs, at most."""
-_LASTED = re.compile(r"\d{1,3}:\d{2}(?::\d{2}(?:[.,]\d+)?)?")
+_LASTED = re.compile(r"\d{1,3}:\d{2}(?::\d{2}(?:[.,]\d+)?)?|(?:1[89]|20)\d{2}[./-](?:0\d|1[0-2])")
 _BLOCK = 12
 """Rows of one whole number, on average, up to which it may be that of a household."""
 _ROWS_OF_A_BLOCK = 1.1
@@ -396,7 +396,7 @@ def _days_unread(details: ColumnDetails) -> ColumnProposal | None:
     if details.profile.type != "text" or share_of(details.sample, is_day) <= ALONE:
         return None
     if share_of(details.sample, _LASTED.fullmatch) > ALONE:
-        why = "times of a day, or how long something took, which others may know; kept as texts"
+        why = "months, times of a day, or how long something took, which others may know"
         return ColumnProposal(details, "quasi", "nominal", why)
     why = "days in a form that is not read"
     question = "which days are they? Write them in the table as 2001-12-31, with the whole year"

@@ -42,12 +42,15 @@ _COUNTED = re.compile(
 """Groups with a number, numbers with a unit, quarters: "Ward12", "100km", "2019Q1"."""
 FINELY_WRITTEN = re.compile(r"-?\d{1,9}[.,]\d{4,}")
 """Numbers as finely written as degrees of places are, or minutes behind them."""
+_AMOUNT = r"([1-9]\d{0,2}(?:[.,]\d{3})+|[1-9]\d*)"
+_BAND = re.compile(rf"{_AMOUNT} ?[-\u2013] ?{_AMOUNT}")
 _VERSION = re.compile(r"[vV]?\d{1,4}(?:\.\d{1,6}){1,3}[a-z]?")
 _WHOLE = re.compile(r"-?\d+(?:\.0+)?")
 _BEYOND = 100_000
 """No count is so great."""
 _REGION = 5.0
 """Degrees within which the places of one region lie."""
+_SIX = 6
 _PADDED = 3
 """Digits from which on noughts in front fill a number to the length that all may have."""
 _LONG_NUMBER = re.compile(r"\d{6,}(?:\.0)?")
@@ -235,7 +238,7 @@ def is_mixed_code(text: str) -> bool:
 def _is_of_a_thing(text: str) -> bool:
     """Whether a text is a code as plates and accounts have, with no word in it."""
     plain = re.sub(r"[\s./-]", "", text)
-    if re.search(r"[^\W\d_]{4}", text):
+    if re.search(r"[^\W\d_]{4}", text) or _is_a_band(text):
         return False
     if plain.isdigit() and plain != text:
         return len(plain) >= _NUMBERED
@@ -243,12 +246,17 @@ def _is_of_a_thing(text: str) -> bool:
 
 
 def _are_of_records(texts: Sequence[str]) -> bool:
-    """Whether most whole numbers have six digits or more and are not round.
+    """Whether most whole numbers have seven digits or more, or six of which three differ.
 
     Numbers of groups have fewer; so many are given where there are many records, or licences.
     """
-    long = share_of(texts, lambda text: bool(_LONG_NUMBER.fullmatch(text)) and text[-2:] != "00")
-    return long > ALONE / 2
+    long = [text for text in texts if _LONG_NUMBER.fullmatch(text) and text[-2:] != "00"]
+    if len(long) <= ALONE / 2 * len(texts):
+        return False
+    width = max(map(len, long))
+    places = zip(*(text.rjust(width) for text in long), strict=True)
+    differ = sum(len(set(place)) > 1 for place in places)
+    return width > _SIX or len(long) == 1 or differ >= _PADDED
 
 
 def are_of_things(texts: Sequence[str], *, shared: bool) -> bool:
@@ -281,6 +289,7 @@ def _could_be_given(runs: Sequence[str]) -> float:
     width = max(map(len, runs))
     places = zip(*(run.rjust(width) for run in runs), strict=True)
     padded = runs[0].isdigit() and width >= _PADDED and any(run[0] == "0" for run in runs)
+    padded = padded and len(set(runs)) > 1
     differ = width if padded else sum(len({*place} - {" "}) > 1 for place in places)
     return differ * (1.0 if runs[0].isdigit() else math.log10(26))
 
@@ -416,6 +425,15 @@ def are_skewed(texts: Sequence[str]) -> bool:
     middle = numbers[len(numbers) // 2] - numbers[0]
     gap = max(later - earlier for earlier, later in pairwise(numbers))
     return middle < _SKEWED * spread and gap < spread / 2
+
+
+def _is_a_band(text: str) -> bool:
+    """Whether two numbers ascend, as from and to: "1945-1959", "18.000 - 25.999"."""
+    ends = _BAND.fullmatch(text)
+    if ends is None:
+        return False
+    low, high = (int(re.sub(r"\D", "", end)) for end in ends.groups())
+    return low < high and len(ends[2]) - len(ends[1]) in (0, 1)
 
 
 def are_versions(texts: Sequence[str]) -> bool:

@@ -170,7 +170,9 @@ class ColumnLook:
         """Whether a column says yes or no."""
         if self.type == "boolean":
             return True
-        return self.distinct <= 3 and all(text.casefold() in _FLAGS for text in self.filled)
+        letters = self.distinct == 2 and all(len(text) == 1 for text in self.filled)
+        known = self.distinct <= 3 and all(text.casefold() in _FLAGS for text in self.filled)
+        return known or (letters and self.type == "text" and self.is_shared())
 
 
 _FLAGS = frozenset(

@@ -148,6 +148,7 @@ def _in_ranges(there: pl.Series) -> ValueDistribution:
 
 _MARKS = (
     *("?", "-", "--", ".", "NA", "N/A", "n/a", "NULL", "null", "nan", "NaN", "#N/A", "n.a."),
+    "#NULL!",
     *("k.A.", "k. A.", "K.A.", "keine Angabe", "n.d.", "n/d", "N/D", "NS/NC", "NSNC", "s/d", "S/D"),
     *(
         "N.A.",

@@ -249,7 +249,10 @@ _OF_TIME = ("%H", "%I")
 _PIECE = re.compile(r"%(.)|([^%]+)", re.DOTALL)
 _SAMPLE = datetime(2013, 11, 28, 17, 45, 59)
 
-_DATES_DAYS = ("%Y-%m-%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
+_DATES_DAYS = (
+    *("%Y-%m-%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d"),
+    "%Y年%m月%d日",
+)
 _CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 USUAL_FORMATS = (
     *_DATES_DAYS,
