@@ -15,7 +15,7 @@ from studio_tests.studio import Visitor
 from studio_tests.test_remedies import studied
 from voile.policy.case import Case
 from voile.policy.checking import form_of, judge, keep
-from voile.policy.ruling import ASSUMPTIONS, read_ticks
+from voile.policy.ruling import ASSUMPTIONS, read_ticks, tally_of
 from voile.policy.stated import StatedPolicy
 from voile_studio.project import Project, Start
 from voile_studio.screens.confirming import (
@@ -23,7 +23,6 @@ from voile_studio.screens.confirming import (
     label_of,
     other_releases,
     statements_of,
-    tally_of,
 )
 
 UNPUBLISHED = "no other published data is derived from the same rows"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from voile.policy.ruling import Ruling, Tick
+from voile.policy.criteria.measured import asked
+from voile.policy.ruling import KNOWING, Ruling, Tick
 from voile.report.html import Dossier
 from voile.study.record import PRIVATE
 from voile_base.errors import InputError
@@ -36,11 +37,80 @@ def test_each_assumption_is_shown_and_who_has_ticked_it() -> None:
         assert any(says in one and "not ticked" in one for one in items)
 
 
+KNOWN = "Studio has tried 5 plans on these rows"
+LIMIT = "somebody who knows several rows of a person can intersect their groups"
+
+
+def test_what_is_ticked_against_what_is_known_is_accepted_and_not_confirmed() -> None:
+    """It stands apart with what was known, as do limits; the counts agree with the headings."""
+    found = judged()
+    assert found.document is not None
+    stated = {"assumes": ["k was chosen blindly", LIMIT], "leaves_open": [LIMIT]}
+    document = {**found.document, "guarantee": {**found.document["guarantee"], **stated}}
+    ticks = (
+        Tick(says="k was chosen blindly", ticked=True, by=f"board{KNOWING}{KNOWN}"),
+        Tick(says=LIMIT, ticked=True, by="board"),
+        Tick(says="the recipient has signed", ticked=True, by="board"),
+    )
+    rulings = tuple(asked("assumptions", one.says, ticks, [LIMIT]) for one in ticks)
+    assert [one.told for one in rulings] == ["accepted", "accepted", "pass"]
+    verdict = replace(found.verdict, rulings=rulings)
+    whole = replace(found, document=document, verdict=verdict, ticks=ticks)
+    said = _said(whole.render(public=False))
+    assert "1 confirmed and 2 accepted by a person alone, not measured" in said
+    _, _, accepted = said.partition("Accepted although known otherwise")
+    assert accepted.lstrip().startswith("✓ k was chosen blindly accepted by the board, who knew")
+    assert f"who knew that {KNOWN} Accepted: what the promise does not cover" in accepted
+    _, _, confirmed = said.partition("Confirmed by a person")
+    assert "blindly" not in confirmed.partition("Accepted although")[0]
+
+
+def test_a_verdict_of_before_is_the_same_verdict_though_it_tells_nothing_of_acceptance() -> None:
+    """What is signed is not judged anew: its dossier can still be drawn."""
+    (one,) = (asked("assumptions", LIMIT, (Tick(says=LIMIT, ticked=True, by="b"),), [LIMIT]),)
+    assert one.accepted
+    assert one == replace(one, accepted="")
+
+
+def test_what_does_not_apply_is_no_pass() -> None:
+    """It is told as not applicable, and has no figure."""
+    found = judged()
+    one = Ruling("copies", "nobody is copied", passed=True, why="does not apply: all are groups",
+                 value=0.0, low=0.0, high=0.0, limit=0.0, side="most")  # fmt: skip
+    verdict = replace(found.verdict, rulings=(one,))
+    said = _said(replace(found, verdict=verdict).render(public=False))
+    assert "not applicable nobody is copied none does not apply" in said
+    assert "0 of 0 criteria that apply are met. 1 does not apply." in said
+
+
+def test_the_history_says_that_nothing_was_charged_where_nothing_was() -> None:
+    """A release of no series and no data set stands in no ledger; another names what to open."""
+    found = replace(judged(), history=None)
+    assert found.document is not None
+    assert "Nothing was charged" in _said(found.render(public=False))
+    document = {**found.document, "series": {"name": "wages"}}
+    said = _said(replace(found, document=document).render(public=False))
+    assert "No ledger was named: other releases of the same series are not listed" in said
+
+
+def test_columns_that_are_left_out_are_named_to_those_who_decide() -> None:
+    """As far as the plan names them; the public part says nothing of them."""
+    found = record()
+    roles = {**found.plan.get("roles", {}), "person": "patient_no"}
+    plan = {**found.plan, "roles": roles, "columns": {"born": {"kind": "date"}}}
+    dossier = judged(replace(found, plan=plan))
+    said = _said(dossier.render(public=False))
+    assert "patient_no" in said.partition("left out")[2].partition("The promise")[0]
+    assert "born and all columns that the plan does not name" in said
+    assert "patient_no" not in _passed(dossier).render(public=True)
+
+
 def test_the_verdict_is_told_with_figures_and_intervals() -> None:
     """Passed or not, and each ruling."""
     said = _said(judged().render(public=False))
     assert "Not passed" in said
-    assert "2 of 4 criteria are not met" in said
+    assert "2 of 4 criteria that apply are met: 1 measured, 1 confirmed by a person alone" in said
+    assert "1 not met, 1 not confirmed" in said
     assert "0.0194 (0.0137 to 0.0271)" in said
     assert "STRADDLES" in said
     assert "no legal advice" in said
@@ -62,6 +132,10 @@ def test_risks_without_a_control_are_said_to_be() -> None:
     risks: list[Any] = [{**one, "control": None} for one in audited().risks]
     said = _said(judged(audited(risks=risks)).render(public=False))
     assert "No control was given" in said
+    (first, second) = audited().risks
+    some = _said(judged(audited(risks=[{**first, "control": None}, second])).render(public=False))
+    assert "No control was given" not in some
+    assert "counts as a risk: Singling out. Other" in some
     without = _said(judged().render(public=False))
     assert "run voile study with --risks" in without
     assert "rehearsal" not in without

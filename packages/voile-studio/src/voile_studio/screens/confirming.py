@@ -21,8 +21,7 @@ from pathlib import Path
 
 import tomlkit
 
-from voile.policy.remedies import HUMAN
-from voile.policy.ruling import ASSUMPTIONS, Tick, read_ticks
+from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, KNOWING, Tick, read_ticks
 from voile.report.words import spoken
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
@@ -32,7 +31,6 @@ from voile_studio.project import Project
 from voile_studio.screens.trying import compared, is_rehearsal
 
 __all__ = [
-    "CONFIRMED",
     "AskedStatement",
     "is_withdrawn",
     "json_of",
@@ -43,15 +41,11 @@ __all__ = [
     "release_line",
     "role_of",
     "statements_of",
-    "tally_of",
     "withdraw",
 ]
 
-CONFIRMED = HUMAN - {"publishable"}
-"""Kinds of criteria that a person confirms with a tick."""
 _UNPUBLISHED = re.compile(r"no other published data (is|are) derived")
 _UNSEEN = re.compile(r"without looking at")
-_KNOWING = ", knowing that "
 _INAPPLICABLE = "does not apply"
 _TOLD = ("k", "l", "t", "e", "m", "epsilon")
 """Parameters that a list of releases names."""
@@ -76,7 +70,7 @@ class AskedStatement:
     def is_settled(self) -> bool:
         """Whether a person has ticked it, knowing what contradicts it."""
         return self.ticked and (
-            not self.contradiction or (not self.is_refused and _KNOWING in self.by)
+            not self.contradiction or (not self.is_refused and KNOWING in self.by)
         )
 
 
@@ -97,7 +91,7 @@ def statements_of(project: Project, folder: Path, ticks: Sequence[Tick]) -> list
 
 def role_of(statements: Sequence[AskedStatement]) -> str:
     """The role in which statements were ticked; empty where none was."""
-    return next((one.by.partition(_KNOWING)[0] for one in statements if one.ticked), "")
+    return next((one.by.partition(KNOWING)[0] for one in statements if one.ticked), "")
 
 
 def other_releases(project: Project, folder: Path) -> str:
@@ -233,7 +227,7 @@ def keep_ticks(
             msg = f"this cannot be confirmed, since {statement.contradiction}"
             raise InputError(msg)
         if now or one["says"] in asked or statement.is_refused:
-            said = f"{by}{_KNOWING}{statement.contradiction}" if statement.contradiction else by
+            said = f"{by}{KNOWING}{statement.contradiction}" if statement.contradiction else by
             if now != statement.ticked or (now and not statement.is_settled):
                 one["ticked"], one["by"] = now, said if now else ""
     replace_private_file(path, tomlkit.dumps(document))
@@ -254,28 +248,6 @@ def label_of(ruling: Document, statements: Sequence[AskedStatement]) -> str:
     if ruling["passed"] and str(ruling["why"]).startswith(_INAPPLICABLE):
         return "not applicable"
     return "met" if ruling["passed"] else "not met"
-
-
-_OPEN = ("not met", "contradicted", "not confirmed")
-
-
-def tally_of(labels: Sequence[str]) -> str:
-    """How many rulings rest on what, in sentences."""
-    count = {one: labels.count(one) for one in labels}
-    void = count.pop("not applicable", 0)
-    unmet = [f"{count.pop(one)} {one}" for one in _OPEN if one in count]
-    measured, waived = count.pop("met", 0), count.pop("waived", 0)
-    parts = [f"{measured} measured"] if measured else []
-    if count:
-        by_label = sorted(count.items(), reverse=True)
-        told = " and ".join(f"{number} {label}" for label, number in by_label)
-        parts.append(f"{told} by a person alone, not measured")
-    parts += [f"{waived} waived"] if waived else []
-    met = len(labels) - void - sum(map(labels.count, _OPEN))
-    of = "; ".join(one for one in (", ".join(parts), ", ".join(unmet)) if one)
-    total = f"{met} of {len(labels) - void} criteria that apply are met"
-    apart = f" {void} {'does' if void == 1 else 'do'} not apply." if void else ""
-    return f"{total}{': ' if of else ''}{of}.{apart}"
 
 
 def is_withdrawn(project: Project, folder: Path) -> bool:

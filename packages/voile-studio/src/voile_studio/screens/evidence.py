@@ -15,7 +15,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
-from voile.policy.ruling import ASSUMPTIONS, Tick, read_ticks
+from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, Tick, read_ticks, tally_of
 from voile.policy.templates import template_names
 from voile.schema.persons import FEW_PERSONS, TELLING
 from voile.study.documents import read_record
@@ -26,7 +26,6 @@ from voile_studio import commands
 from voile_studio.jobs import told_as_command
 from voile_studio.project import FoundFile, Project
 from voile_studio.screens.confirming import (
-    CONFIRMED,
     is_withdrawn,
     json_of,
     keep_ticks,
@@ -34,7 +33,6 @@ from voile_studio.screens.confirming import (
     made_by,
     role_of,
     statements_of,
-    tally_of,
     withdraw,
 )
 from voile_studio.screens.data import found_in

@@ -75,9 +75,10 @@ def _dossier_command(
         msg = f"{folder}: a release alone has no evidence; name what study or audit has written"
         raise InputError(msg)
     path = case.private / checking.VERDICT
-    verdict = checking.Verdict.read(path)
-    stated = policy_stated.StatedPolicy.of_text(verdict.text, f"{path}: its policy")
-    if checking.judge(case, stated) != verdict:
+    kept = checking.Verdict.read(path)
+    stated = policy_stated.StatedPolicy.of_text(kept.text, f"{path}: its policy")
+    verdict = checking.judge(case, stated)
+    if verdict != kept:
         msg = (
             f"{path}: this is not what the policy says of what stands here now; "
             "run voile check again"

@@ -18,7 +18,7 @@ from dataclasses import field, replace
 from math import ceil
 
 from voile.policy.criteria.measured import AttackRate
-from voile.policy.ruling import Ruling
+from voile.policy.ruling import CONFIRMED, Ruling
 from voile.policy.stated import StatedPolicy
 from voile.publish.registry import METHODS
 from voile.schema.plan import Plan
@@ -38,7 +38,7 @@ __all__ = [
     "remedy_text",
 ]
 
-HUMAN = frozenset({"assumptions", "question", "unexamined", "publishable", "recipient"})
+HUMAN = CONFIRMED | {"publishable"}
 """Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
 _LADDER = (3, 5, 11, 20)
 _BUDGETS = (0.5, 0.25, 0.1)

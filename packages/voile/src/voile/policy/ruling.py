@@ -16,6 +16,9 @@ neither is a figure that is missing.
     reason = "no control exists: all people of the region are in the data"
     by = "data protection officer"
 
+A role that ticks what it knows to be otherwise says so, and the statement is accepted, not
+confirmed: by = "data protection officer, knowing that 5 plans were tried on these rows".
+
 A waiver lets a criterion pass of which there is no figure, by its words, and stands in the verdict
 and on the dossier with its reason; none lets a figure pass that is beyond a limit.
 
@@ -36,7 +39,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -54,6 +57,8 @@ from voile_base.values.value import Several, Value, checked, read
 
 __all__ = [
     "ASSUMPTIONS",
+    "CONFIRMED",
+    "KNOWING",
     "MeasuredFigure",
     "Ruling",
     "ShownRows",
@@ -61,12 +66,17 @@ __all__ = [
     "Waiver",
     "read_ticks",
     "read_waivers",
+    "tally_of",
     "ticked",
     "with_form",
 ]
 
 
 Limit = Annotated[float, Field(allow_inf_nan=False)]
+
+CONFIRMED = frozenset({"assumptions", "question", "unexamined", "recipient"})
+"""Kinds of criteria that a person confirms with a tick."""
+_INAPPLICABLE = "does not apply"
 
 
 @dataclass(frozen=True)
@@ -112,19 +122,35 @@ class Ruling:
     notes: Several[str] = ()
     waived: str = ""
     """Who lets it pass though there is no figure, and why; empty where nobody does."""
+    accepted: str = field(default="", compare=False)
+    """What is against a statement that a person ticked all the same; empty: it is confirmed.
+
+    It follows from the rest and the promise, so that verdicts without it are the same verdicts.
+    """
 
     @property
-    def told(self) -> Literal["pass", "waived", "FAIL", "STRADDLES", "MISSING"]:
-        """The ruling in one word."""
+    def told(
+        self,
+    ) -> Literal["pass", "accepted", "not applicable", "waived", "FAIL", "STRADDLES", "MISSING"]:
+        """The ruling in a word or two."""
         if self.waived:
             return "waived"
+        if self.accepted:
+            return "accepted"
         if self.passed:
-            return "pass"
+            return "not applicable" if self.why.startswith(_INAPPLICABLE) else "pass"
         if self.value is None:
             return "MISSING" if self.limit is not None else "FAIL"
         assert self.limit is not None
         within = self.value <= self.limit if self.side == "most" else self.value >= self.limit
         return "STRADDLES" if within else "FAIL"
+
+    @property
+    def label(self) -> str:
+        """What it rests on, as ``tally_of`` counts it."""
+        if self.kind in CONFIRMED and self.told in {"pass", "FAIL"}:
+            return "confirmed" if self.passed else "not confirmed"
+        return "met" if self.told == "pass" else self.told if self.passed else "not met"
 
     @staticmethod
     def at_most(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
@@ -157,7 +183,31 @@ def _held(
     )
 
 
+_OPEN = ("not met", "contradicted", "not confirmed")
+
+
+def tally_of(labels: Sequence[str]) -> str:
+    """How many rulings rest on what, in sentences."""
+    count = {one: labels.count(one) for one in labels}
+    void = count.pop("not applicable", 0)
+    unmet = [f"{count.pop(one)} {one}" for one in _OPEN if one in count]
+    measured, waived = count.pop("met", 0), count.pop("waived", 0)
+    parts = [f"{measured} measured"] if measured else []
+    if count:
+        by_label = sorted(count.items(), reverse=True)
+        told = " and ".join(f"{number} {label}" for label, number in by_label)
+        parts.append(f"{told} by a person alone, not measured")
+    parts += [f"{waived} waived"] if waived else []
+    met = len(labels) - void - sum(map(labels.count, _OPEN))
+    of = "; ".join(one for one in (", ".join(parts), ", ".join(unmet)) if one)
+    total = f"{met} of {len(labels) - void} criteria that apply are met"
+    apart = f" {void} {'does' if void == 1 else 'do'} not apply." if void else ""
+    return f"{total}{': ' if of else ''}{of}.{apart}"
+
+
 ASSUMPTIONS = "assumptions.toml"
+KNOWING = ", knowing that "
+"""What stands between a role and what was known against the statement that it ticked."""
 _HEAD = """\
 # What no machine can see. Say ticked = true, and by whom (a role), of what somebody has made sure.
 """

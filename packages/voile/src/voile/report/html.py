@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any
 from voile.audit.record import AuditRecord
 from voile.policy.checking import Verdict
 from voile.policy.criteria.measured import Utility
-from voile.policy.remedies import HUMAN
-from voile.policy.ruling import Ruling, Tick, ticked
+from voile.policy.ruling import KNOWING, Ruling, Tick, tally_of, ticked
 from voile.policy.stated import Policy
 from voile.report.figures.canvas import Chart
 from voile.report.figures.evidence import Gauge, draw_gauges
@@ -148,8 +147,10 @@ class Dossier:
 class _Assumption:
     says: str
     by: str | None
+    knowing: str
+    """What is known otherwise, with which it is accepted; empty: nothing."""
     is_limit: bool
-    """Whether it says what the promise does not cover, which is accepted and not made sure of."""
+    """Whether it says what the promise does not cover, which is accepted and not confirmed."""
 
 
 def _dossier_page(dossier: Dossier, *, public: bool) -> Document:
@@ -169,10 +170,7 @@ def _dossier_page(dossier: Dossier, *, public: bool) -> Document:
         "name": dossier.name,
         "public": public,
         "passed": dossier.verdict.passed,
-        "open": [one for one in rulings if not one.passed],
-        "measured": sum(_is_measured(one) for one in rulings),
-        "confirmed": sum(one.passed and one.kind in HUMAN for one in rulings),
-        "inapplicable": sum(_is_void(one) for one in rulings),
+        "tally": tally_of([one.label for one in rulings]),
         "facts": tuple(_facts(dossier)),
         "columns": tuple(_columns(dossier, public=public)),
         "promise": _promise(dossier),
@@ -199,7 +197,8 @@ def _private(dossier: Dossier) -> Document:
     return {
         "risk_chart": draw_gauges("risks", title, gauges) if gauges else None,
         "risks_rehearsed": isinstance(record, StudyRecord),
-        "no_control": any(one.control is None for one in gauges),
+        "no_control": sorted({spoken(one["risk"]) for one in record.risks if not one["control"]}),
+        "controlled": any(one.control is not None for one in gauges),
         "void": isinstance(record, AuditRecord) and record.control_void,
         "notices": tuple(
             f"{one[:1].upper()}{one[1:]}."
@@ -210,7 +209,16 @@ def _private(dossier: Dossier) -> Document:
         "loss_chart": loss_chart(chosen),
         "more_measures": len(placed) - len(chosen),
         "history": dossier.history,
+        "charged": _charged(dossier.document),
+        "left_out": tuple(_left_out(dossier)),
     }
+
+
+def _charged(document: Document | None) -> str:
+    """What a ledger keeps the release under; empty where it charges nothing."""
+    stated = {} if document is None else document
+    series, data_set = stated.get("series"), stated.get("data_set")
+    return "series" if series else "data set" if data_set else ""
 
 
 def _facts(dossier: Dossier) -> Iterator[tuple[str, Any]]:
@@ -255,6 +263,21 @@ def _columns(dossier: Dossier, *, public: bool) -> Iterator[tuple[str, str]]:
             yield name, _SHOWN.get(kind, spoken(kind).lower())
 
 
+def _left_out(dossier: Dossier) -> Iterator[str]:
+    """Columns of the original that are not published, as far as plan or audit name them."""
+    record = dossier.record
+    if isinstance(record, AuditRecord):
+        shown = {name for one in record.columns if one["shown"] != "withheld" for name in one["of"]}
+        named = [one["name"] for one in record.columns if one["shown"] == "withheld"]
+        yield from (name for name in named if name not in shown)
+        return
+    by_role = record.plan.get("roles", {}).values()
+    roles = [[of] if isinstance(of, str) else of for of in by_role]
+    named = [*(name for names in roles for name in names), *record.plan.get("columns", {})]
+    published = record.release["columns"]
+    yield from (name for name in dict.fromkeys(map(str, named)) if name not in published)
+
+
 def _vouched(dossier: Dossier, columns: Sequence[str]) -> Iterator[str]:
     """What no adversary could read in columns of the file, and who says that it is harmless."""
     for ruling in dossier.verdict.rulings:
@@ -280,7 +303,8 @@ def _assumptions(dossier: Dossier) -> Iterator[_Assumption]:
     assumed, open_ = guarantee.get("assumes", ()), guarantee.get("leaves_open", ())
     unexamined = [one.asks for one in dossier.verdict.rulings if one.kind == "unexamined"]
     for says in dict.fromkeys([*assumed, *unexamined, *dossier.policy.questions]):
-        yield _Assumption(says, ticked(says, dossier.ticks), says in open_)
+        by, _, knowing = (ticked(says, dossier.ticks) or "").partition(KNOWING)
+        yield _Assumption(says, by or None, knowing, says in open_ and not knowing)
 
 
 def _line(ruling: Ruling, *, public: bool) -> tuple[str, str, str, str]:
@@ -292,22 +316,11 @@ def _line(ruling: Ruling, *, public: bool) -> tuple[str, str, str, str]:
     return ruling.told, ruling.asks, _figure(ruling), ruling.why
 
 
-def _is_void(ruling: Ruling) -> bool:
-    """Whether a criterion passes because there is nothing of what it asks about."""
-    return ruling.passed and ruling.why.startswith("does not apply")
-
-
-def _is_measured(ruling: Ruling) -> bool:
-    """Whether a criterion passes by a figure."""
-    rests_on_figures = ruling.kind not in HUMAN and not ruling.waived
-    return ruling.passed and rests_on_figures and not _is_void(ruling)
-
-
 def _figure(ruling: Ruling) -> str:
     if ruling.value is None or ruling.low is None or ruling.high is None:
         return "none"
-    if _is_void(ruling):
-        return "does not apply"
+    if ruling.told == "not applicable":
+        return "none"
     if ruling.low == ruling.high:
         limit = _unit_fraction(ruling.limit)
         if not limit or ruling.side != "most":

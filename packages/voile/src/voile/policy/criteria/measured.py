@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 from voile.audit.record import AuditRecord
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
-from voile.policy.ruling import MeasuredFigure, Ruling, Tick, ticked
+from voile.policy.ruling import KNOWING, MeasuredFigure, Ruling, Tick, ticked
 from voile.release.claims import PrivacyClaim
 from voile.study.record import AttackDocument, Rates, rates_of
 from voile.study.verdict import IDENTIFICATION, exact_limit
@@ -229,8 +229,9 @@ class Assumptions(PolicyCriterion):
     def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
         """One for each assumption; one that there is none."""
         said = case.release.guarantee.assumes if case.release else ()
+        left_open = case.release.guarantee.leaves_open if case.release else ()
         for assumption in said:
-            yield asked(self.kind, assumption, ticks)
+            yield asked(self.kind, assumption, ticks, left_open)
         if not said:
             why = "nothing is promised, so that nothing is assumed"
             why = "the promise assumes nothing" if case.release else why
@@ -256,8 +257,12 @@ class QuestionCriterion(PolicyCriterion):
         yield asked(self.kind, self.says, ticks)
 
 
-def asked(kind: str, says: str, ticks: tuple[Tick, ...]) -> Ruling:
-    """Whether a human has made sure of a statement."""
+def asked(kind: str, says: str, ticks: tuple[Tick, ...], left_open: Sequence[str] = ()) -> Ruling:
+    """Whether a human has made sure of a statement, or accepts what the promise leaves open."""
     by = ticked(says, ticks)
-    why = f"ticked by the {by}" if by else "not confirmed"
-    return Ruling(kind, says, passed=by is not None, why=why, of_original=False)
+    if by is None:
+        return Ruling(kind, says, passed=False, why="not confirmed", of_original=False)
+    limit = "the promise does not cover it" if says in left_open else ""
+    accepted = by.partition(KNOWING)[2] or limit
+    why = f"ticked by the {by}"
+    return Ruling(kind, says, passed=True, why=why, of_original=False, accepted=accepted)
