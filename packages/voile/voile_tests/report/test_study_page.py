@@ -265,3 +265,18 @@ def test_documents_of_any_shape_are_facts():
     assert found["columns: age: clusters"].columns == ("low", "at: x")
     assert found["columns: age: clusters"].rows == ((1, 2),)
     assert (len(found["groups"].rows), found["groups"].left) == (60, 40)
+
+
+def test_the_worst_target_is_of_the_probability_and_stands_beside_its_mean() -> None:
+    """A success of all targets beside a worst of 9 % is no contradiction: they are two figures."""
+    found = attack(
+        "skewness", 1.0, 0.01,
+        probability={"value": 0.031, "low": 0.0, "high": 0.1},
+        worst={"known": {"age": 40}, "probability": 0.0909},
+    )  # fmt: skip
+    page = Page(render_study(record(attacks=(found,))))
+    cells = [one.text.replace("\xa0", " ") for one in page.all("td")]
+    assert any("mean 3.1 %" in one and "worst 9.1 %" in one for one in cells)
+    heads = [one.text for one in page.all("th")]
+    assert "Probability given to the truth" in heads
+    assert "Worst target" not in heads

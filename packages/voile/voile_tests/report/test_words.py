@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voile.report.html import render_study
 from voile.report.words import (
     as_number,
     clipped,
@@ -18,12 +21,15 @@ from voile.report.words import (
     one_in,
     percent,
     printable,
+    reidentified,
     short_number,
     spoken,
     times,
     width_of,
 )
 from voile_base.values.toml import toml_text
+from voile_tests.report.pages import Page
+from voile_tests.report.records import attack, audited, judged, record
 
 
 @pytest.mark.parametrize(
@@ -171,3 +177,47 @@ def test_a_usual_plan_as_toml():
         'nulls = "drop"\n\n[roles]\nkeep = ["a b"]\n\n'
         '[columns."zip code"]\nbounds = [0, 0.50]\n\n[columns.x]\ndeep = {y = 1}\n'
     )
+
+
+def _risk(columns: str, worst: float, mean: float) -> Any:
+    rate = {"value": mean, "low": mean, "high": mean}
+    return {**audited().risks[0], "risk": "re-identification", "of": f"the worst pair: {columns}",
+            "main": rate, "control": None, "worst": worst}  # fmt: skip
+
+
+def test_the_reidentification_risk_is_told_at_worst_and_on_average_for_both_intruders() -> None:
+    """Whoever knows quasi-identifiers alone, and whoever knows the worst columns; and on what."""
+    worst = {"known": {"age": 40}, "probability": 0.04}
+    prosecutor = attack("prosecutor", worst=worst, success=0.02, exact=True)
+    risks = (_risk("illness, days", 1.0, 0.057), _risk("illness, days, paid", 1.0, 0.154))
+    found = reidentified(replace(record(attacks=(prosecutor,)), risks=risks))
+    assert found is not None
+    (_, at_worst), (_, on_average) = found.sentences
+    assert at_worst.replace("\xa0", " ") == (
+        "at most 4 % (one in 25) for an intruder who knows the quasi-identifiers alone; "
+        "100 % for one who knows illness and days (counted on a rehearsal)."
+    )
+    assert on_average.replace("\xa0", " ") == (
+        "2 % for the quasi-identifiers alone; 5.7 % for illness and days (counted on a rehearsal)."
+    )
+    assert "one in 3, one in 5, one in 11 and one in 20. EMA" in found.limits
+
+
+def test_a_reidentification_risk_that_others_may_exceed_is_not_told() -> None:
+    """Missing cells that may stand for other values leave no bound to tell."""
+    worst = {"known": {"age": 40}, "probability": 0.04}
+    prosecutor = attack("prosecutor", worst=worst, bounded=False)
+    assert reidentified(record(attacks=(prosecutor,))) is None
+
+
+def test_studio_report_and_dossier_say_the_same_of_the_worst_off() -> None:
+    """Word for word, figures included."""
+    pytest.importorskip("matplotlib", reason="reports are an extra")
+    worst = {"known": {"age": 40}, "probability": 0.04}
+    found = record(attacks=(attack("prosecutor", worst=worst),))
+    found = replace(found, risks=(_risk("illness, days", 1.0, 0.057),))
+    risk = reidentified(found)
+    assert risk is not None
+    pages = (render_study(found), judged(found).render(public=False))
+    for text in (text.replace("\xa0", " ") for pair in risk.sentences for text in pair):
+        assert all(text in " ".join(Page(page).lines).replace("\xa0", " ") for page in pages)

@@ -66,7 +66,9 @@ def test_the_report_begins_with_the_verdict(tmp_path: Path) -> None:
     """Before anything else that is said: the worst risk, and what would meet a threshold."""
     pytest.importorskip("jinja2")
     page = render_study(_record(tmp_path / "one"))
-    assert page.index("The worst re-identification risk is") < page.index('id="published"')
+    assert page.index("Re-identification risk of the person who is worst off") < page.index(
+        'id="published"'
+    )
     assert "k = 11" in page[: page.index('id="published"')]
 
 

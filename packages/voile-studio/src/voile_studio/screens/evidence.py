@@ -17,6 +17,7 @@ from fastapi.responses import Response
 
 from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, Tick, read_ticks, tally_of
 from voile.policy.templates import template_names
+from voile.report.words import reidentified
 from voile.schema.persons import FEW_PERSONS, TELLING
 from voile.study.documents import read_record
 from voile.study.record import AttackDocument, StudyRecord, rates_of
@@ -38,7 +39,7 @@ from voile_studio.screens.confirming import (
 from voile_studio.screens.data import found_in
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.remedying import changes_of, rulings_of, search_of
-from voile_studio.screens.trying import reidentified, tries
+from voile_studio.screens.trying import tries
 from voile_studio.words import remedy_of
 
 __all__ = ["foreign_routes", "policies", "releases", "routes", "signing_routes"]

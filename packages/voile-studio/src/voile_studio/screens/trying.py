@@ -20,11 +20,11 @@ from voile.proposal.editing import with_method
 from voile.publish.publisher import MethodCard
 from voile.release.folder import verified_files
 from voile.report.grid import risk_title
+from voile.report.words import reidentified
 from voile.schema.plan import open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
 from voile.study.record import Point, StudyComparison, StudyRecord, rates_of
-from voile.study.verdict import THRESHOLDS, exact_limit, met_thresholds
 from voile_base.durable import replace_private_file, write_text
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
@@ -46,7 +46,7 @@ from voile_studio.screens.pages import Pages
 from voile_studio.screens.solutions import rows_beside
 from voile_studio.words import method_cards, numbers_of
 
-__all__ = ["compared", "is_rehearsal", "looks", "point_routes", "reidentified", "routes", "tries"]
+__all__ = ["compared", "is_rehearsal", "looks", "point_routes", "routes", "tries"]
 
 
 _PRIVATE = 0o700
@@ -55,7 +55,6 @@ _REHEARSAL = "rehearsal"
 _SHARES = frozenset({"pair-total-variation", "marginal-total-variation"})
 """Measures of loss that are shares of the rows."""
 _COUNTING = "query-error"
-_REIDENTIFICATION = "re-identification"
 _MOST = 40
 """Plans of one try."""
 
@@ -233,7 +232,7 @@ def _grid(card: MethodCard, said: Mapping[str, Sequence[str]], published: Sequen
 def _smallest_groups(comparison: StudyComparison) -> dict[str, int]:
     """The persons of the smallest group of each study, where the prosecutor was counted."""
     found = ((one.name, reidentified(one.record)) for one in comparison.points if one.record)
-    return {name: risk["persons"] for name, risk in found if risk and risk["persons"]}
+    return {name: risk.persons for name, risk in found if risk and risk.persons}
 
 
 def _costs_of(comparison: StudyComparison) -> list[_Cost]:
@@ -367,40 +366,6 @@ def _look_at(project: Project, attempt: str, index: int) -> None:
     data = out / names[0] if len(names) == 1 else out / "data"
     groups = (statement.get("groups") or {}).get("column")
     project.run(purpose, commands.look_at(project, data, groups))
-
-
-def reidentified(record: StudyRecord) -> Json | None:
-    """The re-identification risk of a release, in figures; None where it was not counted."""
-    rates = next((rates_of(one) for one in record.attacks if one["attack"] == PROSECUTOR), None)
-    if rates is None or rates.worst is None:
-        return None
-    kept = met_thresholds(rates.worst)
-    return {
-        "worst": rates.worst,
-        "persons": int(1 / rates.worst + 1e-9) if rates.worst else 0,
-        "mean": rates.success,
-        "kept": [round(1 / exact_limit(limit)) for limit in kept],
-        "missed": [round(1 / exact_limit(one)) for one in THRESHOLDS if one not in kept],
-        "counted": any(one["risk"] == _REIDENTIFICATION for one in record.risks),
-        "beyond": _beyond(record, rates.worst),
-    }
-
-
-def _beyond(record: StudyRecord, worst: float) -> Json | None:
-    """The fewest columns by which a person is found more surely than by quasi-identifiers alone.
-
-    None where no combination that was counted does.
-    """
-    found = [
-        (-risk, len(columns), columns)
-        for one in record.risks
-        if one["risk"] == _REIDENTIFICATION and (risk := one.get("worst") or 0.0) > worst
-        if (columns := one["of"].partition(": ")[2].split(", "))
-    ]
-    if not found:
-        return None
-    risk, _, columns = min(found)
-    return {"worst": -risk, "columns": columns}
 
 
 def _point_page(project: Project, attempt: str, index: int, point: Point) -> Json:

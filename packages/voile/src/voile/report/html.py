@@ -52,6 +52,7 @@ from voile.report.words import (
     one_in,
     percent,
     printable,
+    reidentified,
     spoken,
     times,
 )
@@ -205,6 +206,7 @@ def _private(dossier: Dossier) -> Document:
             for one in (record.notices if isinstance(record, AuditRecord) else ())
         ),
         "attack_chart": attack_chart(attacks),
+        "reidentified": reidentified(record),
         "worst": _worst_off(attacks, dossier),
         "loss_chart": loss_chart(chosen),
         "more_measures": len(placed) - len(chosen),

@@ -57,6 +57,7 @@ from voile.report.words import (
     pairs_of,
     percent,
     printable,
+    reidentified,
     spoken,
     value_text,
 )
@@ -250,16 +251,10 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Docum
 
 def _verdict(record: StudyRecord) -> Iterator[str]:
     """Risk, the limits that it keeps, loss, and what was not assessed, a sentence each."""
-    limits = [one for one in limits_of(record) if one.use]
-    if limits:
-        kept, missed = (
-            listed([f"{one.limit}" for one in limits if one.met is met]) for met in (True, False)
-        )
-        held = f"keeps {kept}" if kept else "keeps none of them"
-        yield (
-            f"The worst re-identification risk is {percent(limits[0].figure)}. Of the thresholds "
-            f"that practice uses it {held}{f', and not {missed}' if kept and missed else ''}."
-        )
+    risk = reidentified(record)
+    if risk:
+        yield from (f"{heading}: {text}" for heading, text in risk.sentences)
+        yield risk.limits
     else:
         yield "The re-identification risk was not assessed: no attack has measured it."
     for one in record.utility:

@@ -4,7 +4,8 @@ No percentage is rounded to 0 % or to 100 % that is neither, because a report on
 call certain what is only likely.  Texts of a record may hold anything; ``printable`` makes of them
 what a page and a picture can hold.
 
-What follows from the documents of a record: rates of attacks, places of measures on a scale.
+What follows from the documents of a record: rates of attacks, places of measures on a scale, and
+the one way in which Studio, reports and dossiers tell the re-identification risk.
 """
 
 from __future__ import annotations
@@ -13,21 +14,28 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from voile.study.record import (
     AttackDocument,
     MeasureDocument,
     Rates,
+    RiskDocument,
     StudyRecord,
     as_number,
     rates_of,
 )
+from voile.study.verdict import THRESHOLDS, exact_limit, met_thresholds
 from voile_base.ondemand import dataclass
+
+if TYPE_CHECKING:
+    from voile.audit.record import AuditRecord
 
 __all__ = [
     "NOTHING",
     "AttackReading",
     "MeasureReading",
+    "ReidentificationRisk",
     "Share",
     "as_number",
     "attacks_of",
@@ -40,6 +48,7 @@ __all__ = [
     "pairs_of",
     "percent",
     "printable",
+    "reidentified",
     "short_number",
     "spoken",
     "times",
@@ -293,3 +302,78 @@ def _splits(part: str) -> Iterable[tuple[str, str]]:
     pieces = part.split(", ")
     for place in range(1, len(pieces)):
         yield ", ".join(pieces[:place]), ", ".join(pieces[place:])
+
+
+@dataclass(frozen=True)
+class ReidentificationRisk:
+    """How surely an intruder finds a person's row, on average and at worst."""
+
+    worst: float
+    """Of the person who is worst off, for an intruder who knows the quasi-identifiers alone."""
+    mean: float
+    is_counted: bool
+    """Whether it was counted what other columns than the quasi-identifiers add."""
+    beyond: RiskDocument | None
+    """The fewest other columns by which a person is found more surely; None where none does."""
+    where: str
+    """On what that was counted."""
+
+    @property
+    def persons(self) -> int:
+        """The persons of the smallest group; 0 where nobody is found."""
+        return int(1 / self.worst + 1e-9) if self.worst else 0
+
+    @property
+    def sentences(self) -> tuple[tuple[str, str], ...]:
+        """A heading with what is to be said below it: of the worst-off, and on average."""
+        odds = f" (one in {self.persons})" if self.persons > 1 else ""
+        worst = f"at most {percent(self.worst)}{odds} for an intruder who knows the "
+        worst += "quasi-identifiers alone"
+        mean = f"{percent(self.mean)} for the quasi-identifiers alone"
+        if self.beyond:
+            known = listed([printable(one) for one in _known(self.beyond)])
+            worst += f"; {percent(self.beyond.get('worst'))} for one who knows {known}"
+            worst += f" ({self.where})"
+            mean += f"; {percent(self.beyond['main']['value'])} for {known} ({self.where})"
+        untold = "" if self.is_counted else " What other published columns add was not counted."
+        return (
+            ("Re-identification risk of the person who is worst off", f"{worst}.{untold}"),
+            ("Average re-identification risk", f"{mean}."),
+        )
+
+    @property
+    def limits(self) -> str:
+        """The limits of practice that it keeps, a sentence."""
+        met = met_thresholds(self.worst)
+        kept, missed = (
+            listed(
+                [f"one in {1 / exact_limit(one):.0f}" for one in THRESHOLDS if (one in met) is ok]
+            )
+            for ok in (True, False)
+        )
+        held = f"it keeps the limits of {kept}" if kept else "it keeps none of the limits"
+        but = f"{', and not of' if kept else ':'} {missed}" if missed else ""
+        return f"For quasi-identifiers alone, {held}{but}. EMA policy 0070 asks for one in 11."
+
+
+def reidentified(record: StudyRecord | AuditRecord) -> ReidentificationRisk | None:
+    """The re-identification risk that a record tells.
+
+    None where the prosecutor was not counted, or may succeed more often than was counted.
+    """
+    attacks, risks = record.attacks, record.risks
+    where = f"counted on {'a rehearsal' if isinstance(record, StudyRecord) else 'the file'}"
+    rates = next((rates_of(one) for one in attacks if one["attack"] == "prosecutor"), None)
+    if rates is None or rates.worst is None or not rates.bounded:
+        return None
+    counted = [one for one in risks if one["risk"] == "re-identification"]
+    worse = [one for one in counted if (one.get("worst") or 0.0) > rates.worst]
+    beyond = min(
+        worse, key=lambda one: (-(one.get("worst") or 0.0), len(_known(one))), default=None
+    )
+    return ReidentificationRisk(rates.worst, rates.success, bool(counted), beyond, where)
+
+
+def _known(risk: RiskDocument) -> list[str]:
+    """The columns that an intruder knows."""
+    return risk["of"].partition(": ")[2].split(", ")
