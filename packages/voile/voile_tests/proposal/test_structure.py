@@ -54,6 +54,10 @@ def _direct(draw: random.Random) -> dict[str, list[object]]:
         "licences": [(8_301_274, 8_455_919, 8_127_733)[n % 3] for n in range(ROWS)],
         "patients": [draw.choice(patients) for _ in range(ROWS)],
         "streets": [f"Lindenstraße {n % 90}" for n in range(ROWS)],
+        "roads": [
+            ("Rosenweg", "Am Anger", "Lindenstraße", "Birkengasse")[n % 4] for n in range(ROWS)
+        ],
+        "strangers": [f"{_label(draw)} {_label(draw)}" for _ in range(30)] * (ROWS // 30),
         "points": [f"{51 + draw.random():.5f}, {12 + draw.random():.5f}" for _ in range(ROWS)],
         "coarse": [("geo:48.1 11.5", "geo:48.2,11.6", "geo:48 11")[n % 3] for n in range(ROWS)],
     }

@@ -26,7 +26,7 @@ from voile.recognisers.values import (
     share_of,
 )
 from voile.schema.names import without_accents
-from voile.schema.persons import ALONE
+from voile.schema.persons import ALONE, FEW_PERSONS
 
 __all__ = [
     "are_given_names",
@@ -138,6 +138,13 @@ _CLOCK = re.compile(
 )
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
+_ROAD = re.compile(
+    r"\w{3,}(?:kuja|katu|strasse|straße|gasse|gatan|vägen|vej|utca|laan|straat|weg)$"
+    r"|\w (?:Street|Road|Avenue|Lane|Drive|út|ulice|Cad\.|Sokak)$"
+    r"|^(?:[Rr]ue|[Vv]ia|[Cc]alle|[Rr]ua|[Uu]l\.|[Uu]lica|[Aa]venida|[Cc]orso|[Ss]tr\.) \w"
+    r"|^[\u0423\u0443]\u043b\. \w"
+)
+"""Names of streets by themselves, in some languages."""
 _HOUSE = re.compile(r"\d{1,4}(?:/ ?[a-zA-Z0-9]{1,3})?")
 
 
@@ -244,14 +251,17 @@ def are_given_names(texts: Sequence[str]) -> bool:
 def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
     """Whether texts that no list of groups has may be names of persons.
 
-    By their make alone where few persons share each.  Where many do, names of groups look the same,
-    and a list of names of eighty countries decides: of names it has most, whatever the language.
+    By their make alone where few persons share each, or where many different ones are several words
+    with capitals each.  Else names of groups look the same, and a list of names of eighty countries
+    decides: of names it has most, whatever the language.
     """
     full = looks_like_full_names(texts)
     if share_of(texts, _is_login) >= _LISTED_ALONE:
         return True
-    if not shared or not (full or looks_like_names(texts)):
-        return not shared and (full or looks_like_names(texts))
+    if not full and not looks_like_names(texts):
+        return False
+    if not shared or (full and len(texts) > FEW_PERSONS):
+        return True
     return are_named(texts) or (full and share_of(texts, _is_of_a_listed_script) < ALONE / 2)
 
 
@@ -342,8 +352,8 @@ def are_initials(texts: Sequence[str]) -> bool:
 
 
 def are_homes(texts: Sequence[str]) -> bool:
-    """Whether texts are addresses in scripts beside Latin, or numbers of houses: "103", "7/a"."""
-    if share_of(texts, _STREET.fullmatch) >= ALONE / 2:
+    """Whether texts are streets, addresses beside Latin, or numbers of houses: "103", "7/a"."""
+    if share_of(texts, _STREET.fullmatch) >= ALONE / 2 or share_of(texts, _ROAD.search) >= 0.5:
         return True
     houses = share_of(texts, _HOUSE.fullmatch) >= ALONE
     return houses and any("/" in text and not text[-1].isdigit() for text in texts)
