@@ -272,7 +272,7 @@ def are_named(texts: Sequence[str]) -> bool:
     return share_of(texts, _is_listed_name) >= least
 
 
-_LISTED_FULL, _LISTED_ALONE = 0.3, 0.5
+_LISTED_FULL, _LISTED_ALONE = 0.3, 0.6
 """The share of texts that are listed names, from which on a column may be one of names."""
 
 
