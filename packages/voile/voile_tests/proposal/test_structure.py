@@ -115,6 +115,7 @@ def test_what_many_share_is_a_quasi_identifier_and_asks_nothing(tmp_path):
         ("PPO1500", "PPO500", "MA-HMO1", "MCD-STD", "HDHP3K"),
         ("41005", "41006", "41007", "41500"),
         ("E11", "I10", "J45"),
+        ("E11.9", "F11.20", "F41.1", "I10", "J06.9"),
         ("030511", "030512", "030513", "030514"),
         ("B01.023.001", "B01.029.001", "B01.047.001"),
         ("1945-1959", "1960-1969", "2000-2009"),
@@ -139,6 +140,14 @@ def test_numbers_that_repeat_over_a_wide_range_are_of_somebody(tmp_path):
     column = _of(_proposal(tmp_path, columns), "zz")
     assert column.role == "person"
     assert column.question
+
+
+def test_numbers_of_a_register_are_no_diagnoses(tmp_path):
+    """Most numbers of four digits are codes of an old list of diseases; forty are of members."""
+    draw = random.Random(9)
+    members = [f"{number:04}" for number in (129, *draw.sample(range(200, 9_990), 39))]
+    column = _of(_proposal(tmp_path, {"zz": [members[n % 40] for n in range(ROWS)]}), "zz")
+    assert column.role == "drop"
 
 
 def test_logins_of_an_office_are_names(tmp_path):

@@ -602,13 +602,13 @@ def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
         return None
     if told := told_within(texts) or (PERSONS if are_given_names(texts) else None):
         return told
-    named = _are_bands(details) or _is_listed_code(details)
-    if not named and are_of_things(texts, shared=shared):
+    listed = _is_listed_code(details)
+    if not (listed or _are_bands(details)) and are_of_things(texts, shared=shared):
         return _CODES
     if are_homes(texts):
         return "addresses"
     answers = any(without_accents(text).casefold() in _ANSWERS for text in texts)
-    known = answers or named or looks_like_places(texts) or looks_like_amounts(texts)
+    known = answers or listed or looks_like_places(texts) or looks_like_amounts(texts)
     if known and not holds_initials(texts):
         return None
     may_be = {
@@ -628,9 +628,9 @@ def _are_bands(details: ColumnDetails) -> bool:
 
 
 def _is_listed_code(details: ColumnDetails) -> bool:
-    """Whether several texts are codes of countries, states or regions alone, in capitals."""
+    """Whether several texts are codes of diseases, or of countries, states or regions alone."""
     several = details.profile.distinct >= _LISTED_CODES
-    if several and details.lists.keys() & {"icd-10-cm", "icd-9-cm"}:
+    if several and "icd-10-cm" in details.lists:
         return True
     capitals = all(text.isupper() for text in details.sample)
     return several and capitals and any(details.lists.get(each) == 0 for each in _OF_PLACES)
