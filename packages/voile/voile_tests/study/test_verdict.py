@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from voile.study.evidence import EvidenceTerms
 from voile.study.record import StudyRecord
 from voile.study.single import make_study
 from voile.study.verdict import limits_document, limits_of, met_thresholds
+from voile_tests.report.records import attack
 
 PEOPLE = pl.DataFrame(
     {
@@ -50,6 +52,26 @@ def test_each_remedy_keeps_the_limit_that_was_missed(tmp_path: Path) -> None:
     for place, limit in enumerate(missed):
         after = limits_of(_record(tmp_path / str(place), **limit.change))
         assert next(one for one in after if one.asks == limit.asks).met
+
+
+def test_advice_starts_from_the_parameters_that_the_release_has(tmp_path: Path) -> None:
+    """A release with t = 0.3 is not told to take t = 0.3, nor to forget its distance."""
+    made = _record(tmp_path / "one", t=Decimal("0.3"))
+    method = made.release["method"]
+    assert method["t"] == 0.3
+    ordered = {"value": 0.3, "distance": "ordered"}
+    unlisted = {key: value for key, value in method.items() if key != "t"}
+    for one, smaller in (
+        (method, 0.15),
+        (unlisted, 0.15),
+        ({**method, "t": ordered}, {**ordered, "value": 0.15}),
+    ):
+        release = {**made.release, "method": one}
+        skewed = attack("skewness", 1.0, 0.01)
+        (limit,) = limits_of(replace(made, release=release, attacks=(skewed,)))
+        assert limit.change == {"t": smaller}
+        assert "t = 0.15 in place of 0.3" in limit.remedy
+    assert "k = 3, t = 0.3, algorithm" in render_study(made)
 
 
 def test_what_is_met_has_no_remedy_and_what_is_not_has_one(tmp_path: Path) -> None:

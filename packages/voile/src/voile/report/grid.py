@@ -315,10 +315,11 @@ def comparison_summary(
 
 def _method_text(method: Mapping[str, object]) -> str:
     """A method with its plain parameters: "ke-anonymity (k = 3, e = 2000)"."""
+    told = {key: value for key, value in method.items() if key not in {"name", "decision"}}
     settings = [
         f"{key} = {value_text(value)}"
-        for key, value in method.items()
-        if key not in {"name", "decision"} and isinstance(value, str | int | float)
+        for key, value in told.items()
+        if isinstance(value, str | int | float) or key in {"l", "t"}
     ]
     stated = f" ({', '.join(settings)})" if settings else ""
     return f"{method.get('name', 'no method')}{stated}"

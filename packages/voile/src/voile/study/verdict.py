@@ -154,11 +154,26 @@ def _diverse(name: str, record: StudyRecord) -> tuple[Document, str]:
         if name == "skewness"
         else ("l", "so many different values in each group", 2, _one_more)
     )
-    given = method.get(key)
+    given, further = _parameter(key, record)
     if isinstance(given, int | float) and given:
         asked = narrower(given)
-        return {key: asked}, f"{key} = {asked}, {told}; voile choose tells more"
+        change = {key: {"value": asked, **further} if further else asked}
+        return change, f"{key} = {asked} in place of {given:g}, {told}; voile choose tells more"
     return {}, f"{key} = {usual}, {told}, by generalization, which takes {key}"
+
+
+def _parameter(key: str, record: StudyRecord) -> tuple[object, Document]:
+    """A parameter of groups, l or t, as the release has it, and what else its table says.
+
+    A release that lists it among its parameters no more than by its promise has it all the same.
+    """
+    stated = record.release["method"].get(key, record.release["guarantee"].get(key))
+    if not isinstance(stated, Mapping):
+        return stated, {}
+    kind = stated.get("distance" if "distance" in stated else "kind")
+    name, usual = ("distance", "equal") if key == "t" else ("kind", "distinct")
+    c = {"c": stated["c"]} if stated.get("c") is not None else {}
+    return stated.get("value"), {} if kind == usual else {name: kind, **c}
 
 
 def halved(given: float) -> float:

@@ -64,7 +64,7 @@ from voile.models.units import GroupedUnits, counts_alone
 from voile.publish.generalization.lattice import Levels
 from voile.release import claims
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.numbers import exact_decimal
+from voile.schema.numbers import exact_decimal, json_number
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected, Roles
 from voile.table.arrays import Frame, frame_of, text_values
@@ -91,6 +91,7 @@ __all__ = [
     "RolledUp",
     "Solution",
     "bound_hierarchies",
+    "demanded",
 ]
 
 
@@ -282,6 +283,28 @@ class Demands:
             "t": self.closeness.claim(self.sensitive) if self.closeness else None,
             "criteria": tuple(one.document() for one in self.listed) or None,
         }
+
+
+def demanded(
+    diversity: object, closeness: object, listed: Sequence[object]
+) -> Iterator[tuple[str, object]]:
+    """``l``, ``t`` and ``criteria`` as a release lists the parameters of its method.
+
+    A number where it says all, else the table of the plan; nothing of what is not asked.
+    """
+    if isinstance(diversity, Diversity):
+        c = {} if diversity.c is None else {"c": _json(diversity.c)}
+        table = {"value": _json(diversity.value), "kind": diversity.kind, **c}
+        yield "l", table["value"] if diversity.kind == "distinct" else table
+    if isinstance(closeness, Closeness):
+        value, distance = _json(closeness.value), closeness.distance
+        yield "t", value if distance == "equal" else {"value": value, "distance": distance}
+    if listed:
+        yield "criteria", [one.document() for one in listed if isinstance(one, StatedCriterion)]
+
+
+def _json(value: Decimal | float | str) -> int | float:
+    return json_number(exact_decimal(value))
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,7 @@ from voile.publish.generalization.problem import (
     RolledUp,
     Solution,
     bound_hierarchies,
+    demanded,
 )
 from voile.publish.generalization.regions import (
     Atoms,
@@ -655,6 +656,7 @@ class Generalization(SingleRelease):
         return {
             "name": _NAME,
             "k": self.k,
+            **dict(demanded(self.l, self.t, self.criteria)),
             "algorithm": self.algorithm,
             "suppression_limit": json_number(self._limit),
             "objective": self.objective,

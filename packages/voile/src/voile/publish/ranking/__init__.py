@@ -46,7 +46,13 @@ from voile.models.k_anonymity import KAnonymity
 from voile.publish.assembled import shown_roles
 from voile.publish.contribution import assumed_of_units, known_rows, stated_unit
 from voile.publish.generalization.lasting import settled
-from voile.publish.generalization.problem import AskedCriteria, AskedDiversity, Demands, Diversity
+from voile.publish.generalization.problem import (
+    AskedCriteria,
+    AskedDiversity,
+    Demands,
+    Diversity,
+    demanded,
+)
 from voile.publish.generalization.statement import (
     number_of_rows,
     refuse_criteria_of_series,
@@ -639,6 +645,7 @@ class Ranking(SingleRelease):
         return {
             "name": _NAME,
             "k": self.k,
+            **dict(demanded(self.l, None, self.criteria)),
             "top": self.top,
             "precision": json_number(Decimal(self.precision)),
             "by": self.by if isinstance(self.by, str) else signed,
