@@ -142,6 +142,16 @@ def test_numbers_that_repeat_over_a_wide_range_are_of_somebody(tmp_path):
     assert column.question
 
 
+@pytest.mark.parametrize("name", ["expend", "salary"])
+def test_a_name_alone_shows_no_numbers_unchanged(tmp_path, name):
+    """Sensitive columns are shown as they are: numbers that lie as those of records do are not."""
+    draw = random.Random(10)
+    records = draw.sample(range(20_000, 99_999), ROWS)
+    amounts = [int(20_000 + draw.lognormvariate(9.2, 0.6)) for _ in range(ROWS)]
+    assert _of(_proposal(tmp_path, {name: records}), name).role != "sensitive"
+    assert _of(_proposal(tmp_path, {name: amounts}), name).role == "sensitive"
+
+
 def test_numbers_of_a_register_are_no_diagnoses(tmp_path):
     """Most numbers of four digits are codes of an old list of diseases; forty are of members."""
     draw = random.Random(9)

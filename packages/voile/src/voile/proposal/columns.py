@@ -420,21 +420,18 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
         return None if looks_like_groups(details.sample) else unclear(details, kind, "remarks")
     alone = profile.distinct > FEW_PERSONS and details.look().share >= ALONE
     if meaning.kind == "number" and profile.type == "text" and alone:
-        return _written_amounts(details, meaning)
+        why = f"{meaning.reason}; its amounts stand beside signs or words, and are no numbers"
+        asked = "may it be published? Write its amounts in the table as numbers, and give it a role"
+        return ColumnProposal(details, "drop", "number", why, question=asked)
     if meaning.kind == "number" and meaning.role == "sensitive" and _are_years(details):
         return ColumnProposal(details, "quasi", "number", "years, which others may know")
     if meaning.role != "drop" and (may_be := _tells_though_named(details, meaning)):
         return unclear(details, kind, may_be)
-    return ColumnProposal(
-        details, meaning.role, kind, meaning.reason, bounds=_bounds_of(details, meaning)
-    )
-
-
-def _written_amounts(details: ColumnDetails, meaning: Meaning) -> ColumnProposal:
-    """Amounts of which nearly every row has its own, as texts: a release would show each."""
-    why = f"{meaning.reason}; its amounts stand beside signs or words, and are no numbers"
-    asked = "may it be published? Write its amounts in the table as numbers, and give it a role"
-    return ColumnProposal(details, "drop", "number", why, question=asked)
+    bounds, look = _bounds_of(details, meaning), details.look()
+    role, why = meaning.role, meaning.reason
+    if role == "sensitive" and look.is_numbered and not have_thin_ends(look.filled):
+        role, why = "quasi", f"{why}, by its name; its numbers lie as those of records do"
+    return ColumnProposal(details, role, kind, why, bounds=bounds)
 
 
 def _differs_in_kind(details: ColumnDetails, meaning: Meaning) -> bool:
