@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -116,6 +117,36 @@ def made(project: Project, number: int, purpose: str, arguments: list[str]) -> N
     (folder / "ended.json").write_text('{"status": 0}')
     (folder / "out").write_text("")
     (folder / "err").write_text("")
+
+
+def test_a_dossier_of_before_is_outdated(project: Project) -> None:
+    """After a newer verdict, tick or signature, and where Studio contradicts what was ticked."""
+    project.keep_plan(PLAN)
+    visitor, folder = Visitor(project.start.folder), project.folder / "releases" / "002"
+    drawn = project.dossier_of(folder)
+    drawn.write_text("<body></body>")
+    told = [folder / "private" / name for name in ("verdict.json", ASSUMPTIONS)]
+    told.append(folder / "release" / "signatures.json")
+    told[-1].write_text('{"signatures": []}')
+
+    def outdated() -> bool:
+        return "outdated: draw it again" in visitor.get("/p/people/sign").text
+
+    for path in (drawn, *told):
+        os.utime(path, (1_000, 1_000))
+    assert not outdated()
+    for path in told:
+        os.utime(path, (2_000, 2_000))
+        assert outdated()
+        os.utime(path, (1_000, 1_000))
+    told[-1].unlink()
+    path = folder / "private" / ASSUMPTIONS
+    text = path.read_text()
+    said = f'says = "{UNPUBLISHED}"\nticked = false\nby = ""'
+    assert said in text
+    path.write_text(text.replace(said, said.replace("false", "true").replace('""', '"officer"')))
+    os.utime(path, (1_000, 1_000))
+    assert outdated()
 
 
 def test_ticks_without_a_role_stay_on_the_page(project: Project) -> None:

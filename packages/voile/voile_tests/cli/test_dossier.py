@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -47,12 +49,18 @@ def test_both_parts_are_drawn_into_files_of_their_own(folder: Path, tmp_path: Pa
 
 
 def test_what_an_audit_noticed_is_told_to_those_who_decide(tmp_path: Path) -> None:
-    """In the private part, for it was computed with the original."""
+    """In the private part, which says when it was drawn, and of which verdict."""
     judged = audited(tmp_path)
     stated = policy(tmp_path, 'kind = "group-size"\nleast = 1')
     assert voile("check", judged, "--policy", stated).exit_code == 0
     assert voile("dossier", judged, "--out", tmp_path / "d.html").exit_code == 0
-    assert "Rows stand in the order of the original" in (tmp_path / "d.html").read_text()
+    text = (tmp_path / "d.html").read_text()
+    assert "Rows stand in the order of the original" in text
+    verdict = next(tmp_path.rglob("verdict.json"))
+    digest = hashlib.sha256(verdict.read_bytes()).hexdigest()[:16]
+    judged_at = datetime.fromtimestamp(verdict.stat().st_mtime, UTC)
+    assert f"of the verdict of {judged_at:%Y-%m-%d %H:%M} UTC (SHA-256 {digest})" in text
+    assert "draw the dossier again" in text
     assert voile("dossier", judged, "--out", tmp_path / "p.html", "--public").exit_code == 0
     assert "the order of the original" not in (tmp_path / "p.html").read_text()
 

@@ -15,6 +15,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
+from voile.policy.checking import VERDICT
 from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, Tick, read_ticks, tally_of
 from voile.policy.templates import template_names
 from voile.report.words import reidentified
@@ -27,6 +28,7 @@ from voile_studio import commands
 from voile_studio.jobs import told_as_command
 from voile_studio.project import FoundFile, Project
 from voile_studio.screens.confirming import (
+    AskedStatement,
     is_withdrawn,
     json_of,
     keep_ticks,
@@ -249,7 +251,24 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "signing": project.jobs.latest(f"sign-{folder.name}"),
         "drawing": project.jobs.latest(f"dossier-{folder.name}"),
         "dossier": project.dossier_of(folder).is_file(),
+        "outdated": _is_outdated(project, folder, statements),
     }
+
+
+def _is_outdated(project: Project, folder: Path, statements: Sequence[AskedStatement]) -> bool:
+    """Whether a release was judged, ticked or signed after its dossier was drawn.
+
+    Or whether the project has come to contradict what was ticked.
+    """
+    if any(one.ticked and not one.is_settled for one in statements):
+        return True
+    private, public = folder / "private", folder / "release"
+    told = (private / VERDICT, private / ASSUMPTIONS, public / "signatures.json")
+    try:
+        drawn = project.dossier_of(folder).stat().st_mtime_ns
+        return any(path.stat().st_mtime_ns > drawn for path in told if path.is_file())
+    except OSError:
+        return True
 
 
 def _refuse_contradicted(project: Project, folder: Path) -> None:

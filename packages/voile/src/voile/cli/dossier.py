@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,6 +95,7 @@ def _dossier_command(
         ticks=ruling.read_ticks(case.private / ruling.ASSUMPTIONS),
         signatures=_signatures(folder, case.public / policy_case.SIGNATURES, keys),
         history=None if ledger is None else tuple(_history(Path(ledger), case.document)),
+        drawn=_drawn(path),
     )
     text = dossier.render(public=public)
     if public and not (out.exists() or out.is_symlink()):
@@ -102,6 +105,14 @@ def _dossier_command(
     with telling_what_is_done(f"the dossier stands at {out}"):
         what = "the public part" if public else "the private part, which must stay private"
         say(f"{out}: {what}.")
+
+
+def _drawn(verdict: Path) -> str:
+    """When the dossier is drawn, and of which verdict, by its time and the hash of its file."""
+    judged = datetime.fromtimestamp(verdict.stat().st_mtime, UTC)
+    digest = hashlib.sha256(verdict.read_bytes()).hexdigest()
+    now, then = (f"{one:%Y-%m-%d %H:%M} UTC" for one in (datetime.now(UTC), judged))
+    return f"on {now}, of the verdict of {then} (SHA-256 {digest[:16]})"
 
 
 def _name(document: Document) -> str:

@@ -133,6 +133,8 @@ class Dossier:
     signatures: tuple[SignedBy, ...]
     history: tuple[HistoryLine, ...] | None
     """From the oldest to the newest; None where no ledger was named."""
+    drawn: str = ""
+    """When it was drawn, and of which verdict; a sentence without its subject."""
 
     def render(self, *, public: bool) -> str:
         """The dossier of a release that was judged: its public part, or the private one.
@@ -171,6 +173,7 @@ def _dossier_page(dossier: Dossier, *, public: bool) -> Document:
         "name": dossier.name,
         "public": public,
         "passed": dossier.verdict.passed,
+        "drawn": dossier.drawn,
         "tally": tally_of([one.label for one in rulings]),
         "facts": tuple(_facts(dossier)),
         "columns": tuple(_columns(dossier, public=public)),
