@@ -7,6 +7,13 @@ columns are read was found out once, from people who are not drawn again.  What 
 its mean over all repetitions, for each adversary by itself.
 Which question copying asks hangs on the people, so that only what it finds beyond the control is
 held against a truth, and only where that is 0.
+
+Intervals of linkability hold in more than 99 %, for three reasons that were measured in 120
+repetitions, and none is variance that counts twice.  Of 200 targets 1.3 to 6 are linked, and exact
+intervals of so few hold in 97 to 99 % by themselves.  Two adversaries are held at 97.5 % each, so
+that both hold together, which makes 98 to 99.6 %.  And links of people who are drawn together vary
+less than independent ones, .56 to .95 times as much on eleven of twelve counts, of which chances of
+ties are told (the design effect), and the rest is not.
 """
 
 from __future__ import annotations
