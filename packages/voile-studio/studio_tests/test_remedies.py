@@ -20,8 +20,10 @@ from voile.policy.stated import StatedPolicy, template_names
 from voile.schema.plan import parse_plan
 from voile.study.evidence import EvidenceTerms
 from voile.study.single import make_study
+from voile_base.errors import InputError
 from voile_studio.project import Start
-from voile_studio.words import remedy_of, without_toml
+from voile_studio.screens.trying import looks
+from voile_studio.words import numbers_of, remedy_of, without_toml
 
 PEOPLE = pl.DataFrame(
     {
@@ -186,8 +188,16 @@ def test_a_change_that_leaves_out_a_column_is_taken_with_it(tmp_path: Path) -> N
     visitor.post("/p/people/releases/001/take")
     kept = tomllib.loads(project.plan.read_text())
     assert (kept["method"]["k"], kept["roles"]["quasi_identifiers"]) == (11, ["age"])
+    assert looks(project) == 2  # a plan that a search has tried is one that was looked at
     visitor.post("/p/people/undo")
     assert "k = 11" not in project.plan.read_text()
+
+
+def test_a_decimal_comma_is_not_taken_for_two_numbers() -> None:
+    """A nought before a comma and a digit may begin a decimal: the message says how to write it."""
+    assert numbers_of("5, 10,20; 0, 3", "k") == [5, 10, 20, 0, 3]
+    with pytest.raises(InputError, match=r"write decimals with a point, 0\.3"):
+        numbers_of("0,3", "t")
 
 
 def test_messages_of_commands_name_no_tables_of_toml() -> None:
@@ -197,4 +207,6 @@ def test_messages_of_commands_name_no_tables_of_toml() -> None:
         "The role “quasi-identifier” on Plan names no column; see the public bounds of column "
         "“age” on Plan"
     )
+    counted = without_toml("[columns.cost] 1,195 distinct values")
+    assert counted == "Column “cost” on Plan 1,195 distinct values"
     assert without_toml("k lies in [2, 5] of [method]") == "k lies in [2, 5] of the method"

@@ -16,6 +16,7 @@ from voile_base.values import Document
 from voile_studio.planning import ROLES
 
 __all__ = [
+    "PENALTY",
     "method_cards",
     "most_error",
     "numbers_of",
@@ -32,8 +33,17 @@ def method_cards() -> tuple[MethodCard, ...]:
 
 
 def numbers_of(text: str, what: str) -> list[int | float]:
-    """The numbers of a field, with commas between; raises ``InputError`` for anything else."""
+    """The numbers of a field, with commas between; raises ``InputError`` for anything else.
+
+    A nought before a comma may begin a decimal, which has a point here.
+    """
     found: list[int | float] = []
+    if decimal := re.search(r"(?<![\d.])0,(\d+)", text):
+        msg = (
+            f"{what}: write decimals with a point, 0.{decimal[1]}, or a space after the comma "
+            "between two numbers"
+        )
+        raise InputError(msg)
     for part in text.replace(";", ",").split(","):
         said = part.strip()
         if not said:
@@ -49,7 +59,9 @@ def numbers_of(text: str, what: str) -> list[int | float]:
     return found
 
 
-_COLUMN = re.compile(r"\[columns\.(?:\"([^\"\]]+)\"|'([^'\]]+)'|([^\]]+))\](?: (\w+))?")
+PENALTY = "normalized-certainty-penalty"
+"""The measure by which generalizations are compared: how coarse their cells are."""
+
 _ROLE = re.compile(r"\[roles\] (\w+)")
 _KEYS = {
     "bounds": "the public bounds",
@@ -60,6 +72,9 @@ _KEYS = {
     "kind": "the kind",
 }
 """Keys of a column that a field of the screen Plan sets."""
+_COLUMN = re.compile(
+    r"\[columns\.(?:\"([^\"\]]+)\"|'([^'\]]+)'|([^\]]+))\](?: (" + "|".join(_KEYS) + r")\b)?"
+)
 _TABLES = {
     "[roles]": "the roles on Plan",
     "[method]": "the method",
@@ -83,7 +98,7 @@ def _field_told(found: re.Match[str]) -> str:
     name, key = next(part for part in found.groups()[:3] if part is not None), found[4]
     if key is None:
         return f"column “{name}” on Plan"
-    return f"{_KEYS.get(key, key)} of column “{name}” on Plan"
+    return f"{_KEYS[key]} of column “{name}” on Plan"
 
 
 def _role_told(found: re.Match[str]) -> str:

@@ -28,7 +28,7 @@ from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio.jobs import Job
 from voile_studio.project import Project
-from voile_studio.screens.trying import compared, is_rehearsal
+from voile_studio.screens.trying import compared, is_rehearsal, plans_searched
 
 __all__ = [
     "AskedStatement",
@@ -114,7 +114,8 @@ def other_releases(project: Project, folder: Path) -> str:
     many = len(names) > 1
     return (
         f"release{'s' * many} {listed} of this project {'are' if many else 'is'} made of the same "
-        f"table: withdraw {'each' if many else 'it'} on Sign off, if it was never handed over"
+        f"table: withdraw {'each of them' if many else f'release {listed}'} on Sign off, if it was "
+        "never handed over; what follows a release that was handed over is published in its series"
     )
 
 
@@ -181,6 +182,7 @@ def _looks_before(project: Project, folder: Path) -> str:
     before = [one for one in project.jobs.all() if made is None or one.number < made.number]
     done = [one for one in before if one.state == "done"]
     plans = sum(_plans_tried(project, purpose) for purpose in {one.purpose for one in done})
+    plans += sum(plans_searched(one) for one in before if one.purpose.startswith("choose-"))
     explored = any(one.purpose == "solutions" for one in done)
     earlier = len({tuple(one.arguments) for one in done if one.purpose == "release"})
     shown = [

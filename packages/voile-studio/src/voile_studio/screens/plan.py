@@ -222,7 +222,7 @@ def _changed(
             raise InputError(msg)
         text = with_column_key(text, line.name, "kind", kind or None)
     if bounds is not None and bounds.strip() != line.bounds:
-        said = numbers_of(bounds, "bounds") or None
+        said = numbers_of(bounds, "bounds, lowest and highest") or None
         if said is not None and len(said) != 2:
             msg = "bounds are two numbers, the lowest and the highest possible value: 0, 120"
             raise InputError(msg)

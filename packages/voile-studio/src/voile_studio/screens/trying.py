@@ -29,7 +29,7 @@ from voile_base.durable import replace_private_file, write_text
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
-from voile_studio.jobs import told_as_command
+from voile_studio.jobs import Job, told_as_command
 from voile_studio.pictures import (
     MOST_SETS,
     intervals_of,
@@ -44,16 +44,26 @@ from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.solutions import rows_beside
-from voile_studio.words import method_cards, numbers_of
+from voile_studio.words import PENALTY, method_cards, numbers_of
 
-__all__ = ["compared", "is_rehearsal", "looks", "point_routes", "routes", "tries"]
+__all__ = [
+    "compared",
+    "is_rehearsal",
+    "looks",
+    "plans_searched",
+    "point_routes",
+    "routes",
+    "tries",
+]
 
 
 _PRIVATE = 0o700
 _REHEARSAL = "rehearsal"
 """The file that marks a try of a public or synthetic table."""
-_SHARES = frozenset({"pair-total-variation", "marginal-total-variation"})
-"""Measures of loss that are shares of the rows."""
+_SHARES = frozenset({"pair-total-variation", "marginal-total-variation", PENALTY})
+"""Measures of loss that are shares."""
+_GONE = 0.995
+"""The loss of a column from which on nothing is left of it."""
 _COUNTING = "query-error"
 _MOST = 40
 """Plans of one try."""
@@ -107,6 +117,7 @@ def tries(project: Project, risk: str = "") -> list[Json]:
                 "another": comparison is not None and _another(project, folder.name),
                 "smallest": _smallest_groups(comparison) if comparison else {},
                 "costs": _costs_of(comparison) if comparison else (),
+                "gone": _columns_gone(comparison) if comparison else {},
                 "command": told_as_command(
                     commands.compare(project, folder, rehearsal=is_rehearsal(project, folder.name))
                 ),
@@ -131,9 +142,22 @@ def compared(project: Project, attempt: str) -> StudyComparison | None:
     if not attempt.isdigit() or not folder.is_dir():
         return None
     try:
-        return read_comparison(folder)
+        return _named_by_parameters(read_comparison(folder))
     except InputError:
         return None
+
+
+def _named_by_parameters(comparison: StudyComparison) -> StudyComparison:
+    """One study alone is called by its parameters, as those of a grid are, and not by its file."""
+    points = comparison.points
+    if len(points) != 1 or points[0].record is None:
+        return comparison
+    stated = points[0].record.plan["method"].items()
+    name = ", ".join(f"{key} = {value}" for key, value in stated if key != "name")
+    if not name:
+        return comparison
+    first = replace(points[0], name=name)
+    return replace(comparison, points=(first,), frontier=tuple(name for _ in comparison.frontier))
 
 
 def is_rehearsal(project: Project, attempt: str) -> bool:
@@ -151,9 +175,18 @@ def _risks_of(comparison: StudyComparison) -> dict[str, str]:
 
 
 def looks(project: Project) -> int:
-    """How many plans were tried on the table."""
+    """How many plans were tried on the table, by tries and by searches for a policy."""
     done = (compared(project, folder.name) for folder in project.numbered("tries"))
-    return sum(len(comparison.points) for comparison in done if comparison)
+    searches = (job for job in project.jobs.all() if job.purpose.startswith("choose-"))
+    return sum(len(comparison.points) for comparison in done if comparison) + sum(
+        plans_searched(job) for job in searches
+    )
+
+
+def plans_searched(job: Job) -> int:
+    """How many plans a search has tried."""
+    found = job.output() if job.state in ("done", "failed") else None
+    return len(found.get("plans") or ()) if isinstance(found, dict) else 0
 
 
 def _page(project: Project, risk: str) -> Json:
@@ -172,7 +205,7 @@ def _page(project: Project, risk: str) -> Json:
         "charges": bool(plan and plan.budget and plan.budget.epsilon),
         "tries": found,
         "as_shares": _SHARES,
-        "looks": sum(len(each.points) for each in done),
+        "looks": looks(project),
         "wrong": wrong,
     }
 
@@ -233,6 +266,21 @@ def _smallest_groups(comparison: StudyComparison) -> dict[str, int]:
     """The persons of the smallest group of each study, where the prosecutor was counted."""
     found = ((one.name, reidentified(one.record)) for one in comparison.points if one.record)
     return {name: risk.persons for name, risk in found if risk and risk.persons}
+
+
+def _columns_gone(comparison: StudyComparison) -> dict[str, list[str]]:
+    """The columns of each study of which nothing is left: all rows show the same."""
+    found = {one.name: _lost_of(one.record) for one in comparison.points if one.record}
+    return {
+        name: [column for column, share in lost.items() if share >= _GONE]
+        for name, lost in found.items()
+    }
+
+
+def _lost_of(record: StudyRecord) -> dict[str, float]:
+    """The share of each column's range that a published cell covers, where it was measured."""
+    parts = next((m["parts"] for m in record.utility if m["measure"] == PENALTY), {})
+    return {name: share for name, share in parts.items() if share is not None}
 
 
 def _costs_of(comparison: StudyComparison) -> list[_Cost]:
@@ -396,6 +444,7 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> Jso
         "publication": record.publication,
         "pairs": [pair_of(one) for one in record.distributions if one.labels],
         "shown": shown_columns(record, before, after),
+        "lost": _lost_of(record),
         "sizes": _sizes(record, before, after),
         "another": _another(project, attempt),
     }

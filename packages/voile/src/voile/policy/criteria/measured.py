@@ -63,7 +63,7 @@ class AttackRate(PolicyCriterion):
         del ticks
         most = f"{self.most}"
         if self.limit != float(self.most):
-            most += f" (one in {1 / self.limit:.0f})"
+            most = f"1 in {1 / self.limit:.0f} ({self.most})"
         asks = f"the attack {self.name} {_WORDS[self.figure].format(most=most)}"
         yield Ruling.at_most(self.kind, asks, self._found(case), self.limit)
 
