@@ -193,7 +193,7 @@ def publish(user: User, clicked: Mapping[str, Sequence[str]], point: str = "k = 
 def answer(user: User) -> None:
     """Answer the questions of the plan as proposed, all at once where there are several."""
     user.page.wait_for_selector("text=Go on to try it")
-    for words in ("Answer all as proposed", "Answered as proposed"):
+    for words in ("Answer all as proposed", "Answer as proposed"):
         if user.page.locator(f"button:text-is('{words}')").count():
             user.click(f"button:text-is('{words}')")
             user.page.wait_for_function("() => !document.querySelector('#questions')")

@@ -90,7 +90,7 @@ def test_an_open_question_is_answered_by_its_button(visitor: Visitor, folder: Pa
     visitor.post("/p/stays/plan/text", digest=seen, text=asking)
     page = html.unescape(visitor.get("/p/stays/plan").text)
     assert "is it a group? Really?" in page
-    assert "Answered as proposed</button>" in page
+    assert "Answer as proposed</button>" in page
     seen = visitor.digest("/p/stays/plan")
     visitor.post("/p/stays/plan/answer/0", digest=seen)
     assert plan.read_text("utf-8") == before

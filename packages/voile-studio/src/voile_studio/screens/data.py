@@ -95,8 +95,8 @@ def values_of(project: Project, column: str) -> dict[str, int]:
         raise InputError(msg)
     if spread["binned"] or spread["others"]:
         msg = (
-            f"the column has more than {commands.VALUES_SHOWN} values: give it widths, prefixes or "
-            "periods"
+            f"the column has more than {commands.VALUES_SHOWN} values, too many to be listed one "
+            "by one: its levels are made by a rule"
         )
         raise InputError(msg)
     return {str(bar["value"]): int(bar["rows"]) for bar in spread["bars"]}
