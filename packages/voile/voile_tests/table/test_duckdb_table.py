@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,16 @@ import pytest
 
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
+from voile.table import published
 from voile.table.engines.duckdb import DuckDBEngine, memory_limit, session
 from voile.table.engines.duckdb import rows as duckdb_rows
+from voile.table.engines.duckdb.rows import DuckDBRows
 from voile.table.engines.duckdb.session import DuckDBHandle
 from voile.table.engines.polars import PolarsEngine
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame
 from voile.table.private import PrivateTable
-from voile.table.published import PublishedTable
+from voile.table.published import PublishedTable, compact_frame
 from voile_base.errors import InputError, OutOfMemoryError, TableError
 from voile_base.values.expressions import Call, Column, Literal
 from voile_tests.table.engine_contract import EngineContract
@@ -296,3 +299,27 @@ def test_a_table_that_is_large_for_the_memory_is_made_on_disk(
         assert pl.DataFrame(rows.to_arrow()).equals(frame.sort("t", "x"))
         del kept, rows, engine
         assert not list(spilled.iterdir())
+
+
+def test_a_frame_of_many_rows_keeps_no_batch_that_it_was_read_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its numbers are copies: one column of a batch would hold the texts of all others."""
+    monkeypatch.setattr(published, "MANY", 10)
+    whole = pl.DataFrame({"number": range(100), "text": ["a", "b"] * 50})
+    rows, held = ENGINE.of_arrow(whole.to_arrow()), list[pa.RecordBatch]()
+    read = type(rows).batches
+
+    def watched(self: DuckDBRows, *told: int) -> Iterator[pa.RecordBatch]:
+        for batch in read(self, *told):
+            held.append(batch)
+            yield batch
+
+    monkeypatch.setattr(type(rows), "batches", watched)
+    frame = compact_frame(rows)
+    assert frame["number"].equals(whole["number"])
+    assert frame["text"].cast(pl.String).equals(whole["text"])
+    of_batches = {one.column("number").buffers()[1].address for one in held}
+    kept = {chunk.to_arrow().buffers()[1].address for chunk in frame["number"].get_chunks()}
+    assert of_batches
+    assert not kept & of_batches

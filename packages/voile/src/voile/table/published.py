@@ -297,7 +297,8 @@ def _with_numbers(
 ) -> pl.Series:
     """Values of a column, its texts as numbers of a dictionary."""
     if not pa.types.is_large_string(dtype):
-        return series_of(of_type(array, dtype))
+        # A copy: as long as one column of a batch is held, an engine keeps all of its columns.
+        return series_of(of_type(pa.concat_arrays([array, array[:0]]), dtype))
     if isinstance(array, pa.DictionaryArray):
         texts = with_missing(series_of(array.dictionary).cast(pl.String), missing)
         return texts.cast(kind).gather(series_of(array.indices))

@@ -46,6 +46,8 @@ _MEBIBYTE = 1 << 20
 _MOST_THREADS = 8
 _OF_A_THREAD = 125 * _MEBIBYTE
 """Memory for the buffers of a thread, which DuckDB asks for."""
+_KEPT_FREE = "16MiB"
+"""Freed memory that DuckDB may keep for itself."""
 _LARGE = 1 / 4
 """Share of the memory from which on a table is made in a file."""
 _ON_DISK = "ondisk"
@@ -88,6 +90,10 @@ class DuckDBHandle:
                 "threads": str(threads or _threads(memory)),
                 "preserve_insertion_order": "true",
                 "default_null_order": "nulls_first",
+                # What was freed is given back: by default half a gigabyte of it is not.
+                "allocator_background_threads": "true",
+                "allocator_flush_threshold": _KEPT_FREE,
+                "allocator_bulk_deallocation_flush_threshold": _KEPT_FREE,
             },
         )
         self._memory = memory
