@@ -157,7 +157,7 @@ def _ours(sides: _Sides) -> dict[str, Floats]:
     foreign = as_release(sides.released, recognise(sides.released, Persons(sides.original)), {})
     ours = ComparedSides(JointCodes.of(foreign, [sides.original, sides.control], None))
     draws = np.random.default_rng(0)
-    _, scores = _scores(ours.beside, ours.drift, {}, draws, alike=ours.are_alike)
+    _, scores = _scores(ours.beside, ours.drift.rows, {}, draws, alike=ours.are_alike)
     return {f"{name}": np.concatenate(both) for name, both in scores.items()}
 
 

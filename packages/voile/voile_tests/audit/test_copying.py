@@ -16,10 +16,8 @@ from voile.audit.beside import (
     JointCodes,
     NearestRows,
     _Agreement,
-    agreeing_rows,
-    whole_rows,
 )
-from voile.audit.copying import Copying, _scores
+from voile.audit.copying import Copying, _agreeing_rows, _scores, _whole_rows
 from voile.audit.excess import _FEW, _STEPS, _TAIL, Excess, _by_ranks
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
@@ -100,7 +98,7 @@ def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None
     """On small tables, by counting; a value that every cell covers fits and is worth nothing."""
     beside = _setting(marginals(ORIGINAL, 9), CONTROL).beside
     kept, asked = np.arange(300), [np.arange(40), np.arange(50)]
-    found = whole_rows(beside.columns, kept, asked)
+    found = _whole_rows(beside.columns, kept, asked)
     assert found is not None
     for side, rows in enumerate(asked):
         for person in rows:
@@ -113,7 +111,7 @@ def test_the_best_row_that_has_all_but_two_values_is_that_of_all_pairs() -> None
             same = np.array(agree)
             total = np.where(same.sum(axis=0) >= len(worth) - 2, same.T @ np.array(worth), -1)
             assert found[side][person] == pytest.approx(total.max())
-    assert whole_rows(beside.columns[:3], kept, asked) is None
+    assert _whole_rows(beside.columns[:3], kept, asked) is None
 
 
 def test_what_agrees_with_the_best_row_is_that_of_all_pairs() -> None:
@@ -121,7 +119,7 @@ def test_what_agrees_with_the_best_row_is_that_of_all_pairs() -> None:
     columns = _setting(marginals(ORIGINAL, 9), CONTROL).beside.columns
     kept, asked = np.arange(300), [np.arange(40), np.arange(50)]
     for side, (found, rows) in enumerate(
-        zip(agreeing_rows(columns, kept, asked), asked, strict=True)
+        zip(_agreeing_rows(columns, kept, asked), asked, strict=True)
     ):
         for person in rows:
             total, agree = np.zeros(300), np.zeros(300)
@@ -189,7 +187,7 @@ def test_copying_is_refused_where_nothing_can_be_copied_or_nobody_can_tell() -> 
 def _by_trees(released: pl.DataFrame, *, alike: bool = True) -> list[np.ndarray] | None:
     """The score by boosted trees of both sides; None where none have learnt."""
     sides = _setting(released, CONTROL).compared
-    _, scores = _scores(sides.beside, sides.drift, {}, np.random.default_rng(1), alike=alike)
+    _, scores = _scores(sides.beside, sides.drift.rows, {}, np.random.default_rng(1), alike=alike)
     return None if (found := scores.get("boosted trees")) is None else list(found)
 
 

@@ -53,11 +53,9 @@ __all__ = [
     "JointCodes",
     "JointColumn",
     "NearestRows",
-    "agreeing_rows",
     "groups_on_both_sides",
     "unseen_note",
     "unseen_refusal",
-    "whole_rows",
 ]
 
 
@@ -157,106 +155,8 @@ class JointColumn:
         return np.nan_to_num(self.numbers[1][cells], nan=-1e18)
 
 
-_MISFITS = {4: 1, 6: 2}
-"""How many columns of a row may be another's, by the least number of columns of both."""
 _GROUP = 3
 """Rows that show the same averages, from which on they are a group."""
-_ANYTHING = -2
-"""The cell of a value that fits every row and tells nothing."""
-
-
-def whole_rows(
-    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
-) -> list[NDArray[np.float64]] | None:
-    """How rare is what agrees between people and the best row that has all but two of the columns.
-
-    Of each side, shape (p,); -1 without such a row, and None where columns are too few.  One column
-    may be another's of less than six.  ``kept``: published rows; ``asked``: rows of each side.
-    """
-    least = max((count for count in _MISFITS if count <= len(columns)), default=None)
-    if least is None:
-        return None
-    shown, sides = _by_rarity(columns, kept, asked)
-    return [np.asarray(_best_but(*side, shown, _MISFITS[least])) for side in sides]
-
-
-def agreeing_rows(
-    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
-) -> list[NDArray[np.float64]]:
-    """How rare is what agrees between people and the best row, times the share that agrees.
-
-    Of each side, shape (p,).  A row that was copied agrees in all columns, also where none of its
-    values is rare; coincidences of rare values agree in few.
-    """
-    shown, sides = _by_rarity(columns, kept, asked)
-    return [np.asarray(_best_by_share(*side, shown)) for side in sides]
-
-
-def _by_rarity(
-    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
-) -> tuple[NDArray[np.int32], list[tuple[NDArray[np.int32], NDArray[np.float64]]]]:
-    """The cells of rows (n, m), and of each side those of people, and how rare they are, (p, m).
-
-    Columns that rule out most rows are first.  A cell is -1 where none shows a person's value.
-    """
-    rarity = []
-    for column in columns:
-        rows = np.bincount(column.cell[kept], minlength=column.covers.shape[1])
-        rarity.append(-np.log(np.maximum(rows, 1) / max(len(kept), 1)))
-    often = [float(rare[c.cell[kept]].mean()) for c, rare in zip(columns, rarity, strict=True)]
-    order = np.argsort(often)[::-1]
-    shown = np.stack([columns[at].cell[kept] for at in order], axis=1).astype(np.int32)
-    sides = []
-    for side, people in enumerate(asked):
-        cells, worth = [], []
-        for at in order:
-            column = columns[at]
-            cell = np.where(column.covers.all(axis=1), _ANYTHING, column.narrow_cell)
-            own = cell[column.value[side][people]]
-            cells.append(own.astype(np.int32))
-            worth.append(np.where(own >= 0, rarity[at][own], 0.0))
-        sides.append((np.stack(cells, axis=1), np.stack(worth, axis=1)))
-    return shown, sides
-
-
-@njit(nogil=True)
-def _best_but(cells, worth, shown, tolerated):  # type: ignore[no-untyped-def]
-    found = np.full(len(cells), -1.0)
-    count, width = shown.shape
-    for person in range(len(cells)):
-        total = worth[person].sum()
-        for row in range(count):
-            misfits, left = 0, total
-            for at in range(width):
-                own = cells[person, at]
-                if own != shown[row, at] and own != _ANYTHING:
-                    misfits += 1
-                    left -= worth[person, at]
-                    if misfits > tolerated:
-                        break
-            if misfits <= tolerated and left > found[person]:
-                found[person] = left
-    return found
-
-
-@njit(nogil=True)
-def _best_by_share(cells, worth, shown):  # type: ignore[no-untyped-def]
-    found = np.zeros(len(cells))
-    count, width = shown.shape
-    for person in range(len(cells)):
-        total, best = worth[person].sum(), 0.0
-        for row in range(count):
-            agree, left = width, total
-            for at in range(width):
-                own = cells[person, at]
-                if own != shown[row, at] and own != _ANYTHING:
-                    agree -= 1
-                    left -= worth[person, at]
-                    if left * agree <= best:
-                        break
-            best = max(best, left * agree)
-        found[person] = best / width
-    return found
 
 
 @dataclass(frozen=True, eq=False)

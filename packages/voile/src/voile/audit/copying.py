@@ -5,11 +5,11 @@ person of the original and of the control is held against all rows by all column
 has five scores: what the closest row lacks to a perfect one; how much closer it is than the closest
 other person of either side, for who has look-alikes is hidden by them; how much closer it is than
 is usual for people as rare as this one; how rare is what agrees with a row that has all but two of
-the person's values (``whole_rows``); and with any row, times the share of columns that agree, by
-which one person stands out who was copied whole (``agreeing_rows``). By each set of columns that an
-outsider may know there is another score: how rare the person's values are, where a row shows just
-these. And boosted trees, where scikit-learn is installed, learn to tell rows of the file from half
-of the people of both sides, and are asked of the other half (``_by_trees``); they are left out
+the person's values (``_whole_rows``); and with any row, times the share of columns that agree, by
+which one person stands out who was copied whole (``_agreeing_rows``). By each set of columns that
+an outsider may know there is another score: how rare the person's values are, where a row shows
+just these. And boosted trees, where scikit-learn is installed, learn to tell rows of the file from
+half of the people of both sides, and are asked of the other half (``_by_trees``); they are left out
 where columns alone tell the sides apart, which they would learn. Which people of the original the
 control does not explain is told by ``Excess``. Comparing with what a reference fits is the density
 ratio of membership inference (van Breugel et al., "Membership inference attacks against synthetic
@@ -41,12 +41,10 @@ from voile.audit.beside import (
     JointCodes,
     JointColumn,
     NearestRows,
-    agreeing_rows,
     unseen_note,
     unseen_refusal,
-    whole_rows,
 )
-from voile.audit.drift import ComparedSides, Drift
+from voile.audit.drift import ComparedSides
 from voile.audit.excess import (
     BY_KNOWN,
     BY_NEARLY_WHOLE,
@@ -54,6 +52,7 @@ from voile.audit.excess import (
 )
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
+from voile_base.compiled import njit
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws, Randomness
 
@@ -66,6 +65,10 @@ threadpoolctl = on_demand("threadpoolctl")
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+_MISFITS = {4: 1, 6: 2}
+"""How many columns of a row may be another's, by the least number of columns of both."""
+_ANYTHING = -2
+"""The cell of a value that fits every row and tells nothing."""
 _PAIRS = 120_000_000
 """Of a person and a row, that are compared for each side, of more than ``_FEWEST`` people."""
 _OF_SOMEBODY = 0.9
@@ -125,7 +128,7 @@ def copying(
     drift, alike = sides.drift, sides.are_alike
     draws = randomness.key("copying").generator()
     beside = drift.compared(sides.beside, randomness.key("not compared").generator())
-    asked, scores = _scores(beside, drift, known or {}, draws, alike=alike)
+    asked, scores = _scores(beside, drift.rows, known or {}, draws, alike=alike)
     excess, sure = Excess.of(scores, alike=alike)
     main, control = Excess.rates(scores, randomness.key("halves").generator(), alike=alike)
     notes = [_said_of(excess)] if sure else []
@@ -199,7 +202,7 @@ def _somebody_fits(columns: Sequence[JointColumn], row: int) -> bool:
 
 def _scores(
     beside: JointCodes,
-    drift: Drift,
+    out: Sequence[NDArray[np.bool_]],
     known: Mapping[str, Sequence[str]],
     draws: Draws,
     *,
@@ -207,8 +210,8 @@ def _scores(
 ) -> tuple[Indices, dict[str, tuple[Floats, Floats]]]:
     """Scores of people of both sides, each person the best of the person's rows.
 
-    Besides, a row of each person of the original, shape (p,).  Trees are asked of sides that are
-    ``alike``.
+    Besides, a row of each person of the original, shape (p,).  ``out`` are rows of each side that
+    are not looked at; trees are asked of sides that are ``alike``.
     """
     columns, kept = beside.columns, beside.rows_alone
     nearest = NearestRows.of(columns)
@@ -216,7 +219,7 @@ def _scores(
     as_cells = [column.as_cell for column in columns]
     every = [[column.value[side] for column in columns] for side in (ORIGINAL, CONTROL)]
     most = [nearest.most(values) for values in every]
-    asked = _asked_rows(beside, drift, most, len(kept), draws)
+    asked = _asked_rows(beside, out, most, len(kept), draws)
     reference = [
         [shown[code[rows]] for shown, code in zip(as_cells, values, strict=True)]
         for values, rows in zip(every, asked, strict=True)
@@ -238,13 +241,13 @@ def _scores(
         "a perfect row": [fit - worth for fit, worth in zip(fits, best, strict=True)],
         "other people": closer,
         "people as rare": _unusual(fits, best),
-        "what agrees": agreeing_rows(columns, kept, asked),
+        "what agrees": _agreeing_rows(columns, kept, asked),
     }
     if alike and find_spec("sklearn"):
         by_row["boosted trees"] = _by_trees(beside, kept, asked, draws)
     as_shown = [column for column in columns if not column.is_near]
     for some in (columns, as_shown)[: 2 if len(as_shown) < len(columns) else 1]:
-        if (agreeing := whole_rows(some, kept, asked)) is not None:
+        if (agreeing := _whole_rows(some, kept, asked)) is not None:
             by_row[f"{BY_NEARLY_WHOLE} of {len(some)}"] = agreeing
     for name, names in known.items():
         some = [c for c in columns if c.name in names]
@@ -339,8 +342,106 @@ def _exactly(
     return found
 
 
+def _whole_rows(
+    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+) -> list[NDArray[np.float64]] | None:
+    """How rare is what agrees between people and the best row that has all but two of the columns.
+
+    Of each side, shape (p,); -1 without such a row, and None where columns are too few.  One column
+    may be another's of less than six.  ``kept``: published rows; ``asked``: rows of each side.
+    """
+    least = max((count for count in _MISFITS if count <= len(columns)), default=None)
+    if least is None:
+        return None
+    shown, sides = _by_rarity(columns, kept, asked)
+    return [np.asarray(_best_but(*side, shown, _MISFITS[least])) for side in sides]
+
+
+def _agreeing_rows(
+    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+) -> list[NDArray[np.float64]]:
+    """How rare is what agrees between people and the best row, times the share that agrees.
+
+    Of each side, shape (p,).  A row that was copied agrees in all columns, also where none of its
+    values is rare; coincidences of rare values agree in few.
+    """
+    shown, sides = _by_rarity(columns, kept, asked)
+    return [np.asarray(_best_by_share(*side, shown)) for side in sides]
+
+
+def _by_rarity(
+    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+) -> tuple[NDArray[np.int32], list[tuple[NDArray[np.int32], NDArray[np.float64]]]]:
+    """The cells of rows (n, m), and of each side those of people, and how rare they are, (p, m).
+
+    Columns that rule out most rows are first.  A cell is -1 where none shows a person's value.
+    """
+    rarity = []
+    for column in columns:
+        rows = np.bincount(column.cell[kept], minlength=column.covers.shape[1])
+        rarity.append(-np.log(np.maximum(rows, 1) / max(len(kept), 1)))
+    often = [float(rare[c.cell[kept]].mean()) for c, rare in zip(columns, rarity, strict=True)]
+    order = np.argsort(often)[::-1]
+    shown = np.stack([columns[at].cell[kept] for at in order], axis=1).astype(np.int32)
+    sides = []
+    for side, people in enumerate(asked):
+        cells, worth = [], []
+        for at in order:
+            column = columns[at]
+            cell = np.where(column.covers.all(axis=1), _ANYTHING, column.narrow_cell)
+            own = cell[column.value[side][people]]
+            cells.append(own.astype(np.int32))
+            worth.append(np.where(own >= 0, rarity[at][own], 0.0))
+        sides.append((np.stack(cells, axis=1), np.stack(worth, axis=1)))
+    return shown, sides
+
+
+@njit(nogil=True)
+def _best_but(cells, worth, shown, tolerated):  # type: ignore[no-untyped-def]
+    found = np.full(len(cells), -1.0)
+    count, width = shown.shape
+    for person in range(len(cells)):
+        total = worth[person].sum()
+        for row in range(count):
+            misfits, left = 0, total
+            for at in range(width):
+                own = cells[person, at]
+                if own != shown[row, at] and own != _ANYTHING:
+                    misfits += 1
+                    left -= worth[person, at]
+                    if misfits > tolerated:
+                        break
+            if misfits <= tolerated and left > found[person]:
+                found[person] = left
+    return found
+
+
+@njit(nogil=True)
+def _best_by_share(cells, worth, shown):  # type: ignore[no-untyped-def]
+    found = np.zeros(len(cells))
+    count, width = shown.shape
+    for person in range(len(cells)):
+        total, best = worth[person].sum(), 0.0
+        for row in range(count):
+            agree, left = width, total
+            for at in range(width):
+                own = cells[person, at]
+                if own != shown[row, at] and own != _ANYTHING:
+                    agree -= 1
+                    left -= worth[person, at]
+                    if left * agree <= best:
+                        break
+            best = max(best, left * agree)
+        found[person] = best / width
+    return found
+
+
 def _asked_rows(
-    beside: JointCodes, drift: Drift, most: Sequence[Floats], rows: int, draws: Draws
+    beside: JointCodes,
+    out: Sequence[NDArray[np.bool_]],
+    most: Sequence[Floats],
+    rows: int,
+    draws: Draws,
 ) -> list[Indices]:
     """Rows of people of both sides that are looked at: all, or half the rarest and half others.
 
@@ -352,12 +453,12 @@ def _asked_rows(
     best = [_of_persons(unit, score) for score, unit in sides]
     size = max(map(len, best))
     if size <= count:
-        return [np.flatnonzero(~out) for out in drift.rows]
+        return [np.flatnonzero(~some) for some in out]
     limit = np.quantile(np.concatenate(best), 1 - count / 2 / size)
     chosen = []
-    for unit, score, out in zip(beside.units, best, drift.rows, strict=True):
+    for unit, score, some in zip(beside.units, best, out, strict=True):
         drawn = draws.uniform(size=len(score)) < count / 2 / size
-        chosen.append(np.flatnonzero(((score > limit) | drawn)[unit] & ~out))
+        chosen.append(np.flatnonzero(((score > limit) | drawn)[unit] & ~some))
     return chosen
 
 

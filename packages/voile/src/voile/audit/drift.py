@@ -5,7 +5,7 @@ which is another number each year.  A file that shows the new number fits dozens
 nobody of the control, though nobody was copied; one that shows the old number voids the comparison.
 So a value of one column that one side has more often than the other, by more than ``TIMES`` and by
 more than chance, is not compared: it fits every row and is worth nothing, and people are held
-against rows by their other columns (``Drift.compared``).  As many people of the other side, drawn
+against rows by their other columns (``_Drift.compared``).  As many people of the other side, drawn
 at random, lose their value of the column, so that both sides are compared in as many columns.
 People with less than half of the columns, or two, are left out; where more of them stand whole in
 the file than of the control, copying is not assessed.  Which values these are is decided by the
@@ -75,7 +75,7 @@ _Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Drift:
+class _Drift:
     """Which values are far more frequent on one side, and who has them."""
 
     values: tuple[_Mask, ...]
@@ -90,7 +90,7 @@ class Drift:
     """How many people of each side have no row of which enough columns are left."""
 
     @classmethod
-    def of(cls, beside: JointCodes) -> Drift:
+    def of(cls, beside: JointCodes) -> _Drift:
         """All columns, each by itself."""
         units = [beside.units[side] for side in _SIDES]
         sizes = [beside.people(side) for side in _SIDES]
@@ -274,9 +274,9 @@ class ComparedSides:
     beside: JointCodes
 
     @cached_property
-    def drift(self) -> Drift:
+    def drift(self) -> _Drift:
         """What is not compared."""
-        return Drift.of(self.beside)
+        return _Drift.of(self.beside)
 
     @cached_property
     def are_alike(self) -> bool:
