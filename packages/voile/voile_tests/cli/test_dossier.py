@@ -7,9 +7,12 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from voile.cli.dossier import _shown
 from voile.study.record import PRIVATE
+from voile.table.opening import published_rows
 from voile_base.errors import InputError, RefusedError
 from voile_tests.policy.cases import audited, policy, studied, tick_all, voile
 
@@ -29,6 +32,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     voile("key", place / "key")
     assert voile("sign", plan, "--key", place / "key", "--as", "officer").exit_code == 0
     return plan
+
+
+def test_the_value_that_most_rows_show_is_named_by_column(tmp_path: Path) -> None:
+    """Of columns with one value in half of the rows or more, as everybody sees in the release."""
+    frame = pl.DataFrame(
+        {"born": ["*"] * 4, "zip": ["79***"] * 3 + ["78***"], "sex": list("abcd"),
+         "age.low": [1, 1, 1, 5], "age.high": [4, 4, 4, 9]}
+    )  # fmt: skip
+    columns = {key: {"kind": "set"} for key in ("born", "zip", "sex", "age", "withheld")}
+    assert dict(_shown(published_rows(frame), {"columns": columns})) == {
+        "born": "one value, *, in all rows",
+        "zip": "one value, 79***, in 75\xa0% of rows",
+        "age": "one value, 1 to 4, in 75\xa0% of rows",
+    }
 
 
 @pytest.mark.slow

@@ -9,11 +9,11 @@ import pytest
 
 from voile.policy.criteria.measured import asked
 from voile.policy.ruling import KNOWING, Ruling, Tick
-from voile.report.html import Dossier
+from voile.report.html import Dossier, render_study
 from voile.study.record import PRIVATE
 from voile_base.errors import InputError
 from voile_tests.report.pages import Page, drawings
-from voile_tests.report.records import attack, audited, judged, record
+from voile_tests.report.records import attack, audited, judged, measurement, record
 
 pytest.importorskip("matplotlib", reason="reports are an extra")
 pytest.importorskip("jinja2", reason="reports are an extra")
@@ -221,3 +221,24 @@ def test_the_ruling_of_a_missing_figure_is_told() -> None:
     one = Ruling("attack", "a", passed=False, why="not measured", limit=1.0, side="most")
     html = replace(found, verdict=replace(found.verdict, rulings=(one,))).render(public=False)
     assert "MISSING" in _said(html)
+
+
+def test_each_column_says_what_is_left_of_it_and_which_value_most_rows_show() -> None:
+    """A column whose cells all stand for all values is lost; the public part tells no loss."""
+    columns = {name: {"kind": "generalized"} for name in ("born", "zip")}
+    found = record(
+        utility=(measurement("non-uniform-entropy", 0.7, parts={"born": 1.0, "zip": 0.4}),)
+    )
+    found = replace(found, release={**found.release, "columns": columns})
+    dossier = replace(judged(found), shown={"zip": "one value, 79***, in 94 % of rows"})
+    said = _said(dossier.render(public=False))
+    assert "born as groups of values; nothing of it is left" in said
+    most = "zip as groups of values; one value, 79***, in 94 % of rows"
+    assert f"{most}; 40 % of its information is lost" in said
+    public = _said(_passed(dossier).render(public=True))
+    assert most in public
+    assert "information is lost" not in public
+    assert "nothing of it is left" not in public
+    report = _said(render_study(found))
+    assert "born as groups of values; nothing of it is left" in report
+    assert "Information loss is 70 % (non-uniform entropy)." in report

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from voile.policy import case as policy_case
     from voile.policy import checking, ruling
     from voile.policy import stated as policy_stated
-    from voile.report import html
+    from voile.report import html, words
     from voile.signing import SignedBy
+    from voile.table.published import PublishedTable
 else:
     voile_ledger = on_demand("voile.ledger")
     budget = on_demand("voile.ledger.budget")
@@ -34,6 +35,7 @@ else:
     checking = on_demand("voile.policy.checking")
     policy_stated = on_demand("voile.policy.stated")
     html = on_demand("voile.report.html")
+    words = on_demand("voile.report.words")
     signing = on_demand("voile.signing")
 
 __all__: list[str] = []
@@ -96,6 +98,7 @@ def _dossier_command(
         signatures=_signatures(folder, case.public / policy_case.SIGNATURES, keys),
         history=None if ledger is None else tuple(_history(Path(ledger), case.document)),
         drawn=_drawn(path),
+        shown={} if case.document is None else dict(_shown(case.rows.table, case.document)),
     )
     text = dossier.render(public=public)
     if public and not (out.exists() or out.is_symlink()):
@@ -105,6 +108,24 @@ def _dossier_command(
     with telling_what_is_done(f"the dossier stands at {out}"):
         what = "the public part" if public else "the private part, which must stay private"
         say(f"{out}: {what}.")
+
+
+def _shown(table: PublishedTable, document: Document) -> Iterator[tuple[str, str]]:
+    """Columns of which at least half of the rows show one value, with it; as everybody sees."""
+    for name in document["columns"]:
+        ends = [name, f"{name}.low", f"{name}.high"]
+        cells = [one for one in ends if one in table.columns]
+        counted = table.count(cells) if cells and table.rows else None
+        if counted is None or 2 * counted.rows.max() < counted.rows.sum():
+            continue
+        top = int(counted.rows.argmax())
+        codes = counted.codes[top]
+        value = " to ".join(
+            str(values[int(code)]) for values, code in zip(counted.values, codes, strict=True)
+        )
+        share = counted.rows[top] / counted.rows.sum()
+        often = "all rows" if share == 1 else f"{words.percent(float(share))} of rows"
+        yield name, f"one value, {value}, in {often}"
 
 
 def _drawn(verdict: Path) -> str:

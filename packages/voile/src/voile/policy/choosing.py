@@ -672,8 +672,9 @@ def _sentences(choice: Choice) -> Iterator[str]:
                 f"{_percent(rates.baseline)}."
             )
     yield (
-        f"Information loss is {_percent(best.loss)}, from 0 % (the original) to 100 % (nothing), "
-        f"and {_percent(best.left_out)} of the records are left out."
+        f"Information loss is {_percent(best.loss)} (the objective of a method that minimizes one, "
+        "else the normalized certainty penalty), from 0 % (the original) to 100 % (nothing), and "
+        f"{_percent(best.left_out)} of the records are left out."
     )
     number = len({one.change.text for one in choice.tried})
     yield f"It was chosen among {number} plans by the policy {policy.name!r} ({policy.source})."

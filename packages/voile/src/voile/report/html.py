@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from voile.audit.record import AuditRecord
@@ -47,12 +48,14 @@ from voile.report.words import (
     AttackReading,
     MeasureReading,
     Share,
+    column_losses,
     listed,
     number,
     one_in,
     percent,
     printable,
     reidentified,
+    shown_as,
     spoken,
     times,
 )
@@ -90,21 +93,6 @@ __all__ = [
 
 _MEASURES = 8
 """Of utility, that fit on a page: those of the policy, and the first of the record."""
-_SHOWN = {
-    "exact": "as it is",
-    "generalized": "as groups of values",
-    "interval": "as intervals",
-    "set": "as sets of values",
-    "value-set": "as sets of values",
-    "noisy": "with noise",
-    "perturbed": "as other numbers near them",
-    "averaged": "as averages",
-    "permuted": "shuffled among rows",
-    "synthetic": "as rows of nobody",
-    "withheld": "not at all",
-    "moved": "moved by noise",
-    "numbered": "as numbers of groups",
-}
 
 
 @dataclass(frozen=True)
@@ -135,6 +123,8 @@ class Dossier:
     """From the oldest to the newest; None where no ledger was named."""
     drawn: str = ""
     """When it was drawn, and of which verdict; a sentence without its subject."""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    """By column, the published value that most rows show, in words."""
 
     def render(self, *, public: bool) -> str:
         """The dossier of a release that was judged: its public part, or the private one.
@@ -256,16 +246,20 @@ def _columns(dossier: Dossier, *, public: bool) -> Iterator[tuple[str, str]]:
         assert isinstance(dossier.record, AuditRecord)
         for column in dossier.record.columns:
             if column["shown"] != "withheld":
-                how = "is shown" if public else _SHOWN[column["shown"]]
+                how = "is shown" if public else shown_as(column["shown"])
                 name = ", ".join(column["of"]) if public else column["name"]
                 yield name, "; ".join([how, *_vouched(dossier, column["of"])])
         for name in dossier.record.unused:
             yield name, "; ".join(["is shown", *_vouched(dossier, [name])])
         return
+    lost = {} if isinstance(dossier.record, AuditRecord) else column_losses(dossier.record)
     for name, shown in dossier.document["columns"].items():
         kind = shown.get("kind", "") if isinstance(shown, Mapping) else ""
         if kind != "withheld":
-            yield name, _SHOWN.get(kind, spoken(kind).lower())
+            told = [shown_as(kind), *([] if (of := dossier.shown.get(name)) is None else [of])]
+            if not public and name in lost:
+                told.append(lost[name])
+            yield name, "; ".join(told)
 
 
 def _left_out(dossier: Dossier) -> Iterator[str]:

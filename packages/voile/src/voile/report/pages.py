@@ -47,17 +47,20 @@ from voile.report.grid import (
     sweep_of,
 )
 from voile.report.words import (
+    LOSS,
     NOTHING,
     AttackReading,
     MeasureReading,
     Share,
     attacks_of,
+    column_losses,
     listed,
     measures_of,
     pairs_of,
     percent,
     printable,
     reidentified,
+    shown_as,
     spoken,
     value_text,
 )
@@ -228,6 +231,7 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Docum
         "summary": study_summary(record),
         "published": tuple(_published(record)),
         "roles": tuple(_roles(record)),
+        "columns": tuple(_shown_columns(record)),
         "settings": _facts_of(_without(method, "decision")),
         "decision": _facts_of(method.get("decision") or {}),
         "promise": _promise_of(record),
@@ -258,8 +262,8 @@ def _verdict(record: StudyRecord) -> Iterator[str]:
     else:
         yield "The re-identification risk was not assessed: no attack has measured it."
     for one in record.utility:
-        if one["measure"] == "normalized-certainty-penalty" and one["value"] is not None:
-            yield f"Information loss is {percent(one['value'])} (normalized certainty penalty)."
+        if one["measure"] == LOSS and one["value"] is not None:
+            yield f"Information loss is {percent(one['value'])} (non-uniform entropy)."
     if not record.risks:
         yield (
             "Singling out, linkability and inference were not counted; voile study --risks counts "
@@ -361,6 +365,15 @@ def _roles(record: StudyRecord) -> Iterator[tuple[str, Sequence[str]]]:
     for role, names in record.roles.items():
         if names:
             yield _ROLES.get(role, spoken(role).lower()), names
+
+
+def _shown_columns(record: StudyRecord) -> Iterator[tuple[str, str]]:
+    """Each published column with how it is shown, and what is lost of it."""
+    lost = column_losses(record)
+    for name, shown in record.release["columns"].items():
+        kind = shown.get("kind", "") if isinstance(shown, Mapping) else ""
+        if kind:
+            yield name, "; ".join([shown_as(kind), *([lost[name]] if name in lost else [])])
 
 
 def _without(document: Mapping[str, object], *keys: str) -> Document:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from voile.audit.record import AuditRecord
 
 __all__ = [
+    "LOSS",
     "NOTHING",
     "AttackReading",
     "MeasureReading",
@@ -40,6 +41,7 @@ __all__ = [
     "as_number",
     "attacks_of",
     "clipped",
+    "column_losses",
     "counted",
     "listed",
     "measures_of",
@@ -50,6 +52,7 @@ __all__ = [
     "printable",
     "reidentified",
     "short_number",
+    "shown_as",
     "spoken",
     "times",
     "value_text",
@@ -377,3 +380,43 @@ def reidentified(record: StudyRecord | AuditRecord) -> ReidentificationRisk | No
 def _known(risk: RiskDocument) -> list[str]:
     """The columns that an intruder knows."""
     return risk["of"].partition(": ")[2].split(", ")
+
+
+_SHOWN = {
+    "exact": "as it is",
+    "generalized": "as groups of values",
+    "interval": "as intervals",
+    "set": "as sets of values",
+    "value-set": "as sets of values",
+    "noisy": "with noise",
+    "perturbed": "as other numbers near them",
+    "averaged": "as averages",
+    "permuted": "shuffled among rows",
+    "synthetic": "as rows of nobody",
+    "withheld": "not at all",
+    "moved": "moved by noise",
+    "numbered": "as numbers of groups",
+}
+
+
+def shown_as(kind: str) -> str:
+    """How a column is shown, by the kind of its disclosure: "as intervals"."""
+    return _SHOWN.get(kind, spoken(kind).lower())
+
+
+LOSS = "non-uniform-entropy"
+"""The measure that is told where only one is: bits about a value that its published cell leaves
+open, so that a column of which all rows show one value is wholly lost."""
+_WHOLLY = 1 - 1e-9
+
+
+def column_losses(record: StudyRecord) -> Mapping[str, str]:
+    """By column, the share of its information that is lost, in words; of measured columns."""
+    parts = next((one["parts"] for one in record.utility if one["measure"] == LOSS), {})
+    return {
+        name: "nothing of it is left: every cell stands for all values"
+        if share >= _WHOLLY
+        else f"{percent(share)} of its information is lost"
+        for name, share in parts.items()
+        if share is not None
+    }

@@ -492,7 +492,7 @@ def _objective_text(objective: ObjectiveName, value: float, choice: AlgorithmCho
     def figure(number: float) -> str:
         return f"{100 * number:.3g} %" if objective == "loss" else f"{number:.6g}"
 
-    name = "information loss" if objective == "loss" else objective
+    name = "loss (objective of the method)" if objective == "loss" else objective
     bound = f" ({choice.algorithm}; lower bound {figure(choice.bound)})" if choice else ""
     return f"{name} {figure(value)}{bound}"
 
