@@ -3,8 +3,9 @@
 Where a file tells of its own people what it tells of everybody, people of the original and of the
 control are exchangeable. Of the m highest scores of both sides, m = 8, 11, 16, 22, ..., it is
 asked how many are the original's, and held against a binomial distribution under which its people
-are ``TIMES`` as likely to be there, so that a control of another year is not found; by sets of
-columns they are not where no column and no two tell the sides apart (``are_alike``). Besides, all
+are ``TIMES`` as likely to be there, so that a control of another year is not found; where no column
+and no two tell the sides apart (``are_alike``), ``_TIMES_ALIKE``, and by sets of columns as likely
+as others. Besides, all
 of the highest scores are asked together, each by a weight that its rank tells (``_by_ranks``). One
 person alone is told where the score lies so far beyond the control's highest that a tail that falls
 like the control's (exponentially) reaches it with less than some probability. Half of ``ALARM`` is
@@ -51,6 +52,8 @@ _MISTAKEN = 0.05
 """The probability with which fewer people are copied than are told, over all questions."""
 TIMES = 1.5
 """How many times as often people of one side may score high who differ as two years do."""
+_TIMES_ALIKE = 1.1
+"""The same where no column and no two tell the sides apart."""
 _FIRST = 8
 """How many of the highest scores are looked at first."""
 _TAIL, _TAIL_OF = 0.05, 100
@@ -77,7 +80,8 @@ class Excess:
     """The score from which on people count."""
     kind: str = "highest"
     """What was asked, of ``_PARTS``."""
-
+    times: float = TIMES
+    """How many times as often people of the original may score high for other reasons."""
     at_least: int = 1
     """How many people of the original the control does not explain, as far as is sure."""
 
@@ -87,7 +91,7 @@ class Excess:
         Of the people who score as high, others than these are the original's by chance: at most as
         many as beside those of the control are no less probable.
         """
-        share = TIMES * self.sizes[0] / (TIMES * self.sizes[0] + self.sizes[1])
+        share = self.times * self.sizes[0] / (self.times * self.sizes[0] + self.sizes[1])
         others = np.arange(1, self.own + 1)
         chance = special.bdtrc(others - 1.0, others + self.other, share)
         return replace(self, at_least=max(1, self.own - int((chance >= level).sum())))
@@ -98,20 +102,16 @@ class Excess:
     ) -> tuple[Excess, bool]:
         """What tells most of several scores, of the original and of the control, and if surely.
 
-        People of one side may score high ``TIMES`` as often for other reasons; by sets of columns
-        they may not where both sides are ``alike``: values that only the file's own people have are
-        rare.
+        People of one side may score high ``TIMES`` as often for other reasons, ``_TIMES_ALIKE``
+        where both sides are ``alike``; by sets of columns they may not then: values that only the
+        file's own people have are rare.
         """
-        asked = [
-            replace(one, score=score)
-            for score, (own, other) in scores.items()
-            for one in _asked(
-                own,
-                other,
-                1.0 if alike and score.startswith(BY_KNOWN) else TIMES,
-                rows=score.startswith((BY_KNOWN, BY_NEARLY_WHOLE)),
-            )
-        ]
+        asked = []
+        for score, (own, other) in scores.items():
+            times = TIMES if not alike else 1.0 if score.startswith(BY_KNOWN) else _TIMES_ALIKE
+            leaps = score.startswith((BY_KNOWN, BY_NEARLY_WHOLE))
+            found = _asked(own, other, times, rows=leaps)
+            asked += [replace(one, score=score, times=times) for one in found]
         if not asked:
             return cls(sizes=next((len(a), len(b)) for a, b in scores.values())), False
         questions = Counter(one.kind for one in asked)
