@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from voile_studio.planning import plan_of
 from voile_studio.project import Project, told
-from voile_studio.words import PENALTY
 
 __all__ = [
     "ROWS_SHOWN",
@@ -72,17 +70,7 @@ def compare(project: Project, attempt: Path, *, rehearsal: bool) -> list[str]:
     """Study the grid of a try; what a plan with a budget spends is charged, unless it rehearses."""
     plan, out = project.named(plan_of_try(project, attempt)), project.named(attempt / "compared")
     paid = ["--rehearsal"] if rehearsal else ["--ledger", project.named(project.ledger)]
-    loss = ["--loss", PENALTY] if _generalizes(plan_of_try(project, attempt)) else []
-    return ["compare", _table(project), plan, "--out", out, *loss, *paid, "--json"]
-
-
-def _generalizes(plan: Path) -> bool:
-    """Whether a plan, of several parameters perhaps, has the method of generalization."""
-    try:
-        method = tomllib.loads(plan.read_text(encoding="utf-8")).get("method")
-    except (OSError, ValueError):
-        return False
-    return isinstance(method, dict) and method.get("name") == "generalization"
+    return ["compare", _table(project), plan, "--out", out, *paid, "--json"]
 
 
 def publish_seeded(project: Project, plan: Path, out: Path) -> list[str]:

@@ -16,7 +16,6 @@ from voile_base.values import Document
 from voile_studio.planning import ROLES
 
 __all__ = [
-    "PENALTY",
     "method_cards",
     "most_error",
     "numbers_of",
@@ -58,9 +57,6 @@ def numbers_of(text: str, what: str) -> list[int | float]:
         found.append(int(said) if said.lstrip("+-").isdigit() else number)
     return found
 
-
-PENALTY = "normalized-certainty-penalty"
-"""The measure by which generalizations are compared: how coarse their cells are."""
 
 _ROLE = re.compile(r"\[roles\] (\w+)")
 _KEYS = {

@@ -28,7 +28,7 @@ from voile_studio.screens.confirming import json_of
 from voile_studio.screens.pages import Pages
 from voile_studio.words import method_cards, remedy_of
 
-__all__ = ["PolicySearch", "changes_of", "remedy_routes", "rulings_of", "search_of"]
+__all__ = ["changes_of", "remedy_routes", "rulings_of", "search_of"]
 
 _NO_PLAN = "the plan of this release is not there any more: publish again, then search"
 

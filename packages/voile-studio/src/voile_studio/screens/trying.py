@@ -20,7 +20,7 @@ from voile.proposal.editing import with_method
 from voile.publish.publisher import MethodCard
 from voile.release.folder import verified_files
 from voile.report.grid import risk_title
-from voile.report.words import reidentified
+from voile.report.words import LOSS, lost_shares, reidentified
 from voile.schema.plan import open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
@@ -44,7 +44,7 @@ from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.solutions import rows_beside
-from voile_studio.words import PENALTY, method_cards, numbers_of
+from voile_studio.words import method_cards, numbers_of
 
 __all__ = [
     "compared",
@@ -60,7 +60,7 @@ __all__ = [
 _PRIVATE = 0o700
 _REHEARSAL = "rehearsal"
 """The file that marks a try of a public or synthetic table."""
-_SHARES = frozenset({"pair-total-variation", "marginal-total-variation", PENALTY})
+_SHARES = frozenset({"pair-total-variation", "marginal-total-variation", LOSS})
 """Measures of loss that are shares."""
 _GONE = 0.995
 """The loss of a column from which on nothing is left of it."""
@@ -142,9 +142,17 @@ def compared(project: Project, attempt: str) -> StudyComparison | None:
     if not attempt.isdigit() or not folder.is_dir():
         return None
     try:
-        return _named_by_parameters(read_comparison(folder))
+        return _by_information(_named_by_parameters(read_comparison(folder)))
     except InputError:
         return None
+
+
+def _by_information(comparison: StudyComparison) -> StudyComparison:
+    """Compared by the loss that reports tell, where all studies measure it."""
+    records = [point.record for point in comparison.points if point.record]
+    if not records or not all(any(m["measure"] == LOSS for m in one.utility) for one in records):
+        return comparison
+    return by_risk(replace(comparison, loss=LOSS, loss_better="lower"), comparison.risk)
 
 
 def _named_by_parameters(comparison: StudyComparison) -> StudyComparison:
@@ -270,17 +278,11 @@ def _smallest_groups(comparison: StudyComparison) -> dict[str, int]:
 
 def _columns_gone(comparison: StudyComparison) -> dict[str, list[str]]:
     """The columns of each study of which nothing is left: all rows show the same."""
-    found = {one.name: _lost_of(one.record) for one in comparison.points if one.record}
+    found = {one.name: lost_shares(one.record) for one in comparison.points if one.record}
     return {
         name: [column for column, share in lost.items() if share >= _GONE]
         for name, lost in found.items()
     }
-
-
-def _lost_of(record: StudyRecord) -> dict[str, float]:
-    """The share of each column's range that a published cell covers, where it was measured."""
-    parts = next((m["parts"] for m in record.utility if m["measure"] == PENALTY), {})
-    return {name: share for name, share in parts.items() if share is not None}
 
 
 def _costs_of(comparison: StudyComparison) -> list[_Cost]:
@@ -444,7 +446,7 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> Jso
         "publication": record.publication,
         "pairs": [pair_of(one) for one in record.distributions if one.labels],
         "shown": shown_columns(record, before, after),
-        "lost": _lost_of(record),
+        "lost": lost_shares(record),
         "sizes": _sizes(record, before, after),
         "another": _another(project, attempt),
     }

@@ -36,7 +36,6 @@ __all__ = [
     "NOTHING",
     "AttackReading",
     "MeasureReading",
-    "ReidentificationRisk",
     "Share",
     "as_number",
     "attacks_of",
@@ -44,6 +43,7 @@ __all__ = [
     "column_losses",
     "counted",
     "listed",
+    "lost_shares",
     "measures_of",
     "number",
     "one_in",
@@ -412,11 +412,15 @@ _WHOLLY = 1 - 1e-9
 
 def column_losses(record: StudyRecord) -> Mapping[str, str]:
     """By column, the share of its information that is lost, in words; of measured columns."""
-    parts = next((one["parts"] for one in record.utility if one["measure"] == LOSS), {})
     return {
         name: "nothing of it is left: every cell stands for all values"
         if share >= _WHOLLY
         else f"{percent(share)} of its information is lost"
-        for name, share in parts.items()
-        if share is not None
+        for name, share in lost_shares(record).items()
     }
+
+
+def lost_shares(record: StudyRecord) -> Mapping[str, float]:
+    """By column, the share of its information that is lost; of measured columns."""
+    parts = next((one["parts"] for one in record.utility if one["measure"] == LOSS), {})
+    return {name: share for name, share in parts.items() if share is not None}
