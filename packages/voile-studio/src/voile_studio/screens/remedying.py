@@ -34,7 +34,7 @@ _NO_PLAN = "the plan of this release is not there any more: publish again, then 
 
 
 @dataclass(frozen=True)
-class PolicySearch:
+class _PolicySearch:
     """A search for the plan of least loss that meets a policy, and what came of it."""
 
     job: Job
@@ -47,7 +47,7 @@ class PolicySearch:
     """The criteria that the nearest plan misses, where none meets the policy."""
 
 
-def search_of(project: Project, folder: Path) -> PolicySearch | None:
+def search_of(project: Project, folder: Path) -> _PolicySearch | None:
     """The newest search for a release under the policy that it was checked against."""
     checked = project.jobs.latest(f"check-{folder.name}")
     job = project.jobs.latest(f"choose-{folder.name}", checked.about) if checked else None
@@ -60,7 +60,7 @@ def search_of(project: Project, folder: Path) -> PolicySearch | None:
         (one for one in plans if one["meets"] and one["change"] == said.get("found")), None
     )
     obstacles = dict.fromkeys(said.get("in_the_way") or ())
-    return PolicySearch(job, job.about, plans, found, tuple(obstacles))
+    return _PolicySearch(job, job.about, plans, found, tuple(obstacles))
 
 
 def rulings_of(folder: Path) -> list[Document]:

@@ -209,7 +209,7 @@ CHECKS: Mapping[str, Callable[[str], bool]] = {
 """By name: whether a text, of capitals and digits alone, has the check digits of it."""
 
 
-def is_long_code(text: str) -> bool:
+def _is_long_code(text: str) -> bool:
     """Whether a text is a code: six letters and digits as plates have, or eight digits.
 
     Thousands are amounts, of a currency of small units.
@@ -223,7 +223,7 @@ def is_long_code(text: str) -> bool:
     return len(plain) > _CODE and plain.isalnum() and 3 <= digits < len(plain)
 
 
-def is_mixed_code(text: str) -> bool:
+def _is_mixed_code(text: str) -> bool:
     """Whether a text is a code of letters and digits that counts nothing.
 
     "u33dbc", "PX-AA1" and "B 1234 XYZ" are; "Ward12", "100 km" and "2019Q1" are not.
@@ -242,7 +242,7 @@ def _is_of_a_thing(text: str) -> bool:
         return False
     if plain.isdigit() and plain != text:
         return len(plain) >= _NUMBERED
-    return is_mixed_code(text) or _PLATE.fullmatch(text) is not None
+    return _is_mixed_code(text) or _PLATE.fullmatch(text) is not None
 
 
 def _are_of_records(texts: Sequence[str]) -> bool:
@@ -311,8 +311,8 @@ def may_single_out(look: ColumnLook, *, shared: bool, bands: bool) -> bool:
     alone = is_whole and look.share > ALONE and not _counts_from_nought(look)
     return (
         (look.type == "text" and not looks_censored(look.filled))
-        or (not bands and share_of(look.filled, is_long_code) > ALONE)
-        or (alone and not are_skewed(look.filled) and not have_thin_ends(look.filled))
+        or (not bands and share_of(look.filled, _is_long_code) > ALONE)
+        or (alone and not _are_skewed(look.filled) and not have_thin_ends(look.filled))
         or (_are_spread_evenly(look) if is_whole else _may_be_degrees(look))
     )
 
@@ -363,7 +363,7 @@ def are_drawn_sparsely(look: ColumnLook) -> bool:
         return False
     by_chance = span * -math.expm1(-look.rows / span)
     round_ones = share_of(look.filled, lambda text: text.removesuffix(".0")[-1:] in {"0", "5"})
-    return 2 * look.distinct < by_chance and round_ones < 0.5 and not are_skewed(look.filled)
+    return 2 * look.distinct < by_chance and round_ones < 0.5 and not _are_skewed(look.filled)
 
 
 def are_accounts(name: str, texts: Sequence[str], *, bands: bool) -> bool:
@@ -412,7 +412,7 @@ _FOUR_DIGITS = 1_000
 _BLOCKS = 100
 
 
-def are_skewed(texts: Sequence[str]) -> bool:
+def _are_skewed(texts: Sequence[str]) -> bool:
     """Whether most whole numbers are small and some large, as amounts are.
 
     Numbers of records are spread evenly between the least and the greatest, stand in blocks with
