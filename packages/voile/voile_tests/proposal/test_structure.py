@@ -13,6 +13,7 @@ from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.recognisers.values import group_words, listed_names
+from voile.schema.names import fits, words_of
 from voile.schema.plan import open_questions
 from voile.table.profile import Inspected
 
@@ -278,3 +279,24 @@ def test_traits_that_are_constant_within_a_label_tell_that_it_is_a_persons(tmp_p
     named = [labels[n] for n in rows]
     assert _of(_proposal(tmp_path, {"zz": named, **visits, **people}), "zz").role == "drop"
     assert _of(_proposal(tmp_path, {"zz": named, **visits, **towns}), "zz").role == "quasi"
+
+
+def test_the_state_of_a_receiver_makes_no_reports_of_a_way(tmp_path):
+    """Journeys with a grade of the signal are events of persons, and are proposed as such."""
+    draw = random.Random(8)
+    columns = {
+        "driver": [f"D{draw.randrange(90):04}" for _ in range(ROWS)],
+        "gps signal": [draw.choice(("good", "fair", "weak")) for _ in range(ROWS)],
+        "departure": [f"2024-05-{1 + n % 28:02} 08:{n % 60:02}:00" for n in range(ROWS)],
+        "fuel": [draw.choice(("diesel", "petrol")) for _ in range(ROWS)],
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert proposal.trips is None
+    assert _of(proposal, "fuel").role == "quasi"
+
+
+def test_words_of_names_are_told_across_alphabets_and_separators():
+    """Latin letters beside Chinese ones are a word; parts of a compound are the compound."""
+    assert words_of("设备IMEI") == ("设备", "imei")
+    assert fits(("hausnr",), words_of("Haus_Nr"))
+    assert not fits(("hausnr",), words_of("Nr_Haus"))

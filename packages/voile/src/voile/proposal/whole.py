@@ -472,6 +472,8 @@ def _proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
     tracks = any(one.recognition and one.recognition.key == "track" for one in places)
     if sum(fits(_LATITUDE, words_of(one.name)) for one in places) > 1:
         return None  # where a ride began and where it ended: an event a row, and no report of a way
+    if all(one.details.profile.distinct <= FEW_PERSONS for one in places):
+        return None  # the state of a receiver, and nowhere
     if not places or not (times or tracks or any(map(_is_called_a_trip, columns))):
         return None
     degrees = [one for one in places if one.details.profile.type == "decimal"]

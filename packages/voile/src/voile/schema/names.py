@@ -122,9 +122,14 @@ class Meaning:
 
 
 def fits(patterns: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a name of these words fits one of some patterns, as ``words.toml`` writes them."""
+    """Whether a name of these words fits one of some patterns, as ``words.toml`` writes them.
+
+    Parts of a compound that stand apart are that compound: ``Haus_Nr`` is ``hausnr``.
+    """
     alone, together = _forms_of(tuple(patterns))
     if any(map(alone.fits, words)):
+        return True
+    if any(one + other in alone.whole for one, other in pairwise(words) if len(one) > 2):
         return True
     likely = (one for word in {*words, ""} for one in together.get(word, ()))
     return any(all(any(map(part.fits, words)) for part in parts) for parts in likely)
@@ -172,10 +177,19 @@ def _forms_of(patterns: tuple[str, ...]) -> tuple[_Forms, _Together]:
     return alone, {word: tuple(found) for word, found in together.items()}
 
 
+_EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_BORDER = re.compile(
+    rf"(?<=[a-z0-9])(?=[A-Z])|(?<=[{_EASTERN}])(?=[A-Za-z])|(?<=[A-Za-z])(?=[{_EASTERN}])"
+)
+
+
 @lru_cache(maxsize=1 << 16)
 def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name, small, without numbers at their ends: ``schoolid1`` is school, id."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", without_accents(name))
+    """The words of a name, small, without numbers at their ends: ``schoolid1`` is school, id.
+
+    Letters of Latin beside those of Chinese, Japanese and Korean are words of their own.
+    """
+    parted = _BORDER.sub(" ", without_accents(name))
     parts = re.findall(r"[^\W_]+", parted)
     words = (part.casefold().rstrip("0123456789") or part for part in parts)
     return tuple(piece for word in words for piece in _without_id(word))
