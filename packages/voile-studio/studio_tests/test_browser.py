@@ -58,7 +58,7 @@ def test_from_the_hospital_table_to_a_signed_release(shared_data: Path, tmp_path
     shutil.copyfile(shared_data / HOSPITALS, tmp_path / "hospitals.parquet")
     (tmp_path / "policy.toml").write_text(POLICY)
     with studio(tmp_path / "hospitals.parquet") as address:
-        walk(user, address, clicked={"k": ["11", "20"]}, point="try-")
+        walk(user, address, clicked={"k": ["11", "20"]})
     signed_and_verified(tmp_path / "hospitals.voile" / "releases" / "001")
 
 
