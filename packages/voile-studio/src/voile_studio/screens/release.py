@@ -132,6 +132,7 @@ def _page(project: Project) -> Json:
     plan = plan_of(project.plan)
     out = project.next_numbered("releases")
     wrong = problem_of(project.plan, columns_of(project), project.start)
+    running = _unfinished(project, out)  # before the releases, among which it may end meanwhile
     found = releases(project)
     return {
         "wrong": wrong,
@@ -144,7 +145,7 @@ def _page(project: Project) -> Json:
         "releases": found,
         "standing": [one for one in found if one["publishable"] and not one["withdrawn"]],
         "policies": policies(project),
-        "running": _unfinished(project, out),
+        "running": running,
         "looks": looks(project),
         "has_key": project.key.is_file(),
         "key_name": project.named(project.key),
