@@ -159,7 +159,7 @@ def test_a_role_that_was_chosen_by_mistake_is_undone_on_the_same_page(
         user.click("text=Go on to the plan")
         user.page.wait_for_selector("select[aria-label='Role of sex']")
         before = plan.read_text("utf-8")
-        user.page.select_option("select[aria-label='Role of sex']", "identifiers")
+        user.choose("select[aria-label='Role of sex']", "identifiers")
         user.page.wait_for_selector("#undo:enabled")
         assert "sex" in user.page.inner_text("dl.facts dd >> nth=0")
         assert plan.read_text("utf-8") != before

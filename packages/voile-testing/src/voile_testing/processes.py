@@ -280,19 +280,25 @@ class BrowserUser:
         page.on("pageerror", lambda fault: self.complaints.append(str(fault)))
         page.on("request", lambda request: self.asked.append(request.url))
 
+    def _act(self, what: str) -> None:
+        """Wait until the page listens: its scripts run after what is in it can be seen."""
+        self.actions += 1
+        self.page.wait_for_selector(what, state="attached")
+        self.page.wait_for_load_state()
+
     def click(self, what: str) -> None:
         """A click."""
-        self.actions += 1
+        self._act(what)
         self.page.click(what)
 
     def fill(self, what: str, text: str) -> None:
         """Typing into a field."""
-        self.actions += 1
+        self._act(what)
         self.page.fill(what, text)
 
     def choose(self, what: str, option: str) -> None:
         """A choice from a list."""
-        self.actions += 1
+        self._act(what)
         self.page.select_option(what, option)
 
 
