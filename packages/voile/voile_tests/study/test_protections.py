@@ -205,9 +205,21 @@ def record(kind: str, attack: str, **method: Any) -> Any:
 @pytest.mark.parametrize(
     ("kind", "attack", "method", "change", "remedy"),
     [
-        ("k-anonymity", "homogeneity", {"l": 3}, {"l": 4}, "l = 4, so many different values in"),
+        (
+            "k-anonymity",
+            "homogeneity",
+            {"l": 3},
+            {"l": 4},
+            "l = 4 in place of 3, so many different values in",
+        ),
         ("k-anonymity", "homogeneity", {}, {}, "l = 2, so many different values in each group, by"),
-        ("k-anonymity", "skewness", {"t": 0.25}, {"t": 0.125}, "t = 0.125, with which each group"),
+        (
+            "k-anonymity",
+            "skewness",
+            {"t": 0.25},
+            {"t": 0.125},
+            "t = 0.125 in place of 0.25, with which each group",
+        ),
         ("k-anonymity", "skewness", {}, {}, "t = 0.3, with which each group is that near to all"),
         ("other", "skewness", {"t": 0.25}, {}, "no parameter of m promises it; publish the column"),
     ],
