@@ -21,6 +21,8 @@ from pathlib import Path
 
 import tomlkit
 
+from voile.audit.record import DOES_NOT_APPLY
+from voile.policy.checking import VERDICT
 from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, KNOWING, Tick, read_ticks
 from voile.report.words import spoken
 from voile_base.durable import replace_private_file
@@ -41,12 +43,12 @@ __all__ = [
     "release_line",
     "role_of",
     "statements_of",
+    "verdict_of",
     "withdraw",
 ]
 
 _UNPUBLISHED = re.compile(r"no other published data (is|are) derived")
 _UNSEEN = re.compile(r"without looking at")
-_INAPPLICABLE = "does not apply"
 _TOLD = ("k", "l", "t", "e", "m", "epsilon")
 """Parameters that a list of releases names."""
 
@@ -72,6 +74,11 @@ class AskedStatement:
         return self.ticked and (
             not self.contradiction or (not self.is_refused and KNOWING in self.by)
         )
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether it was ticked, and the project has come to know otherwise."""
+        return self.ticked and not self.is_settled
 
 
 def statements_of(project: Project, folder: Path, ticks: Sequence[Tick]) -> list[AskedStatement]:
@@ -132,6 +139,11 @@ def _document(folder: Path) -> Document:
     return json_of(folder / "release" / "release.json")
 
 
+def verdict_of(folder: Path) -> Document:
+    """The verdict on a release; empty where there is none, or it cannot be read."""
+    return json_of(folder / "private" / VERDICT)
+
+
 def json_of(path: Path) -> Document:
     """A document on disk; empty where there is none, or it cannot be read."""
     try:
@@ -163,7 +175,7 @@ def release_line(project: Project, folder: Path) -> Json | None:
         "method": ", ".join([spoken(str(method.get("name"))), *parameters]),
         "series": _series(folder),
         "rows": document.get("rows", 0),
-        "policy": json_of(folder / "private" / "verdict.json").get("policy", ""),
+        "policy": verdict_of(folder).get("policy", ""),
         "state": state,
         "stands": _stands(project, folder),
     }
@@ -247,7 +259,7 @@ def label_of(ruling: Document, statements: Sequence[AskedStatement]) -> str:
         return "accepted" if limit else "confirmed"
     if ruling.get("waived"):
         return "waived"
-    if ruling["passed"] and str(ruling["why"]).startswith(_INAPPLICABLE):
+    if ruling["passed"] and str(ruling["why"]).startswith(DOES_NOT_APPLY):
         return "not applicable"
     return "met" if ruling["passed"] else "not met"
 

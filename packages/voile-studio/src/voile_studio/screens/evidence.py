@@ -36,6 +36,7 @@ from voile_studio.screens.confirming import (
     made_by,
     role_of,
     statements_of,
+    verdict_of,
     withdraw,
 )
 from voile_studio.screens.data import found_in
@@ -214,8 +215,8 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         ticks = read_ticks(folder / "private" / ASSUMPTIONS)
     except (InputError, OSError, ValueError):
         return None
-    verdict = json_of(folder / "private" / "verdict.json")
-    rulings = rulings_of(folder)
+    verdict = verdict_of(folder)
+    rulings = rulings_of(verdict)
     failed = [ruling for ruling in rulings if not ruling["passed"]]
     statements = statements_of(project, folder, _asked_now(ticks, rulings))
     labels = [label_of(ruling, statements) for ruling in rulings]
@@ -245,7 +246,7 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "tally": tally_of(labels),
         "statements": statements,
         "role": role_of(statements),
-        "contradicted": [one for one in statements if one.ticked and not one.is_settled],
+        "contradicted": [one for one in statements if one.is_contradicted],
         "withdrawn": is_withdrawn(project, folder),
         "signatures": json_of(folder / "release" / "signatures.json").get("signatures", []),
         "signing": project.jobs.latest(f"sign-{folder.name}"),
@@ -260,7 +261,7 @@ def _is_outdated(project: Project, folder: Path, statements: Sequence[AskedState
 
     Or whether the project has come to contradict what was ticked.
     """
-    if any(one.ticked and not one.is_settled for one in statements):
+    if any(one.is_contradicted for one in statements):
         return True
     private, public = folder / "private", folder / "release"
     told = (private / VERDICT, private / ASSUMPTIONS, public / "signatures.json")
@@ -276,10 +277,10 @@ def _refuse_contradicted(project: Project, folder: Path) -> None:
     if is_withdrawn(project, folder):
         msg = "this release is withdrawn: it is not signed and not handed over"
         raise RefusedError(msg)
-    rulings = rulings_of(folder)
+    rulings = rulings_of(verdict_of(folder))
     ticks = _asked_now(read_ticks(folder / "private" / ASSUMPTIONS), rulings)
     for one in statements_of(project, folder, ticks):
-        if one.ticked and not one.is_settled:
+        if one.is_contradicted:
             msg = f"“{one.says}” is confirmed, but {one.contradiction}; see Evidence"
             raise RefusedError(msg)
 

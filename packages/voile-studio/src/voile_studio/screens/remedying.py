@@ -24,7 +24,7 @@ from voile_studio import commands
 from voile_studio.jobs import Job
 from voile_studio.planning import plan_of
 from voile_studio.project import Project
-from voile_studio.screens.confirming import json_of
+from voile_studio.screens.confirming import verdict_of
 from voile_studio.screens.pages import Pages
 from voile_studio.words import method_cards, remedy_of
 
@@ -38,7 +38,6 @@ class _PolicySearch:
     """A search for the plan of least loss that meets a policy, and what came of it."""
 
     job: Job
-    policy: str
     plans: Sequence[Document]
     """Those that were tried, as ``voile choose`` prints them; none while it runs."""
     found: Document | None
@@ -60,12 +59,12 @@ def search_of(project: Project, folder: Path) -> _PolicySearch | None:
         (one for one in plans if one["meets"] and one["change"] == said.get("found")), None
     )
     obstacles = dict.fromkeys(said.get("in_the_way") or ())
-    return _PolicySearch(job, job.about, plans, found, tuple(obstacles))
+    return _PolicySearch(job, plans, found, tuple(obstacles))
 
 
-def rulings_of(folder: Path) -> list[Document]:
-    """The rulings on a release, each with its criterion; none where it was not checked."""
-    found = json_of(folder / "private" / "verdict.json").get("rulings")
+def rulings_of(verdict: Document) -> list[Document]:
+    """The rulings of a verdict, each with its criterion; none where there is no verdict."""
+    found = verdict.get("rulings")
     return found if isinstance(found, list) else []
 
 
@@ -101,7 +100,7 @@ def remedy_routes(pages: Pages) -> APIRouter:
     @router.post("/remedy")
     def remedy(name: str, release: str) -> Response:
         project = pages.project(name)
-        changes = changes_of(project, rulings_of(project.release(release)))
+        changes = changes_of(project, rulings_of(verdict_of(project.release(release))))
         if not changes:
             msg = (
                 "the plan has this change already, or its method has no such parameter: see Sign "

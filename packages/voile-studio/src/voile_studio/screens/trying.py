@@ -20,7 +20,7 @@ from voile.proposal.editing import with_method
 from voile.publish.publisher import MethodCard
 from voile.release.folder import verified_files
 from voile.report.grid import risk_title
-from voile.report.words import LOSS, lost_shares, reidentified
+from voile.report.words import LOSS, columns_gone, lost_shares, reidentified
 from voile.schema.plan import open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
@@ -62,8 +62,6 @@ _REHEARSAL = "rehearsal"
 """The file that marks a try of a public or synthetic table."""
 _SHARES = frozenset({"pair-total-variation", "marginal-total-variation", LOSS})
 """Measures of loss that are shares."""
-_GONE = 0.995
-"""The loss of a column from which on nothing is left of it."""
 _COUNTING = "query-error"
 _MOST = 40
 """Plans of one try."""
@@ -117,7 +115,11 @@ def tries(project: Project, risk: str = "") -> list[Json]:
                 "another": comparison is not None and _another(project, folder.name),
                 "smallest": _smallest_groups(comparison) if comparison else {},
                 "costs": _costs_of(comparison) if comparison else (),
-                "gone": _columns_gone(comparison) if comparison else {},
+                "gone": {
+                    one.name: columns_gone(one.record) for one in comparison.points if one.record
+                }
+                if comparison
+                else {},
                 "command": told_as_command(
                     commands.compare(project, folder, rehearsal=is_rehearsal(project, folder.name))
                 ),
@@ -276,13 +278,9 @@ def _smallest_groups(comparison: StudyComparison) -> dict[str, int]:
     return {name: risk.persons for name, risk in found if risk and risk.persons}
 
 
-def _columns_gone(comparison: StudyComparison) -> dict[str, list[str]]:
-    """The columns of each study of which nothing is left: all rows show the same."""
-    found = {one.name: lost_shares(one.record) for one in comparison.points if one.record}
-    return {
-        name: [column for column, share in lost.items() if share >= _GONE]
-        for name, lost in found.items()
-    }
+def _gone_by_study(comparison: StudyComparison) -> dict[str, tuple[str, ...]]:
+    """The columns of each study of which nothing is left."""
+    return {one.name: columns_gone(one.record) for one in comparison.points if one.record}
 
 
 def _costs_of(comparison: StudyComparison) -> list[_Cost]:
@@ -447,6 +445,7 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> Jso
         "pairs": [pair_of(one) for one in record.distributions if one.labels],
         "shown": shown_columns(record, before, after),
         "lost": lost_shares(record),
+        "gone": columns_gone(record),
         "sizes": _sizes(record, before, after),
         "another": _another(project, attempt),
     }

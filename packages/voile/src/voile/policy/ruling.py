@@ -46,6 +46,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from voile.audit.record import DOES_NOT_APPLY
 from voile.models.criteria import Groups, SensitiveCells
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.table.published import PublishedTable
@@ -76,7 +77,6 @@ Limit = Annotated[float, Field(allow_inf_nan=False)]
 
 CONFIRMED = frozenset({"assumptions", "question", "unexamined", "recipient"})
 """Kinds of criteria that a person confirms with a tick."""
-_INAPPLICABLE = "does not apply"
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Ruling:
         if self.accepted:
             return "accepted"
         if self.passed:
-            return "not applicable" if self.why.startswith(_INAPPLICABLE) else "pass"
+            return "not applicable" if self.why.startswith(DOES_NOT_APPLY) else "pass"
         if self.value is None:
             return "MISSING" if self.limit is not None else "FAIL"
         assert self.limit is not None

@@ -41,6 +41,7 @@ __all__ = [
     "attacks_of",
     "clipped",
     "column_losses",
+    "columns_gone",
     "counted",
     "listed",
     "lost_shares",
@@ -412,12 +413,18 @@ _WHOLLY = 1 - 1e-9
 
 def column_losses(record: StudyRecord) -> Mapping[str, str]:
     """By column, the share of its information that is lost, in words; of measured columns."""
+    gone = columns_gone(record)
     return {
         name: "nothing of it is left: every cell stands for all values"
-        if share >= _WHOLLY
+        if name in gone
         else f"{percent(share)} of its information is lost"
         for name, share in lost_shares(record).items()
     }
+
+
+def columns_gone(record: StudyRecord) -> tuple[str, ...]:
+    """The columns of which nothing is left: every cell stands for all values."""
+    return tuple(name for name, share in lost_shares(record).items() if share >= _WHOLLY)
 
 
 def lost_shares(record: StudyRecord) -> Mapping[str, float]:

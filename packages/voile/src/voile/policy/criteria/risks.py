@@ -174,10 +174,10 @@ def _not_counted(case: Case) -> MeasuredFigure | str:
     """What is said of copying where there is no figure of it."""
     reason = case.skipped.get(COPYING) or case.skipped.get("three risks")
     if reason == ROWS_OF_PEOPLE:
-        return MeasuredFigure.exactly(0, f"does not apply: {reason}", of_original=True)
+        return MeasuredFigure.exactly(0, f"{DOES_NOT_APPLY}: {reason}", of_original=True)
     if reason is None and not isinstance(case.record, AuditRecord) and case.is_measured:
         return MeasuredFigure.exactly(
-            0, "does not apply: what the release promises is measured on it"
+            0, f"{DOES_NOT_APPLY}: what the release promises is measured on it"
         )
     why = reason or "run voile study with --risks, or voile audit with a control"
     return f"copying was not counted: {why}"
@@ -214,7 +214,7 @@ class ReIdentified(PolicyCriterion):
             return max(figures, key=lambda figure: (figure.high, figure.value))
         reason = case.skipped.get(RE_IDENTIFICATION) or case.skipped.get("three risks")
         if reason == ROWS_OF_NOBODY:
-            return MeasuredFigure.exactly(0, f"does not apply: {reason}", of_original=True)
+            return MeasuredFigure.exactly(0, f"{DOES_NOT_APPLY}: {reason}", of_original=True)
         why = reason or "run voile study with --risks, or voile audit"
         return f"re-identification was not counted: {why}"
 
