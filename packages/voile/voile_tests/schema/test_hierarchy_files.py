@@ -152,6 +152,8 @@ def test_a_missing_value_alone_is_a_column_too():
     """Where no row has a value there is a hierarchy all the same."""
     bound = Taxonomy(WORK).bind("work", texts(None))
     assert [codes.tolist() for codes in bound.codes] == [[0], [0], [0]]
+    assert [shown(bound, level) for level in (1, 2)] == [[None], ["*"]]
+    assert shares(bound, 2) == [1]
 
 
 def test_a_value_that_is_not_listed_is_named():

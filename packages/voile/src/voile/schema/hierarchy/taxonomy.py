@@ -149,9 +149,11 @@ class Taxonomy:
         """
         indices = self._indices_of(column, values)
         leaf_share = 1 / len(self.paths)
-        levels = [Level.as_they_are(len(indices), leaf_share)]
-        levels += [
-            _used_texts(group.codes[indices], group.texts, group.share) for group in self._groups
+        *lower, top = self._groups
+        levels = [
+            Level.as_they_are(len(indices), leaf_share),
+            *(groups.of(indices) for groups in lower),
+            top.topping(indices),
         ]
         return BoundHierarchy.of_levels(column, values, levels, leaf_share)
 
@@ -248,14 +250,6 @@ class Taxonomy:
         return Taxonomy(_filled(paths), "the tree")
 
 
-def _used_texts(
-    codes: NDArray[np.generic], texts: Sequence[str], share: NDArray[np.float64]
-) -> Level:
-    """A level with those of the declared ``texts`` that some value becomes."""
-    used, codes = np.unique(codes, return_inverse=True)
-    return Level(codes, GeneralizedValues(share[used], tuple(texts[index] for index in used)))
-
-
 @dataclass(frozen=True, eq=False)
 class _Groups:
     """The groups of one level: which of them each listed value belongs to, names, shares."""
@@ -263,6 +257,18 @@ class _Groups:
     codes: NDArray[np.int32]
     texts: tuple[str, ...]
     share: NDArray[np.float64]
+
+    def of(self, indices: NDArray[np.int64]) -> Level:
+        """The level of some listed values, with those groups that one of them becomes."""
+        used, codes = np.unique(self.codes[indices], return_inverse=True)
+        texts = tuple(self.texts[index] for index in used)
+        return Level(codes, GeneralizedValues(self.share[used], texts))
+
+    def topping(self, indices: NDArray[np.int64]) -> Level:
+        """The same of the highest level: a single group stays where all values are missing."""
+        if len(self.texts) > 1:
+            return self.of(indices)
+        return Level(self.codes[indices], GeneralizedValues(self.share, self.texts))
 
 
 def _group(names: Sequence[str]) -> _Groups:
