@@ -12,16 +12,36 @@ from voile.table.published import PublishedTable
 from voile_base.errors import TableError
 from voile_testing.disclosing import disclosure_of
 
-__all__ = ["described", "promised", "restating"]
+__all__ = ["described", "permuted", "promised", "restating"]
 
 
-def promised(kind: str, parameters: Mapping[str, Any], statement: str = "as stated") -> Guarantee:
+def promised(
+    kind: str,
+    parameters: Mapping[str, Any],
+    statement: str = "as stated",
+    assumes: Sequence[str] = (),
+) -> Guarantee:
     """A guarantee of this kind; one that nobody can check where its parameters say too little."""
-    document = {"kind": kind, **parameters, "statement": statement, "assumes": []}
+    document = {"kind": kind, **parameters, "statement": statement, "assumes": [*assumes]}
     try:
         return Guarantee.of_document(document)
     except TableError:
         return Guarantee((UnknownClaim(kind=kind, parameters=dict(parameters)),), statement)
+
+
+def permuted(k: float, e: float, name: str) -> Guarantee:
+    """The promise of (k,e)-anonymity of a column, in the words that its claims allow."""
+    return promised(
+        "ke-anonymity",
+        {"k": k, "e": e},
+        f"({k}, {e})-anonymous: within each group, the values of {name!r} number at least {k} "
+        f"distinct ones, span at least {e}, and are permuted uniformly at random, so nobody's "
+        "value can be narrowed down further than to their group",
+        (
+            "nobody but the custodian knows any of the sensitive values",
+            "no other published data is derived from the same values",
+        ),
+    )
 
 
 def described(

@@ -58,7 +58,7 @@ def figures_of(name: str) -> dict[str, Any]:
     release = read_release(FOLDER / name)
     check_release(release)
     original = pl.read_parquet(FOLDER / "original.parquet")
-    plan = read_plan(FOLDER / name / "plan.toml")
+    plan = read_plan(FOLDER / f"{name}.toml")
     comparison = Comparison(
         PublishedRows.of(release), People(original, plan), Randomness.seeded(11)
     )

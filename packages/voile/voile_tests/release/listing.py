@@ -14,6 +14,7 @@ __all__ = ["list_again", "write_listed"]
 
 def write_listed(folder: Path, document: Mapping[str, Any]) -> None:
     """Let a folder be a release with this document, and a file of rows that it lists."""
+    folder.mkdir(exist_ok=True)
     rows = folder / "data.csv"
     rows.write_text("age\n1\n", encoding="utf-8")
     listed = {**document, "data": manifest_of(folder, [rows.name])}

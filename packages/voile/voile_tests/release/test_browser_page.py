@@ -18,6 +18,7 @@ from voile_testing.processes import BrowserUser, browser
 from voile_tests.policy.cases import policy, studied, voile
 from voile_tests.release.makes import METHODS, make
 from voile_tests.release.mutants import mutant
+from voile_tests.release.test_words import WORDS, edited
 
 __all__ = ["browser"]
 
@@ -79,6 +80,19 @@ def _by_python(folder: Path) -> str:
 def test_a_good_release_holds(good: dict[str, Path], told: Told, method: str) -> None:
     """Of any method; of what it does not count, the page says so."""
     assert told(good[method]) == ["holds" if method in COUNTED else "partly"]
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_the_page_says_in_the_words_of_python_what_does_not_follow_from_claims(
+    told: Told, tmp_path: Path, name: str
+) -> None:
+    """A statement, an assumption or a parameter that nobody checks is broken in a browser, too."""
+    edit, sentence = WORDS[name]
+    release = make("generalization", tmp_path, file_format="csv")[0]
+    folder = edited(release, tmp_path / "edited", edit)
+    verdict, *found = told(folder)
+    assert verdict == "broken"
+    assert sentence in found
 
 
 def test_mutants_with_mended_hashes_get_the_verdict_of_python(good, told, tmp_path):
@@ -171,5 +185,42 @@ def test_a_folder_that_is_chosen_is_told_and_nothing_is_asked(browser, good, tmp
     page.set_input_files("#folder", tmp_path / "none")
     page.get_by_text("This is not a release: it has no release.json").wait_for()
     page.evaluate("document.title")
+    assert (user.asked, user.complaints) == ([address], [])
+    page.context.close()
+
+
+def test_the_key_that_a_recipient_pastes_is_compared_with_that_of_the_signature(browser, tmp_path):
+    """Another key is told as such before anything else, and nothing is asked of any server."""
+    place = studied(tmp_path)
+    stated = policy(
+        tmp_path, 'kind = "group-size"\nleast = 1', more='[[signers]]\nrole = "officer"\n'
+    )
+    assert voile("key", tmp_path / "key").exit_code == 0
+    assert voile("key", tmp_path / "other").exit_code == 0
+    voile("check", place, "--policy", stated)
+    signed = voile("sign", place, "--key", tmp_path / "key", "--as", "officer")
+    assert signed.exit_code == 0, signed.output
+    public = place / "release"
+    ours, others = ((tmp_path / f"{name}.pub").read_text().strip() for name in ("key", "other"))
+    assert not any(ours in path.name for path in public.iterdir())
+    user = BrowserUser(browser.new_page())
+    page, address = user.page, (public / "verify.html").as_uri()
+    page.goto(address)
+    page.set_input_files("#folder", public)
+    page.locator("#found .key.partly").wait_for()
+    for key, kind, words in (
+        (ours, "holds", "is that of the signature as 'officer'"),
+        (ours.removeprefix("ed25519:").upper(), "holds", "is that of the signature"),
+        (others, "broken", "another has signed it"),
+        ("ed25519:12", "broken", "is no public key"),
+    ):
+        page.fill("#key", key)
+        page.locator(f"#found .key.{kind}").wait_for()
+        assert words in page.inner_text("#found .key")
+        assert page.locator("#found > .key.broken:first-child").count() == (kind == "broken")
+    (public / "signatures.json").unlink()
+    page.fill("#key", ours)
+    page.set_input_files("#folder", public)
+    page.get_by_text("No signature in this folder holds").wait_for()
     assert (user.asked, user.complaints) == ([address], [])
     page.context.close()

@@ -84,8 +84,15 @@ def test_a_second_file_of_rows_beside_the_listed_one_is_told(tmp_path):
     """A reader that knows the usual names must not take the wrong one."""
     (tmp_path / "data.csv").write_text("age\n1\n")
     document = {"data": manifest_of(tmp_path, ["data.csv"])}
-    (tmp_path / "notes.txt").write_text("mine")
+    for allowed in ("release.json", "signatures.json", ".DS_Store", "Thumbs.db"):
+        (tmp_path / allowed).write_text("{}")
     assert verified_files(document, tmp_path).whole == tmp_path / "data.csv"
-    (tmp_path / "data.parquet").write_text("age\n2\n")
-    with pytest.raises(RefusedError, match=r"data.parquet: the release does not list this file"):
-        verified_files(document, tmp_path)
+    for added in ("data.parquet", "raw.csv", ".raw", "notes.txt", "people/raw.csv"):
+        (tmp_path / added).parent.mkdir(exist_ok=True)
+        (tmp_path / added).write_text("age\n2\n")
+        told = rf"{added.partition('/')[0]}: the release does not list this file"
+        with pytest.raises(RefusedError, match=told):
+            verified_files(document, tmp_path)
+        (tmp_path / added).unlink()
+    (tmp_path / "people").rmdir()
+    assert verified_files(document, tmp_path).whole == tmp_path / "data.csv"

@@ -68,6 +68,14 @@ alone are, on quasi-identifiers.
 """
 
 
+ADDED = {
+    "l counts the sensitive values of a group that are written differently: near values, such as "
+    "costs a few cents apart, count as different, and so does a missing value; what the values of "
+    "a group have in common, everybody learns": {"diverse", "mondrian"},
+}
+"""What the promise does not cover and is said since, of which releases."""
+
+
 def restated(release):
     """What an early version says: nothing of the bounds to which noise is clamped."""
     columns = {
@@ -81,7 +89,7 @@ def restated(release):
 def test_publishers_say_what_was_read_from_old_releases(name):
     """The same plan and table give the same statement, claims and roles as when recorded."""
     old = read_release(FOLDER / name)
-    plan = single_release(read_plan(FOLDER / name / "plan.toml"))
+    plan = single_release(read_plan(FOLDER / f"{name}.toml"))
     texts = any(getattr(shown, "ends", "") == "text" for shown in old.disclosure.columns.values())
     made = prepare_release(
         FOLDER / "original.parquet",
@@ -100,6 +108,7 @@ def test_publishers_say_what_was_read_from_old_releases(name):
     elif name != "ke-series-1":
         stated = made.guarantee.statement.partition(". THIS NUMBER PROTECTS NOTHING")[0]
         assumed = [one for one in old.guarantee.assumes if name not in PROVED.get(one, ())]
+        assumed += [one for one, names in ADDED.items() if name in names]
         was = replace(old.guarantee, assumes=tuple(assumed))
         assert replace(made.guarantee, statement=stated) == was
 

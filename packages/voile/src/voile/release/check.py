@@ -14,24 +14,39 @@ in which group; whose these values are is counted in the private table.  Nothing
 rule of the publisher: largest matchings are those of ``models.units``, and how far values of two
 persons lie apart is told by the ends of what each has in a group.  That costs a count of the
 published pairs of group and value, and of units by group.
+
+What ``release.json`` says in words is derived from its claims, so that nothing stands there that
+nobody checks (``wording_breaches``): each sentence is one of those in ``browser/wording.json`` for
+the claims that the release makes, with their numbers and its columns, and what the promise assumes
+is there in full.  Claims of another package bring their own sentences (``Claim.wording``).
+``verify.html`` reads the same file.  Numbers agree to half a percent, since sentences round them.
+
+``method`` has the parameters of its method, its decision and its steps, and no others.  A text in
+it is a column or a short word; texts below its keys, such as labels of a ranking, are together no
+longer than ``_ROOM``, and numbers no more than ``_EACH_ROW`` of each row beside ``_NUMBERS``.
+Cost: that of reading the document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import cached_property
+from fractions import Fraction
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.criteria import Criterion
+from voile.models.criteria import Criterion, StatedCriterion
 from voile.models.ke_anonymity import atom_breaches, pairwise_breaches
 from voile.models.units import GroupedUnits
 from voile.release.claim_checks import PublicRelease, common_unit, criteria_against_counts
-from voile.release.claims import GroupClaim, KEAnonymityClaim
+from voile.release.claims import Claim, GroupClaim, KEAnonymityClaim, UnknownClaim
 from voile.release.history import Blocks, History
 from voile.release.reading import Floats, Texts, floats_of, texts_of
 from voile.release.release import Release
@@ -44,6 +59,7 @@ from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts, PublishedUnits, UnitCounts, ValueCounts
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
+from voile_base.values import Document
 
 __all__ = [
     "GuaranteeBrokenError",
@@ -56,6 +72,7 @@ __all__ = [
     "check_values_of_units",
     "column_breaches",
     "departure_breaches",
+    "wording_breaches",
 ]
 
 
@@ -355,3 +372,232 @@ def _apart(
         ends = values[inside[[owners_of[v] != owners[0] for v in inside.tolist()]]]
         found[group] = len(ends) > 0 and max(high - ends[0], ends[-1] - low) >= least
     return found
+
+
+_NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?"
+_MARKS = re.compile(r"(\{\{|\|\||\{[^{}]*\}|⟨|⟩\*?|\|)")
+_AGREES = Fraction(1, 200)
+"""Relative: sentences state numbers with three digits or more."""
+_WORD, _TEXT, _ROOM = 64, 200, 16_384
+"""Characters of a parameter, of a text below one, and bytes of all different texts there."""
+_ROLE = re.compile("[a-z_]{1,32}")
+_NUMBERS, _EACH_ROW = 4_096, 16
+"""Numbers of a method, and those beside them for each row of the release."""
+_CODAS = r"(?:; |\. )"
+
+
+@cache
+def _wording() -> Document:
+    """The sentences of Voile's own claims."""
+    found: Document = json.loads(
+        (files("voile.release") / "browser" / "wording.json").read_text("utf-8")
+    )
+    return found
+
+
+def wording_breaches(document: Document, claims: Sequence[Claim]) -> Iterator[str]:
+    """What a document says in words that does not follow from the claims that it makes."""
+    if any(isinstance(claim, UnknownClaim) for claim in claims):
+        return  # none of it is a promise that anybody here can check, and it passes no check
+    yield from _name_breaches(document)
+    yield from _method_breaches(document, claims)
+    said = _StatedWords.of(document, claims)
+    used = said.promises()
+    if used is None:
+        yield "its statement says what does not follow from its claims"
+        return
+    yield from said.breaches_of_assumptions(used)
+
+
+def _name_breaches(document: Document) -> Iterator[str]:
+    """Roles and types of what is no column that is shown."""
+    columns = document.get("columns")
+    if columns is None:
+        return  # tables state no roles, and their types are those of their file
+    shown = {f"{name}{end}" for name in columns for end in ("", ".low", ".high", ".interval")}
+    shown |= {str((document.get("groups") or {}).get("column"))}
+    roles = document.get("roles") or {}
+    named = {name for names in roles.values() for name in names} | set(document.get("types") or {})
+    if named - shown or not all(_ROLE.fullmatch(role) for role in roles):
+        yield "it states roles or types of what is no published column"
+
+
+def _method_breaches(document: Document, claims: Sequence[Claim]) -> Iterator[str]:
+    """What a document says of its method that is no parameter, or longer than one."""
+    keys = {key: set(known) for key, known in _wording()["methods"].items()}
+    for claim in claims:
+        keys |= {key: set(known) for key, known in (claim.wording or {}).get("methods", {}).items()}
+    method = document["method"]
+    stated = [method, *(one for one in method.get("steps", ()) if "name" in one)]
+    for each in stated:
+        if each["name"] not in keys:
+            yield f"its method {each['name']!r} is none that is known here"
+            return
+        if unknown := sorted(each.keys() - keys[each["name"]] - {"name", "decision", "steps"}):
+            yield f"its method states {unknown[0]!r}, which is no parameter of {each['name']!r}"
+            return
+    names = _names_in(document, [claim.document() for claim in claims])
+    words = [one for each in stated for one in each.values() if isinstance(one, str)]
+    leaves = list(_leaves_and_keys(method))
+    texts = {one for one in leaves if isinstance(one, str)} - names
+    long = any(len(one) > _WORD for one in words if one not in names)
+    long = long or any(len(one) > _TEXT for one in texts)
+    numbers = len(leaves) > _NUMBERS + _EACH_ROW * document["rows"]
+    if long or numbers or sum(len(one.encode()) for one in texts) > _ROOM:
+        yield "its method states more than parameters and what the data show of its decision"
+
+
+def _leaves_and_keys(value: object) -> Iterator[object]:
+    """The texts and numbers in a value, and the keys that they stand under."""
+    if isinstance(value, Mapping):
+        yield from value
+        for one in value.values():
+            yield from _leaves_and_keys(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _leaves_and_keys(one)
+    else:
+        yield value
+
+
+@dataclass(frozen=True, eq=False)
+class _StatedWords:
+    """The sentences of a document beside those that its claims allow."""
+
+    guarantee: Document
+    claims: tuple[Document, ...]
+    """As they stand in the document."""
+    known: tuple[Document, ...]
+    """The promises whose sentences may stand there."""
+    names: str
+    """A pattern of columns that the release names."""
+    series: str
+    """A pattern of the name of its series."""
+
+    @classmethod
+    def of(cls, document: Document, claims: Sequence[Claim]) -> _StatedWords:
+        stated = tuple(claim.document() for claim in claims)
+        kinds = {claim.kind for claim in claims}
+        offered = (*_wording()["promises"], *(c.wording for c in claims if c.wording is not None))
+        names = "|".join(re.escape(repr(name)) for name in sorted(_names_in(document, stated)))
+        one = f"(?:{names or '(?!)'})"
+        series = document.get("series") or {}
+        return cls(
+            guarantee=document["guarantee"],
+            claims=stated,
+            known=tuple(each for each in offered if set(each["claims"]) <= kinds),
+            names=f"{one}(?:(?:, | and of | and |; ){one})*",
+            series=re.escape(repr(series.get("name"))),
+        )
+
+    def promises(self) -> list[Document] | None:
+        """The promises that the statement makes; None where it says something else, or less."""
+        said, shared = self.guarantee["statement"], _wording()["shared"]["says"]
+        for opening in shared:
+            said = re.sub(f"^{self._pattern(opening, said)}: ", "", said)
+        used = []
+        for part in said.split("; and "):
+            promise = next((one for one in self.known if self._states(one, part)), None)
+            if promise is None:
+                return None
+            used.append(promise)
+        covered = {kind for one in used for kind in one["claims"]}
+        return used if {one["kind"] for one in self.claims} <= covered else None
+
+    def _states(self, promise: Document, part: str) -> bool:
+        """Whether a part of the statement is what a promise says, with what it may add."""
+        first = "|".join(self._pattern(one, part) for one in promise["says"])
+        more = "|".join(self._pattern(one, part) for one in promise.get("and", ()))
+        codas = f"(?:{_CODAS}(?:{more}))*" if more else ""
+        return re.fullmatch(f"(?:{first}){codas}", part) is not None
+
+    def breaches_of_assumptions(self, used: Sequence[Document]) -> Iterator[str]:
+        """Assumptions that do not belong to what is promised, and those that are missing."""
+        assumes, left_open = self.guarantee["assumes"], self.guarantee.get("leaves_open", ())
+        of_all = {"may": _wording()["shared"]["may"]}
+        keys = ("needs", "may", "open")
+        allowed = [one for each in (*used, of_all) for key in keys for one in each.get(key, ())]
+        if not all(self._among(one, allowed) for one in assumes):
+            yield "it assumes what does not belong to its claims"
+        for need in dict.fromkeys(one for each in used for one in each.get("needs", ())):
+            if not self._spared(need) and not any(self._among(one, [need]) for one in assumes):
+                yield "it leaves out what its promise assumes or does not cover"
+                break
+        opened = [one for each in used for one in each.get("open", ())]
+        if not all(one in assumes and self._among(one, opened) for one in left_open):
+            yield "it says of an assumption that nobody has to make sure of it"
+
+    def _spared(self, need: str) -> bool:
+        """Whether a sentence need not be there, because the claims say more."""
+        mark = re.match(r"\{-([^}]*)\}", need)
+        keys = mark[1].split("|") if mark else ()
+        return any(claim.get(key) is not None for claim in self.claims for key in keys)
+
+    def _among(self, sentence: str, pieces: Sequence[str]) -> bool:
+        return any(re.fullmatch(self._pattern(one, sentence), sentence) for one in pieces)
+
+    def _pattern(self, piece: str, said: str) -> str:
+        """A regular expression of a piece, whose numbers are those that ``said`` may state."""
+        marks = {"{{": r"\{", "||": r"\|", "⟨": "(?:", "⟩": ")", "⟩*": ")*", "|": "|"}
+        found = []
+        for part in _MARKS.split(piece):
+            if part in marks:
+                found.append(marks[part])
+            elif part.startswith("{-"):
+                continue
+            elif part.startswith("{"):
+                found.append(f"(?:{self._slot(part[1:-1], said)})")
+            else:
+                found.append(re.escape(part))
+        return f"(?:{''.join(found)})"
+
+    def _slot(self, name: str, said: str) -> str:
+        if name in _wording()["parts"]:
+            return self._pattern(_wording()["parts"][name], said)
+        if name in {"names", "series", "*"}:
+            return {"names": self.names, "series": self.series, "*": _NUMBER}[name]
+        if name == "criterion":
+            asked = (one for claim in self.claims for one in claim.get("criteria") or ())
+            return "|".join(re.escape(StatedCriterion.of(one).words) for one in asked) or "(?!)"
+        paths = [path.removesuffix("-1") for path in name.split("|")]
+        known = [one for path in paths for claim in self.claims for one in _leaves(claim.get(path))]
+        less = 1 if name.endswith("-1") else 0
+        texts = {repr(one) for one in known if isinstance(one, str)}
+        texts |= {one for one in known if isinstance(one, str)}
+        numbers = {number - less for one in known if (number := _fraction(one)) is not None}
+        shown = {one for one in re.findall(_NUMBER, said) if _agrees(one, numbers)}
+        return "|".join(map(re.escape, sorted(texts | shown, key=len, reverse=True))) or "(?!)"
+
+
+def _agrees(text: str, numbers: set[Fraction]) -> bool:
+    """Whether a text states one of some numbers, as far as sentences round them."""
+    stated = Fraction(text.replace(",", ""))
+    return any(abs(stated - number) <= _AGREES * abs(number) for number in numbers)
+
+
+def _fraction(value: object) -> Fraction | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return None
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _leaves(value: object) -> Iterator[object]:
+    """The texts and numbers in a value."""
+    if isinstance(value, Mapping):
+        for one in value.values():
+            yield from _leaves(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _leaves(one)
+    elif value is not None:
+        yield value
+
+
+def _names_in(document: Document, claims: Sequence[Document]) -> set[str]:
+    """The columns that a document names where it says how they are shown and what is claimed."""
+    found = set(document.get("columns") or {}) | set(document.get("types") or {})
+    found |= {name for names in (document.get("roles") or {}).values() for name in names}
+    return found | {one for claim in claims for one in _leaves(claim) if isinstance(one, str)}

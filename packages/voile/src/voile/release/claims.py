@@ -93,6 +93,9 @@ class Claim(Value):
 
     kind: str
     """The model, such as "ke-anonymity", by which a claim is registered."""
+    wording: ClassVar[Document | None] = None
+    """The sentences that releases with a claim of another package state, and what they assume: an
+    entry of ``promises`` as ``browser/wording.json`` has them."""
 
     @abstractmethod
     def breaches(self, published: PublicRelease) -> Iterator[str]:

@@ -50,7 +50,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -72,7 +71,7 @@ from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 from voile_base.durable import sync, write_text
 from voile_base.errors import InputError, RefusedError, TableError
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.values import Document, Json
 from voile_base.values.value import Says, Several, Value, json_schema, read
 
@@ -83,6 +82,8 @@ __all__ = [
     "FORMAT",
     "MEASUREMENTS",
     "PAGE",
+    "READING",
+    "SIGNATURES",
     "ListedFile",
     "ReleaseBeside",
     "ReleaseDocument",
@@ -108,20 +109,28 @@ __all__ = [
 ]
 
 DOCUMENT = "release.json"
+SIGNATURES = "signatures.json"
+"""Among what is published, and about all the rest of it."""
 MEASUREMENTS = "measurements.parquet"
 """Noisy tables beside the rows, where these were made from some."""
 PAGE = "verify.html"
 """Recounts a release in a browser; made of the parts in ``browser``."""
-BESIDE = {"measurements": MEASUREMENTS, "page": PAGE}
+READING = "index.html"
+"""Tables as people read them, where a release has a page of them."""
+BESIDE = {"measurements": MEASUREMENTS, "page": PAGE, "reading": READING}
 """What stands beside the rows, by the key that lists it."""
 
+_UNLISTED = frozenset({DOCUMENT, SIGNATURES})
+"""What stands in a release and is no part that it lists."""
+_OF_SYSTEMS = frozenset({".DS_Store", "desktop.ini", "Thumbs.db"})
+"""Files that systems leave in folders that are looked at."""
 FILE_OF_ROWS = (
     r"(data|tables)\.[a-z0-9]+"
     r'|data/([^/\\"=\x00-\x1f]+=[^/\\"\x00-\x1f]+/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet'
 )
 """What may be listed, below folders that name values too: never a path out of the folder."""
-_FILE = re.compile(FILE_OF_ROWS)
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_FILE = pattern_on_demand(FILE_OF_ROWS)
+_DIGEST = pattern_on_demand(r"[0-9a-f]{64}")
 _REMEDY = "take the folder as it was made, or publish again"
 
 Stamp = tuple[int, int, int, int]
@@ -269,12 +278,10 @@ def _changes(document: Document, folder: Path) -> Iterator[str]:
             yield f"{file}: this file was changed since it was published"
     names = {part["file"] for part in listed}
     above = {str(each) for name in names for each in PurePosixPath(name).parents}
-    parts = [file.relative_to(folder).as_posix() for file in (folder / "data").rglob("*")]
-    parts = [name for name in parts if name not in above]
-    beside = [file.name for file in folder.iterdir() if _FILE.fullmatch(file.name)]
-    beside += [name for name in BESIDE.values() if (folder / name).exists()]
-    for name in sorted({*parts, *beside} - names):
-        yield f"{folder / name}: the release does not list this file"
+    there = {file.relative_to(folder).as_posix() for file in folder.rglob("*")}
+    for name in sorted(there - names - above - _UNLISTED):
+        if PurePosixPath(name).name not in _OF_SYSTEMS:
+            yield f"{folder / name}: the release does not list this file"
 
 
 def _stamps(folder: Path, names: Sequence[str]) -> tuple[Stamp, ...]:
@@ -294,7 +301,10 @@ def verification_page() -> str:
     """The whole page."""
     script = f"{_part('verify.js')}{_part('page.js')}"
     style = _part("verify.css")
-    schemas = {"release": json.loads(_part("release.schema.json"))}
+    schemas = {
+        "release": json.loads(_part("release.schema.json")),
+        "wording": json.loads(_part("wording.json")),
+    }
     page = _part("page.html")
     for mark, text in (
         ("{scripts}", _allowed(script)),
@@ -319,6 +329,8 @@ def _allowed(text: str) -> str:
 FORMAT = 1
 """Of ``release.json``."""
 
+_LONGEST = 200
+"""Characters of a name that a release has or states."""
 _METHOD = "a table with the name of the method and its parameters"
 
 
@@ -351,10 +363,14 @@ class _ListedPage(ListedFile):
     file: Literal["verify.html"]
 
 
+class _ListedReading(ListedFile):
+    file: Literal["index.html"]
+
+
 class SeriesPlace(Value):
     """Where a release stands in a series of releases of one growing table."""
 
-    name: Annotated[str, Field(min_length=1)]
+    name: Annotated[str, Field(min_length=1, max_length=_LONGEST)]
     version: Annotated[int, Field(ge=1)]
     """1 for the first release."""
 
@@ -378,16 +394,17 @@ class StatedRelease(Value):
     format: Annotated[
         Literal[1], Says("1: this is no format of this version of Voile", within=False)
     ]
-    voile: Annotated[str, Field(min_length=1)]
+    voile: Annotated[str, Field(min_length=1, max_length=_LONGEST)]
     """The version of Voile that made the release."""
     method: Annotated[Document, AfterValidator(_named), Says(_METHOD, within=False)]
     guarantee: StatedGuarantee
     rows: Annotated[int, Field(ge=0)]
     publishable: bool
-    release_id: Annotated[str, Field(min_length=1)]
+    release_id: Annotated[str, Field(min_length=1, max_length=_LONGEST)]
     types: Mapping[str, Kind | Literal["single"]]
     """Of the values of each column; ``single`` stands for decimals of 32 bits."""
     open_questions: Annotated[int, Field(ge=1)] | None = None
+    reading: Annotated[Several[_ListedReading], Field(min_length=1)] | None = None
 
 
 class ReleaseDocument(Disclosure, StatedRelease):
@@ -395,7 +412,7 @@ class ReleaseDocument(Disclosure, StatedRelease):
 
     roles: Mapping[str, Several[str]]
     accept_questions: Literal[True] | None = None
-    data_set: Annotated[str, Field(min_length=1)] | None = None
+    data_set: Annotated[str, Field(min_length=1, max_length=_LONGEST)] | None = None
     series: SeriesPlace | None = None
     data: Annotated[Several[ListedFile], Field(min_length=1)]
     measurements: Annotated[Several[_ListedMeasurements], Field(min_length=1)] | None = None

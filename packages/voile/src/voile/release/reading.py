@@ -44,7 +44,7 @@ from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Protected
 from voile.table.alignment import coded_column, codes_of_rows, common_codes
 from voile.table.arrays import Frame, as_dates, text_values, with_missing
-from voile.table.binding import coded_series, distinct_values
+from voile.table.binding import coded_series, distinct_values, texts_of_distinct
 from voile.table.codes import Combinations, DictionaryColumn, code_type, encode, gathered
 from voile_base.errors import InputError, TableError, nearest
 from voile_base.ondemand import dataclass, on_demand
@@ -58,6 +58,7 @@ __all__ = [
     "ColumnView",
     "KnownValues",
     "People",
+    "Place",
     "PublishedRows",
     "ShownCells",
     "Sightings",
@@ -72,6 +73,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Place = NDArray[np.integer[Any]]
+"""Numbers of cells, in the narrowest type: cast before any arithmetic."""
 Texts = list[str | None]
 _Shares = tuple[DistinctValues, Any]
 """The values of a column, and how they are distributed over sightings, sparse (g, v)."""
@@ -83,7 +86,7 @@ class PublishedRows:
 
     release: Release
     frame: pl.DataFrame
-    _cells: dict[tuple[str, ...], tuple[Frame, Codes]] = field(default_factory=dict, repr=False)
+    _cells: dict[tuple[str, ...], tuple[Frame, Place]] = field(default_factory=dict, repr=False)
     _coded: dict[str, DictionaryColumn] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -105,11 +108,11 @@ class PublishedRows:
         column = self.frame[name]
         return encode(finite(column)) if column.dtype.is_float() else self.coded(name)
 
-    def combinations(self, columns: Sequence[str]) -> tuple[Frame, Codes]:
+    def combinations(self, columns: Sequence[str]) -> tuple[Frame, Place]:
         """Distinct rows of some published columns, ascending, and which of them each row shows."""
         return codes_of_rows({name: self.coded(name) for name in columns})
 
-    def cells(self, columns: Sequence[str]) -> tuple[Frame, Codes]:
+    def cells(self, columns: Sequence[str]) -> tuple[Frame, Place]:
         """The same; the last answer is kept: adversaries who know the same ask for the same."""
         asked = tuple(columns)
         if asked not in self._cells:
@@ -256,9 +259,7 @@ class People:
     def coded_finite(self, name: str) -> DictionaryColumn:
         """The same without NaN and infinities."""
         column = self.coded(name)
-        if not column.values.dtype.is_float():
-            return column
-        return column.mapped(finite(column.values))
+        return column.mapped(finite(column.values)) if column.values.dtype.is_float() else column
 
     def column(self, name: str) -> pl.Series:
         """The values of a column, as the plan types them."""
@@ -271,15 +272,15 @@ class People:
             values = values.cast(pl.String)
         return as_dates(with_missing(values, self.plan.missing), self.described(name))
 
-    def distinct_texts(self, name: str) -> tuple[Texts, NDArray[np.integer[Any]]]:
+    def distinct_texts(self, name: str) -> tuple[pl.Series, Place]:
         """The values of a column as texts, which may repeat, and which of them each row has."""
         held = self.frame[name]
         if not isinstance(held.dtype, pl.Categorical | pl.Enum):
             column = self.coded_finite(name)
-            return [*distinct_values(column.values).texts], column.codes
+            return texts_of_distinct(column.values), column.codes
         column = encode(held)
         known = People(pl.DataFrame([column.values.alias(name)]), self.plan)
-        return texts_of(known.column(name)), column.codes
+        return pl.Series(texts_of(known.column(name)), dtype=pl.String), column.codes
 
     def described(self, name: str) -> ColumnPlan:
         """What the plan says of a column."""
@@ -299,15 +300,18 @@ class People:
             raise TableError(msg)
         return name
 
-    @cached_property
+    @property
     def units(self) -> tuple[Codes, int]:
         """Which person or household each row is of, from 0, shape (n,), and how many there are.
 
         Each row is one of its own where the plan names nobody.  Raises ``TableError`` where the
         table lacks the column that the plan names.
         """
-        if self.protected == "row":
-            return np.arange(self.frame.height), self.frame.height
+        rows = self.frame.height
+        return (np.arange(rows), rows) if self.protected == "row" else self._units
+
+    @cached_property
+    def _units(self) -> tuple[Codes, int]:
         name = self.unit_column
         if name not in self.frame.columns:
             msg = (
@@ -368,7 +372,7 @@ class _Held:
     """What was read of a release and of the table behind it; private."""
 
     frame: pl.DataFrame | None = None
-    cells: dict[tuple[str, ...], tuple[Frame, Codes]] = field(default_factory=dict)
+    cells: dict[tuple[str, ...], tuple[Frame, Place]] = field(default_factory=dict)
     coded: dict[str, DictionaryColumn] = field(default_factory=dict)
     people: People | None = None
 
@@ -384,14 +388,13 @@ def texts_of(values: pl.Series) -> Texts:
 
 def distinct_texts_of(values: pl.Series) -> tuple[Texts, Codes]:
     """The same by distinct texts in the order of the values, and which of them each row has."""
-    texts, codes = narrow_texts_of(values)
-    return texts, codes.astype(np.int64)
+    return (found := narrow_texts_of(values))[0].to_list(), found[1].astype(np.int64)
 
 
-def narrow_texts_of(values: pl.Series) -> tuple[Texts, NDArray[np.integer[Any]]]:
-    """The same, which of them each row has in the narrowest type."""
+def narrow_texts_of(values: pl.Series) -> tuple[pl.Series, Place]:
+    """The same as a column of texts, and which of them each row has in the narrowest type."""
     column = encode(finite(values))
-    return [*distinct_values(column.values).texts], column.codes
+    return texts_of_distinct(column.values), column.codes
 
 
 def finite(values: pl.Series) -> pl.Series:
@@ -542,8 +545,8 @@ class Sightings:
     """Of one known column or several each: pairs of a target and a sighting."""
     rows: Codes
     """Shape (g,): how many published rows show it."""
-    place: Codes
-    """The sighting of each published row; -1 for one that is not among them."""
+    place: Place
+    """The sighting of each published row that is looked at; -1 for one that is not among them."""
     notes: tuple[str, ...]
     near: dict[tuple[int, int], tuple[Codes, Sightings]] = field(
         default_factory=dict, init=False, repr=False
@@ -587,6 +590,11 @@ class Sightings:
             notes += view.notes()
         return cls(_folded(evidence), rows, place, tuple(notes))
 
+    @classmethod
+    def of_cells(cls, evidence: Sequence[Evidence], place: Place) -> Sightings:
+        """What some published rows show; ``rows`` are counted among these."""
+        return cls(_folded(evidence), np.bincount(place), place, ())
+
     def read(
         self, mixed: Sequence[NDArray[np.bool_]] | None = None, own: Codes | None = None
     ) -> Sightings:
@@ -614,7 +622,7 @@ class Sightings:
 
     def only(self, chosen: Codes) -> Sightings:
         """Some of the sightings, by their places, in this order."""
-        moved = np.full(len(self.rows) + 1, -1)
+        moved = np.full(len(self.rows) + 1, -1, dtype=np.int32)
         moved[chosen] = np.arange(len(chosen))
         evidence = tuple(seen.only(chosen) for seen in self.evidence)
         return replace(self, evidence=evidence, rows=self.rows[chosen], place=moved[self.place])
@@ -648,7 +656,7 @@ def _by_distinct(
 
 
 def _permuted(
-    published: PublishedRows, view: ColumnView, place: Codes
+    published: PublishedRows, view: ColumnView, place: Place
 ) -> disclosure_exact.PermutedEvidence:
     """The evidence in a column that was permuted within groups; ``place`` as in ``Sightings``."""
     known = view.known

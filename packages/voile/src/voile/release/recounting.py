@@ -2,7 +2,8 @@
 
 What a publisher measured before the release appeared (``check``) is measured again on what stands
 in the folder, by whoever received it; and what ``release.json`` says in one place is held against
-what it says in another.  A claim, or a part of one, that no output can show is told as such.
+what it says in another.  A claim, or a part of one, that no output can show is told as such; what
+stands in words beside the claims is derived from them anew, and what nobody understands is refused.
 
 With the private original, more can be seen (``original_checks``): values that it does not hold,
 permutations that are none, noise that is none.
@@ -52,7 +53,7 @@ from numpy.typing import NDArray
 from voile.disclosure.noise import StatedNoise
 from voile.disclosure.shown import SHOWN, ComparedColumn
 from voile.dp.discrete_noise import DiscreteLaplace
-from voile.release.check import column_breaches
+from voile.release.check import column_breaches, wording_breaches
 from voile.release.claims import Claim, UnknownClaim
 from voile.release.folder import (
     DOCUMENT,
@@ -69,6 +70,7 @@ from voile.table.alignment import common_places
 from voile.table.arrays import Frame, from_native
 from voile.table.engines import AUTO
 from voile.table.protocol import Engine
+from voile.table.published import metadata_breaches
 from voile.table.remote import brought_release
 from voile_base.errors import InputError, RefusedError, TableError, nearest
 from voile_base.ondemand import dataclass
@@ -83,6 +85,7 @@ __all__ = [
     "columns_of",
     "paired_reports",
     "read_recounted",
+    "told_beside",
     "told_breaches",
 ]
 
@@ -307,6 +310,8 @@ class Recount:
     claims: tuple[RecountedClaim, ...]
     others: tuple[str, ...] = ()
     """What contradicts the release otherwise, a sentence each."""
+    beside: tuple[str, ...] = ()
+    """What it says beside its claims and rows that does not follow from these, told last."""
     compared: _Compared | None = None
     """What the private original shows, where it was given; private."""
 
@@ -319,7 +324,7 @@ class Recount:
     def breaches(self) -> tuple[str, ...]:
         """All that contradicts the release."""
         found = [*self.others, *(what for one in self.claims for what in one.breaches)]
-        return (*found, *(self.compared.breaches if self.compared else ()))
+        return (*found, *self.beside, *(self.compared.breaches if self.compared else ()))
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -391,15 +396,30 @@ def _of_no_row(place: Path, document: Document) -> Recount:
     ReleaseDocument.stated_in(document, place)
     files = verified_files(document, place).names
     claims = Guarantee.of_document(document["guarantee"], f"{place / DOCUMENT}: guarantee").claims
-    return Recount(place, files, 0, tuple(RecountedClaim(one, ()) for one in claims))
+    held = tuple(RecountedClaim(one, ()) for one in claims)
+    beside = told_beside(document, place, files, claims)
+    return Recount(place, files, 0, held, beside=beside)
+
+
+def told_beside(
+    document: Document, place: Path, files: Sequence[str], claims: Sequence[Claim]
+) -> tuple[str, ...]:
+    """What a release says beside its claims and its rows that does not follow from these."""
+    beside = [part["file"] for part in document.get("measurements") or ()]
+    paths = [place / name for name in (*files, *beside)]
+    return (
+        *told_breaches(wording_breaches(document, claims)),
+        *told_breaches(metadata_breaches(paths)),
+    )
 
 
 def _recounted(place: Path, document: Document, release: Release) -> Recount:
     asked = _number(release.method.get("confidence"))
     claims = release.guarantee.claims
+    files = tuple(part["file"] for part in document["data"])
     return Recount(
         folder=place,
-        files=tuple(part["file"] for part in document["data"]),
+        files=files,
         rows=release.rows,
         claims=tuple(
             RecountedClaim(one, told_breaches(_claim_breaches(release, one))) for one in claims
@@ -408,6 +428,7 @@ def _recounted(place: Path, document: Document, release: Release) -> Recount:
             *told_breaches(_document_breaches(document, release)),
             *told_breaches(column_breaches(release, asked)),
         ),
+        beside=told_beside(document, place, files, claims),
     )
 
 

@@ -28,23 +28,42 @@ function told(one) {
   return item;
 }
 
+// Whether the key that the recipient gave is that of a signature which holds, in words.
+function key_told(found) {
+  const given = document.getElementById("key").value.trim().toLowerCase();
+  const signed = found.signers.map((one) => String(one.key).toLowerCase());
+  if (!given) return signed.length ? ["partly", "Paste above the public key that the signer gave you by another way, and this page says whether the release is signed with it."] : ["", ""];
+  const key = given.startsWith("ed25519:") ? given : `ed25519:${given}`;
+  if (!/^ed25519:[0-9a-f]{64}$/.test(key)) return ["broken", "What stands above is no public key: that is ed25519: and 64 digits and letters from a to f."];
+  if (found.note) return ["partly", "Whether the release is signed with the key above was not checked."];
+  if (!signed.length) return ["broken", "No signature in this folder holds, so that the key above says nothing of it. Ask the signer."];
+  const roles = found.signers.filter((one) => String(one.key).toLowerCase() === key).map((one) => repr(one.role));
+  return roles.length ? ["holds", `The key above is that of the signature as ${roles.join(" and ")}.`]
+    : ["broken", "The key above is not that of any signature in this folder: another has signed it. Do not rely on it before the signer has told you why."];
+}
+
+let last = null; // what was found in the folder that was chosen
+
 function show(found) {
-  const place = document.getElementById("found"), [kind, sentence] = verdict_of(found);
+  const place = document.getElementById("found"), [kind, sentence] = verdict_of(found), [match, words] = key_told(found);
+  last = found;
   place.replaceChildren();
   place.append(element("p", sentence, `verdict ${kind}`));
+  const of_key = element("p", words, `verdict key ${match}`);
+  if (words) place[match === "broken" ? "prepend" : "append"](of_key);
   place.append(...listed("What contradicts it", found.broken, "broken"));
   if (found.document && found.document.publishable === false) place.append(element("p", "It says of itself that it must not be published: it was made with a known seed, or by a method that is known to leak.", "warning"));
   if (found.document && found.document.guarantee) {
     place.append(element("h2", "What it promises"), element("p", `${capital(found.document.guarantee.statement)}.`));
     found.claims.forEach((one) => place.append(told(one)));
     const uncovered = found.document.guarantee.leaves_open || [];
-    place.append(...listed("What must be true for that", (found.document.guarantee.assumes || []).filter((one) => !uncovered.includes(one))));
+    place.append(...listed("What must be true for that; no file shows it, so ask who signed whether it is", (found.document.guarantee.assumes || []).filter((one) => !uncovered.includes(one))));
     place.append(...listed("What it does not cover", uncovered));
   }
   place.append(...listed("Not counted here", found.unread));
   place.append(element("h2", "Files"));
   place.append(element("p", `${found.files === 1 ? "One file" : `${counted(found.files)} files`} of rows${found.rows ? `, ${counted(found.rows)} rows` : ""}; hashes are SHA-256.`));
-  found.signers.forEach((one) => place.append(element("p", `Signed as ${repr(one.role)} by ${one.key}. Whether that is this person's key, this page cannot know.`)));
+  found.signers.forEach((one) => place.append(element("p", `Signed as ${repr(one.role)} by ${one.key}. Whose key that is, this page knows only by the key that you paste above.`)));
   if (found.note) place.append(element("p", found.note));
   document.title = `${kind}: verify a release`;
 }
@@ -74,6 +93,7 @@ function folder_of(files) {
 async function verify(files) {
   const status = document.getElementById("status");
   document.getElementById("found").replaceChildren();
+  last = null;
   try {
     const folder = folder_of(files), kept = new Map();
     const read = async (name) => {
@@ -93,6 +113,7 @@ async function verify(files) {
 
 document.getElementById("folder").addEventListener("change", (event) =>
   verify([...event.target.files].map((file) => [file.webkitRelativePath || file.name, file])));
+document.getElementById("key").addEventListener("input", () => last && show(last));
 document.addEventListener("dragover", (event) => event.preventDefault());
 document.addEventListener("drop", async (event) => {
   event.preventDefault();

@@ -6,7 +6,6 @@
 // and of one pass for each column of a claim; in memory, the file and four bytes a cell.
 
 const SCHEMAS = JSON.parse(document.getElementById("schemas").textContent);
-const FILE = /^(?:(?:data|tables)\.[a-z0-9]+|data\/(?:[^/\\"=\x00-\x1f]+=[^/\\"\x00-\x1f]+\/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet)$/;
 const SAME = ["k", "e", "precision", "top", "beta", "clusters"];
 const NO_DRAWS = "differential privacy, a property of the draws: its ledger has what was spent";
 
@@ -62,6 +61,7 @@ function misfit(value, schema, where, defs) {
   if (typeof value === "string") {
     if (schema.pattern && !new RegExp(schema.pattern, "u").test(value)) return `${where}: it does not fit`;
     if ([...value].length < schema.minLength) return `${where}: it is too short`;
+    if ([...value].length > schema.maxLength) return `${where}: it is too long`;
   }
   if (Array.isArray(value)) return misfit_items(value, schema, where, defs);
   if (has_type(value, "object")) return misfit_keys(value, schema, where, defs);
@@ -673,6 +673,125 @@ function behind(shown) { return shown.kind === "coded" && shown.then ? behind(sh
 
 const CELLS = { noisy: noisy_breaches, moved: coordinate_breaches, remaining: remaining_breaches };
 
+// --- what stands in words, which follows from the claims: as voile.release.check says
+
+const NUMBER = "-?\\d+(?:,\\d{3})*(?:\\.\\d+)?(?:e[+-]?\\d+)?", AGREES = 1 / 200, CODAS = "(?:; |\\. )";
+const WORD = 64, TEXT = 200, ROOM = 16384, NUMBERS = 4096, EACH_ROW = 16;
+const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+const whole = (pattern, text) => new RegExp(`^(?:${pattern})$`, "su").test(text);
+const points = (text) => [...text].length;
+
+function quoted(name) { // as Python's repr writes it
+  const told = repr(name.replace(/\\/g, "\\\\").replace(/\n/g, "\\n").replace(/\r/g, "\\r").replace(/\t/g, "\\t"));
+  return told[0] === "'" ? `'${told.slice(1, -1).replace(/'/g, "\\'")}'` : told;
+}
+
+function leaves(value, keys = false, found = []) {
+  if (Array.isArray(value)) value.forEach((one) => leaves(one, keys, found));
+  else if (value && typeof value === "object") {
+    for (const [key, one] of Object.entries(value)) {
+      if (keys) found.push(key);
+      leaves(one, keys, found);
+    }
+  } else if (keys || (value !== null && value !== undefined)) found.push(value);
+  return found;
+}
+
+function fraction(value) {
+  if (typeof value !== "number" && typeof value !== "string") return NaN;
+  const parts = /^(-?[\d.]+(?:e[+-]?\d+)?)(?:\/(\d+))?$/i.exec(String(value).replace(/^'|'$/g, ""));
+  return parts ? Number(parts[1]) / Number(parts[2] || 1) : NaN;
+}
+
+function names_in(said, claims) {
+  const found = new Set([...Object.keys(said.columns || {}), ...Object.keys(said.types || {}), ...Object.values(said.roles || {}).flat()]);
+  leaves(claims).forEach((one) => { if (typeof one === "string") found.add(one); });
+  return found;
+}
+
+function name_breaches(said) {
+  if (!said.columns) return [];
+  const shown = new Set(Object.keys(said.columns).flatMap((name) => ["", ".low", ".high", ".interval"].map((end) => name + end)));
+  if (said.groups) shown.add(said.groups.column);
+  const named = [...Object.values(said.roles || {}).flat(), ...Object.keys(said.types || {})];
+  const strange = named.some((name) => !shown.has(name)) || Object.keys(said.roles || {}).some((role) => !/^[a-z_]{1,32}$/.test(role));
+  return strange ? ["it states roles or types of what is no published column"] : [];
+}
+
+function method_breaches(said, claims) {
+  const keys = SCHEMAS.wording.methods, method = said.method;
+  const stated = [method, ...(method.steps || []).filter((one) => "name" in one)];
+  for (const each of stated) {
+    if (!Object.hasOwn(keys, each.name)) return [`its method ${repr(String(each.name))} is none that is known here`];
+    const unknown = Object.keys(each).filter((key) => !keys[each.name].includes(key) && !["name", "decision", "steps"].includes(key)).sort();
+    if (unknown.length) return [`its method states ${repr(unknown[0])}, which is no parameter of ${repr(each.name)}`];
+  }
+  const names = names_in(said, claims), all = leaves(method, true);
+  const words = stated.flatMap((one) => Object.values(one)).filter((one) => typeof one === "string" && !names.has(one));
+  const texts = [...new Set(all.filter((one) => typeof one === "string" && !names.has(one)))];
+  const bytes = texts.reduce((sum, one) => sum + new TextEncoder().encode(one).length, 0);
+  const much = words.some((one) => points(one) > WORD) || texts.some((one) => points(one) > TEXT) || bytes > ROOM || all.length > NUMBERS + EACH_ROW * said.rows;
+  return much ? ["its method states more than parameters and what the data show of its decision"] : [];
+}
+
+function patterns_of(said, claims) {
+  const names = [...names_in(said, claims)].map((one) => escaped(quoted(one))).join("|"), one = `(?:${names || "(?!)"})`;
+  const fixed = { names: `${one}(?:(?:, | and of | and |; )${one})*`, series: escaped(said.series ? quoted(said.series.name) : "None"), "*": NUMBER };
+  const marks = { "{{": "\\{", "||": "\\|", "⟨": "(?:", "⟩": ")", "⟩*": ")*", "|": "|" };
+  const slot = (name, text) => {
+    if (Object.hasOwn(SCHEMAS.wording.parts, name)) return pattern(SCHEMAS.wording.parts[name], text);
+    if (name === "criterion") return "(?!)";
+    if (Object.hasOwn(fixed, name)) return fixed[name];
+    const less = name.endsWith("-1") ? 1 : 0;
+    const known = name.split("|").flatMap((path) => claims.flatMap((claim) => leaves(claim[path.replace(/-1$/, "")])));
+    const words = known.filter((each) => typeof each === "string"), numbers = known.map((each) => fraction(each) - less);
+    const shown = (text.match(new RegExp(NUMBER, "g")) || []).filter((each) => numbers.some((number) =>
+      Math.abs(Number(each.replace(/,/g, "")) - number) <= AGREES * Math.abs(number)));
+    const all = [...new Set([...words, ...words.map(quoted), ...shown])].sort((a, b) => b.length - a.length);
+    return all.map(escaped).join("|") || "(?!)";
+  };
+  function pattern(piece, text) {
+    const parts = piece.split(/(\{\{|\|\||\{[^{}]*\}|⟨|⟩\*?|\|)/);
+    return `(?:${parts.map((part) => {
+      if (Object.hasOwn(marks, part)) return marks[part];
+      if (part.startsWith("{-")) return "";
+      return part.startsWith("{") ? `(?:${slot(part.slice(1, -1), text)})` : escaped(part);
+    }).join("")})`;
+  }
+  return pattern;
+}
+
+function wording_breaches(said, claims) {
+  if (claims.some((claim) => !KNOWN.has(claim.kind))) return [];
+  const criteria = claims.flatMap((claim) => claim.criteria || []).filter((one) => !SCHEMAS.wording.criteria.includes(one.name));
+  if (criteria.length) throw new Unread(`what its statement says of ${repr(String(criteria[0].name))}: voile recount knows such a criterion, where it is installed`);
+  const { promises, shared } = SCHEMAS.wording, kinds = new Set(claims.map((claim) => claim.kind));
+  const known = promises.filter((one) => one.claims.every((kind) => kinds.has(kind))), pattern = patterns_of(said, claims);
+  const any_of = (pieces, text) => pieces.map((one) => pattern(one, text)).join("|");
+  const states = (promise, text) => whole(`(?:${any_of(promise.says, text)})${promise.and ? `(?:${CODAS}(?:${any_of(promise.and, text)}))*` : ""}`, text);
+  const breaches = [...name_breaches(said), ...method_breaches(said, claims)], used = [];
+  let text = said.guarantee.statement;
+  for (const opening of shared.says) text = text.replace(new RegExp(`^${pattern(opening, text)}: `, "su"), "");
+  for (const part of text.split("; and ")) {
+    const promise = known.find((one) => states(one, part));
+    if (!promise) return [...breaches, "its statement says what does not follow from its claims"];
+    used.push(promise);
+  }
+  const covered = new Set(used.flatMap((one) => one.claims));
+  if (![...kinds].every((kind) => covered.has(kind))) return [...breaches, "its statement says what does not follow from its claims"];
+  const among = (sentence, pieces) => pieces.some((one) => whole(pattern(one, sentence), sentence));
+  const all = (key) => used.flatMap((one) => one[key] || []), assumes = said.guarantee.assumes, open = said.guarantee.leaves_open || [];
+  const spared = (need) => {
+    const mark = /^\{-([^}]*)\}/.exec(need);
+    return mark && mark[1].split("|").some((key) => claims.some((claim) => claim[key] !== null && claim[key] !== undefined));
+  };
+  const allowed = [...all("needs"), ...all("may"), ...all("open"), ...shared.may];
+  if (!assumes.every((one) => among(one, allowed))) breaches.push("it assumes what does not belong to its claims");
+  if (all("needs").some((need) => !spared(need) && !assumes.some((one) => among(one, [need])))) breaches.push("it leaves out what its promise assumes or does not cover");
+  if (!open.every((one) => assumes.includes(one) && among(one, all("open")))) breaches.push("it says of an assumption that nobody has to make sure of it");
+  return breaches;
+}
+
 // --- one release
 
 function published_columns(said) {
@@ -698,7 +817,7 @@ function first_misfit(said) {
 }
 
 async function file_breaches(said, folder, read) {
-  const breaches = [], listed = [...said.data, ...(said.measurements || []), ...(said.page || [])];
+  const breaches = [], listed = [...said.data, ...(said.measurements || []), ...(said.page || []), ...(said.reading || [])];
   for (const part of listed) {
     if (!folder.has(part.file)) breaches.push(`${part.file}: this part of the release is missing`);
     else {
@@ -708,8 +827,7 @@ async function file_breaches(said, folder, read) {
   }
   const names = new Set(listed.map((part) => part.file));
   for (const name of folder.keys()) {
-    const of_rows = FILE.test(name) || /^data\/.+$/.test(name) || name === "measurements.parquet" || name === "verify.html";
-    if (of_rows && !names.has(name)) breaches.push(`${name}: the release does not list this file`);
+    if (!names.has(name) && name !== "release.json" && name !== "signatures.json") breaches.push(`${name}: the release does not list this file`);
   }
   return breaches;
 }
@@ -758,11 +876,18 @@ async function recount(folder, read, progress = async () => {}) {
   const signed = await signatures_of(folder, read);
   found.broken.push(...signed.breaches);
   Object.assign(found, { signers: signed.signers, note: signed.note, files: said.data.length });
+  if (typeof said.form === "string" && said.guarantee && typeof said.method === "object") {
+    const { statement: _, assumes: __, leaves_open: ___, further: more, ...only } = said.guarantee;
+    found.broken.push(...counted_again(wording_breaches, said, [only, ...(more || [])]).breaches);
+  }
   if (typeof said.form === "string") { found.unread.push(`a release of ${said.form}: voile recount counts its cells`); return found; }
   if (found.broken.length) return found;
   const { statement, assumes, leaves_open, further, ...first } = said.guarantee;
   const claims = [first, ...(further || [])];
   const release = { document: said, table: null };
+  const words = counted_again(wording_breaches, said, claims);
+  found.broken.push(...words.breaches);
+  found.unread.push(...words.unread);
   if (said.data.length === 1 && said.data[0].file === "data.csv") {
     try {
       release.table = await table_of(await read("data.csv"), said.types || {}, progress);
