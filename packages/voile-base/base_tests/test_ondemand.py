@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 from dataclasses import FrozenInstanceError, InitVar, field, fields, is_dataclass, replace
 from dataclasses import dataclass as standard
 from itertools import product
@@ -9,7 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import pytest
 
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 
 T = TypeVar("T")
 OPTIONS = [{"frozen": frozen, "eq": eq} for frozen, eq in product((False, True), repeat=2)]
@@ -128,3 +129,20 @@ def test_methods_of_a_class_stay_its_own():
     assert wrapped(1).weight == wrapped(2).weight == 7
     assert repr(wrapped(1)).endswith("Parcel(weight=7, name='a', tags=[])")
     assert wrapped(3).weight == 7
+
+
+def test_patterns_are_compiled_when_they_are_used_and_answer_as_those_of_the_library():
+    ours = pattern_on_demand(r"(\d+)([a-z]?)", re.IGNORECASE)
+    assert vars(ours).keys() == {"_given"}
+    theirs = re.compile(r"(\d+)([a-z]?)", re.IGNORECASE)
+    for text in ("12A", "x", ""):
+        for name in ("fullmatch", "match", "search"):
+            found, wanted = getattr(ours, name)(text), getattr(theirs, name)(text)
+            assert (found and found.groups()) == (wanted and wanted.groups())
+    assert ours.sub("-", "1a, 2") == "-, -"
+    assert (ours.pattern, ours.flags) == (theirs.pattern, theirs.flags)
+    assert pickle.loads(pickle.dumps(ours)).fullmatch("7")
+    assert copy.copy(ours).search("7")
+    assert not hasattr(ours, "other")
+    with pytest.raises(re.error):
+        pattern_on_demand("(").search("")

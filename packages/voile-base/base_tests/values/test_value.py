@@ -12,7 +12,17 @@ import pytest
 from pydantic import Field, ValidationError
 
 from voile_base.errors import PlanError, TableError
-from voile_base.values.value import Exact, Number, Says, Several, Value, checked, json_schema, read
+from voile_base.values import of_valid
+from voile_base.values.value import (
+    Exact,
+    Number,
+    Says,
+    Several,
+    Value,
+    checked,
+    json_schema,
+    read,
+)
 
 
 class Square(Value):
@@ -175,3 +185,12 @@ def test_the_schema_of_a_class_says_its_limits():
     assert schema["required"] == ["low"]
     assert (schema["properties"]["low"]["minimum"], schema["additionalProperties"]) == (0, False)
     assert schema["properties"]["mode"]["enum"] == ["open", "closed"]
+
+
+def test_a_value_of_valid_fields_is_the_checked_one_and_checks_itself() -> None:
+    """It equals the validated one, has the defaults, and ``__post_init__`` still refuses."""
+    made = of_valid(Range, low=Decimal(1), high=Decimal(2))
+    assert made == Range(1, 2)
+    assert of_valid(Range, low=Decimal(1), high=Decimal(2)) == made
+    with pytest.raises(PlanError, match="low is above high"):
+        of_valid(Range, low=Decimal(2), high=Decimal(1))

@@ -8,20 +8,22 @@ would be.  ``voile_testing.without_posix`` takes the calls away on Linux, to try
 - Locks: ``flock``, or on Windows a lock of one byte far beyond the end of the file, which other
   processes may not take.  Where neither is there, ``OSError``.
 - Flushing a folder: where a system cannot, a crash of the machine may undo the last rename.
-- Memory: Linux says what is available, elsewhere psutil does; else nothing is known.
+- Memory: Linux says what is available, elsewhere psutil does; else nothing is known.  The C library
+  of GNU keeps what is freed for later; where the library is another, nothing is asked of it.
 
 Cost: one system call each, but ``available_memory``, which reads three small files.
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -33,10 +35,12 @@ __all__ = [
     "available_memory",
     "cores",
     "is_user",
+    "keep_no_freed_memory",
     "let_open_files",
     "lock",
     "open_without_links",
     "quiet_interrupts",
+    "return_freed_memory",
     "start_holding",
     "sync",
     "user",
@@ -51,6 +55,8 @@ _UNLIMITED = 1 << 60
 _LOCKED_BYTE = 1 << 40
 """Which byte Windows locks: far beyond the end, since nobody else can read a locked one."""
 _AGAIN_SECONDS = 0.05
+_MMAP_THRESHOLD, _LARGE = -3, 1 << 20
+"""The option of the C library that says from which size on memory is asked for by itself."""
 
 
 @cache
@@ -115,6 +121,24 @@ def cores() -> int:
     """How many cores this process may use; where that is not said, how many there are."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+def return_freed_memory() -> None:
+    """Give back what was freed, and from now on large blocks as soon as they are.
+
+    For a series of steps that each need much for a moment: what is kept for the next adds up.
+    """
+    with suppress(OSError, AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(_MMAP_THRESHOLD, _LARGE)
+        library.malloc_trim(0)
+
+
+def keep_no_freed_memory() -> None:
+    """The same, and so do Polars and Arrow, which read this when they are loaded."""
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    return_freed_memory()
 
 
 def available_memory() -> int:

@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from voile.proposal.editing import questions_in_order, with_input, with_role
+from voile.proposal.editing import (
+    date_formats_asked,
+    questions_in_order,
+    with_column_key,
+    with_input,
+    with_role,
+)
 from voile.schema.plan import open_questions, parse_plan
 from voile_base.errors import InputError
 
@@ -106,3 +112,20 @@ def test_without_a_terminal_nobody_is_asked(desk) -> None:
     assert "here is none" in outcome.stderr
     assert not (desk / "p.toml").exists()
     assert desk.run("plan", table, "--ask").status == 2
+
+
+def test_how_dates_are_written_is_answered_by_a_format_and_by_no_role() -> None:
+    """But a column that is left out needs no format."""
+    asked = '# ? "seen": the dates fit "%d/%m/%Y" and "%m/%d/%Y": which one is it?\n'
+    text = (
+        f'[roles]\nquasi_identifiers = ["sex", "seen"]\n[columns.seen]\n{asked}kind = "date"\n'
+        'format = "%d/%m/%Y"  # all values fit it\n[method]\nname = "generalization"\nk = 3\n'
+    )
+    (question,) = questions_in_order(text)
+    assert date_formats_asked(question) == {"%d/%m/%Y": "31/12/2001", "%m/%d/%Y": "12/31/2001"}
+    kept = with_column_key(text, "seen", "format", "%m/%d/%Y")
+    assert tomllib.loads(kept)["columns"]["seen"]["format"] == "%m/%d/%Y"
+    assert not open_questions(kept)
+    assert open_questions(with_role(text, ["seen"], "sensitive"))
+    assert not open_questions(with_role(text, ["seen"], ""))
+    assert date_formats_asked(questions_in_order(ASKING)[0]) == {}

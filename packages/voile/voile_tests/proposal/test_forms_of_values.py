@@ -7,13 +7,15 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from voile.proposal.columns import ColumnProposal
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.recognisers.codes import CHECKS
-from voile.recognisers.recognition import recognised
-from voile.recognisers.values import ColumnLook
+from voile.recognisers.recognition import _holds_of, _may_hold, listed_recognisers, recognised
+from voile.recognisers.values import ColumnLook, share_of
 from voile.schema.names import meaning_of
 from voile.schema.persons import Occurrences, refuse_repeating
 from voile.schema.plan import open_questions, parse_plan
@@ -398,7 +400,73 @@ def test_an_answer_to_all_questions_publishes_no_codes_and_homes(tmp_path, value
     assert _column(tmp_path, "zzq", values).role in {"drop", "identifier"}
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("医師名", ("三浦\u3000哲", "大西\u3000真理")),
+        ("INVNAM", ("Halvorsen", "Abara", "Iturbe", "Belmonte", "Wrzesień")),
+        ("auth_user", ("-", "rosieq63", "jmhollis94", "tomasz.b95", "annaq12", "kbo3")),
+        ("Табельный №", tuple(map(str, range(4100, 4236, 17)))),
+        ("Путевой лист", tuple(f"ПЛ-{number}" for number in range(2300, 2308))),
+        ("अधिकारी", ("सुरेश चौबे", "महेश रावत", "अजय द्विवेदी", "दिनेश राठौर")),
+        ("前台", ("A03", "陈姐", "小李", "小王")),
+        ("Os_č", tuple(map(str, range(2195, 2995, 20)))),
+    ],
+)
+def test_names_and_numbers_of_staff_are_left_out_however_few(tmp_path, name, values):
+    """Each stands in many rows, and tells one person all the same."""
+    assert _column(tmp_path, name, values).role in {"drop", "identifier"}
+
+
+HARMLESS = {
+    "MT_RC": ("0,0", "5,42", "10,98", "4,84", "6,57", "12,35", "7,1"),
+    "LIB_ACTE": ("Pharmacie 65%", "Consultation généraliste", "Biologie", "Kinésithérapie"),
+    "ESITO_BRC": ("NEG", "N.E.", "DUB"),
+    "Прошивка": ("03.27.10", "03.27.07"),
+    "펌웨어": ("R900XXU1BWB3", "R220XXU0AVE1", "1.20.3.1"),
+    "운동종목": ("걷기", "달리기", "자전거", "수영"),
+    "शौचालय": ("आहे", "नाही"),
+    "区县": ("西湖区", "鄞州区", "武侯区", "浦东新区", "姑苏区", "南山区", "余杭区"),
+    "支付方式": ("微信", "支付宝", "银行卡"),
+    "kit_lot": ("05CDG031A", "05CDG044B"),
+    "curs_eur": tuple(f"4.9{number}" for number in range(325, 365)),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_amounts_versions_lots_and_words_without_capitals_keep_their_roles(tmp_path, name):
+    """No number of a person has decimals, no initials stand in scripts without capitals."""
+    assert _column(tmp_path, name, HARMLESS[name]).role not in {"drop", "identifier"}
+
+
 def test_groups_called_after_persons_of_another_column_are_left_out(tmp_path):
     """No list has the name; the column of titles beside it tells that it is one."""
     columns = {"Klasse": ("Frau Stalden", "Herr Zumbrunn"), "Gruppe": ("Stalden", "Zumbrunn")}
     assert {one.role for one in _proposal(tmp_path, columns).columns} <= {"drop", "identifier"}
+
+
+@pytest.mark.parametrize("least", [0.05, 0.1, 0.5, 0.6, 0.8, 1.0])
+@pytest.mark.parametrize("texts", [0, 1, 7, 30])
+def test_a_share_is_told_before_all_texts_are_asked(texts: int, least: float) -> None:
+    """The answer is that of the whole share, wherever the texts stand of which it holds."""
+    draw = random.Random(texts)
+    for holding in range(texts + 1):
+        held = ["a"] * holding + ["b"] * (texts - holding)
+        draw.shuffle(held)
+        expected = share_of(held, "a".__eq__) >= least
+        assert _holds_of(held, "a".__eq__, least) == expected
+
+
+@pytest.mark.parametrize("form", [one for each in listed_recognisers() for one in each.formats])
+def test_a_text_that_holds_a_format_has_the_signs_that_are_asked_for_first(form):
+    """No text is passed over for want of a sign, whatever it holds."""
+
+    @given(st.from_regex(form, fullmatch=True), st.text(max_size=3))
+    def has_signs(held, beside):
+        assert _may_hold(f"{beside} {held} {beside}")
+
+    has_signs()
+
+
+def test_words_have_no_signs_of_a_format():
+    assert not any(map(_may_hold, ("Adm-clerical", "Priv-house-serv", "Zürich West", "")))

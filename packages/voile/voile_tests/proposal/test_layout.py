@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
+import xlsxwriter
 
-from voile.proposal.layout import ProposedLayout
+from voile.proposal.layout import ProposedLayout, proposed_layout
+from voile.schema.layout import column_names
+from voile.table.profile import Inspected
 from voile_base.errors import TableError
 
 NAMES = ["name", "sex", "age", "town"]
@@ -48,6 +52,8 @@ def proposed(rows: list[list[Any]]) -> dict[str, object]:
         ([["a"], ["1.234,5"], ["7"]], {"decimal": ",", "thousands": "."}),
         ([["a"], ["1,234.5"], ["7"]], {"decimal": ".", "thousands": ","}),
         ([["a"], ["12 345"], ["7"]], {"thousands": " "}),
+        ([["a"], ["1,00,441"], ["98,250"]], {"thousands": ","}),
+        ([["a"], ["12,34,567.50"], ["7"]], {"decimal": ".", "thousands": ","}),
         ([["a"], ["1,5"], ["2,25"], ["n/a"]], {"decimal": ","}),
         ([["a"], ["1.234,56"], ["7.890,12"]], {"decimal": ",", "thousands": "."}),
         ([["a"], ["612 345 678"], ["611 222 333"]], {}),
@@ -108,3 +114,41 @@ def test_decimal_commas_behind_points_of_thousands_part_no_columns(desk) -> None
     assert desk.run("plan", table, "--out", desk / "p.toml").status == 0
     settings = tomllib.loads((desk / "p.toml").read_text("utf-8"))["input"]
     assert settings == {"thousands": ".", "decimal": ","}
+
+
+def test_notes_below_a_sheet_are_no_rows(tmp_path: Path) -> None:
+    """They fill one cell each, behind an empty row or not; the table ends above them."""
+    for gap in (0, 1):
+        file = tmp_path / f"t{gap}.xlsx"
+        with xlsxwriter.Workbook(file) as book:
+            sheet = book.add_worksheet()
+            for row, cells in enumerate([("sex", "age", "town"), *[("f", 31, "Ulm")] * 9]):
+                sheet.write_row(row, 0, cells)
+            for row in range(2):
+                sheet.write(10 + gap + row, 0, "* estimated")
+        place, found = proposed_layout(file)
+        assert found.layout.last == 10
+        assert Inspected.of_file(place).rows == 9
+
+
+def test_totals_and_signatures_below_an_empty_row_are_no_rows(tmp_path: Path) -> None:
+    """They fill a quarter of the cells at most; a row of few cells in the table stays."""
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        sheet = book.add_worksheet()
+        for row, cells in enumerate([[f"c{n}" for n in range(8)], *[["f", *[31] * 7]] * 9]):
+            sheet.write_row(row, 0, cells)
+        sheet.write_row(10, 0, ["m", 44])
+        sheet.write_row(12, 2, ["total", 10])
+    place, found = proposed_layout(tmp_path / "t.xlsx")
+    assert found.layout.last == 11
+    assert Inspected.of_file(place).rows == 10
+
+
+def test_merged_names_stand_above_their_columns_alone(tmp_path: Path) -> None:
+    """Where each group is written above all its columns, a column without a group has none."""
+    rows = [
+        ("Area", "Area", None, "Pay"),
+        ("code", "name", "Sex", "net"),
+        ("H1", "Pest", "f", "12"),
+    ]
+    assert column_names(rows[:2], 4, numbered=False) == ("Area code", "Area name", "Sex", "Pay net")

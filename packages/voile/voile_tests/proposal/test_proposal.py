@@ -317,13 +317,13 @@ def test_a_method_that_fits_a_survey_is_proposed_beside_the_usual_one(
 
 
 @pytest.mark.parametrize("name", ["wt_pop", "wt_final", "pond", "peso_poblacion", "gew_hh"])
-def test_a_short_name_of_a_survey_weight_is_no_quasi_identifier(name: str, tmp_path: Path) -> None:
-    """It is offered as the weight, and published by no role."""
+def test_a_short_name_of_a_survey_weight_is_told(name: str, tmp_path: Path) -> None:
+    """It is shown as intervals, and offered as the weight instead."""
     text = _survey(
         tmp_path, f"sex,age,{name}", lambda n: f"{'fm'[n % 2]},{20 + n % 50},{80 + n / 7:.2f}"
     )
     assert f'weight = "{name}"' in text
-    assert f'"{name}",  # ' not in text
+    assert f'"{name}",  # a weight of the survey' in text
 
 
 def test_nothing_else_is_proposed_where_nothing_fits(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -116,7 +117,6 @@ def test_what_many_share_is_a_quasi_identifier_and_asks_nothing(tmp_path):
         ("PPO1500", "PPO500", "MA-HMO1", "MCD-STD", "HDHP3K"),
         ("41005", "41006", "41007", "41500"),
         ("E11", "I10", "J45"),
-        ("E11.9", "F11.20", "F41.1", "I10", "J06.9"),
         ("030511", "030512", "030513", "030514"),
         ("B01.023.001", "B01.029.001", "B01.047.001"),
         ("1945-1959", "1960-1969", "2000-2009"),
@@ -281,6 +281,27 @@ def test_traits_that_are_constant_within_a_label_tell_that_it_is_a_persons(tmp_p
     assert _of(_proposal(tmp_path, {"zz": named, **visits, **towns}), "zz").role == "quasi"
 
 
+def test_places_of_a_town_that_many_share_are_left_out_under_any_name(tmp_path):
+    """Pairs of degrees with three decimals; measures beside them are proposed."""
+    draw = random.Random(9)
+    quarters = [(52.4 + draw.random() / 50, 13.3 + draw.random() / 50) for _ in range(30)]
+    homes = [draw.choice(quarters) for _ in range(ROWS)]
+
+    def written(numbers: list[float], places: int) -> list[str]:
+        return [f"{number:.{places}f}" for number in numbers]
+
+    columns = {
+        "zq": written([north for north, _ in homes], 3),
+        "zr": written([east for _, east in homes], 3),
+        "age": [draw.randrange(18, 90) for _ in homes],
+        "m1": written([draw.uniform(3.5, 5.5) for _ in homes], 1),
+        "m2": written([draw.uniform(0.4, 0.9) for _ in homes], 3),
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert {_of(proposal, name).role for name in ("zq", "zr")} <= {"drop", "identifier"}
+    assert _of(proposal, "m1").role in {"quasi", "sensitive"}
+
+
 def test_the_state_of_a_receiver_makes_no_reports_of_a_way(tmp_path):
     """Journeys with a grade of the signal are events of persons, and are proposed as such."""
     draw = random.Random(8)
@@ -300,3 +321,316 @@ def test_words_of_names_are_told_across_alphabets_and_separators():
     assert words_of("设备IMEI") == ("设备", "imei")
     assert fits(("hausnr",), words_of("Haus_Nr"))
     assert not fits(("hausnr",), words_of("Nr_Haus"))
+
+
+def _alphabet(text: str) -> str:
+    """A text in Greek letters, of which no list of titles or abbreviations has one."""
+    return text.translate(str.maketrans("ABCDEFGHIKLMNOPRSTXYZ", "ΑΒΨΔΕΦΓΗΙΚΛΜΝΟΠΡΣΤΧΥΖ"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_initials_of_an_office_are_left_out_in_any_alphabet(tmp_path, seed):
+    """With points, or of two and of three letters: codes of groups have as many letters each."""
+    draw = random.Random(seed)
+    signs = ["".join(draw.sample("BDFGHKLMPRT", n)) for n in (2, 3, 2, 3)]
+    dotted = [f"{one[0]}.{one[1]}." for one in signs]
+    codes = ["".join(draw.sample("BDFGHKLMPRT", 3)) for _ in range(4)]
+    columns = {"zx": signs, "zy": dotted, "zz": codes}
+    for written in (str, _alphabet):
+        rows = {
+            name: [written(draw.choice(values)) for _ in range(ROWS)]
+            for name, values in columns.items()
+        }
+        proposal = _proposal(tmp_path, rows)
+        roles = [_of(proposal, name).role for name in columns]
+        assert roles == ["drop", "drop", "quasi"]
+
+
+def test_states_and_provinces_are_no_initials(tmp_path):
+    """Two capitals each, all of one country's list."""
+    states = ("BA", "MG", "PE", "PR", "RJ", "SP")
+    column = _of(_proposal(tmp_path, {"zz": [states[n % 6] for n in range(ROWS)]}), "zz")
+    assert (column.role, column.question) == ("quasi", None)
+
+
+@pytest.mark.parametrize("title", ["Hon. {}", "Gz. {}", "{}-san", "Xu {}"])
+def test_a_title_that_all_share_hides_no_names(tmp_path, title):
+    """Whatever the title is: behind it, or before it, stand listed family names."""
+    judges = ("Garcia", "Jones", "Kowalski", "Rossi", "Dubois", "Novak")
+    rows = [title.format(judges[n % 6]) for n in range(ROWS)]
+    assert _of(_proposal(tmp_path, {"zz": rows}), "zz").role == "drop"
+
+
+def test_logins_with_marks_are_names(tmp_path):
+    """A listed name in small letters, beside a department, initials or figures."""
+    logins = ("kc_garcia2", "kc_kowalskisv", "web.novak", "jdubois")
+    column = _of(_proposal(tmp_path, {"zz": [logins[n % 4] for n in range(ROWS)]}), "zz")
+    assert column.role == "drop"
+    words = ("web_shop", "call_center", "kiosk", "mobile.app")
+    column = _of(_proposal(tmp_path, {"zz": [words[n % 4] for n in range(ROWS)]}), "zz")
+    assert column.role == "quasi"
+
+
+@pytest.mark.parametrize("form", ["%d%b%Y", "%d-%b-%Y", "%d%b%Y:%H:%M:%S"])
+@pytest.mark.parametrize("name", ["zz", "passport_exp"])
+def test_days_with_names_of_months_are_no_positions_and_no_numbers(tmp_path, form, name):
+    """01FEB2022 is a square of a grid in one system, and a day of SAS and Stata in others."""
+    days = [date(2021, 1, 1) + timedelta(days=3 * n % 700) for n in range(ROWS)]
+    rows = [f"{datetime.combine(day, time()):{form}}".upper() for day in days]
+    column = _of(_proposal(tmp_path, {name: rows}), name)
+    assert (column.role, column.kind) == ("quasi", "date")
+
+
+def test_months_of_six_figures_are_no_labels(tmp_path):
+    """Years and months of birth repeat over a wide range, as labels of persons do."""
+    draw = random.Random(12)
+    rows = [100 * draw.randint(1930, 2004) + draw.randint(1, 12) for _ in range(4 * ROWS)]
+    assert _of(_proposal(tmp_path, {"zz": rows}), "zz").role == "quasi"
+
+
+@pytest.mark.parametrize("members", [1, 4])
+def test_numbers_of_households_that_begin_anew_in_each_village_are_of_records(tmp_path, members):
+    """They ascend by uneven steps, or stand together without order; scores do neither."""
+    draw = random.Random(13)
+    known = [
+        sorted(draw.sample(range(1, 140), 30)) if members == 1 else draw.sample(range(1, 140), 30)
+        for _ in range(60)
+    ]
+    numbers = [number for village in known for number in village for _ in range(members)]
+    scores = [draw.randint(1, 139) for _ in numbers]
+    proposal = _proposal(tmp_path, {"zz": numbers, "zy": scores})
+    assert (_of(proposal, "zz").role, _of(proposal, "zy").role) == ("identifier", "quasi")
+
+
+def test_goods_and_codes_of_a_classification_are_no_numbers_of_somebody(tmp_path):
+    """Goods have check digits; codes of offices repeat their last digits, and licences do not."""
+    draw = random.Random(14)
+    goods = []
+    for _ in range(12):
+        body = "40" + "".join(draw.choice("0123456789") for _ in range(10))
+        total = sum((1, 3)[place % 2] * int(digit) for place, digit in enumerate(body))
+        goods.append(f"{body}{-total % 10}")
+    codes = [f"{draw.randint(101, 999)}{end}" for end in ("100", "109", "101") * 4]
+    licences = [f"{number}" for number in draw.sample(range(100_000, 999_999), 12)]
+    columns = {"zx": goods, "zy": codes, "zz": licences}
+    rows = {name: [values[n % 12] for n in range(ROWS)] for name, values in columns.items()}
+    proposal = _proposal(tmp_path, rows)
+    assert [_of(proposal, name).role for name in columns] == ["quasi", "quasi", "drop"]
+
+
+@pytest.mark.parametrize("name", ["c1", "patient_id"])
+def test_a_copy_of_an_identifier_is_one(tmp_path, name):
+    """Labels of another alphabet, each of which goes with one person, in any order of rows."""
+    draw = random.Random(15)
+    known = draw.sample(range(100_000, 999_999), 40)
+    labels = {number: _alphabet(_label(draw).upper()) for number in known}
+    persons = [draw.choice(known) for _ in range(2 * ROWS)]
+    columns = {
+        name: persons,
+        "zz": [labels[number] for number in persons],
+        "zy": [draw.choice("ab") for _ in persons],
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert _of(proposal, "zz").role not in PUBLISHED
+    assert _of(proposal, "zy").role == "quasi"
+
+
+def test_few_codes_of_cards_are_no_groups_because_they_are_called_ids(tmp_path):
+    """Nine cards of hundreds of rows each; three tariffs under the same name are groups."""
+    draw = random.Random(16)
+    cards = [f"E0040{draw.randrange(10**9):09}A" for _ in range(9)]
+    for values, role in ((cards, "identifier"), (("A1", "A2", "B1"), "quasi")):
+        column = _proposal(tmp_path, {"id_zz": [draw.choice(values) for _ in range(ROWS)]})
+        assert _of(column, "id_zz").role == role
+
+
+def test_remarks_name_those_whom_small_words_follow_and_not_their_first_words(tmp_path):
+    """A child is called so in a remark; the relation "Child" is no name for that."""
+    draw = random.Random(17)
+    remarks = [f"Kinado wa {name} sila" for name in ("Anna", "Maria", "Peter", "Juma")]
+    columns = {
+        "zz": [draw.choice(remarks) for _ in range(ROWS)],
+        "zy": [draw.choice(("Kinado", "Mofela", "Rutami")) for _ in range(ROWS)],
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert (_of(proposal, "zz").role, _of(proposal, "zy").role) == ("drop", "quasi")
+
+
+def test_a_column_without_values_costs_nothing(tmp_path):
+    """It is no column that is withheld, and is published as it is: empty."""
+    proposal = _proposal(tmp_path, {"zz": [None] * ROWS, "zy": ["ab"[n % 2] for n in range(ROWS)]})
+    assert _of(proposal, "zz").role == "quasi"
+    assert proposal.missing
+
+
+def test_what_a_receiver_counts_is_no_position(tmp_path):
+    """Pings and grades of a signal under a name of positions; coordinates under it are withheld."""
+    draw = random.Random(18)
+    columns = {
+        "gps_pings": [int(draw.gauss(500, 90)) for _ in range(10 * ROWS)],
+        "gps_zz": [draw.choice(("good", "fair", "weak")) for _ in range(10 * ROWS)],
+        "gps_x": [f"{9 + draw.random():.5f}" for _ in range(10 * ROWS)],
+        "gps": [draw.randint(100, 900) for _ in range(10 * ROWS)],
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert [_of(proposal, name).role for name in columns] == ["quasi", "quasi", "drop", "drop"]
+
+
+@pytest.mark.parametrize("gap", ["", None])
+def test_numbers_that_some_rows_lack_are_those_of_no_person_with_several_rows(tmp_path, gap):
+    """Each stands once; that blanks repeat says nothing of whose rows they are."""
+    draw = random.Random(19)
+    numbers = draw.sample(range(100_000_000, 999_999_999), ROWS)
+    columns: dict[str, list[object]] = {
+        "ssn": [gap if n % 5 == 0 else f"0{number}" for n, number in enumerate(numbers)],
+        "zy": ["ab"[n % 2] for n in range(ROWS)],
+    }
+    assert _of(_proposal(tmp_path, columns), "ssn").role == "identifier"
+
+
+def test_words_of_scripts_with_signs_of_vowels_are_whole(tmp_path):
+    """An age is no income because their consonants are the same; sexes are no names."""
+    assert words_of("मकान सं.") == ("मकान", "सं")
+    assert words_of("ชื่อ") == ("ชือ",)
+    columns = {
+        "आयु": [18 + n * 7 % 60 for n in range(ROWS)],
+        "ग": [("पुरुष", "महिला")[n % 2] for n in range(ROWS)],
+        "नाम": [("राम यादव", "सीता यादव", "अनिल शर्मा")[n % 3] for n in range(ROWS)],
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert [_of(proposal, name).role in PUBLISHED for name in columns] == [True, True, False]
+    assert _of(proposal, "आयु").role == "quasi"
+
+
+def test_medicines_are_told_by_their_classification(tmp_path):
+    """Seven signs of a system that the world shares, whatever the column is called."""
+    codes = ("A10BA02", "C10AA05", "N06AB04")
+    plates = ("A10BA02", "C17AX35", "B26XB74", "HH4KL21")
+    assert (
+        _of(_proposal(tmp_path, {"zz": [codes[n % 3] for n in range(ROWS)]}), "zz").role == "quasi"
+    )
+    rows = [plates[n % 4] + f"{n % 9}" for n in range(ROWS)]
+    assert _of(_proposal(tmp_path, {"zz": rows}), "zz").role == "drop"
+
+
+@pytest.mark.parametrize("gaps", [0, 4])
+def test_stories_that_some_rows_lack_are_remarks(tmp_path, gaps):
+    """However often each stands: labels are told in few words, or in every row."""
+    draw = random.Random(20)
+    stories = [" ".join(_label(draw).lower() for _ in range(9)) for _ in range(6)]
+    rows = [None if gaps and n % gaps == 0 else stories[n % 6] for n in range(ROWS)]
+    role = _of(_proposal(tmp_path, {"zz": rows}), "zz").role
+    assert role == ("drop" if gaps else "quasi")
+
+
+def test_days_without_work_are_no_numbers_of_a_list(tmp_path):
+    """Most have none, so that equal numbers stand together by chance alone."""
+    draw = random.Random(21)
+    rows = [0 if draw.random() < 0.8 else int(draw.expovariate(1 / 80)) for _ in range(6 * ROWS)]
+    assert _of(_proposal(tmp_path, {"zz": rows}), "zz").role == "quasi"
+
+
+def test_months_are_no_money_because_a_name_says_so(tmp_path):
+    """Sensitive columns are shown as they are, and a month of birth is no amount."""
+    draw = random.Random(22)
+    rows = [100 * draw.randint(1930, 2004) + draw.randint(1, 12) for _ in range(4 * ROWS)]
+    assert _of(_proposal(tmp_path, {"salary": rows}), "salary").role == "quasi"
+
+
+@pytest.mark.parametrize("name", ["zz", "Vers.-Nr."])
+def test_numbers_of_policies_are_no_versions_and_degrees_are_places(tmp_path, name):
+    """Each row has its own number; minutes of a degree have decimals, in any language."""
+    draw = random.Random(23)
+    columns = {
+        name: [f"U00-{number}" for number in draw.sample(range(1_000, 9_999), ROWS)],
+        "zy": [f"{60 + n % 3}°{draw.randint(10, 59)},{n % 90 + 10}N" for n in range(ROWS)],
+        "Start lengde": [
+            f"00{4 + n % 3}°{draw.randint(10, 59)},{n % 90 + 10}Ø" for n in range(ROWS)
+        ],
+    }
+    proposal = _proposal(tmp_path, columns)
+    assert not {_of(proposal, one).role for one in columns} & PUBLISHED
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("zz", ("mk", "wj", "tn", "bs", "ae", "gkl")),
+        ("kurier", [f"KUR{n:03}" for n in range(20, 60)]),
+        ("operario", [f"OP-{n}" for n in range(21, 75)]),
+        ("前台", ("陈", "林", "黄", "吴", "周")),
+        ("N_MEC_ENF", range(40_100, 40_160)),
+        ("zz", ("AH", "EK", "JK", "mv", "ps", "hh")),
+        ("担当", ("田", "佐", "高", "伊", "渡", "山")),
+    ],
+)
+def test_codes_and_initials_of_single_persons_of_the_staff_are_left_out(tmp_path, name, values):
+    """In small letters and in scripts without capitals, too; a number of them counts nothing."""
+    rows = [values[n % len(values)] for n in range(ROWS)]
+    column = _of(_proposal(tmp_path, {name: rows}), name)
+    assert column.role not in PUBLISHED
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("zz", ("kg", "ml", "g", "l", "mg", "cm")),
+        ("nurse visits", range(12)),
+        ("operator", ("Nordnet", "Telia", "Telenor", "Tre", "Comviq")),
+    ],
+)
+def test_units_counts_and_firms_are_none_of_the_staff(tmp_path, name, values):
+    """Though they are short, or stand under a word of somebody."""
+    rows = [values[n % len(values)] for n in range(ROWS)]
+    assert _of(_proposal(tmp_path, {name: rows}), name).role in PUBLISHED
+
+
+def test_codes_of_diseases_are_sensitive_whatever_their_column_is_called(tmp_path):
+    """By their values, of which some are subcategories."""
+    values = ("E11.9", "F11.20", "F41.1", "I10", "J06.9")
+    column = _of(_proposal(tmp_path, {"zz": [values[n % 5] for n in range(ROWS)]}), "zz")
+    assert (column.role, column.kind, column.question) == ("sensitive", "code", None)
+
+
+def test_decimals_as_fine_as_the_degrees_beside_them_are_positions(tmp_path):
+    """Also where one axis spans more than a region; weights under a short name are none."""
+    draw = random.Random(4)
+    columns = {
+        "lat": [round(draw.uniform(49, 54), 6) for _ in range(ROWS)],
+        "zz": [round(draw.uniform(14, 24), 6) for _ in range(ROWS)],
+        **{f"rw{n:03}": [round(draw.uniform(0, 3), 4) for _ in range(ROWS)] for n in (1, 2)},
+        **{f"x{n:02}": [round(draw.gauss(0, 2), 5) for _ in range(ROWS)] for n in range(5)},
+    }
+    found = _proposal(tmp_path, columns)
+    assert _of(found, "zz").role not in PUBLISHED
+    assert not any(_of(found, name).is_position for name in ("rw001", "rw002", "x01", "x04"))
+
+
+def test_a_word_that_many_rows_have_among_numbers_stands_for_a_missing_one(tmp_path):
+    """However long it is; a word in one row is no mark, and may be a name."""
+    numbers = [round(n * 1.37 % 90, 1) for n in range(ROWS)]
+    often = [number if n % 5 else "not studied" for n, number in enumerate(numbers)]
+    once = [number if n else "Kowalski" for n, number in enumerate(numbers)]
+    found = _proposal(tmp_path, {"often": often, "once": once})
+    assert found.marks == ("not studied",)
+    assert _of(found, "often").role in PUBLISHED
+
+
+def test_full_names_in_a_script_without_capitals_are_names(tmp_path):
+    """Also where the list has one part of each alone; letters for the sexes are none."""
+    names = (
+        "अजय द्विवेदी",
+        "अनिल बंसल",
+        "दिनेश राठौर",
+        "महेश रावत",
+        "मुकेश वैश्य",
+        "मोहन पाण्डेय",
+        "रमेश जोशी",
+    )
+    columns = {
+        "zz": [names[n % len(names)] for n in range(ROWS)],
+        "yy": [("पु", "म")[n % 2] for n in range(ROWS)],
+    }
+    found = _proposal(tmp_path, columns)
+    assert _of(found, "zz").role not in PUBLISHED
+    assert _of(found, "yy").role in PUBLISHED

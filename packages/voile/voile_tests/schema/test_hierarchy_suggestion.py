@@ -83,12 +83,12 @@ def test_numbers_that_the_plan_calls_text():
 
 
 def test_dates_and_times():
-    """Months and years; for times days come first."""
+    """Months, years and decades, as of births; for times days come first."""
     assert read_back(Suggestion.of("since", "date", None, ColumnPlan())).hierarchy == Dates(
-        ("month", "year")
+        ("month", "year", "decade")
     )
     assert read_back(Suggestion.of("at", "datetime", None, ColumnPlan())).hierarchy == Dates(
-        ("day", "month", "year")
+        ("day", "month", "year", "decade")
     )
 
 

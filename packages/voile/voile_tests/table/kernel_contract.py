@@ -407,6 +407,26 @@ class KernelContract(ABC):
         self.rows(frame).fold(["large", "text"], Collected())
         assert seen == list(enumerate(frame["large"].to_list()))
 
+    @given(frame=TABLES, least=st.integers(0, 3))
+    def test_a_fold_that_has_enough_has_seen_the_first_rows(
+        self, frame: pl.DataFrame, least: int
+    ) -> None:
+        """Engines may stop once a fold says so, or go on."""
+        seen: list[Any] = []
+
+        class First:
+            def take(self, batch: pa.RecordBatch, first: int) -> bool:
+                assert first == len(seen)
+                seen.extend(series_of(batch["large"]).to_list())
+                return len(seen) >= least
+
+            def merge(self, other: Any) -> None:
+                raise AssertionError
+
+        self.rows(frame).fold(["large"], First())
+        assert seen == frame["large"].to_list()[: len(seen)]
+        assert len(seen) >= min(least, frame.height)
+
     @pytest.mark.parametrize("file_format", ["csv", "parquet"])
     def test_rows_are_written_in_their_order(self, tmp_path: Path, file_format: Any) -> None:
         """What was written is read back, from all of its files."""

@@ -113,3 +113,15 @@ def test_a_table_by_groups_is_counted_by_its_runs() -> None:
     assert starts.tolist() == list(range(0, 1_000_000, 1000))
     mixed = np.random.default_rng(1).permutation(group)
     assert codes._runs([mixed]) is None
+
+
+@pytest.mark.parametrize("distinct", [1, 255, 256, 257, 65_536, 65_537])
+def test_as_many_combinations_as_a_type_holds_are_numbered(distinct):
+    """By sorting, also where the number of the last is the greatest of its type."""
+    draws = np.random.default_rng(distinct)
+    order = np.concatenate([draws.permutation(distinct), draws.integers(0, distinct, 99)])
+    columns = [(order.astype(np.uint32), 1 << 20), (order.astype(np.uint32), 1 << 20)]
+    found = Combinations.of(columns)
+    assert found.index.tolist() == order.tolist()
+    assert found.rows.tolist() == np.bincount(order).tolist()
+    assert [codes.tolist() for codes in found.codes] == [list(range(distinct))] * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,23 @@ def test_json_lines_that_lack_keys_have_missing_values(tmp_path: Path) -> None:
     file.write_text('{"a": 1, "b": "x"}\n{"a": 2.5}\n{"b": "2020-13-01", "c": true}\n')
     frame = read_frame(file).frame
     assert frame.rows() == [(1.0, "x", None), (2.5, None, None), (None, "2020-13-01", True)]
+
+
+def test_instants_of_json_lines_are_those_of_csv(tmp_path: Path) -> None:
+    """With Z, an offset or neither, with and without fractions; one that is none makes texts."""
+    forms = {
+        "utc": ["2023-01-01T01:25:20Z", "2023-06-01T01:25:20.5Z"],
+        "offset": ["2023-01-01T01:25:20+02:00", "2023-06-01T01:25:20+0100"],
+        "local": ["2023-01-01 01:25:20", "2023-06-01 01:25:20"],
+        "none": ["2023-01-01T01:25:20Z", "2023-13-01T01:25:20Z"],
+    }
+    lines = [dict(zip(forms, row, strict=True)) for row in zip(*forms.values(), strict=True)]
+    json_lines, comma = tmp_path / "table.jsonl", tmp_path / "table.csv"
+    json_lines.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    pl.DataFrame(lines).write_csv(comma)
+    found = read_frame(json_lines).frame
+    assert found.equals(read_frame(comma).frame)
+    assert [dtype == pl.String for dtype in found.dtypes] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("text", ["", "[1]\n", f'{{"a": {SECRET}}}\n{{"a":\n', "nothing\n", "{}\n"])

@@ -19,6 +19,7 @@ from voile.table.codes import _sort_word_rows, encode, sort_rows, sort_words
 from voile.table.engines.polars import PolarsRows
 from voile.table.engines.shared import permute_within_runs, write_batches
 from voile.table.keeping import KeptRows
+from voile.table.looking import count_repeats, occurrences_of
 from voile.table.opening import open_frame
 from voile.table.private import PrivateTable
 from voile.table.protocol import Format
@@ -217,3 +218,25 @@ def test_texts_that_no_row_has_are_not_written(tmp_path: Path) -> None:
     (chunk,) = pq.read_table(tmp_path / written, read_dictionary=["text"])["text"].chunks
     assert chunk.to_pylist() == ["one", "two", "one", "two"]
     assert set(chunk.dictionary.to_pylist()) == {"one", "two"}
+
+
+@pytest.mark.parametrize("repeated", [1, 10_001])
+def test_values_that_repeat_late_are_counted(repeated: int) -> None:
+    """One value that stands twice is found among the first rows and behind them."""
+    values = pl.Series("id", [f"{row}" for row in range(20_000)] + [f"{repeated}", "", None])
+    found = count_repeats(values, ())
+    assert (found.rows, found.values, found.once) == (20_001, 20_000, 19_999)
+    found = count_repeats(values.head(20_000), ())
+    assert (found.rows, found.values, found.once) == (20_000, 20_000, 20_000)
+
+
+@given(
+    st.lists(st.sampled_from([None, "", "?", "a", "b"]), min_size=1, max_size=8),
+    st.sampled_from([(), ("?",), ("a", "?")]),
+)
+def test_distinct_values_alone_tell_how_often_they_repeat(
+    texts: list[str | None], missing: tuple[str, ...]
+) -> None:
+    """Missing ones, texts that mean it and empty texts count as they do in the rows themselves."""
+    values = pl.Series("id", texts, dtype=pl.String)
+    assert occurrences_of(encode(values), missing) == count_repeats(values, missing)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from voile_base.errors import InputError, VoileError, place_in_toml
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import on_demand, pattern_on_demand
 from voile_base.values import Document, Json
 
 __all__ = ["toml_document", "toml_text", "words_document"]
@@ -44,8 +44,8 @@ def toml_document(path: Path, error: type[VoileError] = InputError) -> Json:
         raise error(msg) from None
 
 
-_LIST = re.compile(r'(?m)^(\w+ *= *)\[((?:\s|,|#[^\n]*|"[^"\\\n]+")*)\]')
-_WORD = re.compile(r'#[^\n]*|"([^"\n]*)"')
+_LIST = pattern_on_demand(r'(?m)^(\w+ *= *)\[((?:\s|,|#[^\n]*|"[^"\\\n]+")*)\]')
+_WORD = pattern_on_demand(r'#[^\n]*|"([^"\n]*)"')
 _PLACEHOLDER = "e00"
 
 

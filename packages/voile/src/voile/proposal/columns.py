@@ -43,7 +43,9 @@ from decimal import Decimal
 
 from voile.recognisers.codes import (
     are_accounts,
+    are_diagnoses,
     are_drawn_sparsely,
+    are_listed,
     are_of_things,
     are_versions,
     have_thin_ends,
@@ -52,12 +54,15 @@ from voile.recognisers.codes import (
 )
 from voile.recognisers.recognition import Recognition, recognised
 from voile.recognisers.telling import (
+    NUMBERS,
+    are_answers,
     are_given_names,
     are_homes,
     are_initials,
     are_named,
     is_day,
     may_be_names,
+    of_staff,
     told_within,
 )
 from voile.recognisers.values import (
@@ -85,7 +90,6 @@ from voile.schema.names import (
     fits,
     meaning_of,
     named,
-    without_accents,
     words_of,
 )
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
@@ -112,7 +116,7 @@ _GROUPED = 4
 _SENTENCE = 4
 _REMARK = 1.5
 """Words of a cell on average, from which on texts that most rows lack are remarks."""
-_LONG = 8
+_LONG, _STORY, _SAID = 8, 7, 3
 _OF_TEXTS = 4
 _OF_NUMBERS = 3
 """Letters of a word of a name that means the same in most languages."""
@@ -132,14 +136,6 @@ _OF_A_PERSON = (
 """Words of one person of a group, in a name that means the group otherwise."""
 _TWO = 2
 """So many different texts of several words may be names of persons; of single words, more."""
-_LISTED_CODES = 4
-"""Codes of countries from which on it is no chance: two in five pairs of letters are one."""
-_OF_PLACES: tuple[CodeListName, ...] = ("countries", "us-states", "nuts")
-_ANSWERS = frozenset(
-    {"yes", "no", "ja", "nein", "oui", "non", "si", "nao", "nee", "tak", "nie", "ano", "igen"}
-    | {"nem", "evet", "hayir", "kylla", "ei", "nej"}
-)
-"""Answers, beside which no names of persons stand: No, Minor, Serious."""
 _LISTED = 0.3
 """The share of texts with common names of persons, from which on they may be names."""
 _BY_DEFAULT = "treated as a quasi-identifier by default: many share each of its values"
@@ -210,8 +206,8 @@ class ColumnProposal:
 
     @property
     def several_rows(self) -> bool:
-        """Whether a value stands in several rows."""
-        return self.details.profile.distinct < self.details.rows - self.details.profile.missing
+        """Whether a value stands in several rows, of others than blanks."""
+        return self.details.profile.distinct - self.details.profile.once > self.details.has_blanks
 
 
 def propose_column(
@@ -233,12 +229,13 @@ def propose_column(
     if profile.type in _NEVER:
         return ColumnProposal(details, "drop", kind, "values of this type cannot be published")
     if profile.distinct == 0:
-        return ColumnProposal(details, "drop", kind, "it holds no value")
+        return ColumnProposal(details, "quasi", kind, "it holds no value, and tells nothing")
     look = details.look(beside)
     if profile.distinct == 1 and not profile.missing:
         return _constant(details, look, kind)
     found = _unit(details, called) or _recognised(details, look) or _thing(details, called)
-    found = found or _date(details, called) or _days_unread(details) or _free_text(details)
+    found = found or _date(details, called) or _days_unread(details, meaning)
+    found = found or _free_text(details)
     found = found or _alone(details, look, meaning) or _in_blocks(details, meaning)
     found = found or _meant(details, meaning, kind) or _guessed(details, kind, persons)
     return replace(found, code_list=_code_list(found, called))
@@ -249,7 +246,7 @@ def _constant(details: ColumnDetails, look: ColumnLook, kind: Kind) -> ColumnPro
     found, texts = recognised(look), details.sample
     if found is not None and found.group != "movement":
         return of_recognition(details, found)
-    dated = details.profile.type not in {"text", "integer", "decimal"} or details.date_formats
+    dated = details.profile.type not in {"text", "integer", "decimal"} or look.is_dated
     named = looks_like_full_names(texts) and are_named(texts)
     if not dated and (named or told_within(texts) or are_of_things(texts, shared=True)):
         return ColumnProposal(details, "drop", kind, "one name or number of something in all rows")
@@ -350,7 +347,8 @@ def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
     if named(called) != "thing" or (profile.type == "decimal" and not details.whole):
         return None
     share = profile.distinct / max(1, details.rows - profile.missing)
-    if share > TELLING or details.machine_made:
+    things = are_of_things(details.sample, shared=details.look().is_shared())
+    if share > TELLING or details.machine_made or things:
         return ColumnProposal(
             details, "identifier", "code", "its name and its many values say that it tells apart"
         )
@@ -360,6 +358,8 @@ def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
 
 def _date(details: ColumnDetails, called: str) -> ColumnProposal | None:
     why = "dates: others were there"
+    if fits(NAMES_OF_BIRTHS, words_of(called)):
+        why = "a date of birth, which others know"
     if details.profile.type in {"date", "datetime", "time"}:
         return ColumnProposal(details, "quasi", "date", why)
     if not details.date_formats:
@@ -370,8 +370,8 @@ def _date(details: ColumnDetails, called: str) -> ColumnProposal | None:
         return short
     question: str | None = None
     if others:
-        fits = " and ".join(f'"{each}"' for each in details.date_formats)
-        question = f"the dates fit {fits}: which one is it?"
+        told = " and ".join(f'"{each}"' for each in details.date_formats)
+        question = f"the dates fit {told}: which one is it?"
     return ColumnProposal(details, "quasi", "date", why, date_format=first, question=question)
 
 
@@ -391,9 +391,10 @@ def _century_asked(details: ColumnDetails, date_format: str, called: str) -> Col
     return ColumnProposal(details, "quasi", "date", why, date_format=date_format, question=question)
 
 
-def _days_unread(details: ColumnDetails) -> ColumnProposal | None:
+def _days_unread(details: ColumnDetails, meaning: Meaning | None) -> ColumnProposal | None:
     """A column of days that no format reads: no identifier, though each row has its own."""
-    if details.profile.type != "text" or share_of(details.sample, is_day) <= ALONE:
+    versions = meaning is not None and meaning == meaning_of("firmware")  # as 03.27.10 is one
+    if versions or details.profile.type != "text" or share_of(details.sample, is_day) <= ALONE:
         return None
     if share_of(details.sample, _LASTED.fullmatch) > ALONE:
         why = "months, times of a day, or how long something took, which others may know"
@@ -405,8 +406,7 @@ def _days_unread(details: ColumnDetails) -> ColumnProposal | None:
 
 def _is_no_amount(details: ColumnDetails, meaning: Meaning) -> bool:
     """Whether many texts stand where the name speaks of numbers: ids of orders, not amounts."""
-    profile = details.profile
-    share = profile.distinct / max(1, details.rows - profile.missing)
+    profile, share = details.profile, details.look().share
     many = profile.distinct > FEW_PERSONS and share > TELLING and not _are_bands(details)
     return meaning.kind == "number" and profile.type == "text" and many
 
@@ -417,7 +417,10 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
         return None
     profile = details.profile
     if meaning.kind == "text" and profile.distinct <= FEW_PERSONS:
-        return None if looks_like_groups(details.sample) else unclear(details, kind, "remarks")
+        shared = not (profile.once or profile.missing)  # a remark is missing in some rows
+        shared = shared and details.look().is_shared(details.rows // 2)
+        shared = shared or looks_like_groups(details.sample)
+        return None if shared else unclear(details, kind, "remarks")
     alone = profile.distinct > FEW_PERSONS and details.look().share >= ALONE
     if meaning.kind == "number" and profile.type == "text" and alone:
         why = f"{meaning.reason}; its amounts stand beside signs or words, and are no numbers"
@@ -450,7 +453,9 @@ def _are_amounts(details: ColumnDetails) -> bool:
 
 
 def _are_years(details: ColumnDetails) -> bool:
-    """Whether whole numbers lie between 1850 and 2050, as those of no column of money do."""
+    """Whether whole numbers are months, days or years, as those of no column of money are."""
+    if details.profile.type == "integer" and details.look().is_dated:
+        return True
     ends, whole = details.extremes, details.profile.type == "integer" or details.whole
     return whole and ends is not None and _FIRST_YEAR <= ends[0] < ends[1] <= _LAST_YEAR
 
@@ -475,6 +480,8 @@ def _tells_though_named(details: ColumnDetails, meaning: Meaning) -> str | None:
     if named_after and not looks_like_groups(texts):
         return PERSONS
     told = told_within(texts, places=places)
+    if meaning.kind == "code" and meaning.role == "quasi" and told == NUMBERS:
+        return None  # the name says that they are of goods
     if told is None and not places and meaning.kind != "code":
         shared = meaning.role == "quasi" and details.look().is_shared()
         told = _CODES if are_of_things(texts, shared=shared) else None
@@ -485,7 +492,8 @@ def _cannot_be(details: ColumnDetails, meaning: Meaning) -> bool:
     """Whether whole numbers lie beyond what is possible, or are longer than numbers of groups."""
     least = details.extremes[0] if details.extremes else 0
     if meaning.kind == "number":
-        return least >= _BEYOND and meaning.role == "quasi"
+        staff = least > _LAST_YEAR and of_staff(details.profile.name, details.sample)
+        return (least >= _BEYOND or bool(staff)) and meaning.role == "quasi"
     figures = share_of(details.sample, lambda text: len(text) >= _RECORD and text[-2:] != "00")
     return meaning.kind == "nominal" and figures > ALONE / 2
 
@@ -512,16 +520,16 @@ def _free_text(details: ColumnDetails) -> ColumnProposal | None:
         return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
     remarks = details.words >= _REMARK and 2 * profile.missing > details.rows
     remarks = remarks and not details.look().is_shared()
+    remarks = remarks or (details.words >= _STORY and profile.missing > 0)
+    remarks = remarks or (details.words >= _SAID and 2 * profile.missing > details.rows)
     if profile.type == "text" and remarks and not details.date_formats:
         why = "several words in few of the rows, as remarks are"
         question = "may its remarks tell of anybody? If they are names of groups, give it a role"
         return ColumnProposal(details, "drop", "text", why, question=question)
     structured = share_of(details.sample, lambda text: text[:1] in "{[<" and len(text) > _LONG)
-    if profile.type == "text" and structured > ALONE:
-        return ColumnProposal(
-            details, "drop", "text", "documents in cells, which may hold anything"
-        )
-    return None
+    told = "documents in cells: they may hold anything"
+    found = profile.type == "text" and structured > ALONE
+    return ColumnProposal(details, "drop", "text", told) if found else None
 
 
 def _are_sentences(details: ColumnDetails) -> bool:
@@ -542,12 +550,13 @@ def _alone(
         why = "whole numbers that are counted up, nearly each in one row: numbers of records"
         return ColumnProposal(details, "identifier", "code", why)
     told = meaning is not None and meaning.kind not in {"nominal", "ordinal"}
+    told = told and meaning != meaning_of("firmware")  # a state of a device that repeats
     if meaning is not None and told and not _is_no_amount(details, meaning):
         return None
     if profile.type == "text" and many and look.share > ALONE and not _are_bands(details):
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
     numbered: str | None = None
-    if run_without_gaps(look, ascending=details.ascending):
+    if run_without_gaps(look, listed=details.listed):
         numbered = "whole numbers without gaps: numbers of persons or of records"
     elif look.is_numbered and (look.is_counted_up or not have_thin_ends(look.filled)):
         numbered = "whole numbers in a row or equally long, one a row: numbers of records"
@@ -574,6 +583,8 @@ def _stand_in_blocks(details: ColumnDetails) -> bool:
 def _guessed(details: ColumnDetails, kind: Kind, persons: int | None) -> ColumnProposal:
     """A column that neither its name nor its values tell: how its values are spread decides."""
     look = details.look()
+    if are_diagnoses(details.sample, details.lists):
+        return ColumnProposal(details, "sensitive", "code", "codes of diseases, by their values")
     shared, bands = look.is_shared(persons), _are_bands(details)
     if (details.profile.type == "integer" or details.whole) and are_drawn_sparsely(look):
         return ColumnProposal(details, "identifier", "code", LABELS, guessed=True)
@@ -581,7 +592,9 @@ def _guessed(details: ColumnDetails, kind: Kind, persons: int | None) -> ColumnP
         why = "not understood, and its values may tell rows apart"
         asked = "what does it hold? Nothing was understood of it: give it a role, or leave it"
         return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
-    if may_be := _may_tell(details, shared=shared):
+    if may_be := of_staff(details.profile.name, details.sample) or _may_tell(
+        details, shared=shared
+    ):
         return unclear(details, kind, may_be)
     if shared:
         return ColumnProposal(details, "quasi", kind, _BY_DEFAULT, guessed=True)
@@ -599,18 +612,17 @@ def _may_tell(details: ColumnDetails, *, shared: bool) -> str | None:
         return None
     if told := told_within(texts) or (PERSONS if are_given_names(texts) else None):
         return told
-    listed = _is_listed_code(details)
+    listed = are_listed(texts, details.lists)
     if not (listed or _are_bands(details)) and are_of_things(texts, shared=shared):
         return _CODES
     if are_homes(texts):
         return "addresses"
-    answers = any(without_accents(text).casefold() in _ANSWERS for text in texts)
-    known = answers or listed or looks_like_places(texts) or looks_like_amounts(texts)
+    known = are_answers(texts) or listed or looks_like_places(texts) or looks_like_amounts(texts)
     if known and not holds_initials(texts):
         return None
     may_be = {
         "names of persons": holds_initials(texts) or may_be_names(texts, shared=shared),
-        "initials of persons": distinct > _TWO and are_initials(texts),
+        "initials of persons": are_initials(texts),
         "addresses": looks_like_addresses(texts),
         "remarks about persons": mentions_names(texts) and (not shared or are_named(texts)),
     }
@@ -622,15 +634,6 @@ def _are_bands(details: ColumnDetails) -> bool:
     if details.profile.type != "text":
         return False
     return looks_like_bands(details.sample, ALONE / 2) or looks_censored(details.sample)
-
-
-def _is_listed_code(details: ColumnDetails) -> bool:
-    """Whether several texts are codes of diseases, or of countries, states or regions alone."""
-    several = details.profile.distinct >= _LISTED_CODES
-    if several and "icd-10-cm" in details.lists:
-        return True
-    capitals = all(text.isupper() for text in details.sample)
-    return several and capitals and any(details.lists.get(each) == 0 for each in _OF_PLACES)
 
 
 def _kind(details: ColumnDetails, meaning: Meaning | None) -> Kind:

@@ -9,7 +9,10 @@ whose the rows are, then columns that are proposed for publication, then those t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import tomlkit
@@ -26,12 +29,14 @@ __all__ = [
     "asks_for_marks",
     "asks_for_persons",
     "asks_for_values",
+    "date_formats_asked",
     "questions_in_order",
     "with_answer",
     "with_answered",
     "with_column_key",
     "with_input",
     "with_method",
+    "with_missing",
     "with_role",
     "with_row_as_person",
 ]
@@ -41,9 +46,12 @@ ROLE_LISTS = (
     "keep_unique",
 )
 """Roles that several columns may have."""
-ONE_COLUMN_ROLES = ("person", "household")
+ONE_COLUMN_ROLES = ("person", "household", "weight")
 _ASKS_FOR_PERSONS = "are the rows of one value a person's?"
 _ASKS_FOR_MARKS = "does a comma part its decimals"
+_ASKS_FOR_DATES = "the dates fit "
+_LAST_DAY = datetime(2001, 12, 31, 22, 30, tzinfo=UTC)
+_QUOTED_FORMAT = re.compile(r'"([^"]*%[^"]*)"')
 _ASKS_FOR_VALUES = ("Say bounds =", "Say edges =", "Say values =", "how many rows of one")
 
 
@@ -62,6 +70,17 @@ def asks_for_marks(question: OpenQuestion) -> bool:
     return _ASKS_FOR_MARKS in question.text
 
 
+def date_formats_asked(question: OpenQuestion) -> dict[str, str]:
+    """The formats of which a question asks which one the dates of its column have.
+
+    Each with how it writes the last day of 2001; none where it asks something else.
+    """
+    if not question.text.startswith(_ASKS_FOR_DATES):
+        return {}
+    formats = _QUOTED_FORMAT.findall(question.text)
+    return {one: _LAST_DAY.strftime(one) for one in formats}
+
+
 def questions_in_order(text: str) -> list[OpenQuestion]:
     """The open questions of a plan, first those on which others depend."""
 
@@ -77,8 +96,9 @@ def questions_in_order(text: str) -> list[OpenQuestion]:
 def with_role(text: str, columns: Collection[str], role: str) -> str:
     """The plan with another role for some columns, which answers the questions about them.
 
-    An empty role leaves them out.  Raises ``InputError`` for a role that there is not, or that one
-    column alone can have, and where the text cannot be edited.
+    An empty role leaves them out; how dates are written is asked on with any other.  Raises
+    ``InputError`` for a role that there is not, or that one column alone can have, and where the
+    text cannot be edited.
     """
     if role not in {*ROLE_LISTS, *ONE_COLUMN_ROLES, ""}:
         msg = "there is no such role"
@@ -93,7 +113,42 @@ def with_role(text: str, columns: Collection[str], role: str) -> str:
             _move(roles, column, role)
 
     gone = set(columns)
-    return _without(_changed(text, change), lambda one: one.column in gone)
+    changed = _without_remarks(_changed(text, change), gone)
+    return _without(
+        changed, lambda one: one.column in gone and not (role and date_formats_asked(one))
+    )
+
+
+def _without_remarks(text: str, columns: Collection[str]) -> str:
+    """The plan without its remarks on columns that no role named, of which it says so no more.
+
+    A heading of remarks goes with the last of them.
+    """
+    kept: list[str] = []
+    lines = text.splitlines(keepends=True)
+    for place, line in enumerate(lines):
+        remark = _REMARK.match(line)
+        if remark and _quoted(remark[1] or remark[2]) in columns:
+            last = not _REMARKED.match("".join(lines[place + 1 : place + 2]))
+            if last and kept and _HEADING.match(kept[-1]):
+                kept.pop()
+            continue
+        kept.append(line)
+    return "".join(kept)
+
+
+def _quoted(name: str) -> str:
+    """A name as TOML quotes it."""
+    try:
+        return str(json.loads(name))
+    except ValueError:
+        return name
+
+
+_NAMED = r'("(?:[^"\\\\]|\\\\.)*")'
+_REMARK = re.compile(rf"#   {_NAMED}: |#   weight = {_NAMED} tells")
+_REMARKED = re.compile("#   ")
+_HEADING = re.compile(r"# (Never published either|Left out, because no role names them)")
 
 
 def _move(roles: Table, column: str, role: str) -> None:
@@ -101,7 +156,8 @@ def _move(roles: Table, column: str, role: str) -> None:
     for key in ROLE_LISTS:
         _remove(roles, key, column)
     for key in ONE_COLUMN_ROLES:
-        if roles.get(key) == column:
+        weighs = key == "weight" and role == "keep"  # so that recipients can weigh rows
+        if roles.get(key) == column and not weighs:
             del roles[key]
     if role in ONE_COLUMN_ROLES:
         roles[role] = column
@@ -116,6 +172,22 @@ def with_input(text: str, key: str, value: object) -> str:
     """The plan with a key of [input], which answers the questions how numbers are written."""
     changed = _changed(text, lambda document: _first(document, "input").update({key: value}))
     return _without(changed, asks_for_marks)
+
+
+def with_missing(text: str, marks: Sequence[str]) -> str:
+    """The plan with other texts that stand for a missing value, in every column.
+
+    Missing values are a value of their own where the plan says nothing else of them.
+    """
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        if marks:
+            document["missing"] = list(marks)
+            document.setdefault("nulls", "category")
+        else:
+            document.pop("missing", None)
+
+    return _changed(text, change)
 
 
 def with_row_as_person(text: str) -> str:
@@ -163,7 +235,11 @@ def with_column_key(text: str, column: str, key: str, value: object) -> str:
             table[key] = value
 
     changed = _changed(text, change)
-    return _without(changed, lambda one: key == "kind" and one.column == column)
+
+    def answers(one: OpenQuestion) -> bool:
+        return key == "kind" or (key == "format" and bool(date_formats_asked(one)))
+
+    return _without(changed, lambda one: one.column == column and answers(one))
 
 
 def with_method(text: str, name: str, parameters: Mapping[str, object]) -> str:

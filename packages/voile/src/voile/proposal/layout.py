@@ -29,7 +29,7 @@ from voile.recognisers.values import currencies, measures
 from voile.schema.layout import USUAL, Decimals, InputLayout, Thousands, column_names
 from voile.table.looking import MARKS
 from voile.table.places import Address, LaidOut, Place, file_and_part, laid_out
-from voile.table.reading import first_rows
+from voile.table.reading import first_rows, last_row
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 
@@ -57,16 +57,18 @@ _WIDE = 0.5
 _MOST = 0.6
 _FEW = 2
 _NUMBER = re.compile(
-    r"[+-]?(?:\d{1,3}(?:[ .,'\u2019\u00a0\u202f]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][+-]?\d+)?%?"
+    r"[+-]?(?:\d{1,3}(?:[ .,'\u2019\u00a0\u202f]\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d+)"
+    r"(?:[.,]\d+)?(?:[eE][+-]?\d+)?%?"
 )
 _DAY = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2})?")
 _YEAR = re.compile(r"(?:19|20)\d{2}")
 _BOTH_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+")
-_BOTH_POINT = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+\.\d+")
+_BOTH_POINT = re.compile(r"[+-]?(?:\d{1,3}|\d{1,2}(?:,\d{2})+)(?:,\d{3})+\.\d+")
 _SPACED = re.compile(r"[+-]?\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d+)?")
 _PRIMED = re.compile(r"[+-]?\d{1,3}(?:['\u2019]\d{3})+(?:[.,]\d+)?")
 _POINTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){2,}")
-_COMMAS = re.compile(r"[+-]?\d{1,3}(?:,\d{3}){2,}")
+_COMMAS = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3}){2,}|\d{1,2}(?:,\d{2})+,\d{3})")
+"""Of thousands, or of lakhs and crores: ``12,34,567``."""
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _EITHER = re.compile(r"[+-]?\d{1,3},\d{3}")
 _FORMS: tuple[tuple[re.Pattern[str], Decimals | None, Thousands], ...] = (
@@ -135,6 +137,12 @@ def proposed_layout(place: Place) -> tuple[Place, ProposedLayout]:
         return place, ProposedLayout()
     sheet, rows = first_rows(place, _LOOKED_AT)
     found = ProposedLayout.of_rows(rows, str(place))
+    if sheet is not None and (last := last_row(place)) is not None:
+        found = replace(
+            found,
+            layout=replace(found.layout, last=last),
+            reasons=(*found.reasons, ("last", "notes stand below the table")),
+        )
     if sheet is not None and sheet == file_and_part(place)[1]:
         why = "the sheet that was named"
         found = replace(

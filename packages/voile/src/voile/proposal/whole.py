@@ -21,6 +21,7 @@ though they look like names of groups, persons whom it does not name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -65,16 +66,29 @@ _COUNTS = (
 """Names of columns of counts."""
 _FEWEST = 10
 """Rows from which on it tells something that each combination stands once."""
+_THOUSANDTHS = re.compile(r"-?\d{1,3}[.,]\d{3,}")
+"""Degrees that tell a place to within some hundred metres."""
 _LOOSE = 4
 """Combinations that may stand in no row, as a multiple of the rows."""
 _CATEGORIES = 30
 """Different whole numbers up to which a column may hold categories of a table of counts."""
 _LATITUDE = (
-    *("lat*", "breite*", "breiten*", "bredde*", "breedte*", "szerok*", "enlem", "leveys*"),
+    *("lat*", "breite*", "breiten*", "bredde*", "breedte*", "szerok*", "enlem", "leveys*", "szer"),
     *("szeles*", "sirka"),
 )
 _LONGITUDE = (
-    *("lon*", "lng", "lange*", "laenge*", "lengde*", "langde*", "lengte*", "dlugosc*", "boylam"),
+    *(
+        "lon*",
+        "lng",
+        "lange*",
+        "laenge*",
+        "lengde*",
+        "langde*",
+        "lengte*",
+        "dlugosc*",
+        "boylam",
+        "dlug",
+    ),
     *("pituus*", "hossz*", "delka"),
 )
 _TIME = (
@@ -168,8 +182,8 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
     for one of persons by what is constant beside it.
     """
     columns = _with_grids(_with_named(_with_families(_one_by_one(details))))
-    columns = _with_a_person(_one_of(_one_of(columns, "person"), "household"))
-    columns = _with_labels(_with_houses(columns), sizes)
+    columns = _with_a_person(_one_of(_one_of(_without_gaps(columns), "person"), "household"))
+    columns = _with_copies(_with_labels(_with_houses(columns), sizes), sizes)
     categories = _categories(columns, sizes)
     columns = [_asked_about(one, categories) for one in columns]
     marks = _marks(details)
@@ -255,6 +269,37 @@ def _with_labels(columns: list[ColumnProposal], sizes: GroupSizes | None) -> lis
     ]
 
 
+def _with_copies(columns: list[ColumnProposal], sizes: GroupSizes | None) -> list[ColumnProposal]:
+    """Texts and codes that are one to one with what tells persons or things apart, left out."""
+    told = [
+        one
+        for one in columns
+        if one.role in {"person", "household", "identifier"}
+        and one.details.profile.distinct > FEW_PERSONS
+    ]
+
+    def mended(one: ColumnProposal) -> ColumnProposal:
+        likely = one.role in {"quasi", "sensitive"} and one.kind not in {"number", "date"}
+        same = (other for other in told if likely and _agree(one, other, sizes))
+        if (other := next(same, None)) is None:
+            return one
+        why = f'each of its values goes with one of "{other.name}"'
+        return replace(one, role="identifier", kind="code", why=why, question=None)
+
+    return [mended(one) for one in columns]
+
+
+def _agree(one: ColumnProposal, other: ColumnProposal, sizes: GroupSizes | None) -> bool:
+    """Whether each value of a column goes with one of another, and the other way round."""
+    profiles = one.details.profile, other.details.profile
+    first, second = ((each.distinct, each.missing) for each in profiles)
+    return (
+        sizes is not None
+        and first == second
+        and len(sizes([one.name, other.name])) == (first[0] + bool(first[1]))
+    )
+
+
 def _are_labels(
     label: ColumnProposal, columns: Sequence[ColumnProposal], sizes: GroupSizes
 ) -> bool:
@@ -292,6 +337,12 @@ def _with_grids(columns: list[ColumnProposal]) -> list[ColumnProposal]:
                 unclear(each.details, each.kind, "positions") for each in (one, other)
             ]
             continue
+        if _is_beside_degrees(one, other) or _is_beside_degrees(other, one):
+            mended[place : place + 2] = [
+                unclear(each.details, each.kind, "positions") if not each.is_position else each
+                for each in (one, other)
+            ]
+            continue
         if not (_is_number_of_nothing(one) and _is_number_of_nothing(other)):
             continue
         found = on_a_grid(one.details.look(), other.details.look())
@@ -302,13 +353,24 @@ def _with_grids(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     return mended
 
 
+def _is_beside_degrees(place: ColumnProposal, other: ColumnProposal) -> bool:
+    """Whether decimals as fine as degrees, that nobody understood, stand beside degrees."""
+    ends, found = other.details.extremes, [each.details for each in (place, other)]
+    if not (place.is_position and other.guessed and other.role == "quasi") or ends is None:
+        return False
+    if any(each.profile.type != "decimal" for each in found):
+        return False
+    fine = min(share_of(each.sample, FINELY_WRITTEN.fullmatch) for each in found)
+    return fine > ALONE / 2 and max(map(abs, ends)) <= 2 * _LATITUDES
+
+
 def _are_degrees(one: ColumnDetails, other: ColumnDetails) -> bool:
     """Whether decimals are latitudes and longitudes of one town, as finely written as these."""
     ends = [each.extremes for each in (one, other) if each.profile.type == "decimal"]
     found = [end for end in ends if end is not None and end[1] - end[0] < 1]
     if len(found) < 2 or one.whole or other.whole:
         return False
-    fine = min(share_of(each.sample, FINELY_WRITTEN.fullmatch) for each in (one, other))
+    fine = min(share_of(each.sample, _THOUSANDTHS.fullmatch) for each in (one, other))
     low, high = sorted(max(map(abs, end)) for end in found)
     return fine > ALONE / 2 and 1 < low <= _LATITUDES and high <= 2 * _LATITUDES
 
@@ -384,6 +446,18 @@ def _is_of_each_person(column: ColumnProposal) -> bool:
     return column.why.startswith(_OF_EACH_PERSON)
 
 
+def _without_gaps(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """What tells persons apart in some rows alone, each its own, is an identifier and no person."""
+    return [
+        replace(one, role="identifier")
+        if one.role in {"person", "household"}
+        and (one.details.profile.missing or one.details.has_blanks)
+        and not one.several_rows
+        else one
+        for one in columns
+    ]
+
+
 def _one_of(columns: list[ColumnProposal], role: Role) -> list[ColumnProposal]:
     """The columns with one of that role, the others of it being identifiers."""
     said = [column for column in columns if column.role == role]
@@ -416,7 +490,8 @@ def _with_a_person(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     repeating = [
         one
         for one in columns
-        if one.role == "identifier" and one.several_rows and not one.details.profile.missing
+        if one.role == "identifier" and one.several_rows
+        if not (one.details.profile.missing or one.details.has_blanks)
     ]
     likely = [one for one in repeating if _is_of_one_person(one)]
     if not likely or any(one.role in {"person", "household"} for one in columns):

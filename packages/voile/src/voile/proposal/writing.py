@@ -293,6 +293,11 @@ def _roles(proposal: Proposal) -> Iterator[str]:
         "quasi_identifiers", proposal.of_role("quasi"), "what others may know about a person"
     )
     yield from _list("sensitive", proposal.of_role("sensitive"), "what nobody should learn")
+    for column in filter(_is_weight, proposal.columns):
+        yield (
+            f"# weight = {_value(column.name)}  # instead: for risk in the population; in `keep`"
+            " as well, recipients can weigh rows"
+        )
     yield from _left_out(proposal)
 
 
@@ -305,11 +310,6 @@ def _left_out(proposal: Proposal) -> Iterator[str]:
     if left := proposal.of_role("drop"):
         yield "# Left out, because no role names them (`keep` would publish them as they are):"
         yield from (f"#   {_value(column.name)}: {column.why}" for column in left)
-    for column in filter(_is_weight, left):
-        yield (
-            f"#   weight = {_value(column.name)} tells risk in the population; keep = "
-            f"[{_value(column.name)}] as well, and recipients can weigh rows"
-        )
     yield from _asked_of_left_out([column for column in left if column.question])
 
 

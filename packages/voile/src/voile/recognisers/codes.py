@@ -17,15 +17,25 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from voile.recognisers.values import ColumnLook, looks_censored, share_of
+from voile.recognisers.values import (
+    ColumnLook,
+    are_subdivisions,
+    currencies,
+    looks_censored,
+    share_of,
+)
+from voile.schema.hierarchy.taxonomy import CodeListName
 from voile.schema.names import fits, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS
+from voile_base.ondemand import pattern_on_demand
 
 __all__ = [
     "CHECKS",
     "FINELY_WRITTEN",
     "are_accounts",
+    "are_diagnoses",
     "are_drawn_sparsely",
+    "are_listed",
     "are_of_things",
     "are_versions",
     "have_thin_ends",
@@ -35,29 +45,37 @@ __all__ = [
 
 _CODE = 5
 _NUMBERED = 8
-_COUNTED = re.compile(
+_COUNTED = pattern_on_demand(
     r"[^\W\d_]{1,2}\d{1,3}|[^\W\d_]*[a-z][^\W\d_]*\d{1,3}[^\W\d_]?"
     r"|\d{1,4}[^\W\d_]{1,3}|\d{4}[^\W\d_]\d{1,2}"
 )
 """Groups with a number, numbers with a unit, quarters: "Ward12", "100km", "2019Q1"."""
-FINELY_WRITTEN = re.compile(r"-?\d{1,9}[.,]\d{4,}")
+FINELY_WRITTEN = pattern_on_demand(r"-?\d{1,9}[.,]\d{4,}")
 """Numbers as finely written as degrees of places are, or minutes behind them."""
 _AMOUNT = r"([1-9]\d{0,2}(?:[.,]\d{3})+|[1-9]\d*)"
-_BAND = re.compile(rf"{_AMOUNT} ?[-\u2013] ?{_AMOUNT}")
-_VERSION = re.compile(r"[vV]?\d{1,4}(?:\.\d{1,6}){1,3}[a-z]?")
-_WHOLE = re.compile(r"-?\d+(?:\.0+)?")
+_BAND = pattern_on_demand(rf"{_AMOUNT} ?[-\u2013] ?{_AMOUNT}")
+_MEDICINE = pattern_on_demand(r"[ABCDGHJLMNPRSV]\d{2}(?:[A-Z](?:[A-Z](?:\d{2})?)?)?")
+"""Codes of the anatomical therapeutic chemical classification (WHO, ATC)."""
+_VERSION = pattern_on_demand(r"[vV]?\d{1,4}(?:\.\d{1,6}){1,3}[a-z]?")
+_AGENT = pattern_on_demand(r"[A-Za-z][\w-]*/\d+\.\d")
+"""A product of RFC 9110, section 10.1.5: its name and its version."""
+_WHOLE = pattern_on_demand(r"-?\d+(?:\.0+)?")
 _BEYOND = 100_000
 """No count is so great."""
 _REGION = 5.0
 """Degrees within which the places of one region lie."""
 _SIX = 6
+_LISTED = 3
+"""Numbers with check digits, beyond which it is no chance that all have them."""
+_ENDS = 6
+"""Numbers from which on it is no chance that their last digits are alike."""
 _PADDED = 3
 """Digits from which on noughts in front fill a number to the length that all may have."""
-_LONG_NUMBER = re.compile(r"\d{6,}(?:\.0)?")
-_RUNS = re.compile(r"\d+|[^\W\d_]+")
+_LONG_NUMBER = pattern_on_demand(r"\d{6,}(?:\.0)?")
+_RUNS = pattern_on_demand(r"\d+|[^\W\d_]+")
 _GIVEN = 4.0
 """Numbers that can be given, as a power of ten, from which on they tell things apart."""
-_PLATE = re.compile(
+_PLATE = pattern_on_demand(
     r"(?=(?:.*\d){3})\d+[ -][A-Z]{2,3}|[^\W\d_]{1,3}[-/]\d{2,}|[^\W\d_A-Za-z]\d{2,}"
 )
 """Letters and digits with a mark between them, which no unit of a number has."""
@@ -73,7 +91,7 @@ _BALANCES = (
     *("fee*", "cost*"),
 )
 """What stands on accounts, in names that speak of both."""
-_NUMBERED_ACCOUNT = re.compile(
+_NUMBERED_ACCOUNT = pattern_on_demand(
     r"0\d{3,}|(?!\d{1,3}(?:[ ,.\u2019']\d{3})+$)(?!\d+[.,]\d+$)\d{2,}(?:[ ./-]\d{2,})+"
 )
 """Figures with a nought in front, or in groups that are no thousands, as accounts have."""
@@ -245,11 +263,35 @@ def _is_of_a_thing(text: str) -> bool:
     return _is_mixed_code(text) or _PLATE.fullmatch(text) is not None
 
 
+def _are_goods(texts: Sequence[str]) -> bool:
+    """Whether nearly all of some numbers have the check digits of goods."""
+    return len(texts) > _LISTED and share_of(texts, _is_of_goods) > ALONE
+
+
+def _is_of_goods(text: str) -> bool:
+    """Whether a text has the check digit of a GTIN (GS1 General Specifications, 7.9)."""
+    if not text.isdigit() or len(text) not in {8, 12, 13, 14} or _ahv(text.zfill(13)):
+        return False
+    weights = [3 if place % 2 else 1 for place in range(len(text))]
+    return _weighted([*map(int, reversed(text))], weights) % 10 == 0
+
+
+def _end_alike(texts: Sequence[str]) -> bool:
+    """Whether the last two digits of numbers are half as many, or fewer, as chance would make."""
+    ends = {text.removesuffix(".0")[-2:] for text in texts}
+    by_chance = 100 * -math.expm1(-len(texts) / 100)
+    return len(texts) >= _ENDS and 2 * len(ends) <= by_chance
+
+
 def _are_of_records(texts: Sequence[str]) -> bool:
     """Whether most whole numbers have seven digits or more, or six of which three differ.
 
     Numbers of groups have fewer; so many are given where there are many records, or licences.
+    Goods are none, by their check digits; and numbers given one after another differ in their last
+    digits, which codes of a classification repeat: 106100, 109100, 118100.
     """
+    if _are_goods(texts) or _end_alike(texts):
+        return False
     long = [text for text in texts if _LONG_NUMBER.fullmatch(text) and text[-2:] != "00"]
     if len(long) <= ALONE / 2 * len(texts):
         return False
@@ -267,6 +309,8 @@ def are_of_things(texts: Sequence[str], *, shared: bool) -> bool:
     one form, as the letters and digits that differ from value to value tell.  Names of groups are
     numbered with fewer, or in no fixed form: "ICU-2", "E11", "PPO500", "MA-HMO1".
     """
+    if share_of(texts, _MEDICINE.fullmatch) > ALONE or (shared and _are_goods(texts)):
+        return False
     if not shared:
         return share_of(texts, _is_of_a_thing) >= ALONE / 2
     if _are_of_records(texts):
@@ -328,6 +372,8 @@ def _may_be_degrees(look: ColumnLook) -> bool:
     ends = look.extremes
     if look.type != "decimal" or ends is None:
         return False
+    if {word.upper() for word in look.words} & currencies():
+        return False  # rates of exchange
     near = ends[1] - ends[0] < _REGION and max(map(abs, ends)) > 1
     return near and share_of(look.filled, FINELY_WRITTEN.fullmatch) > ALONE / 2
 
@@ -384,11 +430,11 @@ def are_accounts(name: str, texts: Sequence[str], *, bands: bool) -> bool:
     return long and unround > ALONE / 2
 
 
-def run_without_gaps(look: ColumnLook, *, ascending: bool) -> bool:
+def run_without_gaps(look: ColumnLook, *, listed: bool) -> bool:
     """Whether many whole numbers leave next to no gap, as those that an office gives do.
 
-    They have four digits or more and are no years; or equal ones stand together and they ascend
-    from 0 or 1 to beyond 100, as numbers of households do.
+    They have four digits or more and are no years; or they stand in the order of a list
+    (``listed``) and go from 0 or 1 to beyond 100, as numbers of households do.
     """
     if look.type != "integer" or look.extremes is None or look.distinct <= FEW_PERSONS:
         return False
@@ -396,9 +442,7 @@ def run_without_gaps(look: ColumnLook, *, ascending: bool) -> bool:
     if look.is_dated or most - least + 1 > _DENSE * look.distinct:
         return False
     years = _YEARS[0] <= least and most <= _YEARS[1]
-    return (least >= _FOUR_DIGITS and not years) or (
-        ascending and 0 <= least <= 1 and most > _BLOCKS
-    )
+    return (least >= _FOUR_DIGITS and not years) or (listed and 0 <= least <= 1 and most > _BLOCKS)
 
 
 _EVEN = 100
@@ -437,8 +481,32 @@ def _is_a_band(text: str) -> bool:
 
 
 def are_versions(texts: Sequence[str]) -> bool:
-    """Whether few texts are versions of something: "5.0.2"."""
-    return len(texts) <= FEW_PERSONS and share_of(texts, _VERSION.fullmatch) > ALONE
+    """Whether few texts are versions of something, or of programs: "5.0.2", "Mozilla/5.0 (X11)"."""
+    few = len(texts) <= FEW_PERSONS
+    return few and any(share_of(texts, form) > ALONE for form in (_VERSION.fullmatch, _AGENT.match))
+
+
+def are_listed(texts: Sequence[str], lists: Mapping[CodeListName, int]) -> bool:
+    """Whether several texts are codes of diseases, or of countries, states or regions alone.
+
+    ``lists`` are public lists that have most of them, with how many each misses.
+    """
+    if len(texts) >= _LISTED_CODES and "icd-10-cm" in lists:
+        return True
+    if len(texts) < _LISTED_CODES or not all(map(str.isupper, texts)):
+        return False
+    return any(lists.get(each) == 0 for each in _OF_PLACES) or are_subdivisions(texts)
+
+
+def are_diagnoses(texts: Sequence[str], lists: Mapping[CodeListName, int]) -> bool:
+    """Whether several texts are codes of diseases alone, some of a subcategory: "E11.9"."""
+    return are_listed(texts, lists) and any(map(_SUBCATEGORY.fullmatch, texts))
+
+
+_SUBCATEGORY = pattern_on_demand(r"[A-Z]\d[\dA-Z]\.[\dA-Z]{1,4}")
+_LISTED_CODES = 4
+"""Codes of countries from which on it is no chance: two in five pairs of letters are one."""
+_OF_PLACES: tuple[CodeListName, ...] = ("countries", "us-states", "nuts")
 
 
 def have_thin_ends(texts: Sequence[str]) -> bool:

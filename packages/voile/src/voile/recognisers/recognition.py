@@ -6,15 +6,16 @@ Cost: a few regular expressions on at most ``looks.SAMPLED`` texts of a column.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Literal, Protocol
 
 from voile.recognisers.codes import CHECKS
 from voile.recognisers.values import LOOKS, ColumnLook, has_names, share_of
-from voile.schema.names import fits, words_of
-from voile_base.ondemand import dataclass
+from voile.schema.names import fits, meaning_of, words_of
+from voile.schema.persons import FEW_PERSONS
+from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.registry import Registry
 from voile_base.values import Json
 from voile_base.values.toml import words_document
@@ -51,6 +52,8 @@ _TELLING = 0.1
 _LONG = 6
 _YEARS = 1800, 2100
 _REPEATED = 0.5
+_STATES = 10_000
+"""What a receiver counts or measures is less, and metres of a grid are more."""
 _SMALL = 1_000
 _GRIDS: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = (
     ((2.5e6, 5.7e6), (5.2e6, 6.2e6)),  # Gauss-Krueger, Germany (EPSG 31466 to 31469)
@@ -147,12 +150,12 @@ class ListedRecogniser:
         if self.group == "identifier" and look.distinct <= _MANY and _OF_CLASSES & set(look.words):
             return False
         if fits(self.columns, look.words):
-            return _are_no_diseases(look) if self.key == "address" else self._tells(look)
+            return _may_be(self.key, look) and self._tells(look)
         if self.beside_street and len(look.words) == 1 and look.words[0] in self.beside_street:
             return any(fits(self.columns, words_of(name)) for name in look.beside)
         if fits(self.beside_positions, look.words) and look.type == "text":
             return _has_positions(look.beside)
-        if not fits(self.perhaps, look.words):
+        if not fits(self.perhaps, look.words) or _is_one_of_a_series(look):
             return False
         looks = bool(self.looks) and LOOKS[self.looks](look)
         return looks or bool(self._holding(look)) or self._is_written(look, few=True)
@@ -164,6 +167,8 @@ class ListedRecogniser:
         """The texts in which a format stands; none where these are few."""
         if look.type != "text" or not self.formats:
             return []
+        if self.key == "ip-address" and meaning_of(look.name) == meaning_of("firmware"):
+            return []  # versions of four numbers
         found = [text for text in _holding_any(look.filled) if self.finds(text)]
         return found if len(found) >= _WITHIN * len(look.filled) else []
 
@@ -173,10 +178,9 @@ class ListedRecogniser:
             return False
         if look.distinct <= _MANY and not (few or self.key in _TOLD_BY_FEW):
             return self.looks == "names" and has_names(look, 0.5)
-        if share_of(texts, self._matches) >= _MOSTLY:
+        if self._of_cells and _holds_of(texts, self._matches, _MOSTLY):
             return True
-        plain = [re.sub(r"[ ./-]", "", text).upper() for text in texts]
-        if any(share_of(plain, CHECKS[name]) >= _CHECKED for name in self.checks):
+        if any(_holds_of(_plain(texts), CHECKS[name], _CHECKED) for name in self.checks):
             return True
         return self.looks == "names" and not few and has_names(look, 0.25)
 
@@ -212,26 +216,68 @@ _CODED = frozenset(
 """Numbers of something, whose names are taken for that where the values are many or long."""
 
 
-_NUMBERED = re.compile(r"[^\W\d_]{0,3}[ -]?\d{1,6}[^\W\d_]?")
+_NUMBERED = pattern_on_demand(r"[^\W\d_]{0,3}[ -]?\d{1,6}[^\W\d_]?")
+_FRACTION = pattern_on_demand(r"[.,]\d*[1-9]")
 _GRADES = 6
 """So few texts with a number are those of grades or rooms."""
-_DISEASE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?[+*!]?")
+_DISEASE = pattern_on_demand(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?[+*!]?")
 """Codes of the international classification of diseases."""
 _OF_CLASSES = frozenset(
     {"model", "type", "status", "class", "kind", "category", "make", "brand", "colour", "color"}
     | {"version", "group", "typ", "tipo", "tipus", "modell", "modelo", "modele", "modello", "marke"}
     | {"marca", "merk", "marque", "statut", "stato", "estado", "soort", "rodzaj", "kategorie"}
     | {"categoria", "categorie", "klasse", "clase", "classe", "gruppe", "groupe", "grupo", "gruppo"}
+    | {"lib", "libelle", "label", "bezeichnung", "модель"}
+    | {"모델", "기종", "型号", "型番", "モデル"}
 )
 """What something is like, in names of columns that are no numbers of it: a device model."""
 
 
-def _are_no_diseases(look: ColumnLook) -> bool:
-    """Whether values may be addresses: "cim" is that in one language, and a list of diseases."""
-    return share_of(look.filled, _DISEASE.fullmatch) <= _CHECKED
+def _may_be(key: str, look: ColumnLook) -> bool:
+    """Whether values may be what a name says.
+
+    "cim" is an address in one language, and a list of diseases in another; and of a receiver of
+    positions many share a state, which none is: the satellites that it sees, "weak".
+    """
+    if key == "address":
+        return share_of(look.filled, _DISEASE.fullmatch) <= _CHECKED and not _is_of_a_part(look)
+    if key != "position" or not any(word.startswith("gps") for word in look.words):
+        return True
+    rest = [word for word in look.words if not word.startswith("gps")]
+    (place,) = (one for one in listed_recognisers() if one.key == key)
+    if not rest or fits((*place.columns, *place.perhaps), rest):
+        return True
+    small = look.extremes is not None and max(map(abs, look.extremes)) < _STATES
+    if look.type == "text":
+        return not look.is_shared() or look.distinct > FEW_PERSONS
+    return not small or (look.type == "decimal" and LOOKS["degrees"](look))
+
+
+def _is_one_of_a_series(look: ColumnLook) -> bool:
+    """Whether numbers alone tell the name from several others: x09 beside x01, x02 and so on."""
+    stem = look.name.rstrip(_DIGITS)
+    if stem == look.name:
+        return False
+    alike = sum(name != stem and name.rstrip(_DIGITS) == stem for name in look.beside)
+    return alike >= _SERIES
+
+
+_DIGITS = "0123456789"
+_SERIES = 4
+"""Names beside one, from which on their letter is that of no axis."""
+
+
+def _is_of_a_part(look: ColumnLook) -> bool:
+    """Whether other names begin as this one does, and what follows means a place: address_city."""
+    first, *rest = look.words
+    alike = rest and any(words_of(name)[:1] == (first,) for name in look.beside)
+    meant = meaning_of(" ".join(rest)) if alike else None
+    return meant is not None and meant.kind == "geography"
 
 
 def _tells(look: ColumnLook) -> bool:
+    if look.type == "decimal" and share_of(look.filled, _FRACTION.search) > _CHECKED:
+        return False  # amounts and measures
     ends = look.extremes if look.type == "integer" else None
     if ends and _YEARS[0] <= ends[0] and ends[1] <= _YEARS[1]:
         return False  # "nam" is a number of insured persons in one language, a year in another
@@ -267,10 +313,46 @@ def _any_format() -> re.Pattern[str]:
     return _apart(form for each in listed_recognisers() for form in each.formats)
 
 
+def _holds_of(texts: Sequence[str], holds: Callable[[str], object], least: float) -> bool:
+    """Whether ``share_of`` is at least ``least``, above 0; it is asked until that is certain."""
+    found, every = 0, len(texts)
+    for asked, text in enumerate(texts, 1):
+        found += bool(holds(text))
+        if found / every >= least:
+            return True
+        if (found + every - asked) / every < least:
+            return False
+    return False
+
+
+@lru_cache(maxsize=1)
+def _plain(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts of one column without marks, in capital letters."""
+    return tuple(re.sub(r"[ ./-]", "", text).upper() for text in texts)
+
+
 @lru_cache(maxsize=1)
 def _holding_any(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Of the texts of one column, which all recognisers ask about, those that hold any format."""
-    return tuple(filter(_any_format().search, texts))
+    likely = [text for text in texts if _may_hold(text)]
+    return tuple(filter(_any_format().search, likely)) if likely else ()
+
+
+def _may_hold(text: str) -> bool:
+    """Whether a text has the signs that every format needs; most columns of words have none.
+
+    To compile all formats is a fortieth of a small release.
+    """
+    return (
+        not _MARKS.isdisjoint(text)
+        or text.count("-") >= _JOINING_MARKS
+        or any(map(str.isdecimal, text))
+    )
+
+
+_MARKS = frozenset("@:.$")
+_JOINING_MARKS = 4
+"""So many as hexadecimal numbers without a digit have: aa-bb-cc-dd-ee-ff."""
 
 
 @cache

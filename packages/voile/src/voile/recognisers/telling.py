@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -22,23 +23,28 @@ from voile.recognisers.values import (
     group_words,
     listed_names,
     looks_like_full_names,
+    looks_like_groups,
     looks_like_names,
     share_of,
 )
-from voile.schema.names import without_accents
+from voile.schema.names import fits, without_accents, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS
 
 __all__ = [
+    "NUMBERS",
+    "are_answers",
     "are_given_names",
     "are_homes",
     "are_initials",
     "are_named",
     "is_day",
     "may_be_names",
+    "of_staff",
     "proper_words",
     "told_within",
 ]
 
+NUMBERS = "numbers of something"
 _SOME = 0.02
 """The share of different values with such a form, from which on a column holds such."""
 _MOSTLY = 0.8
@@ -58,7 +64,7 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
         r"|[-+]?\d{1,3}[.,]\d{3,}°?\s*[,;/ ]\s*[-+]?\d{1,3}[.,]\d{3,}"  # degrees
         r"|\d{1,3}[°\s-]\d{1,2}[.,]\d{1,4}[\x27\u2032]?.{0,4}\d{1,3}[°\s-]\d{1,2}[.,]\d{1,4}"
         r"|\d{4}[.,]\d+ ?[NS].{0,3}\d{5}[.,]\d+ ?[EW]"  # degrees and minutes, NMEA 0183
-        r"|\d{1,3}° ?\d{1,2}[\u2032\x27]"
+        r"|\d{1,3}° ?\d{1,2}(?:[.,]\d+ ?[^\W\d_]?|[\u2032\x27])"
         r"|(?<!\d)\d{6,7} ?[/,;] ?\d{6,7}(?!\d)"  # metres of a grid
         r"|(?<!\w)\d{1,2}[C-HJ-NP-X] ?(?:[A-HJ-NP-Z]{2} ?\d{4,10}|\d{6} \d{7})(?!\w)"  # MGRS, UTM
         r"|(?<!\w)[A-R]{2}\d{2}[A-Xa-x]{2}(?:\d{2})?(?!\w)"  # Maidenhead
@@ -90,6 +96,29 @@ _TITLE = re.compile(
     r"(?:[^\W\d_]{1,4}\. )*([^\W\d_]{2,})"
 )
 """A title, and the name behind it."""
+_TITLES = frozenset(
+    {"m", "mr", "mrs", "ms", "miss", "mx", "mme", "mlle", "herr", "frau", "hr", "fr", "fru", "sr"}
+    | {
+        "sra",
+        "srta",
+        "sig",
+        "sigra",
+        "dhr",
+        "mevr",
+        "mw",
+        "pan",
+        "pani",
+        "bay",
+        "bayan",
+        "ing",
+        "dr",
+    }
+)
+"""What stands before names, and alone names nobody."""
+_HONOURED = re.compile(r"([\u3400-\u9fff]{2,3})(?:様|殿|氏|さん|先生|女士)")
+"""A Chinese or Japanese name, if its first letters are those of a family."""
+_OF_FAMILY = re.compile(r"[小老阿]([\u3400-\u9fff])|([\u3400-\u9fff])[姐哥总工叔姨嫂]")
+"""A Chinese family name, and what friends and colleagues put before or behind it."""
 _CALLED = re.compile(
     r"([^\W\d_]{2,}) (?:hoca|bey|han\u0131m|abi|abla|ml\.|sensei|sir|madam)(?!\w)"
     r"|[^\W\d_A-Za-z]{1,4}(?:先生|さん|老师|老師|선생님|쌤)$"
@@ -114,7 +143,7 @@ _FAMILIES = re.compile(
     "|池田|橋本|阿部|石川|山下|中島).{1,3}"
 )
 """The most common Japanese family names."""
-_OF_PLACES = "市区町村県駅校店州省"
+_OF_PLACES = "市区町村県駅校店州省县縣镇鎮乡鄉路街"
 _LEAD = re.compile(r"^\d+\.? ?[^\W\d_]?\.? +")
 """The number of a class, before who teaches it."""
 _DEGREES = frozenset({"sc", "ed", "eng", "tech", "com", "phil", "arch", "pharm", "mus", "ing"})
@@ -138,6 +167,47 @@ _CLOCK = re.compile(
 )
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
+_INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){2,4}")
+_OF_STAFF = (
+    *("staff*", "clerk*", "cashier*", "courier*", "operator*", "interviewer*", "enumerator*"),
+    *("nurse*", "doctor*", "physician*", "surgeon*", "technician*", "tech", "inspector*", "agent*"),
+    *("advisor*", "adviser*", "caseworker*", "officer*", "seller*", "salesperson", "sales+rep*"),
+    *("sachbearb*", "bearbeiter*", "betreuer*", "berater*", "kassier*", "fahrer*", "kurier*"),
+    *("arzt*", "aerzt*", "pfleger*", "prufer*", "pruefer*", "gutachter*", "verkaufer*", "monteur*"),
+    *("medecin*", "infirm*", "chauffeur*", "livreur*", "vendeur*", "caissi*", "enquet*", "enq*"),
+    *("medico*", "enfermer*", "enf", "conductor*", "vendedor*", "cajer*", "encuestador*"),
+    *("infermier*", "autista*", "venditor*", "cassier*", "motorista*", "estafeta*"),
+    *("lekarz*", "pielegniar*", "kierowc*", "kasjer*", "sprzedawc*", "technik*", "ankieter*"),
+    *("lakare", "laege*", "lege", "sjukskot*", "sygeplej*", "sykeplei*", "selger*", "saljare*"),
+    *("laakari*", "hoitaja*", "kuljettaja*", "myyja*", "orvos*", "apolo*", "sofor*", "penztaros*"),
+    *("hekim*", "doktor*", "hemsire*", "kasiyer*", "tekn", "teknisyen*", "anketor*", "memur*"),
+    *(
+        "operari*",
+        "obrer*",
+        "trabajador*",
+        "worker*",
+        "ouvrier*",
+        "arbeiter*",
+        "kontrolor*",
+        "kulj",
+    ),
+    *("kontroler*", "контролер*", "оператор*", "инспектор*", "врач*", "кассир*", "водитель*"),
+    *("табель*", "таб", "путев*"),
+    *("担当*", "係員*", "医師*", "看護師*", "前台*", "담당*", "의사*", "अधिकारी"),
+)
+"""Words of one person of the staff: whose codes are pseudonyms, however many rows share each."""
+_CODE_OF_STAFF = re.compile(r"[^\W\d_]{0,5}[ ./-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
+_FEW_OF_STAFF = 4
+_ANSWERS = frozenset(
+    {"yes", "no", "ja", "nein", "oui", "non", "si", "nao", "nee", "tak", "nie", "ano", "igen"}
+    | {"nem", "evet", "hayir", "kylla", "ei", "nej"}
+)
+"""Answers, beside which no names of persons stand: No, Minor, Serious."""
+_FEW_ANSWERS = 12
+_VOWEL = re.compile(
+    "[aeiouyæøœ\u0131\u0430\u0435\u0438\u043e\u0443\u044b\u044d\u044e\u044f\u0456\u03b1\u03b5\u03b7\u03b9\u03bf\u03c5\u03c9]"
+)
+_UNSPOKEN, _SOME_GROUPS = 0.3, 0.3
 _ROAD = re.compile(
     r"\w{3,}(?:kuja|katu|strasse|straße|gasse|gatan|vägen|vej|utca|laan|straat|weg)$"
     r"|\w (?:Street|Road|Avenue|Lane|Drive|út|ulice|Cad\.|Sokak)$"
@@ -159,7 +229,12 @@ def told_within(texts: Sequence[str], *, places: bool = False) -> str | None:
         if sum(form.search(text) is not None for text in texts) >= least:
             return what
     if sum(_holds_a_number(text, places) for text in texts) >= least:
-        return "numbers of something"
+        return NUMBERS
+    called = [one[1] or one[2] for one in map(_OF_FAMILY.fullmatch, texts) if one]
+    if called and sum(name in listed_names()[1] for name in called) >= _SINGLE:
+        return "names of persons"
+    if not places and any("." in text for text in texts) and are_initials(texts):
+        return "initials of persons"
     if sum(_names_somebody(text, places) for text in texts) >= least:
         return "names of persons"
     single = 0 if places else sum(_is_common(text) for text in texts)
@@ -167,10 +242,13 @@ def told_within(texts: Sequence[str], *, places: bool = False) -> str | None:
 
 
 def proper_words(texts: Sequence[str]) -> frozenset[str]:
-    """The words with a capital in some texts that are none of groups: of names, who is named."""
-    return frozenset(
-        word for text in texts for word in _WORD.findall(text) if len(word) > 2 and _is_proper(word)
-    )
+    """The words with a capital in some texts that are none of groups: of names, who is named.
+
+    The first word of a sentence, which small words follow, has its capital from that.
+    """
+    found = [_WORD.findall(text) for text in texts]
+    told = (words[any(map(str.islower, words)) :] for words in found)
+    return frozenset(word for words in told for word in words if len(word) > 2 and _is_proper(word))
 
 
 def _holds_a_number(text: str, places: bool) -> bool:
@@ -188,7 +266,7 @@ def _plain(word: str) -> str:
 def _is_proper(word: str) -> bool:
     """Whether a word has a capital and is none by which tables name groups."""
     plain = _plain(word)
-    known = group_words()
+    known = group_words() | _TITLES
     return word[:1].isupper() and plain not in known and plain[:-1] not in known
 
 
@@ -204,6 +282,7 @@ def _names_somebody(text: str, places: bool) -> bool:
     told = (
         any(_is_behind_an_initial(*one, places) for one in behind),
         any(_may_be_called(one[1]) for form in (_TITLE, _AT) for one in form.finditer(text)),
+        any(_is_listed_name(one[1]) for one in _HONOURED.finditer(text)),
         any(not one[1] or _is_proper(one[1]) for one in _CALLED.finditer(text)),
         not places and any(_is_listed(one[1]) for one in _WITH.finditer(text)),
         _HOME.fullmatch(text) and _plain(text.split(maxsplit=1)[0]) not in group_words(),
@@ -256,22 +335,48 @@ def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
     decides: of names it has most, whatever the language.
     """
     full = looks_like_full_names(texts)
+    if all(_plain(text).strip(".") in _TITLES for text in texts):
+        return False
     if share_of(texts, _is_login) >= _LISTED_ALONE:
         return True
     if not full and not looks_like_names(texts):
         return False
     if not shared or (full and len(texts) > FEW_PERSONS):
         return True
-    return are_named(texts) or (full and share_of(texts, _is_of_a_listed_script) < ALONE / 2)
+    return any(map(are_named, (texts, _without_title(texts)))) or (
+        full and share_of(texts, _is_of_a_listed_script) < ALONE / 2
+    )
+
+
+def _without_title(texts: Sequence[str]) -> list[str]:
+    """The texts without the short first word, or the last, that at least half of them share.
+
+    It is the title of whoever is named, in whatever language: "Hon. Avila", "Avila-san".
+    """
+    words = [text.replace("-", " ").split() for text in texts]
+    parted = [each for each in words if len(each) > 1]
+    if 2 * len(parted) <= max(_SINGLE, len(texts)):
+        return []
+    for ends in (0, -1):
+        title, count = Counter(each[ends] for each in parted).most_common(1)[0]
+        if 2 * count >= max(_SINGLE + 1, len(texts)) and len(title.strip(".")) <= _MOST:
+            return [" ".join(each[1:] if ends == 0 else each[:-1]) for each in parted]
+    return []
 
 
 def are_named(texts: Sequence[str]) -> bool:
     """Whether many texts of several words, or most of one, are listed names of persons."""
     several = [text for text in texts if len(_WORD.findall(text)) > 1]
     least = _LISTED_FULL if 2 * len(several) > len(texts) else _LISTED_ALONE
-    return share_of(texts, _is_listed_name) >= least
+    named = share_of(texts, _is_listed_name)
+    if named < least:
+        return False
+    uncased = all(text == text.swapcase() for text in texts)
+    return bool(several) or not uncased or named * len(texts) >= _BY_CHANCE
 
 
+_BY_CHANCE = 3
+"""So many words of scripts without capitals begin as a name of one letter does."""
 _LISTED_FULL, _LISTED_ALONE = 0.3, 0.6
 """The share of texts that are listed names, from which on a column may be one of names."""
 
@@ -279,24 +384,35 @@ _LISTED_FULL, _LISTED_ALONE = 0.3, 0.6
 def _is_listed_name(text: str) -> bool:
     """Whether a text is one listed name, or a given name beside another listed name."""
     given, families = listed_names()
-    words = [_plain(word) for word in _WORD.findall(text) if len(word) > 1 or not word.isascii()]
+    spoken = without_accents(text)
+    plain = "".join(letter for letter in spoken if unicodedata.category(letter)[0] != "M")
+    found = _WORD.findall(plain)  # as the list has them, without signs of vowels
+    words = [word.casefold() for word in found if len(word) > 1 or word >= _UNSPACED]
     if len(words) > 1:
         known = [word for word in words if word in given or word in families]
-        return len(known) > 1 and any(word in given for word in known)
+        least = 1 if text.upper() == text.lower() else 2  # no capitals tell that the other is one
+        return len(known) >= least and any(word in given for word in known)
     if not words:
         return False
     word = words[0]
     if word[0] >= _UNSPACED and 1 < len(word) <= _MOST:
-        return word[0] in families or word[:2] in families
+        named = word[0] in families or word[:2] in families
+        return named and not (len(word) > _SINGLE and word[-1] in _OF_PLACES)
+    if len(word) <= _SINGLE and plain != spoken:
+        return False  # too little is left without signs of vowels
     return word in given or word in families
 
 
 def _is_login(text: str) -> bool:
-    """Whether a text is a listed family name behind one or two letters, in small letters."""
-    word = text.rstrip("0123456789").lstrip("@")
-    families = listed_names()[1]
-    return word.islower() and any(
-        len(end) > _MOST and end in families for end in (word[1:], word[2:])
+    """Whether a text has a listed name in small letters, with letters or marks beside it."""
+    if not text.islower() or " " in text:
+        return False
+    given, families = listed_names()
+    words = [word for word in re.split(r"[^a-z]+", text) if len(word) > _MOST]
+    parts = {word[at:end] for word in words for at, end in ((1, None), (2, None), (0, -1), (0, -2))}
+    whole = {word for word in words if word != text}
+    return any(len(part) > _MOST and part in families for part in parts | whole) or any(
+        word in given for word in whole
     )
 
 
@@ -347,8 +463,45 @@ def _is_common(text: str) -> bool:
 
 
 def are_initials(texts: Sequence[str]) -> bool:
-    """Whether nearly all texts are two capitals, as persons of an office are abbreviated."""
-    return share_of(texts, lambda t: len(t) == 2 and t.isalpha() and t.isupper()) > ALONE
+    """Whether texts are initials of persons: two capitals each, or of two lengths, or with points.
+
+    Codes of groups have as many capitals each.  Two texts may be any.  In small letters many have
+    no vowel, as short words and their abbreviations have.
+    """
+    if share_of(texts, _INITIALS.fullmatch) <= ALONE:
+        return False
+    cased = all(text != text.swapcase() and text in {text.lower(), text.upper()} for text in texts)
+    if len(texts) > _SINGLE and cased and any(map(str.islower, texts)):
+        unspoken = share_of(texts, lambda text: not _VOWEL.search(_plain(text)))
+        return unspoken >= _UNSPOKEN and share_of(texts, _is_of_groups) < _SOME_GROUPS
+    if any(text != text.upper() for text in texts):
+        return False
+    if share_of(texts, lambda text: "." in text) >= ALONE / 2:
+        return True
+    if not any(text != text.swapcase() for text in texts):
+        return False  # in scripts without capitals so many letters are a word, or a whole name
+    return len(texts) > _SINGLE and {len(text) for text in texts} in ({2}, {2, 3})
+
+
+def _is_of_groups(text: str) -> bool:
+    return _plain(text).strip(".") in group_words()
+
+
+def are_answers(texts: Sequence[str]) -> bool:
+    """Whether a few texts are answers, some of them yes or no."""
+    return len(texts) <= _FEW_ANSWERS and any(_plain(text) in _ANSWERS for text in texts)
+
+
+def of_staff(name: str, texts: Sequence[str]) -> str | None:
+    """What values are whose column is called after one of the staff: theirs, and of no group."""
+    if not fits(_OF_STAFF, words_of(name)):
+        return None
+    if looks_like_full_names(texts) and not looks_like_groups(texts):
+        return "names of persons"
+    if len(texts) <= _FEW_OF_STAFF:
+        return None
+    codes = share_of(texts, _CODE_OF_STAFF.fullmatch) > ALONE
+    return "codes of single persons of the staff" if codes else None
 
 
 def are_homes(texts: Sequence[str]) -> bool:

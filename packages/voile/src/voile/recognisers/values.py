@@ -17,7 +17,7 @@ from importlib.resources import files
 
 from voile.schema.names import fits, meaning_of, without_accents, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 
 __all__ = [
     "LOOKS",
@@ -25,6 +25,7 @@ __all__ = [
     "NAMES_OF_TIMES",
     "SAMPLED",
     "ColumnLook",
+    "are_subdivisions",
     "common_names",
     "currencies",
     "group_words",
@@ -48,13 +49,14 @@ __all__ = [
 
 SAMPLED = 2_000
 """Different values that are looked at; how many there are is counted on all rows."""
-_WRITTEN_DAY = re.compile(
+_WRITTEN_DAY = pattern_on_demand(
     r"(?:(?:1[89]|20)\d\d([./-] ?)(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])"
     r"|(?:0?[1-9]|[12]\d|3[01])([./-] ?)(?:0?[1-9]|1[0-2])\2(?:1[89]|20)\d\d"
     r"|(?:0?[1-9]|1[0-2])([./-])(?:0?[1-9]|[12]\d|3[01])\3(?:1[89]|20)\d\d)"
     r"(?:[ T]\d{1,2}:\d\d(?::\d\d)?)?"
 )
-_DAY = r"(?:18|19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
+_DAY = r"(?:(?:18|19|20)\d{2}|9999)(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
+_MONTH = r"(?:18|19|20)\d{2}(?:0[1-9]|1[0-2])"
 _LETTERS = 3
 """Letters of a word that says of numbers what they are."""
 _DIGITS = 5
@@ -98,6 +100,8 @@ class ColumnLook:
     """Names of the other columns of the table."""
     extremes: tuple[float, float] | None = None
     """The least and the greatest number; never to be written down."""
+    formats: tuple[str, ...] = ()
+    """Of dates, which all values fit."""
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -120,14 +124,15 @@ class ColumnLook:
 
     @property
     def is_dated(self) -> bool:
-        """Whether whole numbers or texts are days: 20131128, 28/11/2013."""
+        """Whether whole numbers or texts are days: 20131128, 28/11/2013, 28NOV2013."""
+        if self.formats and (self.type == "text" or self.distinct > FEW_PERSONS):
+            return True
         if self.type == "text" and self.filled:
             return all(_WRITTEN_DAY.fullmatch(text) for text in self.filled)
         if self.type != "integer" or self.extremes is None:
             return False
-        least, most = self.extremes
-        days = (re.fullmatch(_DAY, text) for text in self.filled)
-        return least >= 18_000_101 and most <= 20_991_231 and all(days)
+        months = self.distinct > FEW_PERSONS and all(re.fullmatch(_MONTH, t) for t in self.filled)
+        return months or all(re.fullmatch(_DAY, text) for text in self.filled)
 
     @property
     def is_numbered(self) -> bool:
@@ -179,21 +184,23 @@ _FLAGS = frozenset(
     {"0", "1", "2", "y", "n", "yes", "no", "t", "f", "true", "false", "j", "ja", "nein", "o", "oui"}
     | {"non", "s", "si", "sì", "sí", "não", "nao", "nee", "tak", "nie", "x", "-"}
 )
-_TITLE = re.compile(
+_TITLE = pattern_on_demand(
     r"(?i)^(?:dr|prof|mr|mrs|ms|miss|herr|frau|fr|hr|sr|sra|srta|mme|mlle|m|dott|dottssa|sig|dhr|"
     r"mevr|mw|pan|pani|ing|mag|judge|sir|lady|don|padre|pfarrer|"
     r"pastor|rev|abbé|ks)\.? (?:[a-z]+\. )*\w"
 )
-_INITIAL = re.compile(
+_INITIAL = pattern_on_demand(
     r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,})? [^\W\d_]\."
     r"|(?:[^\W\d_]{2,7}\. )?(?:[^\W\d_]\. ?)+[^\W\d_]{2,}.*"
 )
 """A name with an initial: "Eva R.", "K. Berg", "Parch. J. Elias Hughes"."""
-_WITHIN = re.compile(r"(?<!\w)[^\W\d_]\. ?[^\W\d_]{2,}|(?<!\w)[^\W\d_]{3,} [^\W\d_]\.(?!\w)")
+_WITHIN = pattern_on_demand(r"(?<!\w)[^\W\d_]\. ?[^\W\d_]{2,}|(?<!\w)[^\W\d_]{3,} [^\W\d_]\.(?!\w)")
 """A name with an initial among other words: "Case worker K. Obi"."""
-_ONLY_LETTERS = re.compile(r"[^\W\d_]+")
-_DECIMALS = re.compile(r"^-?\d{1,3}[.,](\d+)$")
-_GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord", "rw", "hw", "rechts", "hoch"})
+_ONLY_LETTERS = pattern_on_demand(r"[^\W\d_]+")
+_DECIMALS = pattern_on_demand(r"^-?\d{1,3}[.,](\d+)$")
+_OF_METRES = frozenset({"rw", "hw", "rechts", "hoch"})
+"""Axes of grids in metres, whose short names mean other things in small numbers."""
+_GRIDS = _OF_METRES | frozenset({"x", "y", "lambert", "xcoord", "ycoord"})
 _SPACE = frozenset({"x", "y", "z"})
 NAMES_OF_TIMES = (
     *(
@@ -231,21 +238,23 @@ _FEW = 5
 _MANY = 20
 _PROPER = 0.8
 """The share of texts that look like names, from which on a column may hold such."""
-_NUMBERED = re.compile(
+_NUMBERED = pattern_on_demand(
     r"(?P<behind>[^\W\d_][^\d]{2,}?),? \d{1,4} ?[a-zA-Z]?|\d{1,4}[a-zA-Z]?,? (?P<before>[^\d]{3,})"
 )
 """A name of a street before a number, or behind it."""
 _STREETS = 3
-_PLACED = re.compile(r"(?<!\d)\d{1,4} ?[a-zA-Z]?(?![\w])")
+_PLACED = pattern_on_demand(r"(?<!\d)\d{1,4} ?[a-zA-Z]?(?![\w])")
 """The number of a house, wherever it stands."""
-_SIGN = re.compile(r"[\d\s.,;:%'\u2019/<>=≤≥+()\[\]~\u2013\u2014-]|[^\w\s]")
+_SIGN = pattern_on_demand(r"[\d\s.,;:%'\u2019/<>=≤≥+()\[\]~\u2013\u2014-]|[^\w\s]")
 """What stands in amounts and bands of them beside words: figures, marks, signs of currencies."""
-_BESIDE_WORDS = re.compile(r"[^\W\d_]{3}|[€$£¥]")
+_BESIDE_WORDS = pattern_on_demand(r"[^\W\d_]{3}|[€$£¥]")
 _MOST_WORDS = 5
+_SIGNED = pattern_on_demand(r"(?=[^a-z]*$)(?:[^\W\d_]\.? ?){1,3}[^\W\d_]\.?")
+"""How persons of an office sign: two to four initials."""
 _SHORT = 3
 """Capitals up to which they may be a short name, and no abbreviation."""
 _SEVERAL = 3
-_NOUN = re.compile(
+_NOUN = pattern_on_demand(
     r"[^\W\d_]{3,}(?:a?emia|algia|[^\W\d_]osis|opathy|opathie|pnea|pnoe|ectomy|rrh(?:o?ea|oe)|tion|sion|zione"
     r"|cion|cao|ungen|[bdghklnrtz]ung|heit|keit|schaft|itat|ismus|ismo|isme|ism|[^n]ness|idad|idade"
     r"|ity|graph(?:y|ie)|grafia|olog(?:y|ie|ia|i)|schule|arbeit|zeit|dienst|beruf|raum|acja|osc|stvi|mente"
@@ -305,6 +314,18 @@ def _places() -> frozenset[str]:
     """Names of countries, their regions and large towns, small and without accents."""
     text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
     return frozenset(" ".join(one.split()) for one in tomllib.loads(text)["places"].split(","))
+
+
+@cache
+def _subdivisions() -> tuple[frozenset[str], ...]:
+    """Abbreviations of the states and provinces of a country each."""
+    text = files("voile.recognisers").joinpath("groups.toml").read_text("utf-8")
+    return tuple(frozenset(one.split()) for one in tomllib.loads(text)["subdivisions"].split(","))
+
+
+def are_subdivisions(texts: Sequence[str]) -> bool:
+    """Whether all of some texts are abbreviations of the states or provinces of one country."""
+    return any(known.issuperset(texts) for known in _subdivisions())
 
 
 def group_words() -> frozenset[str]:
@@ -385,7 +406,7 @@ def mentions_names(texts: Sequence[str]) -> bool:
     return share_of(texts, _CAPITAL_WITHIN.search) > _SOME
 
 
-_CAPITAL_WITHIN = re.compile(
+_CAPITAL_WITHIN = pattern_on_demand(
     r"^(?=(?:.* )?[^\W\d_A-ZÀ-ÞΑ-ΩА-Я])\w\S* (?:\S+ )*[^\W\d_](?<=[A-ZÀ-ÞΑ-ΩА-Я])[^\W\d_]"
 )
 """A capital after the first word, where some word is small: not "NOT RELATED", "Mug - Blue"."""
@@ -402,7 +423,7 @@ def looks_like_groups(texts: Sequence[str]) -> bool:
     return sizes or share_of(texts, _is_group) >= 0.5
 
 
-_SIZE = re.compile(r"(?:[2-6]X|X{0,3})[SL]|M|One Size", re.IGNORECASE)
+_SIZE = pattern_on_demand(r"(?:[2-6]X|X{0,3})[SL]|M|One Size", re.IGNORECASE)
 
 
 def looks_like_places(texts: Sequence[str]) -> bool:
@@ -476,7 +497,7 @@ def looks_like_addresses(texts: Sequence[str]) -> bool:
     return len(homes) >= _PROPER * len(texts) and 2 * len(places) > len(homes)
 
 
-_CENSORED = re.compile(r"[<>≤≥]?=? ?-?\d+(?:[.,]\d+)?")
+_CENSORED = pattern_on_demand(r"[<>≤≥]?=? ?-?\d+(?:[.,]\d+)?")
 _WORDS = 2
 """Words with capitals beside the number of a house in the middle."""
 
@@ -502,16 +523,24 @@ def _is_word(word: str) -> bool:
 
 
 def _names(look: ColumnLook) -> bool:
-    """Of a column that may be called after persons: texts of words with capitals."""
+    """Of a column that may be called after persons: texts of words with capitals, or initials."""
     if look.type != "text":
         return False
+    meant = meaning_of(look.name)
+    if (meant is None or look.words[-1:] == ("by",)) and _are_signed(look):
+        return True
     capital = share_of(look.filled, lambda t: t[:1].isupper() and not any(map(str.isdigit, t)))
     if capital < 0.8:
         return has_names(look, 0.3)
-    meant = meaning_of(look.name)
     if meant is not None and meant.role == "quasi":
         return has_names(look, 0.3)
     return look.distinct > _MANY or has_names(look, 0.1)
+
+
+def _are_signed(look: ColumnLook) -> bool:
+    """Whether texts are initials, as persons of an office sign, and no states or provinces."""
+    several = look.distinct > 1 and not are_subdivisions(look.filled)
+    return several and share_of(look.filled, _SIGNED.fullmatch) > ALONE
 
 
 def _numbers(texts: Iterable[str]) -> list[float]:
@@ -541,7 +570,7 @@ def _degrees(look: ColumnLook) -> bool:
 def _are_degrees_or_metres(look: ColumnLook, numbers: Sequence[float]) -> bool:
     """Whether numbers are as fine as degrees, or lie in the area of a national grid."""
     if all(abs(number) <= 180 for number in numbers):
-        if _is_of_three_axes(look):
+        if _is_of_three_axes(look) or _OF_METRES & set(look.words):
             return False
         fine = share_of(look.filled, lambda t: (m := _DECIMALS.match(t)) and len(m[1]) >= 3)
         return fine >= 0.5

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from itertools import pairwise
 from typing import Annotated, Literal
 from urllib.parse import parse_qsl, quote
 
@@ -28,6 +29,7 @@ from pydantic import Field
 
 from voile_base.errors import InputError, PlanError
 from voile_base.ondemand import dataclass
+from voile_base.values import of_valid
 from voile_base.values.value import Says, Several, checked
 
 __all__ = ["USUAL", "Decimals", "InputLayout", "Thousands", "column_names", "layout_of_text"]
@@ -101,7 +103,7 @@ class InputLayout:
         return "&".join(f"{key}={_text(value)}" for key, value in self.stated.items())
 
 
-USUAL = InputLayout()
+USUAL = of_valid(InputLayout)
 """Of a file that says nothing."""
 
 
@@ -170,7 +172,13 @@ def column_names(
 
 
 def _filled_right(row: Sequence[str | None], width: int) -> list[str]:
-    """An upper row of names, each carried to the right until the next."""
+    """An upper row of names, each carried to the right until the next.
+
+    Where each already stands above all of its columns, as merged cells are read, gaps are gaps.
+    """
+    cells = [(cell or "").strip() for cell in (*row, *[None] * width)[:width]]
+    if any(one and one == other for one, other in pairwise(cells)):
+        return cells
     filled, last = [], ""
     for cell in (*row, *[None] * width)[:width]:
         last = (cell or "").strip() or last

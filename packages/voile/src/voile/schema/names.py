@@ -35,7 +35,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Literal, NamedTuple, Self
 
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.values import Document
 from voile_base.values.toml import words_document
 
@@ -82,7 +82,9 @@ def type_of(kind: Kind | None) -> ColumnType | None:
 Role = Literal["identifier", "person", "household", "quasi", "sensitive", "drop"]
 """What is proposed for a column; "drop": no role, so that it is not published."""
 
-_NUMBER_OF = re.compile(r"(?!ha?us|huis)[^\W\d_]{3,}(?:nummer|numero|numeroa|nro|numara|szam)")
+_NUMBER_OF = pattern_on_demand(
+    r"(?!ha?us|huis)[^\W\d_]{3,}(?:nummer|numero|numeroa|nro|numara|szam)"
+)
 """A word of a language that writes compounds in one: the number of something."""
 _ENDS = ("id", "nummer", "nr", "kennung", "numer")
 _JOINTS = ("en", "n", "s")
@@ -100,6 +102,13 @@ _PLAIN_LETTERS = str.maketrans(
         "Đ": "D",
     }
 )
+
+
+_SIGNS = [sign for sign in map(chr, range(0x900, 0x1100)) if unicodedata.category(sign)[0] == "M"]
+"""Signs of vowels and tones in scripts of South and Southeast Asia, which are no letters."""
+_TONES = {ord(sign): None for sign in _SIGNS if unicodedata.combining(sign)}
+"""Those of them that are accents, too, and are taken off."""
+_WORD = pattern_on_demand(rf"(?:[^\W_]|[{''.join(_SIGNS)}])+")
 
 
 DEVICE_STATE = "the state of a device or of a room, which tells nothing of a person by itself"
@@ -157,7 +166,7 @@ class _Forms(NamedTuple):
         return self.others is not None and self.others.fullmatch(word) is not None
 
 
-_WILD = re.compile(r"[*?\[]")
+_WILD = pattern_on_demand(r"[*?\[]")
 
 
 _Together = Mapping[str, tuple[tuple[_Forms, ...], ...]]
@@ -168,6 +177,7 @@ _Together = Mapping[str, tuple[tuple[_Forms, ...], ...]]
 def _forms_of(patterns: tuple[str, ...]) -> tuple[_Forms, _Together]:
     """Patterns of one word at once, and those of several by a word of theirs."""
     together: dict[str, list[tuple[_Forms, ...]]] = {}
+    patterns = tuple(pattern.translate(_TONES) for pattern in patterns)
     for pattern in patterns:
         parts = pattern.split("+")
         if len(parts) > 1:
@@ -178,7 +188,7 @@ def _forms_of(patterns: tuple[str, ...]) -> tuple[_Forms, _Together]:
 
 
 _EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_BORDER = re.compile(
+_BORDER = pattern_on_demand(
     rf"(?<=[a-z0-9])(?=[A-Z])|(?<=[{_EASTERN}])(?=[A-Za-z])|(?<=[A-Za-z])(?=[{_EASTERN}])"
 )
 
@@ -190,7 +200,7 @@ def words_of(name: str) -> tuple[str, ...]:
     Letters of Latin beside those of Chinese, Japanese and Korean are words of their own.
     """
     parted = _BORDER.sub(" ", without_accents(name))
-    parts = re.findall(r"[^\W_]+", parted)
+    parts = _WORD.findall(parted)
     words = (part.casefold().rstrip("0123456789") or part for part in parts)
     return tuple(piece for word in words for piece in _without_id(word))
 
@@ -221,11 +231,9 @@ def meaning_of(
     in one, and the name of a person in another.  Words are held against as they are written, too:
     ``løn`` is a wage, and ``lon`` a longitude.
     """
-    written = unicodedata.normalize("NFC", name)
+    written = unicodedata.normalize("NFC", name.translate(_TONES))
     whole = tuple(
-        part.casefold()
-        for text in (without_accents(name), written)
-        for part in re.findall(r"[^\W_]+", text)
+        part.casefold() for text in (without_accents(name), written) for part in _WORD.findall(text)
     )
     words = tuple(word for word in (*words_of(name), *whole) if len(word) >= shortest)
     likely = (one for one in _meanings() if kinds is None or one.kind in kinds)

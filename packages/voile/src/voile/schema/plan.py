@@ -47,10 +47,9 @@ table belongs to that table, any other to the table whose head stands above it.
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -78,8 +77,8 @@ from voile.schema.roles import Roles
 from voile.schema.tabulation import Protection, TablePlan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.errors import PlanError, nearest
-from voile_base.ondemand import dataclass
-from voile_base.values import Document
+from voile_base.ondemand import dataclass, pattern_on_demand
+from voile_base.values import Document, of_valid
 from voile_base.values.value import Exact, Says, Several, Value, adapter, checked, read
 
 __all__ = [
@@ -102,11 +101,11 @@ ASKS = "# ?"
 """How lines of a plan begin that ask."""
 _QUOTED = 3
 """Questions that a message quotes."""
-_ASKING = re.compile(r"\s*#\s*\?")
-_CONTINUES = re.compile(r"\s*#   \S")
+_ASKING = pattern_on_demand(r"\s*#\s*\?")
+_CONTINUES = pattern_on_demand(r"\s*#   \S")
 """A line of a comment that goes on with what the line before asks."""
-_HEAD = re.compile(r"\s*(\[[^\[\]].*\])\s*(?:#.*)?")
-_NAMED = re.compile(r"""("(?:[^"\\]|\\.)*"|'[^']*')\s*:\s*""")
+_HEAD = pattern_on_demand(r"\s*(\[[^\[\]].*\])\s*(?:#.*)?")
+_NAMED = pattern_on_demand(r"""("(?:[^"\\]|\\.)*"|'[^']*')\s*:\s*""")
 
 
 @dataclass(frozen=True)
@@ -345,7 +344,7 @@ class ColumnTable(ColumnFacts, HierarchyKeys):
     def in_folder(self, folder: Path) -> ColumnPlan:
         """With the hierarchy that is declared, read from its file if it stands in one."""
         facts = {said.name: getattr(self, said.name) for said in fields(ColumnFacts)}
-        return ColumnPlan(**facts, hierarchy=self.read(folder))
+        return of_valid(ColumnPlan, **facts, hierarchy=self.read(folder))
 
 
 @checked(PlanError)
@@ -504,6 +503,12 @@ class Plan:
                 )
                 raise self.error(msg)
 
+    def with_valid(self, **fields_: object) -> Plan:
+        """The plan with fields that are valid, as ``of_valid`` has them."""
+        return of_valid(
+            Plan, **{one.name: getattr(self, one.name) for one in fields(Plan)} | fields_
+        )
+
     def nulls_of(self, column: str) -> Nulls:
         """What becomes of the missing values of a column."""
         stated = self.columns.get(column)
@@ -530,7 +535,7 @@ def read_plan(path: str | Path) -> Plan:
     except PlanError as error:
         msg = f"{path}: {error}"
         raise PlanError(msg) from None
-    return replace(plan, source=str(path), questions=open_questions(text))
+    return plan.with_valid(source=str(path), questions=open_questions(text))
 
 
 def parse_plan(document: Document, folder: str | Path = ".") -> Plan:
@@ -546,7 +551,8 @@ def parse_plan(document: Document, folder: str | Path = ".") -> Plan:
         except PlanError as error:
             msg = f"[columns.{name}] {error}"
             raise PlanError(msg) from None
-    return Plan(
+    return of_valid(
+        Plan,
         roles=stated.roles.of(Roles),
         method=None if stated.method is None else stated.method.of(document),
         steps=tuple(
@@ -582,7 +588,7 @@ class RolesTable(TrajectoryColumns, Roles):
 
     def of(self, kind: type[T]) -> T:
         """The roles of one kind."""
-        return kind(**{named.name: getattr(self, named.name) for named in fields(kind)})
+        return of_valid(kind, **{named.name: getattr(self, named.name) for named in fields(kind)})
 
 
 class MethodTable(Value):

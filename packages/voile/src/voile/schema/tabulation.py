@@ -25,7 +25,6 @@ Several conditions hold together.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Literal
@@ -34,7 +33,7 @@ from pydantic import Discriminator, Field, Tag
 
 from voile.schema.roles import ColumnName
 from voile_base.errors import InputError, PlanError
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.values.value import Exact, Says, Several, checked
 
 __all__ = [
@@ -52,7 +51,7 @@ __all__ = [
     "number_of",
 ]
 
-_CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|!=|≠|≤|≥|<|>|=)\s*(.+?)\s*")
+_CONDITION = pattern_on_demand(r"\s*(.+?)\s*(<=|>=|!=|≠|≤|≥|<|>|=)\s*(.+?)\s*")
 _SIGNS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 

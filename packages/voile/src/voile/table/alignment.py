@@ -20,7 +20,7 @@ Files in Parquet or Arrow IPC are streamed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -62,10 +62,12 @@ def common_codes(frames: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[Cod
     return _distinct(columns, found), _of_frames(found, frames)
 
 
-def codes_of_rows(columns: Mapping[str, DictionaryColumn]) -> tuple[pl.DataFrame, Codes]:
-    """The same of one table, whose columns ``coded_column`` has encoded."""
+def codes_of_rows(
+    columns: Mapping[str, DictionaryColumn],
+) -> tuple[pl.DataFrame, NDArray[np.integer[Any]]]:
+    """The same of one table, whose columns ``coded_column`` has encoded; in the narrowest type."""
     found = _combinations(columns)
-    return _distinct(columns, found), found.index.astype(np.int64)
+    return _distinct(columns, found), found.index
 
 
 def coded_column(column: pl.Series) -> DictionaryColumn:

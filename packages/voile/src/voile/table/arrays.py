@@ -259,7 +259,8 @@ def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
         group = "[ \u00a0\u202f]"
     elif layout.thousands == "'":
         group = "['\u2019]"
-    whole = f"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+" if group else "[0-9]+"
+    lakhs = f"[0-9]{{1,2}}(?:{group}[0-9]{{2}})+{group}[0-9]{{3}}|" if group == "," else ""
+    whole = f"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|{lakhs}[0-9]+" if group else "[0-9]+"
     values = _trimmed(bare)
     if (
         not values.count()
@@ -272,8 +273,7 @@ def with_marks(series: pl.Series, layout: InputLayout) -> pl.Series:
         if alike and 2 * values.str.ends_with("00").sum() <= values.count():
             return series  # as long in each row, few round: numbers of something, as telephones
     plain = values.str.replace_all(group, "") if group else values
-    plain = plain.str.strip_prefix("+").str.replace(point, ".")
-    typed = infer_type(plain)
+    typed = infer_type(plain.str.strip_prefix("+").str.replace(point, "."))
     return typed if typed.dtype.is_numeric() else series
 
 
@@ -526,7 +526,7 @@ def _in_window(dates: pl.Series, date_format: str) -> pl.Series:
 nw = on_demand("narwhals")
 
 
-_TYPES = {
+_TYPES = {"b1": pa.bool_()} | {
     f"{kind}{width // 8}": getattr(pa, f"{name}{width}")()
     for kind, name in (("i", "int"), ("u", "uint"), ("f", "float"))
     for width in (8, 16, 32, 64)
@@ -572,8 +572,9 @@ class PerValue(Generic[Made]):
         return np.take(known[1], _indices(array), axis=0)  # type: ignore[return-value]
 
 
-def series_of(array: pa.Array | pa.ChunkedArray, name: str = "") -> pl.Series:
-    """The values of an array, those of a dictionary array in full."""
+def series_of(array: pa.Array | pa.ChunkedArray | NDArray[Any], name: str = "") -> pl.Series:
+    """The values of an array, those of a dictionary array in full; loads no masked arrays."""
+    array = array_of(array) if isinstance(array, np.ndarray) else array
     if isinstance(array, pa.DictionaryArray):  # Arrow itself decodes no views of texts
         return series_of(array.dictionary, name).gather(series_of(array.indices))
     return pl.Series(_Memory(array)).rechunk().alias(name)
@@ -598,11 +599,10 @@ def numbers_of(array: pa.Array) -> NDArray[Any]:
 
 def array_of(numbers: NDArray[np.generic]) -> pa.Array:
     """Numbers or truth values as an array; numbers are not copied."""
-    if numbers.dtype.kind == "b":
-        return pl.Series(numbers).to_arrow()
-    numbers = np.ascontiguousarray(numbers)
-    buffers = [None, pa.py_buffer(numbers)]
-    return pa.Array.from_buffers(_TYPES[numbers.dtype.str[1:]], len(numbers), buffers)
+    held, dtype = np.ascontiguousarray(numbers), _TYPES[numbers.dtype.str[1:]]
+    if pa.types.is_boolean(dtype):
+        held = np.packbits(held.view("u1"), bitorder="little")
+    return pa.Array.from_buffers(dtype, len(numbers), [None, pa.py_buffer(held)])
 
 
 def polars_type(dtype: pa.DataType) -> pl.DataType:

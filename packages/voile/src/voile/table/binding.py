@@ -53,6 +53,7 @@ __all__ = [
     "number_series",
     "require_finite",
     "require_finite_numbers",
+    "texts_of_distinct",
 ]
 
 
@@ -65,6 +66,8 @@ _RESERVED = "\1"
 """What the names of columns begin with that are made on the way; nobody else has such."""
 _FLAG = f"{_RESERVED}flag"
 """No file has a column whose name begins so."""
+_AT_A_TIME = 1 << 16
+"""Values that are made texts at a time."""
 _MOST_WEIGHT = 2**53
 """More people than a row can stand for; beyond it numbers are not exact."""
 
@@ -378,11 +381,19 @@ def distinct_values(values: pl.Series) -> DistinctValues:
     return DistinctValues(_broad_kind(values), (*missing, *texts), numbers)
 
 
+def texts_of_distinct(distinct: pl.Series) -> pl.Series:
+    """Distinct values, missing first, as texts, some at a time: no list holds all of them."""
+    if distinct.dtype == pl.String:
+        return distinct
+    pieces = (distinct.slice(at, _AT_A_TIME) for at in range(0, len(distinct) or 1, _AT_A_TIME))
+    return pl.concat(pl.Series(distinct_values(one).texts, dtype=pl.String) for one in pieces)
+
+
 def number_series(columns: Sequence[ExactNumbers]) -> list[pl.Series]:
     """Exact numbers as columns of one type: integers where all are whole, else floats."""
     whole = [_whole(numbers) for numbers in columns]
     if all(integers is not None for integers in whole):
-        return [pl.Series(integers, dtype=pl.Int64) for integers in whole]
+        return [series_of(integers).cast(pl.Int64) for integers in whole]
     return [pl.Series(_floats(numbers), dtype=pl.Float64) for numbers in columns]
 
 
@@ -424,7 +435,7 @@ def _number_texts(numbers: ExactNumbers) -> list[str]:
     """Numbers in plain decimal notation, many at a time where they fit in a machine word."""
     if numbers.units.dtype == object:
         return numbers.texts()
-    units = pl.Series(numbers.units)
+    units = series_of(numbers.units)
     if numbers.scale == 0:
         return units.cast(pl.String).to_list()
     digits = units.abs().cast(pl.String).str.zfill(numbers.scale + 1)

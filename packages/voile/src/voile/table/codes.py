@@ -39,7 +39,7 @@ into the rank.  So nine columns with a product of a thousand million cost two or
 and rows are sorted only where combinations are about as many as rows.  Ranks ascend like
 the tuples they stand for, so the result does not depend on the order of the rows.
 
-Which combination each row has is found when somebody asks.
+Which combination each row has, and of which codes it is, is found when somebody asks.
 
 Rows that stand in runs of one combination, as those of a release by groups do, are counted run by
 run: each run is one row, as often as it is long.
@@ -212,6 +212,8 @@ _NARROW = 1 << 12
 """Range up to which that costs nothing, and spares Arrow's hashes and their loading."""
 _SOON_SORTED = 1 << 14
 """Rows that are sorted sooner than Arrow's hashes are loaded."""
+_ASKED = 1 << 12
+"""Rows that tell whether values repeat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +247,7 @@ class DictionaryColumn:
         codes = self.codes[rows]
         present = count_codes(codes, len(self.values)) > 0
         rank = (np.cumsum(present) - 1).astype(code_type(int(present.sum())))
-        return DictionaryColumn(self.values.filter(pl.Series(present)), rank[codes])
+        return DictionaryColumn(self.values.filter(series_of(present)), rank[codes])
 
     def mapped(self, values: pl.Series) -> DictionaryColumn:
         """The column with other values for the present ones, in their order; they may repeat."""
@@ -254,7 +256,7 @@ class DictionaryColumn:
 
 def gathered(values: pl.Series, indices: NDArray[np.generic]) -> pl.Series:
     """The values at these indices; Polars takes some names, such as "^a$", for patterns."""
-    return values.alias("").gather(pl.Series(indices)).alias(values.name)
+    return values.alias("").gather(series_of(indices)).alias(values.name)
 
 
 def without_minus_zero(values: pl.Series) -> pl.Series:
@@ -285,11 +287,17 @@ def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryCol
         return _ascending(*_encode_text(column))
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         return _ascending(*_of_categories(column))
-    if len(column) <= _SOON_SORTED:
+    if len(column) <= _SOON_SORTED or _is_mostly_distinct(column):
         return _ascending(column, np.arange(len(column)))
     encoded = column.to_arrow().dictionary_encode(null_encoding="encode")
     values, codes = _of_arrow(encoded, column.name)
     return _ascending(values.cast(column.dtype), codes)
+
+
+def _is_mostly_distinct(column: pl.Series) -> bool:
+    """Whether values hardly repeat, as far as some tell: then a sort takes less than hashes."""
+    some = column.gather_every(max(len(column) // _ASKED, 1))
+    return some.n_unique() > len(some) // 2
 
 
 def sort_rows(columns: Sequence[tuple[Codes, int]]) -> list[Codes]:
@@ -402,7 +410,7 @@ def _encode_dense(column: pl.Series, low: int, high: int) -> DictionaryColumn:
         for part, numbers in _pieces(column):
             np.subtract(numbers, low, out=codes[part], casting="unsafe")
         there = count_codes(codes, span) > 0
-        listed = pl.Series(column.name, np.flatnonzero(there) + low, dtype=column.dtype)
+        listed = series_of(np.flatnonzero(there) + low, column.name).cast(column.dtype)
         if not there.all():
             codes = look_up((np.cumsum(there) - 1).astype(code_type(len(listed))), codes)
         return DictionaryColumn(listed, codes)
@@ -453,7 +461,7 @@ def _ascending(values: pl.Series, codes: Codes) -> DictionaryColumn:
     ranked = values[order]
     new = np.ones(len(values), dtype=bool)
     new[1:] = ranked[1:].ne_missing(ranked[:-1]).to_numpy()
-    distinct = ranked.filter(pl.Series(new))
+    distinct = ranked.filter(series_of(new))
     rank = np.empty(len(values), dtype=code_type(len(distinct)))
     rank[order.to_numpy()] = np.cumsum(new) - 1
     return DictionaryColumn(distinct, look_up(rank, codes))
@@ -473,11 +481,15 @@ _RUN = 16
 class Combinations:
     """The g distinct combinations among n rows, ascending like tuples of codes."""
 
-    codes: list[Codes]
-    """For each column, shape (g,)."""
     rows: NDArray[np.int64]
     """Shape (g,): how many rows have each."""
+    _unfold: Callable[[], list[Codes]]
     _find: Callable[[], Codes]
+
+    @cached_property
+    def codes(self) -> list[Codes]:
+        """For each column, shape (g,)."""
+        return self._unfold()
 
     @cached_property
     def index(self) -> Codes:
@@ -512,7 +524,8 @@ class Combinations:
             ranked = _by_table(batch, size) if size <= limit else _by_sorting(batch, size)
             stages.append((ranked, [distinct for _, distinct in batch[len(folded) :]]))
         last, _ = stages[-1]
-        return Combinations(_unfolded(stages), last.rows, last.indices)
+        kept = [(ranked.present, radices) for ranked, radices in stages]
+        return Combinations(last.rows, lambda: _unfolded(kept), last.indices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -554,7 +567,7 @@ def _combined_runs(
     found = Combinations.of([(codes[starts], distinct) for codes, distinct in columns])
     counts = np.zeros(len(found.rows), dtype=np.int64)
     np.add.at(counts, found.index, lengths)
-    return Combinations(found.codes, counts, lambda: np.repeat(found.index, lengths))
+    return Combinations(counts, lambda: found.codes, lambda: np.repeat(found.index, lengths))
 
 
 def count_pairs(first: tuple[Codes, int], second: tuple[Codes, int]) -> list[NDArray[np.int64]]:
@@ -576,14 +589,14 @@ def count_pairs(first: tuple[Codes, int], second: tuple[Codes, int]) -> list[NDA
     return [one.astype(np.int64), other.astype(np.int64), rows]
 
 
-def _unfolded(stages: Sequence[tuple[_Ranked, Sequence[int]]]) -> list[Codes]:
-    """The codes of each combination, column by column."""
+def _unfolded(stages: Sequence[tuple[Codes, Sequence[int]]]) -> list[Codes]:
+    """The codes of each combination, column by column; of each stage what occurs, and radices."""
     codes: list[Codes] = []
-    index: NDArray[Any] = np.arange(len(stages[-1][0].present))
-    for ranked, radices in reversed(stages):
-        numbers = ranked.present[index]
+    index: Codes = np.arange(len(stages[-1][0]))
+    for present, radices in reversed(stages):
+        numbers = present[index]
         for radix in reversed(radices):
-            numbers, code = np.divmod(numbers, ranked.present.dtype.type(radix))
+            numbers, code = np.divmod(numbers, present.dtype.type(radix))
             codes.append(code.astype(code_type(radix)))
         index = numbers
     return codes[::-1]
@@ -622,26 +635,39 @@ def _by_sorting(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
     order: NDArray[Any]
     if bits + low <= _WORD_BITS:
         numbers <<= np.uint64(low)
-        numbers |= np.arange(len(numbers), dtype=np.uint64)
+        for part in parts(len(numbers)):
+            numbers[part] |= np.arange(part.start, part.start + len(numbers[part]), dtype=np.uint64)
         numbers = sort_words(numbers, bits + low, ordered=low)
-        order = numbers & ((np.uint64(1) << np.uint64(low)) - np.uint64(1))
+        order = np.empty(len(numbers), dtype=code_type(len(numbers)))
+        for part in parts(len(numbers)):
+            order[part] = numbers[part] & np.uint64((1 << low) - 1)
         numbers >>= np.uint64(low)
     else:
         rows = np.column_stack((numbers, np.arange(len(numbers), dtype=np.uint64)))
         rows = _sort_word_rows(rows, [bits, 0])
         numbers, order = rows[:, 0], rows[:, 1]
-    starts = _starts(numbers)
-    counts = np.diff(starts, append=len(numbers))
-    index = np.empty(len(numbers), dtype=code_type(len(starts)))
-    index[order] = np.repeat(np.arange(len(starts), dtype=index.dtype), counts)
-    return _Ranked(numbers[starts], counts, lambda: index)
+    new = _new(numbers)
+    index = np.empty(len(numbers), dtype=code_type(int(np.count_nonzero(new))))
+    ranks: NDArray[Any] = np.cumsum(new, dtype=index.dtype)
+    ranks -= index.dtype.type(1)  # where the last did not fit in its type, it wraps back
+    index[order] = ranks
+    del order, ranks
+    present = numbers[new]
+    del numbers
+    counts = np.diff(np.flatnonzero(new), append=len(new))
+    return _Ranked(present, counts, lambda: index)
 
 
 def _starts(ascending: NDArray[np.generic]) -> NDArray[np.int64]:
     """Where each distinct number stands first."""
-    new = np.ones(len(ascending), dtype=bool)
+    return np.flatnonzero(_new(ascending))
+
+
+def _new(ascending: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Whether each number stands first of its equals, shape (n,)."""
+    new = np.ones(len(ascending), dtype=np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
-    return np.flatnonzero(new)
+    return new
 
 
 def _table_limit(rows: int) -> int:

@@ -46,7 +46,7 @@ from voile_base.errors import (
     VoileError,
     refuse_out_of_memory,
 )
-from voile_base.ondemand import dataclass, on_demand
+from voile_base.ondemand import dataclass, on_demand, pattern_on_demand
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,10 +78,10 @@ __all__ = [
 ]
 
 HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
-_STATE = re.compile(r"(.*)#(version|snapshot)=(\d+)", re.DOTALL)
-_TABLE = re.compile(r"(delta|iceberg):(.+)", re.DOTALL)
-_IN_CATALOGUE = re.compile(r"([\w-]+)/(\w+(?:\.\w+)+)")
-_GLOB = re.compile(r"[*?\[]")
+_STATE = pattern_on_demand(r"(.*)#(version|snapshot)=(\d+)", re.DOTALL)
+_TABLE = pattern_on_demand(r"(delta|iceberg):(.+)", re.DOTALL)
+_IN_CATALOGUE = pattern_on_demand(r"([\w-]+)/(\w+(?:\.\w+)+)")
+_GLOB = pattern_on_demand(r"[*?\[]")
 _PARQUET = (".parquet", ".parq", ".pq")
 _REFUSED_BY_DELTA = set(" ,;{}()\n\t=")
 _RELEASE = "voile.release_id"

@@ -114,14 +114,18 @@ MACHINE_MADE = (
 
 
 class _FirstValues:
-    """The first different values of a column, and its least and greatest number."""
+    """The first different values of a column, and its least and greatest number.
 
-    def __init__(self) -> None:
+    Of texts, ``distinct`` is how many there are, without those of ``missing`` and empty ones.
+    """
+
+    def __init__(self, distinct: int, missing: Sequence[str]) -> None:
+        self._distinct, self._missing = distinct, {*missing, ""}
         self.found: dict[str, None] = {}
         self.ends: tuple[float, float] | None = None
 
-    def take(self, batch: pa.RecordBatch, first: int) -> None:
-        """Values of some rows."""
+    def take(self, batch: pa.RecordBatch, first: int) -> bool:
+        """Values of some rows; whether others have no more to tell."""
         del first
         column = series_of(batch[0]).drop_nulls()
         if column.dtype.is_numeric() and len(column):
@@ -129,6 +133,9 @@ class _FirstValues:
         if len(self.found) < SAMPLED:
             texts = column.unique(maintain_order=True).cast(pl.String, strict=False).drop_nulls()
             self.found |= dict.fromkeys(texts.head(SAMPLED).to_list())
+        if column.dtype.is_numeric() or not len(column):
+            return False
+        return len(self.found.keys() - self._missing) >= min(SAMPLED, self._distinct)
 
     def merge(self, other: Self) -> None:
         """Values of other rows."""
@@ -232,7 +239,8 @@ def _told_of(
     suspect = kind == "text" or suspected(bare) or (kind == "integer" and not bare.is_an_amount)
     if not suspect or dtype.is_nested() or kind not in _LOOKED_AT:
         return None
-    counts, first = rows.select([name]).occurrences(name, plan.missing), _FirstValues()
+    counts = rows.select([name]).occurrences(name, plan.missing)
+    first = _FirstValues(counts.values, plan.missing)
     rows.fold([name], first)
     values = tuple(text for text in first.found if text not in plan.missing)[:SAMPLED]
     look = ColumnLook(name, kind, counts.rows, counts.values, values, beside, first.ends)
@@ -243,6 +251,7 @@ def _told_of(
 
 
 _LOOKED_AT = frozenset({"text", "integer", "decimal"})
+_FIRST_LOOKED_AT = 10_000
 
 
 def _is_id(rows: Rows, look: ColumnLook, counts: Occurrences) -> bool:
@@ -451,10 +460,18 @@ def rows_that_may_be_published(rows: Rows, plan: Plan) -> Rows:
     return rows.filter(both(*(negated(is_missing(name)) for name in dropping)))
 
 
-def occurrences_of(column: DictionaryColumn) -> Occurrences:
-    """How often the values of a bound column stand in it; a missing value is a value."""
+def occurrences_of(column: DictionaryColumn, missing: Sequence[str] | None = None) -> Occurrences:
+    """How often the values of a bound column stand in it; a missing value is a value.
+
+    With ``missing``, what ``count_repeats`` gives of its rows, from the distinct values alone.
+    """
     counts = count_codes(column.codes, len(column.values))
-    return Occurrences(len(column.codes), int((counts > 0).sum()), int((counts == 1).sum()))
+    if missing is not None:
+        there = with_missing(column.values, missing).is_not_null()
+        if column.values.dtype == pl.String and (counts[there.to_numpy()] > 1).any():
+            there &= column.values != ""
+        counts = counts[there.to_numpy()]
+    return Occurrences(int(counts.sum()), int((counts > 0).sum()), int((counts == 1).sum()))
 
 
 def count_occurrences(column: pl.Series) -> Occurrences:
@@ -474,17 +491,24 @@ def count_occurrences(column: pl.Series) -> Occurrences:
     return Occurrences(len(column), values, once)
 
 
+def _all_differ(column: pl.Series) -> bool:
+    """Whether all values are certain to differ; most repeat among the first ones already."""
+    for some in (column.head(_FIRST_LOOKED_AT), column):
+        words = some.hash().to_numpy(writable=True)
+        words.sort()
+        if (words[1:] == words[:-1]).any():
+            return False
+    return True
+
+
 def count_repeats(column: pl.Series, missing: Sequence[str]) -> Occurrences:
     """How often the values of an identifier stand in it; missing ones and empty texts are left out.
 
     Raises ``TableError`` for values that cannot be compared.
     """
     there = with_missing(column, missing).drop_nulls()
-    if not there.dtype.is_nested() and there.dtype != pl.Object:
-        words = there.hash().to_numpy(writable=True)
-        words.sort()
-        if not (words[1:] == words[:-1]).any():
-            return Occurrences(len(there), len(there), len(there))
+    if not there.dtype.is_nested() and there.dtype != pl.Object and _all_differ(there):
+        return Occurrences(len(there), len(there), len(there))
     if there.dtype == pl.String:
         there = there.filter(there != "")
     return count_occurrences(there)

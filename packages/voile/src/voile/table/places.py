@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 from voile.table.formats.registry import Format
 from voile.table.lakes import is_brought, natural_order, near
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
-from voile_base.ondemand import dataclass, on_demand
+from voile_base.ondemand import dataclass, on_demand, pattern_on_demand
 
 if TYPE_CHECKING:
     from voile.schema import layout as layouts
@@ -62,21 +62,21 @@ __all__ = [
 
 Scheme = Literal["duckdb", "sqlite", "postgresql"]
 
-_ADDRESS = re.compile(r"(duckdb|sqlite|postgresql|postgres):(.*)", re.DOTALL | re.IGNORECASE)
-_PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|pass(?:word|wd|phrase)\s*=", re.IGNORECASE)
-_QUERY = re.compile(r"\s*(select|with)\b", re.IGNORECASE)
-_OTHER = re.compile(
+_ADDRESS = pattern_on_demand(r"(duckdb|sqlite|postgresql|postgres):(.*)", re.DOTALL | re.IGNORECASE)
+_PASSWORD = pattern_on_demand(r"//[^/@]*:[^/@]*@|pass(?:word|wd|phrase)\s*=", re.IGNORECASE)
+_QUERY = pattern_on_demand(r"\s*(select|with)\b", re.IGNORECASE)
+_OTHER = pattern_on_demand(
     r"\s*(insert|update|delete|drop|create|alter|replace|truncate|merge|copy|attach|pragma|call|"
     r"explain|values|set|show|describe|grant|vacuum|begin|commit|from|table)\s",
     re.IGNORECASE,
 )
 """What other statements begin with; a table of such a name stands in quotes."""
-_NO_STATEMENT = re.compile(
+_NO_STATEMENT = pattern_on_demand(
     r"""'(?:[^']|'')*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL
 )
 """Texts, quoted names and comments, in which a semicolon ends nothing."""
-_PLAIN = re.compile(r"[\w$.-]+")
-_TABLE = re.compile(r'("[^"]+"|[\w$ -]+)(\.("[^"]+"|[\w$ -]+)){0,2}')
+_PLAIN = pattern_on_demand(r"[\w$.-]+")
+_TABLE = pattern_on_demand(r'("[^"]+"|[\w$ -]+)(\.("[^"]+"|[\w$ -]+)){0,2}')
 
 
 @dataclass(frozen=True)

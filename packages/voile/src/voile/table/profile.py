@@ -148,7 +148,7 @@ def _in_ranges(there: pl.Series) -> ValueDistribution:
 
 _MARKS = (
     *("?", "-", "--", ".", "NA", "N/A", "n/a", "NULL", "null", "nan", "NaN", "#N/A", "n.a."),
-    "#NULL!",
+    *("#NULL!", "\\N"),
     *("k.A.", "k. A.", "K.A.", "keine Angabe", "n.d.", "n/d", "N/D", "NS/NC", "NSNC", "s/d", "S/D"),
     *(
         "N.A.",
@@ -170,7 +170,7 @@ _NINES = (9, 99, 999, 9_999, 98, 998, 9_998, 97, 997, 77, 777, 88, 888)
 _DATA = re.compile(r"[-+]?\d+[.,]\d+|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}.*|\S+@\S+\.\S+")
 """Names of columns that no table has: numbers, dates, addresses."""
 _SHORT = 2
-"""Characters of a mark that is no usual one."""
+"""Characters of a mark that is no usual one, and stands in few rows: longer ones are words."""
 _FEW = 12
 _LISTED = 5_000
 _DIGITS_OF_A_DAY = {
@@ -178,6 +178,7 @@ _DIGITS_OF_A_DAY = {
     "%d%m%Y": r"^(?:0[1-9]|[12][0-9]|3[01])(?:0[1-9]|1[0-2])(?:18|19|20)[0-9]{2}$",
     "%m%d%Y": r"^(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:18|19|20)[0-9]{2}$",
 }
+_ANEW = 10  # rows of a list, at least, before its numbers begin anew
 _FEWEST_COUNTED, _MOST_COUNTED = 5, 40
 _RARE = 4
 """The largest count of things stands in at most a quarter of the rows of the usual one."""
@@ -238,7 +239,7 @@ def _details_of(
         sample=_sample_of(texts),
         whole=_is_whole(column),
         falling=counted.distinct <= _MOST_COUNTED and _are_falling(column),
-        ascending=column.dtype.is_integer() and column.is_sorted(),
+        listed=_are_listed(column),
         in_blocks=_are_in_blocks(column),
         sentinels=sentinels,
         named_itself=bool((texts == column.name).any() or _DATA.fullmatch(column.name)),
@@ -256,6 +257,18 @@ def _is_whole(column: pl.Series) -> bool:
         return False
     there = column.drop_nulls().cast(pl.Float64)
     return len(there) > 0 and bool((there.is_finite() & (there == there.round())).all())
+
+
+def _are_listed(column: pl.Series) -> bool:
+    """Whether whole numbers ascend; or, by uneven steps, change in few rows or fall in few."""
+    if not column.dtype.is_integer() or column.is_sorted():
+        return column.dtype.is_integer()
+    steps = column.drop_nulls().cast(pl.Int64).diff().drop_nulls()
+    up, down = steps.filter(steps > 0), steps.filter(steps < 0)
+    usual = int(up.value_counts()["count"].to_numpy().max(initial=0))
+    shares = column.drop_nulls().value_counts()["count"].to_numpy() / max(1, len(steps))
+    together = 2 * (len(up) + len(down)) <= len(steps) and _ANEW * (shares**2).sum() < 1
+    return (_ANEW * len(down) <= len(steps) or bool(together)) and 2 * usual < len(up)
 
 
 def _are_in_blocks(column: pl.Series) -> bool:
@@ -303,16 +316,16 @@ def _different(column: pl.Series) -> pl.Series:
 def _marks(column: pl.Series, layout: InputLayout) -> tuple[str, ...]:
     """The texts that seem to stand for missing values: the usual ones, or an odd one."""
     texts = column.drop_nulls().unique()
-    usual = texts.filter(texts.is_in(_MARKS))
-    if len(usual):
+    if len(usual := texts.filter(texts.is_in(_MARKS))):
         return tuple(usual.sort())
     plain = texts.str.replace(",", ".", literal=True) if layout.decimal == "," else texts
     for unit in layout.units:
         plain = plain.str.replace(unit, "", literal=True).str.strip_chars()
     odd = texts.filter(plain.cast(pl.Float64, strict=False).is_null())
-    if len(odd) == 1 < len(texts) - 1 and len(odd[0]) <= _SHORT and odd[0].strip():
-        return (str(odd[0]),)
-    return ()
+    if len(odd) != 1 or len(texts) <= 2 or not odd[0].strip():
+        return ()
+    often = (column == odd[0]).sum() > FEW_PERSONS and not re.search("[0-9]", odd[0])
+    return (str(odd[0]),) if often or len(odd[0]) <= _SHORT else ()
 
 
 def _mark_beside_days(column: pl.Series) -> tuple[str, ...]:

@@ -103,8 +103,11 @@ class Fold(Protocol):
     An engine that works in several places makes a fold in each, of a fresh copy, and merges them.
     """
 
-    def take(self, batch: pa.RecordBatch, first: int) -> None:
-        """Consecutive rows of a source; ``first`` is the number of their first, from 0."""
+    def take(self, batch: pa.RecordBatch, first: int) -> bool | None:
+        """Consecutive rows of a source; ``first`` is the number of their first, from 0.
+
+        True where no further row changes what it keeps: an engine may then stop.
+        """
 
     def merge(self, other: Self) -> None:
         """Take what another fold has kept of other rows."""

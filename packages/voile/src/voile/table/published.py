@@ -6,10 +6,15 @@ table without order tell.
 Its files may be parted in folders by what the rows show (``part``, as Hive does): nobody learns
 more from the names of folders than from the rows.  Characters that mean something in a path or to
 Hive are written as ``%2F``; a name always holds ``=``, so none leads out of its folder.
+
+Parquet files may carry texts of anybody beside their rows (``metadata_breaches``): what engines
+write there of types is understood, and everything else is told.  Bytes between the parts of a file
+that nothing refers to are not looked at: hashes alone speak of them.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +37,7 @@ from voile.table.protocol import Counted, Fold, Format, Rows
 from voile.table.summaries import GroupedValues, PublishedCells
 from voile_base.durable import sync
 from voile_base.errors import InputError, TableError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import on_demand, pattern_on_demand
 from voile_base.values.expressions import Expression, columns_of
 
 pq = on_demand("pyarrow.parquet")
@@ -44,17 +49,27 @@ __all__ = [
     "compact_frame",
     "in_dictionaries",
     "in_dictionary",
+    "metadata_breaches",
     "part",
 ]
 
 GROUP = "group"
 """The column that numbers the groups of a release."""
-_ESCAPED = re.compile(r"""[\x00-\x20\x7f"#%'*/:=?\\{}\[\]^<>|&;$!`~(),@+]""")
+_ESCAPED = pattern_on_demand(r"""[\x00-\x20\x7f"#%'*/:=?\\{}\[\]^<>|&;$!`~(),@+]""")
 _MOST_PARTS = 10_000
 _LONGEST = 255
 """Bytes of the name of a folder."""
 _AT_ONCE = 1 << 22
 """Rows that stand in memory while a table is parted."""
+_WRITERS = pattern_on_demand(
+    r"(Polars|DuckDB|parquet-mr|parquet-cpp|parquet-rs)[\w .,()+:/-]{0,120}"
+)
+_DESCRIBED = 1_000
+"""Bytes by which types of a column are described, at most."""
+_OF_PANDAS = frozenset(
+    {"index_columns", "column_indexes", "columns", "attributes", "creator", "pandas_version"}
+)
+_OF_SPARK = "org.apache.spark."
 MANY = 2_000_000
 """Rows above which the texts of a data frame stand in dictionaries, and evidence takes samples."""
 
@@ -242,13 +257,17 @@ class PublishedTable:
         """The rows, all of them."""
         return self._rows.to_arrow()
 
+    def no_rows(self) -> pa.Table:
+        """A table of these columns without any row."""
+        return self._rows.schema.empty_table()
+
     def frame(self) -> pl.DataFrame:
         """The rows, all of them, in Polars: without a copy where they stand there.
 
-        Of others see ``compact_frame``.
+        Of more than ``MANY`` texts stand in dictionaries.  Of others see ``compact_frame``.
         """
         own = getattr(self._rows, "frame", None)
-        shown = own() if callable(own) else None
+        shown = own(in_full=self.rows <= MANY) if callable(own) else None
         return shown if isinstance(shown, pl.DataFrame) else compact_frame(self._rows)
 
     @contextmanager
@@ -270,7 +289,7 @@ class PublishedTable:
 
     @staticmethod
     def _distinct(values: pl.Series, present: NDArray[np.int64]) -> DistinctValues:
-        return distinct_values(values.gather(pl.Series(present)))
+        return distinct_values(values.gather(series_of(present)))
 
 
 def compact_frame(rows: Rows, missing: Sequence[str] = ()) -> pl.DataFrame:
@@ -456,3 +475,50 @@ def _said(name: str, value: object) -> str:
 def _escaped(text: str) -> str:
     """A text with what means something in paths as ``%2F``; letters of all scripts stay."""
     return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", text)
+
+
+def metadata_breaches(files: Iterable[Path]) -> Iterator[str]:
+    """What Parquet files say beside their rows that no engine writes of types, a sentence each.
+
+    Files of other formats say nothing.  Cost: the footer of each file.
+    """
+    for file in files:
+        if file.suffix != ".parquet":
+            continue
+        try:
+            footer, schema = pq.read_metadata(file), pq.read_schema(file)
+        except (OSError, ValueError):
+            yield f"{file.name}: what it says beside its rows cannot be read"
+            continue
+        said = {key.decode(errors="replace"): held for key, held in (footer.metadata or {}).items()}
+        room = _DESCRIBED * (2 + len(schema.names))
+        unknown = [repr(key) for key, held in said.items() if not _describes(key, held, room)]
+        fields = [set(field.metadata or ()) - {b"PARQUET:field_id"} for field in schema]
+        if unknown or any(fields):
+            what = ", ".join(unknown) or "of columns"
+            yield f"{file.name}: it carries metadata {what} that nobody checks"
+        if _WRITERS.fullmatch(footer.created_by or "Polars") is None:
+            yield f"{file.name}: it does not say in known words which program wrote it"
+
+
+def _describes(key: str, held: bytes, room: int) -> bool:
+    """Whether metadata of a file is what an engine says of types, in so many bytes."""
+    if len(held) > room:
+        return False
+    if key in {"ARROW:schema", f"{_OF_SPARK}version"}:
+        return key == "ARROW:schema" or re.fullmatch(rb"[\w.-]{1,40}", held) is not None
+    try:
+        said = json.loads(held)
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        return False
+    if key == "pandas":
+        return said.keys() <= _OF_PANDAS and not said.get("attributes")
+    fields = said.get("fields")
+    return (
+        key == f"{_OF_SPARK}sql.parquet.row.metadata"
+        and said.keys() <= {"type", "fields"}
+        and isinstance(fields, list)
+        and all(isinstance(one, dict) and not one.get("metadata") for one in fields)
+    )

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from zipfile import ZipFile, is_zipfile
 
 import polars as pl
 import pyarrow as pa
@@ -48,7 +49,7 @@ from voile.table.places import (
     unreadable,
 )
 from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
-from voile_base.ondemand import dataclass, on_demand
+from voile_base.ondemand import dataclass, on_demand, pattern_on_demand
 
 if TYPE_CHECKING:
     from voile.table.formats import databases as formats_databases
@@ -59,10 +60,12 @@ else:
 
 __all__ = [
     "SourceFormat",
+    "beside_the_table",
     "count_rows",
     "files_of_table",
     "first_rows",
     "is_whole",
+    "last_row",
     "list_columns",
     "read_batches",
     "read_column",
@@ -71,6 +74,7 @@ __all__ = [
 ]
 
 pq = on_demand("pyarrow.parquet")
+ipc = on_demand("pyarrow.ipc")
 
 Result = TypeVar("Result")
 
@@ -319,6 +323,15 @@ def first_rows(place: Path, rows: int) -> tuple[str | None, list[tuple[int, list
     return None, [(line, [cell or None for cell in row]) for line, row in head]
 
 
+def last_row(place: Path) -> int | None:
+    """The last row of the table of a sheet, where notes stand below it; None elsewhere."""
+    file, part = file_and_part(place)
+    if _format_of(file) != "xlsx":
+        return None
+    with readable(file):
+        return formats_excel.Excel().last(file, part)
+
+
 def _numbers_again(before: pl.Series, after: pl.Series, layout: InputLayout) -> pl.Series:
     """Texts of a sheet as the numbers or days that they are, once marks for missing are gone."""
     if after.dtype != pl.String:
@@ -516,3 +529,38 @@ def _guarded(file: Path, format_name: str, read: Callable[[], Result]) -> Result
     except _READER_ERRORS as fault:
         refuse_out_of_memory(fault)
         raise corrupt(file, format_name) from None
+
+
+_SHEET = pattern_on_demand(r"xl/worksheets/[^/]+\.xml")
+_BOOKKEEPING = pattern_on_demand(
+    r"\[Content_Types\]\.xml|(?:.*/)?_rels/[^/]*\.rels|docProps/(?:app|core)\.xml"
+    r"|xl/(?:workbook|sharedStrings|styles|calcChain|metadata)\.xml|xl/(?:theme|tables)/[^/]+\.xml"
+)
+"""Parts of a workbook that say how its sheets look."""
+_OF_WRITERS = frozenset({b"pandas", b"ARROW:schema", b"PARQUET:field_id"})
+"""Keys of metadata that programs write of themselves."""
+
+
+def beside_the_table(path: Path) -> Iterator[str]:
+    """What a file holds that is no part of the table that is read; nothing of a folder."""
+    file, _ = file_and_part(path)
+    if not file.is_file():
+        return
+    with file.open("rb") as stream:
+        begins = stream.read(16)
+    if begins.startswith(b"PK") and is_zipfile(file):
+        with ZipFile(file) as workbook:
+            parts = workbook.namelist()
+        sheets = sum(_SHEET.fullmatch(name) is not None for name in parts)
+        others = sum(not (_SHEET.fullmatch(one) or _BOOKKEEPING.fullmatch(one)) for one in parts)
+        if sheets > 1:
+            yield f"{sheets - 1} other sheet{'s' * (sheets > 2)}"
+        if sheets and others:
+            yield "comments, pictures or other parts of the workbook"
+    elif begins.startswith((b"PAR1", b"ARROW1")):
+        schema = pq.read_schema(file) if begins[:1] == b"P" else ipc.open_file(file).schema
+        fields = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
+        if any(key not in _OF_WRITERS for each in fields for key in each):
+            yield "metadata"
+    elif begins == b"SQLite format 3\0":
+        yield "other tables and freed pages of the database"

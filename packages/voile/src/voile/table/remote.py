@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any
 
 from voile_base.errors import InputError, TableError, VoileError
-from voile_base.ondemand import dataclass, on_demand
+from voile_base.ondemand import dataclass, on_demand, pattern_on_demand
 from voile_base.values import Json
 
 obstore = on_demand("obstore")
@@ -65,11 +65,11 @@ DOCUMENT = "release.json"
 _CLAIM = ".voile-upload"
 """What stands beside a release until it is whole."""
 
-_ADDRESS = re.compile(r"(s3a?|gs|abfss?|https?):/{1,2}([^/].*)", re.IGNORECASE | re.DOTALL)
+_ADDRESS = pattern_on_demand(r"(s3a?|gs|abfss?|https?):/{1,2}([^/].*)", re.IGNORECASE | re.DOTALL)
 _WRITABLE = ("s3", "s3a", "abfs", "abfss")
-_LOCAL_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$")
-_GLOB = re.compile(r"[*?\[]")
-_STATUS = re.compile(r"status code: (\d{3})|\b([45]\d\d) [A-Z][a-z]+")
+_LOCAL_HOST = pattern_on_demand(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$")
+_GLOB = pattern_on_demand(r"[*?\[]")
+_STATUS = pattern_on_demand(r"status code: (\d{3})|\b([45]\d\d) [A-Z][a-z]+")
 _RETRIES: Json = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
 _CLIENT: Json = {
     "timeout": timedelta(hours=6),

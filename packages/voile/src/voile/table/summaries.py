@@ -380,8 +380,9 @@ class ColumnDetails:
     """Whether decimals are whole numbers all, as programs write codes: 1.0."""
     falling: bool = False
     """Whether whole numbers begin at 0 or 1 and the large ones are rare, as in counts."""
-    ascending: bool = False
-    """Whether whole numbers never fall from one row to the next."""
+    listed: bool = False
+    """Whether whole numbers stand in the order of a list: they ascend, or fall or change in few
+    rows, by uneven steps."""
     in_blocks: bool = False
     """Whether equal whole numbers stand in rows one after another, each in one place alone."""
     sentinels: tuple[str, ...] = ()
@@ -389,11 +390,19 @@ class ColumnDetails:
     named_itself: bool = False
     """Whether the name of the column is a value of it, or a number: its first row may be data."""
 
+    @property
+    def has_blanks(self) -> bool:
+        """Whether a text is empty, as of a row without a value; it would stand first."""
+        return any(not text.strip() for text in self.sample[:1])
+
     def look(self, beside: Sequence[str] = ()) -> ColumnLook:
         """What recognisers see of the column; ``beside`` are the names of the others."""
         profile, there = self.profile, self.rows - self.profile.missing
         name, distinct = profile.name, profile.distinct
-        return ColumnLook(name, profile.type, there, distinct, self.sample, beside, self.extremes)
+        texts, formats = self.sample, self.date_formats
+        return ColumnLook(
+            name, profile.type, there, distinct, texts, beside, self.extremes, formats
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from voile.schema.hierarchy.generalized import (
     DistinctValues,
     Level,
 )
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 
 __all__ = ["POSTCODE_SYSTEMS", "PostcodeSystem", "Postcodes"]
 
@@ -38,9 +38,9 @@ POSTCODE_SYSTEMS: tuple[PostcodeSystem, ...] = get_args(PostcodeSystem)
 """Whose postcodes are known."""
 
 _FORMS: Mapping[PostcodeSystem, re.Pattern[str]] = {
-    "uk": re.compile(r"(?P<district>(?P<area>[A-Z]{1,2})\d[A-Z\d]?) ?\d[A-Z]{2}"),
-    "nl": re.compile(r"(?P<district>(?P<area>[1-9]\d)\d{2}) ?[A-Z]{2}"),
-    "ca": re.compile(r"(?P<district>(?P<area>[A-CEGHJ-NPR-TVXY])\d[A-Z])[ -]?\d[A-Z]\d"),
+    "uk": pattern_on_demand(r"(?P<district>(?P<area>[A-Z]{1,2})\d[A-Z\d]?) ?\d[A-Z]{2}"),
+    "nl": pattern_on_demand(r"(?P<district>(?P<area>[1-9]\d)\d{2}) ?[A-Z]{2}"),
+    "ca": pattern_on_demand(r"(?P<district>(?P<area>[A-CEGHJ-NPR-TVXY])\d[A-Z])[ -]?\d[A-Z]\d"),
 }
 _NONE = "other"
 """What texts that are no postcodes show."""

@@ -102,7 +102,7 @@ from voile.schema.hierarchy.generalized import (
 )
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile_base.errors import PlanError, TableError
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.values.value import Exact, Says, Several, checked
 
 __all__ = [
@@ -154,8 +154,8 @@ PERIODS = tuple(_LABELS)
 """Names of the levels, ascending."""
 
 _FORMS = {
-    "date": re.compile(r"\d{4}-\d{2}-\d{2}"),
-    "datetime": re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}.*"),
+    "date": pattern_on_demand(r"\d{4}-\d{2}-\d{2}"),
+    "datetime": pattern_on_demand(r"\d{4}-\d{2}-\d{2}[T ]\d{2}.*"),
 }
 
 
@@ -246,12 +246,13 @@ _CODES = {
     "%": "%",
 }
 _OF_TIME = ("%H", "%I")
-_PIECE = re.compile(r"%(.)|([^%]+)", re.DOTALL)
+_PIECE = pattern_on_demand(r"%(.)|([^%]+)", re.DOTALL)
 _SAMPLE = datetime(2013, 11, 28, 17, 45, 59)
 
 _DATES_DAYS = (
     *("%Y-%m-%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d"),
     "%Y年%m月%d日",
+    "%Y년 %m월 %d일",
 )
 _CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 USUAL_FORMATS = (
@@ -270,6 +271,10 @@ USUAL_FORMATS = (
     "%B %d, %Y",
     "%d%b%Y",
     *(f"{day} {clock}" for day in _DATES_DAYS for clock in _CLOCKS),
+    "%d%b%Y:%H:%M:%S",
+    "%d%b%Y %H:%M:%S",
+    "%d-%b-%Y %H:%M",
+    "%d-%b-%Y %H:%M:%S",
     "%Y-%m-%d %H:%M:%S +0000",
     "%Y-%m-%d %H:%M:%S UTC",
 )
@@ -434,8 +439,8 @@ class Intervals:
             msg = (
                 f"column {column!r}: {finer:,} distinct values are no whole number of units of "
                 f"{unit} away from the origin {self.origin}, so they could lie between two "
-                "intervals; let `intervals` name the step in which the column is measured, such "
-                "as unit = 0.01, or unit = 0 if it is measured continuously"
+                "intervals; say the step in which the column is measured, as the unit of its "
+                "intervals: such as unit = 0.01, or unit = 0 if it is measured continuously"
             )
             raise PlanError(msg)
 

@@ -94,8 +94,8 @@ def _hierarchy(kind: str, digits: int | None, declared: ColumnPlan) -> tuple[Jso
         case "integer" | "decimal":
             return _intervals(kind, declared.bounds)
         case "date" | "datetime":
-            periods = ["month", "year"] if kind == "date" else ["day", "month", "year"]
-            return {"dates": periods}, "periods of the calendar; quarter and decade are others"
+            periods = [*(["day"] if kind == "datetime" else []), "month", "year", "decade"]
+            return {"dates": periods}, "periods of the calendar; week and quarter are others"
         case "text" if digits and digits > 1 and declared.kind != "nominal":
             step = -(-(digits - 1) // _PREFIXES)
             kept = list(range(digits - step, 0, -step))

@@ -44,6 +44,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -61,15 +62,15 @@ from voile.table.arrays import (
 )
 from voile.table.formats.encoding import Utf8Text
 from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.values import Json
 
 __all__ = ["csv_head", "csv_names", "read_csv"]
 
 
 _SEPARATORS = (",", ";", "\t", "|")
-_NUMBER = re.compile(r"\s*[+-]?\d+(?:[.,]\d+)?\s*")
-_SINGLE_QUOTED = re.compile(r"(?:^|[,;\t|])'[^'\n]*'(?=[,;\t|\r\n]|$)", re.MULTILINE)
+_NUMBER = pattern_on_demand(r"\s*[+-]?\d+(?:[.,]\d+)?\s*")
+_SINGLE_QUOTED = pattern_on_demand(r"(?:^|[,;\t|])'[^'\n]*'(?=[,;\t|\r\n]|$)", re.MULTILINE)
 _JUDGED = 200  # rows whose fields are compared with numbers
 
 
@@ -144,6 +145,7 @@ class _Reading:
         return bool(later) and all(value.startswith(" ") for value in later)
 
 
+@lru_cache(maxsize=1)
 def _detect_dialect(sample: str, *, whole: bool) -> _FileLayout | None:
     """The layout of a CSV file that begins with ``sample``, or None if no header ends in it.
 

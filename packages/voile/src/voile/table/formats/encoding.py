@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import pyarrow as pa
 
 from voile_base.errors import TableError, refuse_out_of_memory
-from voile_base.ondemand import dataclass, on_demand
+from voile_base.ondemand import dataclass, on_demand, pattern_on_demand
 
 if TYPE_CHECKING:
     import charset_normalizer
@@ -42,7 +42,7 @@ _MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_SIGN_IN_WORD = re.compile(  # apostrophes, dashes and soft hyphens do stand in words
+_SIGN_IN_WORD = pattern_on_demand(  # apostrophes, dashes and soft hyphens do stand in words
     r"[^\W\d_][^\w\s\x00-\x7f\u2018\u2019\u00b4\u00b7\u2013\u2014\u00ad][^\W\d_]"
 )
 _SPECIMENS = 2000  # lines with a byte beyond ASCII from which an encoding is guessed
@@ -177,7 +177,7 @@ def _guessed_encoding(text: Utf8Text) -> str:
             "for some bytes there; save the file again as UTF-8"
         )
     if _is_western(specimen):
-        return "cp1252"
+        return _windows_codepage(specimen)
 
     best = charset_normalizer.from_bytes(specimen).best()
     if best is None:
@@ -193,6 +193,29 @@ def _first_fault(text: Utf8Text, data: bytes) -> int:
     except UnicodeDecodeError as fault:
         return text.line_at(fault.start)
     raise AssertionError("called for a text that is not UTF-8")
+
+
+_ALPHABETS = {
+    "cp1252": (
+        *("äöüß", "àâæçèéêëîïôœùûüÿ", "áéíóúüñ", "àèéìíîòóùú", "àáâãçéêíóôõúü"),
+        *("åäöé", "æøåéèêóòô", "áäéëïíóöúü", "áðéíóúýþæö"),
+    ),
+    "cp1254": ("çğ\u0131öşüâîû",),
+    "cp1250": ("áéíóöőúüű", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "čćđšž"),
+}
+"""Letters beyond ASCII of languages that each code page of Windows writes."""
+_COVERED = 0.97
+
+
+def _windows_codepage(specimen: bytes) -> str:
+    """The first code page in which the letters beyond ASCII are those of one language."""
+    for page, alphabets in _ALPHABETS.items():
+        read = specimen.decode(page, "replace").casefold()
+        letters = [letter for letter in read if letter.isalpha() and not letter.isascii()]
+        for alphabet in alphabets:
+            if sum(letter in alphabet for letter in letters) >= _COVERED * len(letters):
+                return page
+    return "cp1252"
 
 
 def _is_western(specimen: bytes) -> bool:

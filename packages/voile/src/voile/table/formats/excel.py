@@ -17,7 +17,6 @@ is encrypted.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -37,6 +36,7 @@ from voile.table.formats.registry import (
     whole_numbers,
 )
 from voile_base.errors import InputError, TableError, nearest, refuse_out_of_memory
+from voile_base.ondemand import pattern_on_demand
 from voile_base.values import Json
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ _FILLED = 0.9
 _BELOW = 4
 """Rows below the end of a shorter table, at least."""
 _FEWEST = 3
-_NO_TITLE = re.compile(r"[\[\]:*?/\\]")
+_NOTES = 20
+"""Rows of notes below a table, at most."""
+_NO_TITLE = pattern_on_demand(r"[\[\]:*?/\\]")
 _LONGEST_TITLE = 31
 
 
@@ -110,6 +112,25 @@ class Excel:
             raise TableError(
                 f"{file}: the workbook is not whole or not valid; save it again from its source"
             ) from None
+
+    def last(self, file: Path, part: str | None) -> int | None:
+        """The last row above notes at the end of a sheet; None where none stand there.
+
+        Below a table of three columns or more, notes fill one cell of a row; below an empty row,
+        totals and signatures fill a quarter of its cells at most.
+        """
+        book = _reader_of(file).read_excel(file)
+        sheet = _sheet(file, book, part)
+        rows = book.load_sheet(sheet, header_row=None, skip_rows=0, dtypes="string").to_polars()
+        filled = rows.select(n=pl.sum_horizontal(pl.all().is_not_null()))["n"]
+        for most in (1, rows.width // 4):
+            end = int((filled > most).arg_true().max() or 0)
+            gap = (filled.slice(end + 1) == 0).arg_true().min() if most > 1 else 0
+            below = filled.slice(end + 1 + int(gap or 0))
+            apart = rows.width >= _FEWEST and gap is not None
+            if apart and 0 < int((below > 0).sum()) <= _NOTES:
+                return end + 1 + int(gap or 0)
+        return None
 
     def refusal(self, names: Sequence[str], rows: int) -> str | None:
         """Sheets end somewhere."""

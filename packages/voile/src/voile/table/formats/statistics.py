@@ -41,16 +41,17 @@ import datetime
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Literal
 
 import polars as pl
 
+from voile.table.arrays import forms_of
 from voile.table.formats.registry import Whole, library, refuse_nothing, whole_numbers
 from voile.table.places import corrupt
 from voile_base.errors import InputError, TableError, refuse_out_of_memory
+from voile_base.ondemand import pattern_on_demand
 from voile_base.values import Document, Json
 
 __all__ = ["GPX_COLUMNS", "JsonLines", "Sas", "SasTransport", "Spss", "Stata", "read_gpx"]
@@ -68,7 +69,7 @@ class _Statistics:
     what: ClassVar[str]
     reader: ClassVar[str]
     writer: ClassVar[str | None] = None
-    name_rule: ClassVar[re.Pattern[str]] = re.compile(r"[^\W\d][\w.$#@]{0,63}")
+    name_rule: ClassVar[re.Pattern[str]] = pattern_on_demand(r"[^\W\d][\w.$#@]{0,63}")
     labelled: ClassVar[bool] = True
     """Whether written files can hold value labels."""
 
@@ -160,26 +161,22 @@ class _Statistics:
         return found
 
 
-@cache
-def _written_calendar() -> dict[str, tuple[pl.Date | pl.Datetime | pl.Time, str]]:
-    """Forms of ISO 8601, with the type and the format of what is written so."""
-    instant = pl.Datetime("us")
-    return {
-        r"^\d{4}-\d\d-\d\d$": (pl.Date(), "%Y-%m-%d"),
-        r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$": (instant, "%Y-%m-%d %H:%M:%S%.f"),
-        r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?$": (instant, "%Y-%m-%dT%H:%M:%S%.f"),
-        r"^\d\d:\d\d:\d\d(\.\d+)?$": (pl.Time(), "%H:%M:%S%.f"),
-    }
+_TIME = r"^\d\d:\d\d:\d\d(\.\d+)?$"
 
 
 def _calendar_of_texts(series: pl.Series) -> pl.Series:
-    """A column of texts that are all ISO 8601 of one kind, as dates, instants or times."""
+    """A column of texts that are all ISO 8601 of one kind, as dates, instants or times.
+
+    As in CSV: instants with an offset are those of UTC.
+    """
     if series.dtype != pl.String or not series.count():
         return series
-    for pattern, (kind, date_format) in _written_calendar().items():
-        if series.str.contains(pattern).all():
-            read = series.str.strptime(kind, date_format, strict=False)
-            return read if read.count() == series.count() else series
+    for form in forms_of("date", "datetime"):
+        if form.admits(series) and not form.offends(series).any():
+            return form.parse(series)
+    if series.str.contains(_TIME).all():
+        read = series.str.strptime(pl.Time(), "%H:%M:%S%.f", strict=False)
+        return read if read.count() == series.count() else series
     return series
 
 
@@ -204,7 +201,7 @@ class Stata(_Statistics):
     what = "Stata"
     reader = "read_dta"
     writer = "write_dta"
-    name_rule = re.compile(r"[^\W\d][\w]{0,31}|_\w{0,31}")
+    name_rule = pattern_on_demand(r"[^\W\d][\w]{0,31}|_\w{0,31}")
 
 
 class Sas(_Statistics):
@@ -225,7 +222,7 @@ class SasTransport(_Statistics):
     what = "SAS transport"
     reader = "read_xport"
     writer = "write_xport"
-    name_rule = re.compile(r"[A-Za-z_]\w{0,31}", re.ASCII)
+    name_rule = pattern_on_demand(r"[A-Za-z_]\w{0,31}", re.ASCII)
     labelled = False
 
     def _written(self) -> Document:

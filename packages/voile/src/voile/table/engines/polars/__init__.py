@@ -279,7 +279,7 @@ def _combined(columns: Sequence[DictionaryColumn]) -> Combinations:
         codes = columns[0].codes
         rows = count_codes(codes, len(columns[0].values))
         if rows.all():
-            return Combinations([np.arange(len(rows))], rows, lambda: codes)
+            return Combinations(rows, lambda: [np.arange(len(rows))], lambda: codes)
     return Combinations.of([(column.codes, len(column.values)) for column in columns])
 
 
@@ -329,8 +329,8 @@ class PolarsRows(_EncodedRows):
     def occurrences(self, column: str, ignored: Sequence[str] | None = None) -> Occurrences:
         """How often the values of a column stand in it; see ``Rows``."""
         held = self._columns[column]
-        if ignored is None and held.is_read and held.codes is not None:
-            return occurrences_of(held.dictionary)
+        if held.is_read and held.codes is not None:
+            return occurrences_of(held.dictionary, ignored)
         batches = [batch[column] for batch in self._batches([column])]
         if not batches:
             return Occurrences(0, 0, 0)
@@ -342,7 +342,8 @@ class PolarsRows(_EncodedRows):
         first = 0
         for rows in self._batches(columns):
             for batch in rows.to_arrow(compat_level=pl.CompatLevel.newest()).to_batches():
-                fold.take(batch, first)
+                if fold.take(batch, first):
+                    return
                 first += batch.num_rows
 
     # -- rows from rows ---------------------------------------------------------------------------
@@ -569,9 +570,11 @@ class PolarsRows(_EncodedRows):
         """The rows as a Polars frame."""
         return self.frame()
 
-    def frame(self) -> pl.DataFrame:
-        """The rows as a Polars frame, with texts as texts."""
+    def frame(self, *, in_full: bool = True) -> pl.DataFrame:
+        """The rows as a Polars frame, with texts as texts, or few distinct ones in dictionaries."""
         frame = self._frame(list(self._columns))
+        if not in_full:
+            return frame
         texts = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)]
         return frame.with_columns(pl.col(name).cast(pl.String) for name in texts)
 
