@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from voile.table.opening import published_rows
-from voile_tests.releases import described, promised
+from voile_tests.releases import described, permuted
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def make_release():
         return described(
             table=published_rows(frame),
             method={"name": "ke-anonymity", "k": k, "e": e},
-            guarantee=promised("ke-anonymity", {"k": k, "e": e}, "as stated"),
+            guarantee=permuted(k, e, "salary"),
             roles={"quasi_identifiers": known, "sensitive": ("salary",), "keep": tuple(keep)},
             release_id="0" * 32,
             publishable=True,

@@ -6,7 +6,8 @@ are; the adversaries do not see it, unless a test says so.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import itertools
+from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
 
@@ -83,8 +84,10 @@ def covers(shown: dict, row: dict, *, levels: bool, mixed: set) -> bool:
 def recount(release: Release, frame: pl.DataFrame) -> dict[str, tuple[Fraction, Fraction]]:
     """Mean and worst risk of the prosecutor and of the journalist, by definition.
 
-    That is the greatest of each row, however missing cells are read.
+    That is the greatest of each row, however missing cells are read, but not so that fewer people
+    fit than are needed for the rows.
     """
+    held = sorted(Counter(frame["who"].to_list()).values(), reverse=True)
     published, levels = release.to_native(), "levels" in release.method["decision"]
     people = frame.to_dicts()
     whose = {row["id"]: row["who"] for row in people}
@@ -106,7 +109,9 @@ def recount(release: Release, frame: pl.DataFrame) -> dict[str, tuple[Fraction, 
             for other in people
             if covers(own[row["id"]], other, levels=levels, mixed=mixed)
         }
-        risks["journalist"][row["who"]].append(Fraction(1, len(fitting)))
+        alike = sum(cell_of(one) == cell_of(own[row["id"]]) for one in shown)
+        least = next(many for many in itertools.count(1) if sum(held[:many]) >= alike)
+        risks["journalist"][row["who"]].append(Fraction(1, max(len(fitting), least)))
     return {
         name: (
             sum(sum(each) / len(each) for each in found.values()) / len(found),

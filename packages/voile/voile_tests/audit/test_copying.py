@@ -147,14 +147,14 @@ def test_as_many_are_told_as_chance_leaves_over_by_its_definition() -> None:
 
 
 @pytest.mark.slow
-def test_of_twenty_files_at_most_three_name_more_people_than_were_copied() -> None:
-    """Sixty of 1,500: the bound may fail in one of twenty files."""
+def test_of_ten_files_at_most_two_name_more_people_than_were_copied() -> None:
+    """Sixty of 1,500: the bound may fail in one of twenty files, in three of ten once in 87."""
     more = 0
-    for seed in range(20):
+    for seed in range(10):
         risk = _risk(_planted(marginals(ORIGINAL, 300 + seed), ORIGINAL[:60]), seed=seed)
         more += (risk.persons or 0) > 60
         assert len(risk.rows) <= (risk.persons or 0)
-    assert more <= 3
+    assert more <= 2
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -169,11 +169,11 @@ def test_nobody_is_told_where_nobody_was_copied(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_of_forty_files_that_copy_nobody_at_most_two_are_told() -> None:
-    """At 2 in 1,000 a file, three of 80 are told in one of 1,900 runs."""
-    files = [marginals(ORIGINAL, 100 + seed) for seed in range(40)]
-    files += [OTHERS.sample(1500, with_replacement=True, seed=seed) for seed in range(40)]
-    assert sum(_risk(file, seed=seed).found for seed, file in enumerate(files)) <= 2
+def test_of_thirty_files_that_copy_nobody_at_most_one_is_told() -> None:
+    """At 2 in 1,000 a file, two of 30 are told in one of 600 runs."""
+    files = [marginals(ORIGINAL, 100 + seed) for seed in range(15)]
+    files += [OTHERS.sample(1500, with_replacement=True, seed=seed) for seed in range(15)]
+    assert sum(_risk(file, seed=seed).found for seed, file in enumerate(files)) <= 1
 
 
 def test_copying_is_refused_where_nothing_can_be_copied_or_nobody_can_tell() -> None:

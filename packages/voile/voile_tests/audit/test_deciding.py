@@ -78,6 +78,7 @@ class Rehearsed:
     """A rehearsal of so many rows, of which nothing can be read."""
 
     link = None
+    of = None
 
     def __init__(self, rows: int) -> None:
         self.release = SimpleNamespace(rows=rows, table=SimpleNamespace(to_arrow=self._read))

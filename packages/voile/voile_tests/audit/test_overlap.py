@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from voile.audit import sides
 from voile.audit.sides import _shared_people
 from voile_testing.plugin import ROOT
 from voile_tests.audit.tables import people
@@ -84,3 +85,17 @@ def test_people_of_a_survey_are_told_from_each_other_and_from_themselves() -> No
     for moved in (own.with_columns(pl.col("AGEP") + 1), own.with_columns(pl.col("PUMA") + "x")):
         assert _shared_people(own, moved, ()) is not None
     assert _shared_people(own, pl.concat([own[::4], year[:1_900]]), ()) is not None
+
+
+@pytest.mark.parametrize("shared", [0, 1_500])
+def test_a_look_at_some_values_first_changes_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, shared: int
+) -> None:
+    """Of many rows those of some values are looked at first: the verdict is that of all rows."""
+    both = _with_ids(people(6_000, 5), 0)
+    own, control = both[:3_000], pl.concat([both[3_000 : 6_000 - shared], both[:shared]])
+    whole = _shared_people(own, control, ("id",))
+    assert (whole is not None) == (shared > 0)
+    monkeypatch.setattr(sides, "_LOOKED_AT", 1_500)
+    monkeypatch.setattr(sides, "_TELLING", 100)
+    assert _shared_people(own, control, ("id",)) == whole

@@ -13,7 +13,7 @@ from voile.policy.case import Case
 from voile.policy.checking import judge
 from voile.policy.stated import StatedPolicy
 from voile.study.evidence import EvidenceTerms, Instruments
-from voile.study.record import StudyRecord
+from voile.study.record import REHEARSED, StudyRecord, rates_of
 from voile.study.single import make_study
 from voile_tests.audit.tables import people
 
@@ -43,7 +43,8 @@ most = 0.9
 def _study(folder: Path, held_out: float = 0.3) -> StudyRecord:
     (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
     terms = EvidenceTerms((), 200, held_out)
-    instruments = replace(Instruments.standard(()), risks=risks_of_rehearsal, measures=())
+    chosen = Instruments.standard(["prosecutor"])
+    instruments = replace(chosen, risks=risks_of_rehearsal, measures=())
     return make_study(
         ORIGINAL, folder / "plan.toml", folder / "study", terms=terms, instruments=instruments
     ).record
@@ -52,14 +53,22 @@ def _study(folder: Path, held_out: float = 0.3) -> StudyRecord:
 def test_a_study_gives_a_policy_the_three_risks_beside_the_rows_that_were_held_out(
     tmp_path: Path,
 ) -> None:
-    """Each has a control rate, says that it was rehearsed, and is ruled on by its figure."""
+    """Each has a control rate, says that it was rehearsed, and is ruled on by its figure.
+
+    Re-identification needs no control: it is that of the release, as the prosecutor counts it.
+    """
     record = _study(tmp_path)
     assert {one["risk"] for one in record.risks} == {
         "singling out", "linkability", "inference", "group disclosure", "re-identification",
     }  # fmt: skip
     beside = [one for one in record.risks if one["risk"] != "re-identification"]
     assert all(one["control"] is not None for one in beside)
-    assert all("rehearsal" in one["notes"][-1] for one in record.risks)
+    assert all(one["notes"][-1] == REHEARSED for one in beside)
+    assert not any(REHEARSED in one["notes"] for one in record.risks if one not in beside)
+    by_plan = next(one for one in record.risks if "knows the quasi-identifiers" in one["of"])
+    prosecutor = rates_of(record.attacks[0])
+    assert prosecutor is not None
+    assert by_plan["main"]["value"] == pytest.approx(prosecutor.success)
     assert "three risks" in record.evidence["rehearsed"]
     verdict = judge(Case.open(tmp_path / "study"), StatedPolicy.of_text(POLICY, "policy.toml"))
     assert [one.told for one in verdict.rulings] == ["pass", "pass"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voile.audit.recognition import recognise
 from voile.audit.spellings import SetReader, _Ends, ends_of
+from voile.release.reading import People
 
 INF = np.inf
 
@@ -111,3 +114,16 @@ def test_dates_within_years_and_months_are_read(text: str, named: list[str] | No
     """A year, a month, a decade, or two of them, name the dates within."""
     dates = SetReader({"1987-02-03", "1987-11-30", "1990-05-01"}, {})
     assert dates.read(text) == named
+
+
+def test_numbers_in_other_digits_are_numbers() -> None:
+    """Of any script; they are compared as what they say."""
+    arabic = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+    draws = np.random.default_rng(1).integers(-3, 4, 60)
+    moved = [age + 0.5 * move for age, move in zip(range(20, 80), draws.tolist(), strict=True)]
+    shown = [str(number).translate(arabic) for number in moved]
+    original = pl.DataFrame({"age": list(range(20, 80))})
+    (found,) = recognise(pl.DataFrame({"age": shown}), People(original))
+    (column,) = found.columns
+    assert found.how == "noisy"
+    assert column.to_list() == moved

@@ -22,6 +22,7 @@ from voile.audit.scenarios import (
     ReIdentification,
     _counted_alike,
     _fitting_rows,
+    _KnownColumn,
     known_sets,
 )
 from voile.release.reading import People
@@ -54,10 +55,15 @@ def test_sets_of_what_others_know_follow_names_and_are_told_once() -> None:
     assert "PINCP" not in sets["a neighbour"]
     assert not any({"name", "x"} & set(columns) for columns in sets.values())
     assert len(set(sets.values())) == len(sets)
+    french = ["Age", "Commune", "Profession", "Diagnostic", "CoûtTraitement_EUR"]
+    elsewhere = known_sets(french, [])
+    assert elsewhere["a reader of the voter roll"] == ("Age", "Commune")
+    assert elsewhere["an employer"] == ("Age", "Commune", "Profession")
+    assert elsewhere["an insurer"] == ("Age", "Commune", "Diagnostic", "CoûtTraitement_EUR")
 
 
 def test_the_probability_of_each_set_is_that_of_counting_rows_and_the_worst_pair_is_found() -> None:
-    """Against all pairs of a small file, by counting; the worst triple is no better than a pair."""
+    """Against all columns and pairs of a small file; the worst triple is no better than a pair."""
     own = people(60, 5)
     beside = _beside(own, own)
     setting = Setting(beside, (), None, 60, Randomness.seeded(1), known={"all": ("age", "town")})
@@ -71,6 +77,8 @@ def test_the_probability_of_each_set_is_that_of_counting_rows_and_the_worst_pair
     assert risks["all"].main.is_exact
     best = max(counted(pair) for pair in combinations(own.columns, 2))
     assert risks["whoever knows the worst pair"].main.value == pytest.approx(best)
+    alone = max(counted((name,)) for name in own.columns)
+    assert risks["whoever knows the worst column"].main.value == pytest.approx(alone)
     assert risks["whoever knows the worst triple"].main.value >= best
     sizes = own.select(pl.len().over("age", "town")).to_series()
     assert risks["all"].worst == pytest.approx(1 / sizes.min())
@@ -86,11 +94,32 @@ def test_rows_are_counted_by_combinations_as_they_are_by_all_pairs() -> None:
     for columns in combinations(beside.columns, 2):
         rows = DistinctRows.of(columns)
         ((_, fitting),) = _fitting_rows(columns, rows, 0, people)
-        np.testing.assert_array_equal(_counted_alike(columns, people), fitting @ rows.count)
+        known = [_KnownColumn.of(column) for column in columns]
+        np.testing.assert_array_equal(_counted_alike(known, people), fitting @ rows.count)
     overlapping = ORIGINAL.with_columns(
         pl.when(pl.col("sex") == "f").then(pl.lit("*")).otherwise(pl.col("town")).alias("town")
     )
-    assert _counted_alike(_beside(overlapping, ORIGINAL).columns, people) is None
+    several = [_KnownColumn.of(one) for one in _beside(overlapping, ORIGINAL).columns]
+    assert _counted_alike(several, people) is None
+
+
+def test_numbers_of_which_thousands_differ_find_their_own_rows_alone() -> None:
+    """Counted with nothing taken together, alone and beside a column of two cells a value."""
+    draws = np.random.default_rng(5)
+    own = pl.DataFrame(
+        {"cost": draws.permutation(5_000)[draws.integers(0, 5_000, 6_000)] + 0.25}
+    ).with_columns(town=pl.Series(draws.choice(["a", "b", "c"], 6_000)))
+    seen = own.with_columns(
+        town=pl.when(pl.int_range(6_000) % 2 == 0).then(pl.lit("*")).otherwise(pl.col("town"))
+    )
+    setting = Setting(_beside(seen, own), (), None, 6_000, Randomness.seeded(1), known={})
+    risks = {one.of: one.main.value for one in ReIdentification().risks(setting)}
+    alone = own.select((1 / pl.len().over("cost")).mean()).item()
+    assert risks["whoever knows the worst column: cost"] == pytest.approx(alone)
+    of_cost = dict(seen.group_by("cost").agg("town").iter_rows())
+    fits = [sum(cell in {"*", town} for cell in of_cost[cost]) for cost, town in own.iter_rows()]
+    pair = risks["whoever knows the worst pair: cost, town"]
+    assert pair == pytest.approx(np.mean(1 / np.array(fits)), rel=0.02)
 
 
 def test_rows_of_nobody_are_no_ones_to_be_re_identified() -> None:

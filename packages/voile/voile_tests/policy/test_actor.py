@@ -78,7 +78,7 @@ def test_the_worst_of_what_others_know_counts_and_is_named(copied: Path, tmp_pat
     sets = [one for one in document["risks"] if one["risk"] == "re-identification"]
     plausible = [one for one in sets if not one["of"].startswith("whoever knows the worst")]
     assert ruling["value"] == max(one["main"]["value"] for one in plausible)
-    assert len(sets) == len(plausible) + 2
+    assert len(sets) == len(plausible) + 3
 
 
 def test_rows_of_nobody_are_judged_by_who_stands_in_them(synthetic: Path, tmp_path: Path) -> None:

@@ -7,8 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import ipc, parquet
+from xlsxwriter import Workbook
 
+from voile.policy.stated import StatedPolicy
+from voile.policy.templates import template_text
+from voile.table.reading import beside_the_table
+from voile_base.errors import InputError
 from voile_tests.audit.tables import marginals
 from voile_tests.policy.cases import CONTROL, ORIGINAL, audited, tick_all, voile
 
@@ -58,6 +65,19 @@ def coded() -> pl.DataFrame:
     )
 
 
+def ciphered() -> pl.DataFrame:
+    """Each value under the name of the next one, in every column."""
+
+    def next_of(name: str) -> dict[object, object]:
+        values = ORIGINAL[name].unique().sort().to_list()
+        return dict(zip(values, [*values[1:], values[0]], strict=True))
+
+    return ORIGINAL.with_columns(
+        pl.col(name).replace_strict(next_of(name), return_dtype=ORIGINAL[name].dtype)
+        for name in ORIGINAL.columns
+    )
+
+
 FILES: dict[str, tuple[Callable[[], pl.DataFrame], str]] = {
     "ids that were issued anew": (renumbered, RISKS),
     "twenty bands": (banded, RISKS),
@@ -81,6 +101,7 @@ FILES: dict[str, tuple[Callable[[], pl.DataFrame], str]] = {
     "half of the people": (lambda: ORIGINAL.sample(N // 2, seed=1), RISKS),
     "each row twice": (lambda: pl.concat([ORIGINAL, ORIGINAL]), RISKS),
     "other codes": (coded, RISKS),
+    "a cipher of every column": (ciphered, "may be published"),
     "one in twenty among rows of nobody": (
         lambda: pl.concat([marginals(ORIGINAL, 3)[:-20], ORIGINAL[:20]]),
         "with 0.01 of mistakes at most",
@@ -120,3 +141,57 @@ def unmet(folder: Path, released: pl.DataFrame, control: pl.DataFrame) -> list[s
     assert found.exit_code == 4
     lines = map(str.strip, found.output.splitlines())
     return [line for line in lines if line.startswith(("FAIL", "STRADDLES", "MISSING"))]
+
+
+def workbook(path: Path, *sheets: str, comment: bool = False) -> Path:
+    """A table on the first sheet; with more sheets, or a comment on a cell."""
+    with Workbook(str(path)) as book:
+        for name in ("rows", *sheets):
+            sheet = book.add_worksheet(name)
+            for place, row in enumerate((("age", "town"), (30, "a"), (40, "b"))):
+                sheet.write_row(place, 0, row)
+            if comment:
+                sheet.write_comment("A2", "somebody")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("sheets", "comment", "told"),
+    [
+        ((), False, []),
+        (("others",), False, ["1 other sheet"]),
+        (("x", "y"), False, ["2 other sheets"]),
+        ((), True, ["comments, pictures or other parts of the workbook"]),
+    ],
+)
+def test_what_a_workbook_holds_beside_its_table_is_told(
+    tmp_path: Path, sheets: tuple[str, ...], told: list[str], *, comment: bool
+) -> None:
+    """Since it would be published with it and was not looked at."""
+    path = workbook(tmp_path / "t.xlsx", *sheets, comment=comment)
+    assert list(beside_the_table(path)) == told
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_metadata_of_a_file_is_vouched_for_by_a_person(tmp_path: Path, suffix: str) -> None:
+    """Programs' own metadata are none; a table among them is."""
+    plain, laden = (tmp_path / f"{name}.{suffix}" for name in ("plain", "laden"))
+    table = pa.table({"age": [30, 40]})
+    for path, written in ((plain, table), (laden, table.replace_schema_metadata({"t": "30,a"}))):
+        if suffix == "parquet":
+            parquet.write_table(written, path)
+        else:
+            with ipc.new_file(path, written.schema) as out:
+                out.write_table(written)
+    assert list(beside_the_table(plain)) == []
+    assert list(beside_the_table(laden)) == ["metadata"]
+
+
+def test_a_policy_of_ours_is_not_imitated(tmp_path: Path) -> None:
+    """A file of a shipped name that asks for less would pass under it in a public dossier."""
+    path = tmp_path / "wide.toml"
+    path.write_text('name = "GDPR"\nsource = "s"\n[[criteria]]\nkind = "group-size"\nleast = 2\n')
+    with pytest.raises(InputError, match="shipped policy 'gdpr'"):
+        StatedPolicy.read(path)
+    path.write_text(template_text("gdpr"))
+    assert StatedPolicy.read(path).policy == StatedPolicy.read("gdpr").policy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -88,8 +89,8 @@ def test_the_choice_has_the_least_loss_of_all_k(tmp_path: Path, seed: int, most:
         for k in range(2, 16)
         if 1 / k <= most
     ]
-    assert found.loss is not None
-    assert found.loss <= min(losses) + 1e-12
+    assert found.objective is not None
+    assert found.objective <= min(losses) + 1e-12
 
 
 def test_a_plan_that_meets_the_policy_stays_as_it_is(tmp_path: Path) -> None:
@@ -110,7 +111,11 @@ def test_a_release_that_was_not_kept_is_made_again(
     again = Choice.of_policy(*call).found
     assert whole is not None
     assert again is not None
-    assert (again.change, again.loss, again.rulings) == (whole.change, whole.loss, whole.rulings)
+    assert (again.change, again.objective, again.rulings) == (
+        whole.change,
+        whole.objective,
+        whole.rulings,
+    )
 
 
 def test_a_plan_without_a_release_has_its_problem_as_a_clause(
@@ -141,10 +146,10 @@ def test_diversity_is_asked_of_the_method_where_the_policy_asks_it(tmp_path: Pat
     policy = _policy(_worst(0.2), 'kind = "diversity"\nleast = 2')
     choice = Choice.of_policy(_people(3), _plan(tmp_path), policy, PlanSearch(seed=1))
     assert choice.found is not None
-    assert choice.found.loss is not None
+    assert choice.found.objective is not None
     stated = StatedPlan.of(_plan(tmp_path))
     asked = PlanChange({"k": 5, "l": 2}).applied_to(stated).plan
-    assert choice.found.loss <= _loss(_people(3), asked) + 1e-12
+    assert choice.found.objective <= _loss(_people(3), asked) + 1e-12
 
 
 def test_columns_that_a_policy_forbids_are_left_out(tmp_path: Path) -> None:
@@ -156,14 +161,15 @@ def test_columns_that_a_policy_forbids_are_left_out(tmp_path: Path) -> None:
     choice = Choice.of_policy(frame, plan, policy, PlanSearch(seed=1))
     assert choice.found is not None
     assert choice.found.change.without == ("city",)
-    assert choice.found.loss is not None
-    assert choice.found.loss >= 1 / 3
+    assert choice.found.objective is not None
+    assert choice.found.objective >= 1 / 3
 
 
 def test_the_only_sensitive_column_is_not_left_out_to_meet_a_policy() -> None:
     """A table without what it is published for is of no use; one of two such columns may go."""
     why = "illness: 43% against control 7%"
     unmet = Ruling("risk", "inference finds", passed=False, why=why, value=0.4, low=0.3, limit=0.2)
+    unmet = replace(unmet, subject="inference", columns=("illness",))
     plan = parse_plan(tomllib.loads(PLAN))
     two = parse_plan(tomllib.loads(PLAN.replace('["illness"]', '["illness", "cost"]')))
     gone = [
@@ -253,6 +259,7 @@ def test_each_unmet_criterion_has_its_change_or_none(ruling, says: str) -> None:
     """What the remedy of a criterion is, in the words of a plan."""
     kind, asks, value, limit = ruling
     unmet = Ruling(kind, asks, passed=False, why="", value=value, low=value, limit=limit)
+    unmet = replace(unmet, subject="prosecutor" if kind == "attack" else "")
     assert says in remedy_text(unmet, {"k": 5})
 
 
@@ -273,7 +280,7 @@ def test_the_command_prints_the_choice_and_ends_with_3_where_there_is_none(tmp_p
     done = voile(*call)
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("PRIVATE")
-    assert "The least loss that meets EMA: policy 0070: k = " in done.stdout
+    assert "The least change that meets EMA: policy 0070: k = " in done.stdout
     assert "El Emam and Malin" in done.stdout
     document = json.loads(voile(*call, "--json").stdout)
     assert document["found"] in {one["change"] for one in document["plans"] if one["meets"]}
@@ -302,7 +309,7 @@ def test_only_a_plan_that_was_judged_on_all_rows_is_found(tmp_path: Path) -> Non
     assert choice.found.worst is not None
     assert choice.found.worst <= 0.2
     by_hand = choice.found.change.applied_to(stated).plan
-    assert choice.found.loss == pytest.approx(_loss(frame, by_hand))
+    assert choice.found.objective == pytest.approx(_loss(frame, by_hand))
     assert "a sample of 100 records" in choice.paragraph()
     assert sum(not one.sampled for one in choice.tried) <= 3
 

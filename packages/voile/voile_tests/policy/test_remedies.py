@@ -35,14 +35,15 @@ from voile.table.opening import published_rows
 from voile_base.errors import InputError
 
 
-def unmet(kind: str, limit: float | None, asks: str = "", why: str = "", **figures: Any) -> Ruling:
+def unmet(
+    kind: str, limit: float | None, subject: str = "", why: str = "", **figures: Any
+) -> Ruling:
     """A criterion that is not met."""
-    return Ruling(kind, asks or kind, passed=False, why=why, limit=limit, **figures)
+    return Ruling(kind, kind, passed=False, why=why, limit=limit, subject=subject, **figures)
 
 
-MEAN = "the attack prosecutor succeeds for at most 0.1 of the targets"
-WORST = "the attack homogeneity finds nobody with a probability above 0.5"
-OTHER = "the attack membership succeeds for at most 0.6 of the targets"
+MEAN, WORST, OTHER = "prosecutor", "homogeneity", "membership"
+NEAR = {"value": 0.3, "distance": "ordered"}
 
 
 @pytest.mark.parametrize(
@@ -63,10 +64,21 @@ OTHER = "the attack membership succeeds for at most 0.6 of the targets"
         (unmet("attack", 0.5, WORST), {"k": 5}, [{"l": 2}, {"k": 10}]),
         (unmet("attack", 0.5, WORST), {"l": "many"}, [{"k": 4}]),
         (unmet("attack", 0.6, OTHER), {"k": 5}, [{"k": 10}]),
-        (unmet("risk", 0.1, "inference finds at most 0.1"), {"t": 0.4}, [{"k": 4}, {"t": 0.2}]),
-        (unmet("risk", 0.1, "inference finds at most 0.1"), {}, [{"k": 4}, {"t": 0.3}]),
-        (unmet("risk", 0.1, "inference finds at most 0.1"), {"t": 0}, [{"k": 4}, {"t": 0.3}]),
-        (unmet("risk", 0.1, "linkability finds at most 0.1"), {"t": 0.4}, [{"k": 4}]),
+        (unmet("risk", 0.1, "inference"), {"t": 0.4}, [{"k": 4}, {"t": 0.2}]),
+        (unmet("risk", 0.1, "inference"), {}, [{"k": 4}, {"t": 0.3}]),
+        (unmet("risk", 0.1, "inference"), {"t": 0}, [{"k": 4}, {"t": 0.3}]),
+        (
+            unmet("risk", 0.1, "inference"),
+            {"t": NEAR},
+            [{"k": 4}, {"t": {"value": 0.15, "distance": "ordered"}}],
+        ),
+        (unmet("closeness", 0.2), {"t": NEAR}, [{"t": {"value": 0.2, "distance": "ordered"}}]),
+        (
+            unmet("attack", 0.5, WORST),
+            {"k": 5, "l": {"value": 2, "kind": "entropy"}},
+            [{"l": {"value": 3, "kind": "entropy"}}, {"k": 10}],
+        ),
+        (unmet("risk", 0.1, "linkability"), {"t": 0.4}, [{"k": 4}]),
         (unmet("privacy-budget", 1.0), {"epsilon": 2}, [{"epsilon": 1.0}]),
         (unmet("privacy-budget", 1.0), {"k": 2}, []),
         (unmet("utility", 0.9), {"k": 5}, [{"k": 2}]),
@@ -92,7 +104,9 @@ def test_each_remedy_is_computed_from_the_limit_and_the_plan(ruling, given, chan
         (unmet("evidence", None), None, "audit without --seed"),
         (unmet("column", None), None, "leave the column out"),
         (unmet("identifiers", 0.0), None, "leave out the columns that are named, or make them"),
-        (unmet("risk", 0.1, why="run voile study"), {"k": 3}, "count it first, as said"),
+        (unmet("risk", 0.1, countable=True), {"k": 3}, "count it first, as said"),
+        (unmet("risk", 0.1, "inference"), {"t": NEAR}, "try k = 4 or t = { value = 0.15, distance"),
+        (unmet("roles", 0.0), None, "name the column under quasi_identifiers, or waive this by"),
         (unmet("risk", 0.1, why="not counted"), {"k": 3}, "try k = 6; voile choose tells"),
         (unmet("risk", 0.1, value=0.2), None, "make a release of the original by a plan"),
     ],
@@ -145,15 +159,15 @@ def test_plans_that_are_tried_first_have_the_k_that_limits_ask_for() -> None:
 
 
 def test_what_a_criterion_names_is_left_out_but_not_the_only_sensitive_column() -> None:
-    """By whole words; of risks the column that is to be left out first, too."""
+    """Whatever its sentences say; of risks the column that is to be left out first, too."""
     plan, made = parse_plan(tomllib.loads(PLAN)), PlanChange({"k": 9}, ("name",))
-    about = unmet("column", None, why="zip.old and pay are too fine")
+    about = unmet("column", None, why="age is fine", columns=("zip.old", "pay"))
     changes = [one.text for one in changes_for([about], made, plan, ["age", "zip"])]
     assert changes == ["k = 9, without column 'name', without column 'zip.old'"]
-    about = unmet("column", None, why="what is too fine: age, and zip.")
+    about = unmet("column", None, columns=("age", "zip"))
     changes = [one.text for one in changes_for([about], PlanChange(), plan, ["age", "zip"])]
     assert changes == ["without column 'age'", "without column 'zip'"]
-    risk = unmet("risk", 0.1, "linkability finds at most 0.1", value=0.3)
+    risk = unmet("risk", 0.1, "linkability", value=0.3)
     changes = [one.text for one in changes_for([risk], PlanChange(), plan, ["age", "zip"])]
     assert changes == ["k = 10", "without column 'age'"]
     alone = changes_for([risk], PlanChange(without=("zip",)), plan, ["age", "zip"])
@@ -452,12 +466,12 @@ def test_the_form_keeps_what_stands_there_and_asks_for_the_rest_once(tmp_path) -
 def test_plans_are_ordered_by_loss_then_by_rows_left_out_then_by_how_much_was_changed() -> None:
     """What was not counted stands last."""
     ordered = [
-        TriedPlan(PlanChange({"k": 3}), loss=0.1, left_out=0.5),
-        TriedPlan(PlanChange({"k": 3}), loss=0.2, left_out=0.1),
-        TriedPlan(PlanChange({"k": 3, "t": 0.2}), loss=0.2, left_out=0.1),
-        TriedPlan(PlanChange({"k": 3}, ("zip",)), loss=0.2, left_out=0.1),
-        TriedPlan(PlanChange(), loss=0.2, left_out=0.2),
-        TriedPlan(PlanChange(), loss=0.2),
+        TriedPlan(PlanChange({"k": 3}), objective=0.1, left_out=0.5),
+        TriedPlan(PlanChange({"k": 3}), objective=0.2, left_out=0.1),
+        TriedPlan(PlanChange({"k": 3, "t": 0.2}), objective=0.2, left_out=0.1),
+        TriedPlan(PlanChange({"k": 3}, ("zip",)), objective=0.2, left_out=0.1),
+        TriedPlan(PlanChange(), objective=0.2, left_out=0.2),
+        TriedPlan(PlanChange(), objective=0.2),
         TriedPlan(PlanChange(), left_out=0.0),
     ]
     assert all(_order(one) < _order(two) for one, two in pairwise(ordered))
@@ -497,7 +511,7 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
         mean=0.05,
         population_worst=0.01,
         population_mean=0.001,
-        loss=0.123456,
+        information_loss=0.123456,
         left_out=0.0,
         sensitive=(attacked(attack="homogeneity").attacks[0],),
         rulings=(),
@@ -515,12 +529,12 @@ def test_the_paragraph_says_what_was_chosen_and_what_is_known_of_it() -> None:
         "stands for it is estimated at 1 % and 0.1 %, by survey weights (Franconi and Polettini, "
         "2004). That keeps the threshold of 0.09 (groups of 11: data for the public, as EMA policy "
         "0070 asks; El Emam and Malin, 2015). The attack homogeneity on sensitive attributes "
-        "succeeds for 30 % of the persons, and guessing for 10 %. Information loss is 12.3 % (the "
-        "objective of a method that minimizes one, else the normalized certainty penalty), from "
-        "0 % (the original) to 100 % (nothing), and 0 % of the records are left out. It was "
+        "succeeds for 30 % of the persons, and guessing for 10 %. Information loss is 12.3 % "
+        "(non-uniform entropy of the quasi-identifiers that are published), from 0 % (the "
+        "original) to 100 % (nothing), and 0 % of the records are left out. It was "
         "chosen among 2 plans by the policy 'p' (s). They were tried on a sample of 500 records, "
         "drawn once at random; the figures above are those of all records. It meets every "
-        "criterion that a machine can judge, with the least loss among them. What recipients may "
+        "criterion that a machine judges, with the least objective of those. What recipients may "
         "know besides, and what the policy asks of humans, is not in these figures."
     )
     none = Choice(stated, asked, 1234, (first,), 24, exhausted=True)

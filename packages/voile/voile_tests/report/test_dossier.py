@@ -10,7 +10,7 @@ import pytest
 from voile.policy.criteria.measured import asked
 from voile.policy.ruling import KNOWING, Ruling, Tick
 from voile.report.html import Dossier, render_study
-from voile.study.record import PRIVATE
+from voile.study.record import LOSS, PRIVATE
 from voile_base.errors import InputError
 from voile_tests.report.pages import Page, drawings
 from voile_tests.report.records import attack, audited, judged, measurement, record
@@ -33,6 +33,12 @@ def test_each_assumption_is_shown_and_who_has_ticked_it() -> None:
     html = judged().render(public=False)
     items = {one.text for one in Page(html).all("li")}
     assert any("the recipient has signed" in one and "ticked by the board" in one for one in items)
+    said = _said(html)
+    assert "the recipient has signed" in said.partition("Neither confirmed nor accepted")[0]
+    assert (
+        "nobody is in the table twice"
+        not in said.partition("Neither confirmed")[0].partition("What rests on people alone")[2]
+    )
     for says in ("nobody is in the table twice", "nobody else may see it"):
         assert any(says in one and "not ticked" in one for one in items)
 
@@ -105,6 +111,33 @@ def test_columns_that_are_left_out_are_named_to_those_who_decide() -> None:
     assert "patient_no" not in _passed(dossier).render(public=True)
 
 
+def test_all_columns_that_the_table_has_and_the_release_lacks_are_named() -> None:
+    """Also those that no line of the plan names, where the record has the columns of the table."""
+    found = record()
+    columns = [*found.release["columns"], "name", "remark"]
+    publication = {**found.publication, "columns_in": columns}
+    said = _said(judged(replace(found, publication=publication)).render(public=False))
+    assert "left out name , remark information loss" in said
+    assert "all columns that the plan does not name" not in said
+
+
+def test_the_dossier_supposes_no_recipient_and_calls_nothing_fit() -> None:
+    """The audience is the policy's; that no seed was said is no word about risk; loss is told."""
+    found = judged()
+    said = _said(found.render(public=False))
+    assert f"recipient that the policy supposes {found.policy.audience}" in said or (
+        "recipient that the policy supposes not stated" in said
+    )
+    assert "to whom" not in said
+    assert "fit for publication: yes" not in said
+    assert "made without a seed" in said
+    assert "information loss not measured" in said
+    lost = replace(found.record, utility=(measurement(LOSS, 0.4123),))
+    told = _said(replace(found, record=lost).render(public=False)).replace("\xa0", " ")
+    assert "information loss 41.2 %" in told
+    assert "41.2 %" in " ".join(Page(render_study(lost)).lines).replace("\xa0", " ")
+
+
 def test_the_verdict_is_told_with_figures_and_intervals() -> None:
     """Passed or not, and each ruling."""
     said = _said(judged().render(public=False))
@@ -112,7 +145,7 @@ def test_the_verdict_is_told_with_figures_and_intervals() -> None:
     assert "2 of 4 criteria that apply are met: 1 measured, 1 confirmed by a person alone" in said
     assert "1 not met, 1 not confirmed" in said
     assert "0.0194 (0.0137 to 0.0271)" in said
-    assert "STRADDLES" in said
+    assert "not met: its interval straddles the limit" in said
     assert "no legal advice" in said
     assert "The policy asks for the signature of: officer" in said
 
@@ -183,7 +216,9 @@ def test_it_is_laid_out_for_a4_and_tells_passed_from_failed_without_colour() -> 
     html = judged().render(public=False)
     assert "@page { size: A4; }" in html
     rulings = [one.text for one in Page(html).all("th") if "scope" in one.attributes]
-    assert {"pass", "STRADDLES", "FAIL"} <= set(rulings)
+    straddling = "not met: its interval straddles the limit"
+    assert {"met", "confirmed", straddling, "not confirmed"} <= set(rulings)
+    assert not {"pass", "FAIL"} & set(rulings)
 
 
 def test_a_file_of_another_make_promises_nothing() -> None:
@@ -201,18 +236,15 @@ def test_each_column_says_what_was_ticked_of_it() -> None:
     ]
     found = judged(audited(unused=["note"]))
     rulings = [
-        Ruling("unexamined", says, passed=by, why="so", of_original=False)
-        for says, by in zip(asked, (True, False), strict=True)
+        Ruling("unexamined", says, passed=by, why="so", of_original=False, columns=(name,))
+        for says, by, name in zip(asked, (True, False), ("age", "note"), strict=True)
     ]
     ticks = (Tick(says=asked[0], ticked=True, by="board"),)
     verdict = replace(found.verdict, rulings=(*rulings, *found.verdict.rulings))
     html = replace(found, verdict=verdict, ticks=ticks).render(public=False)
     told = [one.text for one in Page(html).all("dd")]
-    assert any(
-        "as intervals; whose labels nobody explains; ticked by the board: gives nobody away" in one
-        for one in told
-    )
-    assert any("is shown; which is new; not ticked" in one for one in told)
+    assert any(f"as intervals; {asked[0]}; ticked by the board" in one for one in told)
+    assert any(f"is shown; {asked[1]}; not ticked" in one for one in told)
 
 
 def test_the_ruling_of_a_missing_figure_is_told() -> None:
@@ -220,7 +252,7 @@ def test_the_ruling_of_a_missing_figure_is_told() -> None:
     found = judged()
     one = Ruling("attack", "a", passed=False, why="not measured", limit=1.0, side="most")
     html = replace(found, verdict=replace(found.verdict, rulings=(one,))).render(public=False)
-    assert "MISSING" in _said(html)
+    assert "not met: there is no figure" in _said(html)
 
 
 def test_each_column_says_what_is_left_of_it_and_which_value_most_rows_show() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from voile.report.html import render_study
 from voile.report.pages import _facts_of
+from voile.report.words import SETS
 from voile.study.documents import record_document, record_of_document
 from voile.study.record import PRIVATE, Distribution
 from voile_base.errors import InputError
@@ -276,7 +277,15 @@ def test_the_worst_target_is_of_the_probability_and_stands_beside_its_mean() -> 
     )  # fmt: skip
     page = Page(render_study(record(attacks=(found,))))
     cells = [one.text.replace("\xa0", " ") for one in page.all("td")]
-    assert any("mean 3.1 %" in one and "worst 9.1 %" in one for one in cells)
+    assert any("mean 3.1 %" in one and "worst 9.09 %" in one for one in cells)
     heads = [one.text for one in page.all("th")]
     assert "Probability given to the truth" in heads
     assert "Worst target" not in heads
+
+
+def test_sets_are_explained_where_a_column_shows_them() -> None:
+    """That nothing beside a | means a missing value; elsewhere nothing is said of it."""
+    found = record()
+    shown = {**found.release, "columns": {"age": {"kind": "set"}}}
+    assert SETS in " ".join(Page(render_study(record(release=shown))).lines)
+    assert SETS not in " ".join(Page(render_study(found)).lines)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from voile.report.html import render_study
 from voile.report.words import (
+    NEARLY_LOST,
     as_number,
     clipped,
     counted,
@@ -22,11 +23,14 @@ from voile.report.words import (
     percent,
     printable,
     reidentified,
+    remainder,
+    risk_told,
     short_number,
     spoken,
     times,
     width_of,
 )
+from voile.study.record import REHEARSED
 from voile_base.values.toml import toml_text
 from voile_tests.report.pages import Page
 from voile_tests.report.records import attack, audited, judged, record
@@ -42,7 +46,9 @@ from voile_tests.report.records import attack, audited, judged, record
         (0.76071, "76.1 %"),
         (0.00021, "0.021 %"),
         (0.99996, "99.996 %"),
-        (1 - 1e-12, "99.9999999999 %"),
+        (1 / 11, "9.09 %"),
+        (1 - 1e-12, "more than 99.99 %"),
+        (1 - 4e-6, "more than 99.99 %"),
         (2e-9, "2.0e-07 %"),
         (-0.05, "\N{MINUS SIGN}5 %"),
         (3.5, "350 %"),
@@ -50,7 +56,7 @@ from voile_tests.report.records import attack, audited, judged, record
     ],
 )
 def test_percentages(share, said):
-    """Shares have two or three digits, and small ones keep theirs."""
+    """Shares have three digits, and small ones keep theirs; nothing but all is 100 %."""
     assert percent(share) == said.replace(" ", "\xa0")
 
 
@@ -65,7 +71,8 @@ def test_only_zero_and_one_are_called_so(share):
 @given(st.floats(1e-6, 1))
 def test_percentages_are_right(share):
     """What is said lies within a twentieth of the share."""
-    said = float(percent(share).replace("\xa0%", "").replace(",", "")) / 100
+    told = percent(share).replace("more\xa0than\xa0", "")
+    said = float(told.replace("\xa0%", "").replace(",", "")) / 100
     assert said == pytest.approx(share, rel=0.05)
 
 
@@ -97,6 +104,20 @@ def test_one_in():
     assert one_in(0.4) == "1 in 2.5"
     assert one_in(1 / 48_842) == "1 in 48,800"
     assert one_in(0) == one_in(0.6) == one_in(None) == ""
+
+
+def test_a_risk_and_its_limit_read_alike():
+    """Whole persons are told as such, with three digits, so that 1 in 11 does not pass 0.09."""
+    assert risk_told(1 / 11) == "1 in 11 (9.09\xa0%)"
+    assert risk_told(0.091) == "9.1\xa0%"
+    assert risk_told(1) == "100\xa0%"
+    assert risk_told(None) == percent(None)
+
+
+def test_what_is_left_of_a_column():
+    """Nothing, almost nothing from one stated share on, or more, of which nothing is said."""
+    shares = (1.0, 0.998, NEARLY_LOST, NEARLY_LOST - 1e-6)
+    assert [remainder(one) for one in shares] == ["nothing", *2 * ["almost nothing"], ""]
 
 
 def test_small_words():
@@ -182,7 +203,7 @@ def test_a_usual_plan_as_toml():
 def _risk(columns: str, worst: float, mean: float) -> Any:
     rate = {"value": mean, "low": mean, "high": mean}
     return {**audited().risks[0], "risk": "re-identification", "of": f"the worst pair: {columns}",
-            "main": rate, "control": None, "worst": worst}  # fmt: skip
+            "main": rate, "control": None, "worst": worst, "notes": [REHEARSED]}  # fmt: skip
 
 
 def test_the_reidentification_risk_is_told_at_worst_and_on_average_for_both_intruders() -> None:
@@ -201,6 +222,10 @@ def test_the_reidentification_risk_is_told_at_worst_and_on_average_for_both_intr
         "2 % for the quasi-identifiers alone; 5.7 % for illness and days (counted on a rehearsal)."
     )
     assert "one in 3, one in 5, one in 11 and one in 20. EMA" in found.limits
+    counted = [{**one, "notes": []} for one in risks]
+    found = reidentified(replace(record(attacks=(prosecutor,)), risks=counted))
+    assert found is not None
+    assert "(counted on the file)" in found.sentences[0][1]
 
 
 def test_a_reidentification_risk_that_others_may_exceed_is_not_told() -> None:

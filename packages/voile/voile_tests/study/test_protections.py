@@ -246,7 +246,7 @@ def test_thresholds_name_the_size_of_their_groups() -> None:
     assert limits_document([LimitRuling("a", 0.1, 0.2, met=True), limits[0]]) == [
         {"asks": "a", "figure": 0.1, "limit": 0.2, "met": True, "remedy": None, "method": {}},
         {
-            "asks": "the worst re-identification risk is at most 0.33",
+            "asks": "the worst re-identification risk is at most 1 in 3",
             "figure": 0.5,
             "limit": 0.33,
             "met": False,

@@ -61,3 +61,31 @@ def test_a_study_of_the_rule_that_tells_nothing_finds_nobody(folder: Path) -> No
     found = {attack["attack"]: attack for attack in record.attacks}
     assert found["minimality"]["success"]["value"] == 0
     assert not any("not known who waited" in note for note in found["minimality"]["notes"])
+
+
+def test_a_later_release_is_attacked_itself_and_not_a_rehearsal_outside_its_series(
+    folder: Path,
+) -> None:
+    """A rehearsal has smaller groups than a release that is safe beside the one before it."""
+    asked = parse_plan(
+        {
+            "roles": {"quasi_identifiers": ["age"], "person": "row"},
+            "method": {
+                "name": "generalization",
+                "k": 3,
+                "series": "ages",
+                "record_key": "who",
+            },
+        }
+    )
+    frame = pl.DataFrame({"who": range(90), "age": [20 + number % 45 for number in range(90)]})
+    ledger = folder / "ledger"
+    voile.make_release(frame.head(60), asked, folder / "releases" / "1", ledger=ledger)
+    record = voile.run_study(
+        frame, asked, folder / "study", ledger=ledger, attacks=["identification", "prosecutor"]
+    )
+    found = {attack["attack"]: attack for attack in record.attacks}
+    assert found["identification"]["drawn_from"] == 90
+    assert "identification" not in record.evidence["rehearsed"]
+    most = found["prosecutor"]["success"]["high"]
+    assert found["identification"]["success"]["value"] <= most

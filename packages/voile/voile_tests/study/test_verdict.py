@@ -111,6 +111,6 @@ def test_a_threshold_is_one_in_its_group_for_policies_verdicts_and_remedies(
     assert limit in met_thresholds(1 / persons)
     assert limit not in met_thresholds(1 / (persons - 1))
     assert 1 / persons <= asked.limit < 1 / (persons - 1)
-    asks = "the attack prosecutor finds nobody"
-    unmet = Ruling("attack", asks, passed=False, why="", value=1.0, limit=asked.limit)
+    asks, subject = "the attack prosecutor finds nobody", "prosecutor"
+    unmet = Ruling("attack", asks, False, "", value=1.0, limit=asked.limit, subject=subject)
     assert [one.text for one in remedies(unmet, {"k": 2})] == [f"k = {persons}"]

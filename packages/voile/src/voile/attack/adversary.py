@@ -67,6 +67,11 @@ class Scene:
             last = _LAST_SEEN[self.release] = _LastSeen(self.people, asked, found)
         return last.found
 
+    @staticmethod
+    def forget(release: Release) -> None:
+        """Let go of the last answer about a release."""
+        _LAST_SEEN.pop(release, None)
+
 
 @dataclass(frozen=True, eq=False)
 class _LastSeen:

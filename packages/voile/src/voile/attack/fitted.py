@@ -68,16 +68,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.posterior import Crowd, rows_of_people, telling_columns
-from voile.disclosure.evidence import CoverEvidence, Labels, numbered
-from voile.release.reading import (
-    People,
-    PublishedRows,
-    Sightings,
-    exact_labels_as_one,
+from voile.attack.posterior import (
+    Crowd,
+    MatchingColumn,
+    first_of_each,
+    rows_of_people,
+    telling_columns,
 )
+from voile.disclosure.evidence import Labels, numbered
+from voile.release.reading import People, Place, PublishedRows, exact_labels_as_one
 from voile.release.release import Release
-from voile.table.codes import code_type
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Key
 
@@ -99,7 +99,7 @@ _MOST_PAIRS = 1 << 25
 class Fitted:
     """Rows of the original and of the release, by the g combinations that are published."""
 
-    shown: Codes
+    shown: Place
     """Shape (n,): the combination of each published row."""
     rows: Codes
     """Shape (g,): how many published rows show each."""
@@ -134,12 +134,12 @@ class Fitted:
         if not published.frame.height or any(name in published.permuted for name in columns):
             return None
         crowd = Crowd.of(people, columns)
-        seen = [_MatchingColumn.of(published, people, name) for name in columns]
+        seen = [MatchingColumn.of(published, people, name) for name in columns]
         read = [column for column in seen if column is not None]
         if len(read) < len(seen):
             return None
         cells, shown = published.cells([c for name in columns for c in published.columns_of(name)])
-        first = _first_of_each(shown, cells.height)
+        first = first_of_each(shown, cells.height)
         joined = _joined(read, crowd.first, first)
         if joined is None:
             return None
@@ -199,10 +199,10 @@ class Fitted:
         That is a bit for each unclear column whose missing cell must stand for other values, too.
         """
         row = np.repeat(np.arange(len(self.degree)), self.degree)
-        first = _first_of_each(self.shown, len(self.rows))
+        first = first_of_each(self.shown, len(self.rows))
         found = np.zeros(len(row), dtype=np.uint64)
         for bit, name in enumerate(unclear):
-            column = _MatchingColumn.of(published, people, name)
+            column = MatchingColumn.of(published, people, name)
             strict = None if column is None else column.evidence.strict
             assert column is not None, "the rows were compared in it"
             assert strict is not None, "its missing cells have two readings"
@@ -233,7 +233,9 @@ class Fitted:
             return self.only(fits)
         places = len(self.rows) + 1
         apart, number, count = np.unique(
-            self.crowd.number * places + place + 1, return_inverse=True, return_counts=True
+            self.crowd.number * np.int64(places) + place + 1,
+            return_inverse=True,
+            return_counts=True,
         )
         own = apart % places - 1
         sure = self.only(certain)
@@ -268,7 +270,7 @@ class _LastAnswer:
 _LAST: WeakKeyDictionary[Release, _LastAnswer] = WeakKeyDictionary()
 
 
-def spread(start: Codes, member: Codes, chosen: Codes) -> tuple[Codes, Codes]:
+def spread(start: Codes, member: Codes, chosen: Place) -> tuple[Codes, Codes]:
     """The members of each of some owners: places in ``chosen``, ascending, and members.
 
     ``start`` (owners + 1,) says where in ``member`` those of each owner begin.
@@ -279,51 +281,18 @@ def spread(start: Codes, member: Codes, chosen: Codes) -> tuple[Codes, Codes]:
     return place, member[start[chosen][place] + within]
 
 
-@dataclass(frozen=True, eq=False)
-class _MatchingColumn:
-    """A known column: what fits what, of its distinct values and its distinct cells."""
-
-    evidence: CoverEvidence
-    value: NDArray[np.integer[Any]]
-    """Shape (N,): which of the v values each row of the original has."""
-    cell: NDArray[np.integer[Any]]
-    """Shape (n,): which of the c cells each published row shows."""
-
-    @classmethod
-    def of(cls, published: PublishedRows, people: People, name: str) -> _MatchingColumn | None:
-        """A column; None where rows neither fit nor do not, or where that cannot be told."""
-        values = people.coded(name)
-        first = _first_of_each(values.codes, len(values.values))
-        sightings = Sightings.of(published, people, [name], first)
-        (evidence,) = sightings.evidence
-        if sightings.notes or not isinstance(evidence, CoverEvidence):
-            return None
-        return cls(evidence, values.codes, sightings.place.astype(code_type(len(sightings.rows))))
-
-    @property
-    def compared(self) -> int:
-        """How many pairs of a value and a cell there are."""
-        return (int(self.value.max(initial=0)) + 1) * (int(self.cell.max(initial=0)) + 1)
-
-    @property
-    def labels(self) -> Labels | None:
-        """The texts, where a value has one and fits no other."""
-        found = self.evidence
-        return found if isinstance(found, Labels) and found.is_exact else None
-
-
 def unclear_columns(
     published: PublishedRows, people: People, columns: Sequence[str]
 ) -> tuple[str, ...]:
     """Columns whose missing cells may stand for missing values alone, or for others, too."""
     shown = ((name, published.shown(name)) for name in columns)
     asked = [name for name, how in shown if how is not None and how.mixes_missing]
-    seen = ((name, _MatchingColumn.of(published, people, name)) for name in asked)
+    seen = ((name, MatchingColumn.of(published, people, name)) for name in asked)
     return tuple(name for name, one in seen if one is not None and one.evidence.strict is not None)
 
 
 def _joined(
-    columns: Sequence[_MatchingColumn], people: Codes, first: Codes
+    columns: Sequence[MatchingColumn], people: Codes, first: Codes
 ) -> tuple[Codes, Codes] | None:
     """Pairs of one of d people and a combination that fits; None where it costs too much.
 
@@ -364,7 +333,7 @@ class _Compared:
     """Shape (g,)."""
 
     @classmethod
-    def of(cls, column: _MatchingColumn, people: Codes, first: Codes) -> _Compared:
+    def of(cls, column: MatchingColumn, people: Codes, first: Codes) -> _Compared:
         return cls(column.evidence.covers(slice(None)), column.value[people], column.cell[first])
 
     def share(self) -> float:
@@ -422,7 +391,7 @@ def _places_of_bits(bits: NDArray[np.uint8]) -> tuple[Codes, Codes]:
 
 
 def _joined_by_labels(
-    columns: Sequence[tuple[_MatchingColumn, Labels]], people: Codes, first: Codes
+    columns: Sequence[tuple[MatchingColumn, Labels]], people: Codes, first: Codes
 ) -> Codes:
     """The combination whose texts are those of each of d people; -1 for none."""
     each = [
@@ -438,13 +407,6 @@ def _joined_by_labels(
     place_of[one.shown] = np.arange(len(first))
     place: Codes = place_of[one.known[0]]
     return place
-
-
-def _first_of_each(codes: NDArray[np.integer[Any]], distinct: int) -> Codes:
-    """The first row of each of the codes from 0, shape (distinct,)."""
-    first = np.empty(distinct, dtype=np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    return first
 
 
 sparse = on_demand("scipy.sparse")
@@ -550,7 +512,7 @@ class _Cells:
     def of(cls, fitted: Fitted, mine: Codes, theirs: Codes) -> _Cells:
         """``mine`` (N,) and ``theirs`` (n,) are what rows hold and show in all other columns."""
         kinds = int(max(mine.max(initial=0), theirs.max(initial=0))) + 1
-        names, room = np.unique(fitted.shown * kinds + theirs, return_counts=True)
+        names, room = np.unique(fitted.shown * np.int64(kinds) + theirs, return_counts=True)
         row, combination = fitted.pairs
         name = combination * kinds + mine[row]
         cell = np.minimum(np.searchsorted(names, name), len(names) - 1)
@@ -669,7 +631,7 @@ def _as_they_are(
     names = (name for name in telling_columns(published, people) if name not in columns)
     each = []
     for name in names:
-        column = None if name in published.permuted else _MatchingColumn.of(published, people, name)
+        column = None if name in published.permuted else MatchingColumn.of(published, people, name)
         if column is not None and (labels := column.labels) is not None:
             known = labels.known[:, column.value]
             anything = np.zeros(len(column.cell), dtype=np.bool_)

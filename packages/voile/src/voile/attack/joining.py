@@ -20,16 +20,19 @@ as much for each of the rows that weigh most for some target.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.fitted import spread, unclear_columns
 from voile.attack.posterior import (
-    Crowd,
+    Candidates,
+    MatchingColumn,
     Owners,
     draw_rows,
     draw_targets,
@@ -40,19 +43,23 @@ from voile.attack.posterior import (
     tells_all,
     uniform,
 )
-from voile.release.reading import People, PublishedRows, Sightings, texts_of
+from voile.release.claims import UnknownClaim
+from voile.release.reading import People, Place, PublishedRows, Sightings, texts_of
+from voile.release.release import Release
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Key, Randomness
 
 __all__ = [
     "JoinTask",
     "Joined",
+    "least_owners",
     "rarest_rows",
     "unclear_missing",
 ]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +97,11 @@ class JoinTask:
         randomness: Randomness,
     ) -> JoinTask:
         """Published rows, and their owners."""
-        rows, key = draw_rows(published, targets, randomness), randomness.key("owners")
-        owners = _owners(published, people, rows, link, key)
+        release, key = published.release, randomness.key("owners")
+        drawn = "rows", targets, randomness.key("rows").secret
+        rows = _once(release, drawn, lambda: draw_rows(published, targets, randomness))
+        asked = people, rows.tobytes(), link, key.secret
+        owners = _once(release, asked, lambda: _owners(published, people, rows, link, key))
         drawn_from = published.frame.height
         return cls(published, people, people, columns, rows, owners, link, key, drawn_from)
 
@@ -140,14 +150,12 @@ class JoinTask:
         return unclear_columns(self.published, self.people, self.columns)
 
     def _wanted(self, every: Sightings) -> tuple[Sightings, Indices]:
-        """What the targets show, and which of it each does (t,).
+        """What the targets show, and which of it each does (t,); ``every`` is of them alone.
 
         Of the missing cells of a row those stand for other values, too, where its owner has one.
         """
         needs = self._needs()
-        shown, sighting = np.unique(
-            np.vstack((every.place[self.rows], needs)), axis=1, return_inverse=True
-        )
+        shown, sighting = np.unique(np.vstack((every.place, needs)), axis=1, return_inverse=True)
         wanted = every.only(shown[0])
         if self.unclear:
             notes = (*every.notes, unclear_missing(self.unclear))
@@ -155,15 +163,24 @@ class JoinTask:
         return wanted, sighting.ravel()
 
     def _needs(self) -> NDArray[np.bool_]:
-        """Whether a target has a value where its row shows a missing cell; (unclear, t)."""
-        found = np.zeros((len(self.unclear), len(self.rows)), dtype=np.bool_)
+        """Whether a target has a value where its row shows a missing cell; (unclear, t).
+
+        Of the columns whose cells in these rows have two readings.
+        """
+        found = [np.zeros((0, len(self.rows)), dtype=np.bool_)]
         known = np.flatnonzero(self.owners.person >= 0)
-        for needs, name in zip(found, self.unclear, strict=True):
+        for name in self.unclear:
+            column = MatchingColumn.of(self.published, self.people, name)
+            assert column is not None, "its missing cells have two readings"
+            if column.evidence.only(np.unique(column.cell[self.rows])).strict is None:
+                continue
             cells = map(self.published.frame.get_column, self.published.columns_of(name))
-            missing = np.logical_and.reduce([cell.is_null().to_numpy() for cell in cells])
-            lacks = self.people.column(name).is_null().to_numpy()
-            needs[known] = missing[self.rows[known]] & ~lacks[self.owners.person[known]]
-        return found
+            nulls = [cell.gather(self.rows).is_null().to_numpy() for cell in cells]
+            lacks = self.people.column(name).gather(self.owners.person[known]).is_null()
+            needs = np.zeros((1, len(self.rows)), dtype=np.bool_)
+            needs[0, known] = np.logical_and.reduce(nulls)[known] & ~lacks.to_numpy()
+            found.append(needs)
+        return np.concatenate(found)
 
     def row_of_each_owner(self) -> Joined:
         """The owners of t rows, each weighed against all published rows."""
@@ -172,22 +189,22 @@ class JoinTask:
         sightings = Sightings.of(self.published, self.people, self.columns, owners)
         if self.unclear:
             notes = (*sightings.notes, unclear_missing(self.unclear))
-            own_place = sightings.place[self.rows[with_owner]]
-            sightings = replace(sightings.read(own=own_place), notes=notes)
+            own = sightings.place[self.rows[with_owner]].astype(np.int64)
+            sightings = replace(sightings.read(own=own), notes=notes)
+        own_place = sightings.place[self.rows[with_owner]]
         right, given = np.zeros(len(self.rows)), np.zeros(len(self.rows))
         several = 0
         for chunk, which, weights in posteriors(sightings, len(owners)):
-            near = sightings.only(which)
             top = weights.max(axis=1, initial=0.0)
             best = (weights == top[:, np.newaxis]) & (top > 0)[:, np.newaxis]
-            own = near.place[
-                self.rows[with_owner[chunk]]
-            ]  # -1, where it does not fit, has no weight
-            one = np.arange(len(weights)), own
-            rows = best @ near.rows
+            place = np.full(len(sightings.rows), -1)
+            place[which] = np.arange(len(which))
+            # -1, where it does not fit, has no weight.
+            one = np.arange(len(weights)), place[own_place[chunk]]
+            rows = best @ sightings.rows[which]
             found, among = np.pad(best, ((0, 0), (0, 1)))[one], np.maximum(rows, 1)
             if self.by_person:
-                found, among = _persons_in(self, near, best, owners[chunk])
+                found, among = _persons_in(self, sightings.only(which), best, owners[chunk])
             right[with_owner[chunk]] = found / among
             own_weight = np.pad(weights, ((0, 0), (0, 1)))[one]
             given[with_owner[chunk]] = np.where(found, top * rows / among, own_weight)
@@ -203,19 +220,28 @@ class JoinTask:
 
     def owner_of_each_row(self) -> Joined:
         """The t rows, each weighed against all people."""
-        everybody = self.everybody
-        crowd = Crowd.of(everybody, self.columns)
-        every = Sightings.of(self.published, everybody, self.columns, crowd.first)
-        every, sighting = self._wanted(every)
-        places, (units, count) = len(crowd.count), everybody.units
-        persons = _Incidence.of(crowd.number, units, count, places)
-        if self.by_person:
-            own = _Incidence.of(units, crowd.number, places, count)
+        of_targets = self.rows.tobytes(), self.owners.person.tobytes()
+        asked = self.people, self.everybody, self.columns, *of_targets, self.by_person
+        return _once(self.published.release, asked, self._owner_of_each_row)
+
+    def _owner_of_each_row(self) -> Joined:
+        everybody, of_persons = self.everybody, self.by_person
+        candidates = Candidates.of(self.published, everybody, self.columns, self.rows)
+        crowd, places = candidates.crowd, len(candidates.crowd.count)
+        every, sighting = self._wanted(candidates.sightings)
+        if of_persons:
+            units, count = everybody.units
+            whose = units[candidates.there]
+            persons = _Incidence.of(crowd.number, whose, count, places)
             target, notes = _among(everybody, self)
+            own = _Incidence.of(whose, crowd.number, places, count)
         else:
-            own = _Incidence.of(np.arange(len(units)), crowd.number, places, len(units))
-            target, notes = self.owners.person, ()
+            count, notes = everybody.frame.height, ()
+            person = candidates.people_at(self.owners.person)
+            target = np.where(person >= 0, np.arange(len(person)), -1)
+            own = _Incidence.of(target[target >= 0], person[target >= 0], places, len(person))
         right, given = np.zeros(len(self.rows)), np.zeros(len(self.rows))
+        least = self._least_owners(sighting)
         for chunk, who, weights in owner_posteriors(every, crowd.count):
             within = (chunk.start <= sighting) & (sighting < chunk.stop) & (target >= 0)
             these = np.flatnonzero(within)
@@ -224,12 +250,44 @@ class JoinTask:
             weight = own.most(weights, who, target[these], column)
             best = weights == top
             rows = crowd.count[who] @ best
-            among = persons.among(best.T, who) if self.by_person else rows
+            among = persons.among(best.T, who) if of_persons else rows
+            among = np.maximum(among, least[chunk])
             found, rows, among = weight == top[column], rows[column], np.maximum(among[column], 1)
             right[these] = (weight > 0) * found / among
             given[these] = weight * np.where(found, rows / among, 1.0)
-        choices = count if self.by_person else everybody.frame.height
-        return Joined(right, given, choices, (*every.notes, *notes))
+        return Joined(right, given, count, (*every.notes, *notes))
+
+    def _least_owners(self, sighting: Indices) -> Indices:
+        """Of how many rows or persons the rows can be at least that show what targets do; (g,).
+
+        ``sighting`` (t,) says which of the g each target shows.
+        """
+        found = np.ones(int(sighting.max(initial=-1)) + 1, np.int64)
+        if self.unclear and self.is_plain:
+            used = [c for name in self.columns for c in self.published.columns_of(name)]
+            _, place = self.published.cells(used)
+            alike = np.bincount(place)[place[self.rows]]
+            found[sighting] = least_owners(self.published, self.people, alike)
+        return found
+
+
+def least_owners(published: PublishedRows, people: People, rows: Indices) -> Indices:
+    """The fewest rows or persons of a table that so many published rows of it can be of; (g,).
+
+    A method of ours publishes each row as that of another one.  So nobody can read a missing cell
+    in a way by which fewer people fit a combination than it has rows.  Of a file of another make,
+    or with rows of nobody, nothing follows.  ``people`` are those of the table that was published:
+    a register may list a person once who has many rows in it.
+    """
+    release = published.release
+    unknown = all(isinstance(claim, UnknownClaim) for claim in release.guarantee.claims)
+    if unknown or release.disclosure.made_up:
+        return np.ones_like(rows)
+    if people.protected == "row":
+        return rows
+    whose, units = people.units
+    held = np.cumsum(np.sort(np.bincount(whose, minlength=units))[::-1])
+    return np.searchsorted(held, rows) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +303,21 @@ class Joined:
     notes: tuple[str, ...]
     overlap: bool = False
     """Whether people fit rows of several groups, so that owners may be drawn wrongly."""
+
+
+_ANSWERS: WeakKeyDictionary[Release, dict[type, tuple[object, object]]] = WeakKeyDictionary()
+"""The last owners and the last joins of a release: adversaries who know the same share them."""
+
+
+def _once(release: Release, asked: object, find: Callable[[], _Answer]) -> _Answer:
+    """The answer to a question about a release; the last one of its kind is kept."""
+    known = _ANSWERS.setdefault(release, {})
+    for before, answer in known.values():
+        if before == asked:
+            return cast("_Answer", answer)
+    found = find()
+    known[type(found)] = asked, found
+    return found
 
 
 def _among(everybody: People, aim: JoinTask) -> tuple[Indices, tuple[str, ...]]:
@@ -301,9 +374,9 @@ class _Incidence:
     member: Indices
 
     @classmethod
-    def of(cls, place: Indices, member: Indices, members: int, places: int) -> _Incidence:
+    def of(cls, place: Place, member: Place, members: int, places: int) -> _Incidence:
         """Pairs of a set, between 0 and ``places``, and one of so many members."""
-        pairs = np.unique(place * members + member)
+        pairs = np.unique(place * np.int64(members) + member)
         return cls(np.searchsorted(pairs // members, np.arange(places + 1)), pairs % members)
 
     def of_sets(self, which: Indices) -> Indices:
@@ -319,7 +392,7 @@ class _Incidence:
 
         ``weights`` (who, columns) are those of the members ``who``; all others have none.
         """
-        line = np.full(int(self.member.max(initial=-1)) + 1, -1)
+        line = np.full(int(max(self.member.max(initial=-1), who.max(initial=-1))) + 1, -1)
         line[who] = np.arange(len(who))
         place, member = spread(self.start, self.member, sets)
         weighed = line[member] >= 0

@@ -82,7 +82,7 @@ from numpy.typing import NDArray
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.asking import asks
 from voile.attack.fitted import Fitted, Standing, spread, unclear_columns
-from voile.attack.joining import Joined, JoinTask, rarest_rows, unclear_missing
+from voile.attack.joining import Joined, JoinTask, least_owners, rarest_rows, unclear_missing
 from voile.attack.protocol import (
     COLUMNS,
     LINK,
@@ -139,30 +139,32 @@ class _Reading:
         ``people`` are those of the release, and the ``crowd`` that was compared with it.
 
         They fit the combination of the target as its own row does: where that has a value and the
-        cell is missing, the cell stands for others, too.
+        cell is missing, the cell stands for others, too.  A reading by which fewer fit than the
+        combination has rows is none that anybody can hold.
         """
         own, everybody = people
         known = np.flatnonzero(self.standing.place >= 0)
         place = self.standing.place[known]
         if not self.unclear:
             return _fitting(crowd, everybody)[place]
+        least = least_owners(published, own, crowd.rows)[place]
         doubtful = crowd.doubtful(published, everybody, self.unclear)
         if self.place is None:
             alike = _fitting(crowd.fewest(doubtful == 0, None), everybody)
-            return np.maximum(alike[place], 1)
+            return np.maximum(alike[place], least)
         needs = self._needs(self.fitted.doubtful(published, own, self.unclear), known)
         found = np.empty(len(known), dtype=np.int64)
         for need in np.unique(needs):
             alike = _fitting(crowd.only((doubtful & ~need) == 0), everybody)
             found[needs == need] = alike[place[needs == need]]
-        return np.maximum(found, 1)
+        return np.maximum(found, least)
 
     def _needs(self, doubtful: NDArray[np.uint64], known: Codes) -> NDArray[np.uint64]:
         """The bits (p,) of the rows that are ``known`` at the combinations where they stand."""
         fitted, many = self.fitted, len(self.fitted.rows)
         row = np.repeat(np.arange(len(fitted.degree)), fitted.degree)
         pairs = row * many + fitted.combinations
-        wanted = fitted.crowd.number[known] * many + self.standing.place[known]
+        wanted = fitted.crowd.number[known] * np.int64(many) + self.standing.place[known]
         return doubtful[np.searchsorted(pairs, wanted)]
 
 

@@ -16,19 +16,13 @@ is worth is added up over columns, as in Fisher's combination of independent tes
 is the one that is worth most.
 
 Cost: p n m for p people and n rows of m columns; columns of few combinations count as one.
-
-Rows that copying does not look at: those of groups that show the same averages; private.
-
-A row of a group of averages is of nobody alone, and so is a copy of none.  But a plan may say of a
-column that it is averaged where the file does not look so, and values that repeat by themselves are
-no averages.  Where only the plan makes groups of more than a small share of the rows, copies among
-these cannot be told, and copying is not assessed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -36,26 +30,24 @@ from numpy.typing import NDArray
 
 from voile.audit.foreign import Foreign
 from voile.audit.recognition import Recognised
-from voile.audit.record import ROWS_OF_PEOPLE
+from voile.disclosure.evidence import Evidence
 from voile.release.reading import ColumnView, People, PublishedRows, floats_of, texts_of
 from voile.schema.names import ShownAs
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
-from voile.table.codes import Combinations, encode
+from voile.table.codes import Combinations, code_type, encode, look_up
 from voile_base.compiled import njit
 from voile_base.ondemand import dataclass
-from voile_base.randomness import Draws
+from voile_base.randomness import Draws, parts
 
 __all__ = [
     "CONTROL",
     "ORIGINAL",
     "DistinctRows",
+    "GroupedSample",
     "JointCodes",
     "JointColumn",
     "NearestRows",
-    "groups_on_both_sides",
-    "unseen_note",
-    "unseen_refusal",
 ]
 
 
@@ -205,14 +197,13 @@ class JointCodes:
 
         ``unit`` is the column that tells persons or households apart; None: each row is another.
         """
-        published = PublishedRows.of(foreign.release)
         shown = [one for one in foreign.recognised if one.columns]
         names = [one.name for one in shown]
         everybody = People(pl.concat([each.select(names) for each in people]), plan)
         sizes = [each.height for each in people]
         columns, left_out = [], []
         for one in shown:
-            column = _column(published, one, everybody, sizes)
+            column = _column(foreign.rows_of(one), one, everybody, sizes)
             if column is None:
                 left_out.append(one.name)
             else:
@@ -221,7 +212,7 @@ class JointCodes:
             np.arange(each.height) if unit is None else encode(each[unit]).codes.astype(np.int64)
             for each in people
         ]
-        return cls(tuple(columns), published.frame.height, tuple(left_out), tuple(units))
+        return cls(tuple(columns), foreign.release.rows, tuple(left_out), tuple(units))
 
 
 def _column(
@@ -234,7 +225,7 @@ def _column(
 ) -> JointColumn | None:
     """One column; None where it has too many texts to compare all with all.
 
-    Without ``nearness`` a cell that covers a value is near, and no other.
+    Without ``nearness`` only what covers what is found out.
     """
     names, whole = published.columns_of(one.name), None
     seen = published.frame.select(names)
@@ -255,22 +246,19 @@ def _column(
     first = np.unique(value, return_index=True)[1]
     counted = cells, np.bincount(cell, minlength=cells.height)
     view = ColumnView.of(published, counted, everybody, one.name, first)
-    weights = view.evidence().log_weights(slice(None))
-    covers = weights > -1
-    near = np.maximum(np.exp(weights), _LEAST) if nearness else covers
     numbers = _numbers(values, cells)
-    if numbers is not None and nearness:
-        near = np.maximum(near, _nearness(numbers, cells, cell))
+    reach = _Reach.of(numbers, cells, cell) if nearness and numbers is not None else None
+    covers, near = _pairs(view.evidence(), (values.height, cells.height), reach, nearness=nearness)
     ends = np.cumsum(sizes)[:-1]
-    parts = tuple(np.split(value, ends))
+    sides = tuple(np.split(value, ends))
     kept = whole and (tuple(np.split(whole[0], ends)), whole[1])
     wide = _are_wide(cells) if numbers is not None else np.zeros(cells.height, dtype=bool)
     return JointColumn(
         one.name,
-        parts,
+        sides,
         cell,
         covers,
-        near.astype(np.float32),
+        near,
         numbers,
         wide,
         one.how,
@@ -279,45 +267,106 @@ def _column(
     )
 
 
+_WORDS = 1 << 63
+"""Random numbers that tell rows apart are below it."""
+_PIECES = 8
+"""In which rows are sorted one after the other."""
 _CROWD = 100
 """Rows of all sides that may be together: who is alike in them with more has no row of the own."""
 
 
-def groups_on_both_sides(
-    foreign: Foreign, people: Sequence[People], draws: Draws
-) -> tuple[list[Indices], Indices, float]:
-    """Groups that hold a person and the person's row alike, as far as columns tell; private.
+@dataclass(frozen=True, eq=False)
+class GroupedSample:
+    """Rows of a file and of people beside it, drawn by groups of rows that are alike; private."""
 
-    They are of one value in columns of which each value has one cell: shown as they are, or
-    generalized alike everywhere.  Groups of more than ``_CROWD`` rows are divided at random.
+    sides: tuple[Mask, ...]
+    """Of each side of people, which rows were drawn."""
+    file: Mask
+    """Which published rows were."""
+    beside: float
+    """The share of people of the first side whose row is in their group, where the file has it."""
 
-    The group of each row of each side of ``people``, and of each published row, and the share of
-    the people of the first side whose row is in their group, where the file has it.
-    """
-    published = PublishedRows.of(foreign.release)
-    sizes = [each.frame.height for each in people]
-    rows = np.zeros(sum(sizes) + published.frame.height, dtype=np.int64)
-    for one in foreign.recognised:
-        if one.how not in {"exact", "interval", "set"}:
-            continue
-        values = pl.concat([each.column(one.name).alias(one.name) for each in people])
-        everybody = People(values.to_frame(), people[0].plan)
-        column = _column(published, one, everybody, sizes, nearness=False)
-        del values, everybody  # one column at a time stands in full
-        found = None if column is None else _as_groups(column)
-        if column is None or found is None:
-            continue
-        of_value, of_cell = found
-        each = np.concatenate([*(of_value[value] for value in column.value), of_cell[column.cell]])
-        kinds = column.covers.shape[1] + 2
-        rows = Combinations.of([(rows, int(rows.max()) + 1), (each, kinds)]).index.astype(np.int64)
-    count = np.bincount(rows)
-    small = float((count[rows[: sizes[0]]] <= _CROWD).mean())
-    parts = -(-count // _CROWD)
-    first = np.cumsum(parts) - parts
-    rows = first[rows] + (draws.uniform(size=len(rows)) * parts[rows]).astype(np.int64)
-    *sides, file = np.split(rows, np.cumsum(sizes))
-    return sides, file, small
+    @classmethod
+    def drawn(
+        cls, foreign: Foreign, people: Sequence[People], share: float, draws: Draws
+    ) -> GroupedSample:
+        """A share of the groups that hold a person and the person's row alike.
+
+        Rows of a group are of one value in columns of which each value has one cell: shown as they
+        are, or generalized alike everywhere.  Groups of more than ``_CROWD`` rows are divided at
+        random.  Rows are told apart by sums of random numbers, one for each value.
+        """
+        ends = np.cumsum([0, *(each.frame.height for each in people), foreign.release.rows])
+        rows = np.zeros(ends[-1], dtype=np.uint64)
+        sides = [rows[start:end] for start, end in pairwise(ends)]
+        for one in foreign.recognised:
+            if one.how not in {"exact", "interval", "set"}:
+                continue
+            found = _groups_of_column(foreign.rows_of(one), one, people)
+            if found is not None:
+                numbers = draws.integers(0, _WORDS, 1 + int(max(map(np.max, found))))
+                for side, group in zip(sides, found, strict=True):
+                    np.add(side, look_up(numbers.astype(np.uint64), group), out=side)
+                np.bitwise_and(rows, np.uint64(_WORDS - 1), out=rows)
+        chosen, beside = _drawn(rows, int(ends[1]), share, draws)
+        *few, last = np.split(chosen, ends[1:-1])
+        return cls(tuple(few), last, beside)
+
+
+def _large_groups(rows: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Indices]:
+    """The numbers that more than ``_CROWD`` rows (n,) have, ascending, and how many have each."""
+    keys, sizes = [], []
+    step = -(-_WORDS // _PIECES)
+    for low in range(0, _WORDS, step):  # sorted as a whole they would stand in memory twice
+        some = np.sort(rows[(rows >= np.uint64(low)) & (rows < np.uint64(low + step))])
+        large = np.unique(some[_CROWD:][some[_CROWD:] == some[:-_CROWD]])
+        keys.append(large)
+        sizes.append(np.searchsorted(some, large, "right") - np.searchsorted(some, large))
+    return np.concatenate(keys), np.concatenate(sizes)
+
+
+def _drawn(rows: NDArray[np.uint64], first: int, share: float, draws: Draws) -> tuple[Mask, float]:
+    """Which rows (n,) were drawn, and how many of the first are of no large group."""
+    keys, sizes = _large_groups(rows)
+    cuts = -(-sizes // _CROWD)
+    chosen = draws.uniform(size=int(cuts.sum())) < share
+    before = np.cumsum(cuts) - cuts
+    mask, small = np.empty(len(rows), dtype=np.bool_), 0
+    for part in parts(len(rows)):
+        some = rows[part]
+        mask[part] = some < np.uint64(min(share, 1 - 1e-9) * _WORDS)
+        if len(keys):
+            place = np.minimum(np.searchsorted(keys, some), len(keys) - 1)
+            of_large = np.flatnonzero(keys[place] == some)
+            place = place[of_large]
+            piece = (draws.uniform(size=len(place)) * cuts[place]).astype(np.int64)
+            mask[part.start + of_large] = chosen[before[place] + piece]
+            small -= int((of_large + part.start < first).sum())
+    return mask, (first + small) / max(first, 1)
+
+
+def _groups_of_column(
+    published: PublishedRows, one: Recognised, people: Sequence[People]
+) -> list[NDArray[np.integer]] | None:
+    """The group of each row of each side, and of each published row; None where there are none."""
+    seen = published.frame[published.columns_of(one.name)[0]]
+    numeric = all(each.frame[one.name].dtype.is_numeric() for each in people)
+    if one.how == "exact" and numeric and seen.dtype.is_numeric() and seen.n_unique() > _PARTS * 2:
+        edges = _edges(floats_of(seen))
+        sides = [each.column(one.name) for each in people]
+        return [_parts_of(floats_of(each), edges) for each in (*sides, seen)]
+    # Each different value stands once a side.
+    coded = [each.coded(one.name) for each in people]
+    values = People(pl.concat([each.values for each in coded]).to_frame(), people[0].plan)
+    sizes = [len(each.values) for each in coded]
+    column = _column(published, one, values, sizes, nearness=False)
+    found = None if column is None else _as_groups(column)
+    if column is None or found is None:
+        return None
+    of_value, of_cell = (table.astype(code_type(len(column.covers.T) + 2)) for table in found)
+    both = zip(column.value, coded, strict=True)
+    groups = [look_up(of_value[value], each.codes) for value, each in both]
+    return [*groups, look_up(of_cell, column.cell)]
 
 
 def _as_groups(column: JointColumn) -> tuple[Indices, Indices] | None:
@@ -362,19 +411,37 @@ def _in_parts(own: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
     """Numbers as the middles of parts of equally many published rows, alike on both sides."""
     name = own.columns[0]
     shown, known = floats_of(seen.to_series()), floats_of(own.to_series())
-    finite = shown[np.isfinite(shown)]
-    cuts = np.linspace(0, 1, _PARTS + 1)[1:-1]
-    edges = np.unique(np.quantile(finite, cuts)) if len(finite) else finite
-    both = np.concatenate((finite, known[np.isfinite(known)]))
-    part = np.searchsorted(edges, both, side="right")
-    total = np.bincount(part, both, len(edges) + 1)
-    middle = total / np.maximum(np.bincount(part, minlength=len(edges) + 1), 1)
+    edges = _edges(shown)
+    total, count = np.zeros(len(edges) + 2), np.zeros(len(edges) + 2)
+    for numbers in (shown, known):
+        part = _parts_of(numbers, edges)
+        total += np.bincount(part, np.nan_to_num(numbers), len(total))
+        count += np.bincount(part, minlength=len(count))
+    middle = total / np.maximum(count, 1)
+    middle[-1] = np.nan
 
     def of(numbers: NDArray[np.float64]) -> pl.Series:
-        parts = middle[np.searchsorted(edges, numbers, side="right")]
-        return pl.Series(name, np.where(np.isfinite(numbers), parts, np.nan)).fill_nan(None)
+        return pl.Series(name, look_up(middle, _parts_of(numbers, edges))).fill_nan(None)
 
     return of(known).to_frame(), of(shown).to_frame()
+
+
+def _edges(shown: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Between parts of equally many published rows."""
+    finite = shown[np.isfinite(shown)]
+    cuts = np.linspace(0, 1, _PARTS + 1)[1:-1]
+    return np.unique(np.quantile(finite, cuts)) if len(finite) else finite
+
+
+def _parts_of(
+    numbers: NDArray[np.float64], edges: NDArray[np.float64]
+) -> NDArray[np.unsignedinteger]:
+    """The part of each number; those that are none are in one of their own, behind all others."""
+    found = np.empty(len(numbers), dtype=np.uint16)
+    for some in parts(len(numbers)):
+        part = np.searchsorted(edges, numbers[some], side="right")
+        found[some] = np.where(np.isfinite(numbers[some]), part, len(edges) + 1)
+    return found
 
 
 def _numbers(
@@ -391,25 +458,68 @@ def _are_wide(cells: pl.DataFrame) -> Mask:
     return np.asarray(ends[0] < ends[-1])
 
 
-def _nearness(
-    numbers: tuple[NDArray[np.float64], NDArray[np.float64]], cells: pl.DataFrame, cell: Indices
-) -> NDArray[np.float64]:
-    """How near values are to the ends of cells, by the share of published rows between them."""
-    values, middle = numbers
-    shown = np.sort(middle[cell][np.isfinite(middle[cell])])
-    if not len(shown):
-        return np.zeros((len(values), len(middle)))
+_AT_ONCE = 1 << 20
+"""Pairs of a value and a cell that are compared at a time."""
 
-    def rank(at: NDArray[np.float64]) -> NDArray[np.float64]:
-        sides = (np.searchsorted(shown, at, side) for side in ("left", "right"))
-        return sum(sides) / (2 * len(shown))  # type: ignore[return-value]
 
-    ends = [rank(floats_of(cells[name])) for name in cells.columns]
-    own = rank(values)[:, np.newaxis]
-    below, above = np.maximum(ends[0] - own, 0), np.maximum(own - ends[-1], 0)
-    near: NDArray[np.float64] = np.exp(-(below + above) / _REACH)
-    missing = np.isnan(values)[:, np.newaxis] | np.isnan(middle)
-    return np.where(missing, 0.0, near)
+def _pairs(
+    evidence: Evidence, shape: tuple[int, int], reach: _Reach | None, *, nearness: bool
+) -> tuple[Mask, Floats]:
+    """Which of g cells cover each of v values, and how near they are; ``shape`` is (v, g).
+
+    Without ``nearness`` the second is 0 everywhere, and takes no memory.
+    """
+    covers = np.empty(shape, dtype=np.bool_)
+    near = np.empty(shape, dtype=np.float32) if nearness else np.zeros(1, dtype=np.float32)
+    step = max(1, _AT_ONCE // max(shape[1], 1))
+    for some in (slice(at, at + step) for at in range(0, shape[0], step)):
+        weights = evidence.log_weights(some)
+        np.greater(weights, -1, out=covers[some])
+        if nearness:
+            fits = np.maximum(np.exp(weights), _LEAST)
+            near[some] = fits if reach is None else np.maximum(fits, reach.nearness(some))
+    return covers, near if nearness else np.broadcast_to(near, shape)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reach:
+    """Numbers of v values and of g cells, by the share of published rows between them."""
+
+    own: NDArray[np.float64]
+    """Shape (v,): the share of rows below each value; NaN for what is none."""
+    low: NDArray[np.float64]
+    """Shape (g,): the same of the lower ends of cells."""
+    high: NDArray[np.float64]
+    """The same of the upper ends."""
+
+    @classmethod
+    def of(
+        cls,
+        numbers: tuple[NDArray[np.float64], NDArray[np.float64]],
+        cells: pl.DataFrame,
+        cell: Indices,
+    ) -> _Reach | None:
+        """Of numbers of values and of cells, and the cell of each row (n,); None without any."""
+        values, middle = numbers
+        shown = np.flatnonzero(np.isfinite(middle))
+        shown = shown[np.argsort(middle[shown], kind="stable")]
+        below = np.cumsum([0, *np.bincount(cell, minlength=len(middle))[shown]])
+        if not below[-1]:
+            return None
+
+        def rank(at: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.float64]:
+            sides = (below[np.searchsorted(middle[shown], at, side)] for side in ("left", "right"))
+            return np.where(np.isnan(known), np.nan, np.add(*sides) / (2 * below[-1]))
+
+        ends = [rank(floats_of(cells[name]), middle) for name in cells.columns]
+        return cls(rank(values, values), ends[0], ends[-1])
+
+    def nearness(self, some: slice) -> NDArray[np.float64]:
+        """How near some of the values are to the ends of each cell, shape (values, g)."""
+        own = self.own[some, np.newaxis]
+        apart = np.maximum(self.low - own, 0) + np.maximum(own - self.high, 0)
+        near: NDArray[np.float64] = np.exp(-apart / _REACH)
+        return np.where(np.isnan(near), 0.0, near)
 
 
 @dataclass(frozen=True, eq=False)
@@ -572,28 +682,3 @@ def _closest(flat, lines, starts, shown, rows, people, owners):  # type: ignore[
                 most = total[row]
         found[person] = most
     return found
-
-
-_FEW = 0.02
-"""The share of rows that may be left out by the word of a plan alone."""
-
-
-def unseen_refusal(beside: JointCodes) -> str | None:
-    """Why copying is not assessed; None where it is, or where the file itself shows groups."""
-    stated = [column.name for column in beside.columns if column.stated]
-    unseen = beside.rows - len(beside.rows_alone)
-    if not stated or unseen <= _FEW * beside.rows:
-        return None if len(beside.rows_alone) else ROWS_OF_PEOPLE
-    named = ", ".join(map(repr, stated))
-    return (
-        f"the plan says that {named} is averaged, and the file does not look so: {unseen:,} of "
-        f"{beside.rows:,} rows would not be looked at; leave shown out of the plan"
-    )
-
-
-def unseen_note(beside: JointCodes) -> str | None:
-    """How many rows were not looked at; None where all were."""
-    unseen = beside.rows - len(beside.rows_alone)
-    if not unseen:
-        return None
-    return f"{unseen:,} of {beside.rows:,} rows are of groups of averages, and were not looked at"

@@ -63,6 +63,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +74,14 @@ from voile.release.reading import (
     People,
     Texts,
     distinct_texts_of,
+    finite,
     floats_of,
     narrow_texts_of,
     texts_of,
 )
 from voile.schema.names import ShownAs
 from voile.table.arrays import Values
-from voile.table.codes import Combinations, code_type, look_up
+from voile.table.codes import Combinations, encode, look_up
 from voile_base.ondemand import dataclass
 from voile_base.randomness import Draws, Randomness
 
@@ -91,10 +93,11 @@ __all__ = [
     "contradicted",
     "distance_by_people",
     "distance_by_shape",
+    "joint_texts",
 ]
 
 
-Codes = NDArray[np.int64]
+Codes = NDArray[np.integer]
 
 _RARE = 0.02
 """The share of rows whose values may be more or less frequent than in the original."""
@@ -106,6 +109,32 @@ _DEVIATIONS = 3.0
 """By how many standard deviations counts of redrawn categories may differ."""
 _FEWER = 0.9
 """The share of the different rows to be expected, below which rows are repeated."""
+
+
+@dataclass(frozen=True, eq=False)
+class _JointTexts:
+    """The values of one column on both sides as codes that are alike where their texts are."""
+
+    sides: tuple[NDArray[np.integer], NDArray[np.integer]]
+    """Of the n people and of the m rows of the file, in the narrowest type."""
+    distinct: int
+    missing: int | None
+    """The code of a missing value; None where none is missing."""
+
+
+def joint_texts(original: People, name: str, cells: Values) -> _JointTexts:
+    """A column of the original, and what a file shows of it, as codes."""
+    own = original.coded_finite(name) if cells.dtype.is_numeric() else None
+    sides: tuple[tuple[Values, NDArray[np.integer]], ...]
+    if own is not None and own.values.dtype == cells.dtype:
+        shown = encode(finite(cells))
+        sides = (own.values, own.codes), (shown.values, shown.codes)
+    else:
+        sides = original.distinct_texts(name), narrow_texts_of(cells)
+    both = encode(sides[0][0].alias("").append(sides[1][0].alias("")))
+    tables = np.split(both.codes, [len(sides[0][0])])
+    first, second = (look_up(table, at) for table, (_, at) in zip(tables, sides, strict=True))
+    return _JointTexts((first, second), len(both.values), 0 if both.has_missing else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +150,7 @@ class CommonRows:
     """The code of a missing value, of the columns that lack some."""
     cells: Mapping[str, Values]
     """The columns of the file that were read."""
-    _counts: dict[tuple[str, ...], tuple[Codes, Codes]] = field(default_factory=dict)
+    _places: dict[tuple[str, ...], tuple[Codes, Codes]] = field(default_factory=dict)
     """What was asked last."""
 
     @classmethod
@@ -132,6 +161,8 @@ class CommonRows:
 
         Columns that ``before`` has read are not read again.
         """
+        if before is not None and [*map(id, columns.values())] == [*map(id, before.cells.values())]:
+            return before
         codes: dict[str, tuple[NDArray[np.integer], int]] = {}
         missing: dict[str, int] = {}
         for name, cells in columns.items():
@@ -139,30 +170,24 @@ class CommonRows:
                 codes[name] = before.codes[name]
                 missing |= {name: before.missing[name]} if name in before.missing else {}
                 continue
-            known: dict[str | None, int] = {}
-            sides = []
-            for texts, place in (original.distinct_texts(name), narrow_texts_of(cells)):
-                each = [known.setdefault(text, len(known)) for text in texts]
-                sides.append((np.array(each, dtype=np.int64), place))
-            kind = code_type(len(known))
-            both = [look_up(table.astype(kind), place) for table, place in sides]
-            codes[name] = np.concatenate(both), len(known)
-            if None in known:
-                missing[name] = known[None]
+            both = joint_texts(original, name, cells)
+            codes[name] = np.concatenate(both.sides), both.distinct
+            if both.missing is not None:
+                missing[name] = both.missing
         return cls(codes, original.frame.height, missing, dict(columns))
 
     def places(self, names: Sequence[str]) -> tuple[Codes, Codes]:
         """The code of each row in some columns, in the original and in the file."""
-        index = Combinations.of([self.codes[name] for name in names]).index.astype(np.int64)
-        return index[: self.people], index[self.people :]
-
-    def counts(self, names: Sequence[str]) -> tuple[Codes, Codes]:
-        """How often each row of either side is there, in the original and in the file."""
         asked = tuple(names)
-        if asked not in self._counts:
-            self._counts.clear()  # they may be as long as the rows
-            self._counts[asked] = _counted(*self.places(names))
-        return self._counts[asked]
+        if asked not in self._places:
+            self._places.clear()  # they are as long as the rows
+            index = Combinations.of([self.codes[name] for name in names]).index
+            self._places[asked] = index[: self.people], index[self.people :]
+        return self._places[asked]
+
+    def counts(self, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How often each row of either side is there, in the original and in the file."""
+        return _counted(*self.places(names))
 
     def shared(self, names: Sequence[str], least: int) -> tuple[float, float]:
         """The shares of the original's and of the file's rows that ``least`` rows or more show.
@@ -290,7 +315,7 @@ class CommonRows:
         return RowGroups(int(counts.min()), _shown(chosen))
 
 
-def _counted(own: Codes, shown: Codes) -> tuple[Codes, Codes]:
+def _counted(own: Codes, shown: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     kinds = int(max(own.max(), shown.max())) + 1
     return np.bincount(own, minlength=kinds), np.bincount(shown, minlength=kinds)
 
@@ -316,10 +341,16 @@ _NEAREST = 1e-6
 class BothSides:
     """One column of n people, and what the m rows of the file show of it."""
 
-    own: Values
+    original: People
+    name: str
     shown: Values
 
     @property
+    def own(self) -> Values:
+        """Of the people; read anew, for the texts of a column are larger than all its codes."""
+        return self.original.column(self.name)
+
+    @cached_property
     def is_number(self) -> bool:
         """Whether it holds numbers."""
         return self.own.dtype.is_numeric()
@@ -393,7 +424,7 @@ def _coordinates(
             centres.append(_as(texts, column.shown))
     if not people:
         alike = next(iter(columns.values()))  # texts of many kinds alone: all are as far apart
-        return np.zeros((len(alike.own), 1)), np.zeros((1, 1)), np.zeros(1, np.int64)
+        return np.zeros((alike.original.frame.height, 1)), np.zeros((1, 1)), np.zeros(1, np.int64)
     shown = np.concatenate(centres, axis=1)
     first = np.unique(shown.round(9), axis=0, return_index=True)[1]
     return np.concatenate(people, axis=1), shown[first], first
@@ -550,7 +581,7 @@ def _alone_on_both_sides(
     if not names:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     own, seen = values.places(names)
-    kinds = int(max(own.max(initial=-1), seen.max(initial=-1))) + 1
+    kinds = int(max(own.max(initial=0), seen.max(initial=0))) + 1
     both = (np.bincount(own, minlength=kinds) == 1) & (np.bincount(seen, minlength=kinds) == 1)
     at = np.zeros(kinds, dtype=np.intp)
     at[own] = np.arange(len(own))

@@ -21,7 +21,10 @@ membership inference attacks" (ICLR 2022); rates at few false positives are thos
 
 Where each row is a person's, as in a file of groups or of columns that are shown as they are, being
 in it is no secret, and every person fits: that is for the other risks, attacks and sizes of groups
-to judge.  Rows of groups of averages that show the same are left out.
+to judge.  Rows of groups of averages that show the same are left out: each is of nobody alone, and
+so is a copy of none.  But a plan may say of a column that it is averaged where the file does not
+look so, and values that repeat by themselves are no averages.  Where only the plan makes groups of
+more than a small share of the rows, copies among these cannot be told, and copying is not assessed.
 
 Of too many people some are drawn, half of them those who are rarest.  Cost: see ``closest``; trees
 of ``_LEARNT`` rows and as many people.
@@ -37,13 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.protocol import Estimate
-from voile.audit.beside import (
-    JointCodes,
-    JointColumn,
-    NearestRows,
-    unseen_note,
-    unseen_refusal,
-)
+from voile.audit.beside import JointCodes, JointColumn, NearestRows
 from voile.audit.drift import ComparedSides
 from voile.audit.excess import (
     BY_KNOWN,
@@ -100,7 +97,7 @@ class Copying:
         """It asks for a control, and for rows that are nobody's."""
         if len(setting.names) < 2:
             return "the file shows one column alone"
-        refused = ROWS_OF_PEOPLE if rows_of_people(setting) else unseen_refusal(setting.beside)
+        refused = ROWS_OF_PEOPLE if rows_of_people(setting) else _unseen_refusal(setting.beside)
         if refused is not None:
             return refused
         if len(setting.beside.units) == 1:
@@ -137,7 +134,7 @@ def copying(
     back, more = Excess.of({name: (other, own) for name, (own, other) in scores.items()})
     if more:
         notes.append(f"{back.own:,} people of the control are closer than the original explains")
-    notes += [note for note in (drift.note, unseen_note(beside)) if note is not None]
+    notes += [note for note in (drift.note, _unseen_note(beside)) if note is not None]
     if excess.sizes[ORIGINAL] < beside.people(ORIGINAL) - drift.left_out[ORIGINAL]:
         notes.append("people were drawn, half of them those who are rarest")
     return Risk(
@@ -391,7 +388,7 @@ def _by_rarity(
             cell = np.where(column.covers.all(axis=1), _ANYTHING, column.narrow_cell)
             own = cell[column.value[side][people]]
             cells.append(own.astype(np.int32))
-            worth.append(np.where(own >= 0, rarity[at][own], 0.0))
+            worth.append(np.where(own >= 0, rarity[at][np.maximum(own, 0)], 0.0))
         sides.append((np.stack(cells, axis=1), np.stack(worth, axis=1)))
     return shown, sides
 
@@ -468,3 +465,28 @@ def _of_persons(unit: Indices, score: Floats) -> Floats:
     found = np.full(len(persons), -np.inf)
     np.maximum.at(found, place, score)
     return found
+
+
+_BY_WORD = 0.02
+"""The share of rows that may be left out by the word of a plan alone."""
+
+
+def _unseen_refusal(beside: JointCodes) -> str | None:
+    """Why copying is not assessed; None where it is, or where the file itself shows groups."""
+    stated = [column.name for column in beside.columns if column.stated]
+    unseen = beside.rows - len(beside.rows_alone)
+    if not stated or unseen <= _BY_WORD * beside.rows:
+        return None if len(beside.rows_alone) else ROWS_OF_PEOPLE
+    named = ", ".join(map(repr, stated))
+    return (
+        f"the plan says that {named} is averaged, and the file does not look so: {unseen:,} of "
+        f"{beside.rows:,} rows would not be looked at; leave shown out of the plan"
+    )
+
+
+def _unseen_note(beside: JointCodes) -> str | None:
+    """How many rows were not looked at; None where all were."""
+    unseen = beside.rows - len(beside.rows_alone)
+    if not unseen:
+        return None
+    return f"{unseen:,} of {beside.rows:,} rows are of groups of averages, and were not looked at"

@@ -24,14 +24,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.audit.beside import JointCodes, groups_on_both_sides
+from voile.audit.beside import GroupedSample, JointCodes
 from voile.audit.foreign import Foreign, as_release
 from voile.audit.recognition import recognise
-from voile.audit.record import DOES_NOT_APPLY
+from voile.audit.record import DOES_NOT_APPLY, RE_IDENTIFICATION
 from voile.audit.risk import Risk, Setting, risk_inquiries
 from voile.audit.scenarios import known_sets
 from voile.release.reading import People
-from voile.study.record import RiskDocument, Skipped
+from voile.study.record import REHEARSED, RiskDocument, Skipped
 from voile.study.rehearsal import Staged
 from voile.table.arrays import Frame, frame_of
 from voile_base.ondemand import dataclass
@@ -141,23 +141,21 @@ class ExaminedRows:
         share = min(1.0, max(share, _FEWEST / min(sizes)))
         draws = randomness.key("groups").generator()
         if unit_of(people[0]) is None:
-            sides, file, beside = groups_on_both_sides(foreign, people, draws)
-            if beside >= _BESIDE:
-                most = max(int(side.max(initial=0)) for side in (*sides, file)) + 1
-                drawn = draws.uniform(size=most) < share
-                rows = np.flatnonzero(drawn[file])
-                both = zip(people, sides, strict=True)
+            drawn = GroupedSample.drawn(foreign, people, share, draws)
+            if drawn.beside >= _BESIDE:
+                rows = np.flatnonzero(drawn.file)
+                both = zip(people, drawn.sides, strict=True)
                 some = tuple(
-                    _typed(People(each.frame.filter(pl.Series(drawn[side])), each.plan))
+                    _typed(People(each.frame.filter(pl.Series(side)), each.plan))
                     for each, side in both
                 )
                 note = (
                     f"the three risks look at {len(rows):,} of {released.height:,} rows, drawn "
                     "once for all sides by the values of columns that the file shows alike: "
-                    f"{beside:.0%} of the people who are looked at have their own row beside, and "
-                    "the others many who are like them"
+                    f"{drawn.beside:.0%} of the people who are looked at have their own row "
+                    "beside, and the others many who are like them"
                 )
-                places = np.flatnonzero(drawn[sides[0]])
+                places = np.flatnonzero(drawn.sides[0])
                 return cls(_gathered(foreign, released, rows), some, places, note)
         refusal = None
         if quick or largest > _MOST:
@@ -189,9 +187,6 @@ def _gathered(foreign: Foreign, released: Frame, rows: NDArray[np.integer]) -> F
     return as_release(released[chosen], cut, {})
 
 
-_NOTE = "counted on a rehearsal of fewer rows, beside the rows that it left out"
-
-
 def risks_of_rehearsal(
     staged: Staged,
     targets: int,
@@ -201,28 +196,49 @@ def risks_of_rehearsal(
 ) -> Sequence[RiskDocument | Skipped]:
     """The three risks and those of other packages, or why one was not counted.
 
-    ``only`` names the risks that are counted; None: all.
+    ``only`` names the risks that are counted; None: all.  Re-identification needs no control, and
+    is counted on the release under study, up to ``ROWS`` rows of it: groups of fewer are others.
 
     Raises a ``VoileError`` where the rows show no column of the original.
     """
     progress("three risks")
-    compared = staged.comparison(randomness)
-    assert compared.held_out is not None, "a rehearsal leaves rows out"
     if staged.release.rows > ROWS:
         reason = f"the rehearsal has more than {ROWS:,} rows; run voile audit on the release"
         return (Skipped("three risks", reason),)
+    asked = {one.name for one in risk_inquiries()} if only is None else set(only)
+    whole = staged.of
+    of_release = asked & {RE_IDENTIFICATION}
+    if whole is None or whole.release.rows > ROWS:
+        of_release = set()
+    found: list[RiskDocument | Skipped] = []
+    for subject, some in ((staged, asked - of_release), (whole, of_release)):
+        if subject is not None and some:
+            found += _risks_of(subject, targets, randomness, progress, some)
+    return found
+
+
+def _risks_of(
+    staged: Staged,
+    targets: int,
+    randomness: Randomness,
+    progress: Callable[[str], None],
+    only: Collection[str],
+) -> Iterator[RiskDocument | Skipped]:
+    """Some risks of a release, beside the rows that it left out where it is a rehearsal."""
+    compared = staged.comparison(randomness)
     release = staged.release if staged.link is None else staged.release.without(staged.link)
     shown = frame_of(release.table.to_arrow())
     foreign = as_release(shown, recognise(shown, compared.original), {})
-    groups = [_typed(each) for each in (compared.original, compared.held_out)]
+    sides = [one for one in (compared.original, compared.held_out) if one is not None]
+    groups = [_typed(each) for each in sides]
     beside = JointCodes.of(foreign, groups, compared.original.plan, unit_of(compared.original))
     roles = staged.plan.roles
     known = known_sets([c.name for c in beside.columns], roles.quasi_identifiers, roles.identifiers)
     asked = RiskQuery(tuple(roles.sensitive), targets, known=known)
     setting = asked.setting(beside, randomness, progress)
-    return [
-        replace(one, notes=(*one.notes, _NOTE), rows=()).document()
-        if isinstance(one, Risk)
-        else one
-        for one in counted(setting, only)
-    ]
+    notes = () if compared.held_out is None else (REHEARSED,)
+    for one in counted(setting, only):
+        if isinstance(one, Risk):
+            yield replace(one, notes=(*one.notes, *notes), rows=()).document()
+        else:
+            yield one

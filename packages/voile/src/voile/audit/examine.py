@@ -44,7 +44,7 @@ from voile.attack.registry import attack_names
 from voile.audit.beside import JointCodes
 from voile.audit.common_rows import contradicted
 from voile.audit.counting import ExaminedRows, RiskQuery, counted, unit_of
-from voile.audit.foreign import Foreign, Repetition, as_release, order_notices
+from voile.audit.foreign import Foreign, Repetition, as_release, is_renamed, order_notices
 from voile.audit.recognition import Recognised, named_cells, recognise
 from voile.audit.record import COPYING, AuditRecord, ColumnDocument, Inquiry, draws_of, run_of
 from voile.audit.risk import Risk, risk_inquiries
@@ -94,6 +94,11 @@ def _unfit_columns(
 
 def _reason(one: Recognised, original: People, *, proposed: bool) -> str | None:
     assert original.plan is not None
+    if is_renamed(one, original):
+        return (
+            "its values are as often, one by one, as those of the original under each other's "
+            "names: who undoes that has the column; leave it out"
+        )
     roles, trips = original.plan.roles, original.plan.trajectory
     if one.name not in (*roles.published, *(trips.names if trips else ())):
         if proposed:
@@ -174,35 +179,48 @@ def audit(
     progress("recognising columns")
     with clock.timed("recognising"):
         found = _recognition(sides)
+    facts = _facts(sides, found)
     subject = _AuditedFile(sides, found.foreign, draws_of(run), quick=inquiry.quick)
+    del sides, found
     with clock.timed("risks"):
+        if not instruments.attacks and not instruments.measures:
+            subject.keep_examined_rows()
         risks, risks_skipped = parted(subject.risks(inquiry, progress))
     subject.judge_control(risks)
-    evidence = _evidence(inquiry, instruments, EvidenceRun(subject, progress, clock), sides)
+    evidence = _evidence(inquiry, instruments, EvidenceRun(subject, progress, clock))
+    facts["notices"] = (*facts["notices"], *subject.notices)
     return AuditRecord(
         released=Path(released).name,
         digest=fingerprint(Path(released)),
-        rows=_rows(sides),
-        roles={**sides.roles, "identifiers": sides.identifiers},
-        roles_of=sides.roles_of,
-        columns=tuple(map(_column, found.recognised)),
-        unused=found.foreign.unused,
         risks=tuple(one.document() for one in risks),
         risks_skipped=risks_skipped,
         attacks=_documents(evidence.attacks),
         attacks_skipped=evidence.attacks_skipped,
         utility=_documents(evidence.utility),
         utility_skipped=evidence.utility_skipped,
-        notices=(*found.notices, *subject.notices),
-        unfit=found.unfit,
         versions=versions(),
         seconds={stage: round(taken, 3) for stage, taken in clock.seconds.items()},
-        protected=sides.original.protected,
-        repeated=found.twice.rows,
-        fewest=found.twice.fewest,
         control_void=subject.void,
         run=run,
+        **facts,
     )
+
+
+def _facts(sides: Sides, found: _Recognition) -> dict[str, Any]:
+    """What a record says of the files, which is known before anything is counted."""
+    return {
+        "rows": _rows(sides),
+        "roles": {**sides.roles, "identifiers": sides.identifiers},
+        "roles_of": sides.roles_of,
+        "columns": tuple(map(_column, found.recognised)),
+        "unused": found.foreign.unused,
+        "beside": sides.beside,
+        "notices": found.notices,
+        "unfit": found.unfit,
+        "protected": sides.original.protected,
+        "repeated": found.twice.rows,
+        "fewest": found.twice.fewest,
+    }
 
 
 def _instruments(inquiry: Inquiry) -> Instruments:
@@ -215,12 +233,14 @@ _NOT_QUICK = "not assessed: a quick look was asked for; run voile audit without 
 _QUICK_TARGETS = 200
 
 
-def _evidence(inquiry: Inquiry, every: Instruments, run: EvidenceRun, sides: Sides) -> Findings:
+def _evidence(inquiry: Inquiry, every: Instruments, run: EvidenceRun) -> Findings:
     """What attacks and measures find; in a quick look, the attacks that somebody named alone.
 
     People of the control are those who are not in the data.
     """
-    absent = None if sides.control is None else sides.control.frame
+    assert isinstance(run.subject, _AuditedFile)
+    control = run.subject.sides.control
+    absent = None if control is None else control.frame
     knowledge = Knowledge(targets=inquiry.targets, absent=absent)
     found = run.evidence(every.attacks, every.measures, knowledge)
     if not inquiry.quick:
@@ -341,6 +361,12 @@ class _AuditedFile(ReleaseUnderTest):
         sides = self.sides
         people = [sides.original, *([] if sides.control is None else [sides.control])]
         return ExaminedRows.of(self.foreign, sides.released, people, self.draws, quick=self.quick)
+
+    def keep_examined_rows(self) -> None:
+        """Let go of all rows but those that the three risks look at, where no attack needs more."""
+        if self.looked_at.file is not self.foreign:
+            self.sides, self.foreign = self.sides.without_rows(), self.foreign.without_rows()
+            self.release, self.original = self.foreign.release, self.sides.original.frame
 
     def risks(self, inquiry: Inquiry, progress: Progress) -> Iterator[Risk | Skipped]:
         """The three risks of WP216 and those of other packages, or why one was not counted."""

@@ -49,23 +49,24 @@ Cost: rows of the file times rows of the original within the window, for each sh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.audit.common_rows import CommonRows
+from voile.audit.common_rows import CommonRows, joint_texts
 from voile.audit.recognition import Recognised
 from voile.disclosure.exact import Permuted
 from voile.disclosure.foreign import Perturbed
 from voile.disclosure.interval import named_values
 from voile.disclosure.shown import Disclosure, GroupNumbering, Shown
 from voile.release.claims import UnknownClaim
-from voile.release.reading import People, distinct_texts_of, floats_of, narrow_texts_of
+from voile.release.reading import People, PublishedRows, distinct_texts_of, floats_of
 from voile.release.release import Guarantee, Release
-from voile.table.alignment import common_places
+from voile.table.alignment import coded_column, common_places
 from voile.table.arrays import frame_of
-from voile.table.codes import code_type, look_up
+from voile.table.codes import DictionaryColumn
 from voile.table.opening import published_rows
 from voile.table.published import GROUP
 from voile_base.ondemand import dataclass
@@ -75,6 +76,7 @@ __all__ = [
     "Foreign",
     "Repetition",
     "as_release",
+    "is_renamed",
     "order_notices",
 ]
 
@@ -93,6 +95,19 @@ class Foreign:
     recognised: tuple[Recognised, ...]
     unused: tuple[str, ...]
     """Columns of the file that show no column of the original."""
+
+    def without_rows(self) -> Foreign:
+        """The same with all columns and no rows."""
+        table = published_rows(frame_of(self.release.table.no_rows()))
+        columns = (
+            replace(one, columns=tuple(column.clear() for column in one.columns))
+            for one in self.recognised
+        )
+        return replace(self, release=replace(self.release, table=table), recognised=tuple(columns))
+
+    def rows_of(self, one: Recognised) -> PublishedRows:
+        """All rows in the columns that show one of the original, as they were recognised."""
+        return PublishedRows(self.release, frame_of(one.columns))
 
     def repetition(self, original: People) -> Repetition:
         """What a file repeats, in the columns that show values as they are."""
@@ -336,13 +351,7 @@ def _agrees(one: Recognised, original: People) -> bool:
         return _peaks(*(_standard_ranks(side) for side in (floats_of(own), middle)))
     if one.how == "set":
         return False
-    texts, place = original.distinct_texts(one.name)
-    codes: dict[str | None, int] = {}
-    values = np.array([codes.setdefault(text, len(codes)) for text in texts])
-    cells, cell = narrow_texts_of(one.columns[0])
-    known = np.array([codes.get(text, len(codes)) for text in cells])
-    kind = code_type(len(codes) + 1)
-    return _same(look_up(values.astype(kind), place), look_up(known.astype(kind), cell))
+    return _same(*joint_texts(original, one.name, one.columns[0]).sides)
 
 
 def _same(own: NDArray[np.integer], shown: NDArray[np.integer]) -> bool:
@@ -379,3 +388,28 @@ def _standard_ranks(numbers: Floats) -> Floats:
     ranks = (np.cumsum(count) - count / 2)[place]
     found[there] = (ranks - ranks.mean()) / (ranks.std() or 1.0)
     return found
+
+
+_RENAMED = 10
+"""Different values from which on it is no chance that all are as often as others."""
+
+
+def is_renamed(one: Recognised, original: People) -> bool:
+    """Whether a column shows the original's under a cipher: its values, each in another's place."""
+    if len(one.columns) != 1 or len(one.columns[0]) != original.frame.height:
+        return False
+    shown, held = (
+        _counted(column) for column in (coded_column(one.columns[0]), original.coded(one.name))
+    )
+    if shown.height < _RENAMED or not shown["rows"].sort().equals(held["rows"].sort()):
+        return False
+    both = shown.join(held, on="value", suffix="_held")
+    as_often = int((both["rows"] == both["rows_held"]).sum())
+    return 2 * both.height >= shown.height and 2 * as_often < both.height
+
+
+def _counted(column: DictionaryColumn) -> pl.DataFrame:
+    """How many rows have each value of a column that is not missing, as a text."""
+    rows = np.bincount(column.codes, minlength=len(column.values))
+    counts = pl.DataFrame([column.values.cast(pl.String).alias("value"), pl.Series("rows", rows)])
+    return counts.drop_nulls("value")

@@ -50,9 +50,11 @@ from voile.release.reading import (
     distinct_texts_of,
     finite,
     floats_of,
+    narrow_texts_of,
     texts_of,
 )
 from voile.schema.names import ShownAs
+from voile.table.codes import encode
 from voile_base.errors import TableError, nearest
 from voile_base.ondemand import dataclass
 
@@ -342,19 +344,22 @@ class _Column:
     """One column of a released file beside that of the original; by distinct cells."""
 
     name: str
-    cells: Texts
-    """The e different cells."""
+    cells: pl.Series
+    """The e different cells as texts."""
+    points: np.ndarray | None
+    """Shape (e,): the same as numbers, NaN for a missing one; None where they are texts."""
     rows: np.ndarray
     """Shape (e,): how many rows show each."""
     place: np.ndarray
     """Shape (n,): the cell of each row."""
-    values: set[str]
-    """All values of the original."""
+    values: pl.Series
+    """All values of the original as texts."""
     numbers: np.ndarray | None
     """Those of all rows of the original; None where it holds texts, or nothing."""
     suppressed: bool
     """Whether more cells are missing than of the original: they may stand for anything."""
-    reader: SetReader
+    nodes: dict[str, frozenset[str]]
+    """Labels of the hierarchy of the plan, and the values below each."""
     dtype: pl.DataType
     """Of the original's column."""
 
@@ -363,35 +368,38 @@ class _Column:
         """From the rows of both sides."""
         own = original.column(name)
         released = _as_numbers(released, own)
-        cells, place = distinct_texts_of(released)
-        values = {text for text in texts_of(own.unique()) if text is not None}
-        numbers = floats_of(own) if own.dtype.is_numeric() and values else None
+        cells, place = narrow_texts_of(released)
+        values = narrow_texts_of(own.unique())[0].drop_nulls().unique()
+        points = None
+        if released.dtype.is_numeric():
+            points = floats_of(encode(finite(released)).values)
         return cls(
             name,
             cells,
+            points,
             np.bincount(place, minlength=len(cells)),
-            place,
+            place.astype(np.int64),
             values,
-            numbers,
+            floats_of(own) if own.dtype.is_numeric() and len(values) else None,
             _is_suppressed(released, own),
-            SetReader(values, _nodes(original, name)),
+            _nodes(original, name),
             own.dtype,
         )
 
     def found(self) -> Recognised:
         """How it is shown, as its cells look."""
-        own = [text is None or text in self.values for text in self.cells]
+        own = (self.cells.is_in(self.values.implode()) | self.cells.is_null()).to_numpy()
         ends = None if self.numbers is None else self._ends()
         if ends is not None and (found := self._rescaled(ends)) is not None:
             return found
-        if all(own):
+        if own.all():
             if not self.suppressed:
                 return self._exact("all its cells are values of the original.")
             return self._sets() if ends is None else self._intervals(ends)
         if ends is not None:
-            if any(one and one[0] != one[1] for one in ends):
+            if _are_wide(ends):
                 return self._intervals(ends)
-            return self._numbers(float(self.rows[np.array(own)].sum() / self.rows.sum()))
+            return self._numbers(ends, float(self.rows[own].sum() / self.rows.sum()))
         return self._sets()
 
     def said(self, how: ShownAs) -> Recognised:
@@ -409,68 +417,71 @@ class _Column:
                 f"column {self.name!r} of the released file does not hold {what}, as the plan says"
             )
             raise TableError(msg)
-        return self._intervals(ends) if how == "interval" else replace(self._numbers(0.0), how=how)
+        if how == "interval":
+            return self._intervals(ends)
+        return replace(self._numbers(ends, 0.0), how=how)
 
     def _exact(self, why: str) -> Recognised:
-        column = self._texts(self.cells)
-        return Recognised(self.name, "exact", why, Exact(), (column,))
+        if self.points is not None and len(self.points) > _DICTIONARY:
+            column = pl.Series(self.name, self.points).fill_nan(None)
+            return Recognised(self.name, "exact", why, Exact(), (column.gather(self.place),))
+        return Recognised(self.name, "exact", why, Exact(), (self._texts(self.cells),))
 
-    def _rescaled(self, ends: Sequence[tuple[float, float] | None]) -> Recognised | None:
+    def _rescaled(self, ends: Floats) -> Recognised | None:
         """Numbers that were shifted or scaled, read back; None where they were not."""
-        if self.numbers is None or any(one and one[0] != one[1] for one in ends):
+        if self.numbers is None or _are_wide(ends):
             return None
-        cells = np.array([np.nan if one is None else one[0] for one in ends])
-        line = _rescaled(self.numbers, cells, self.place, _last_digit(self.cells))
+        line = _rescaled(self.numbers, ends[0], self.place, _last_digit(self.cells))
         if line is None or line.changes_nothing:
             return None
         why = f"its numbers are those of the original times {line.factor:.6g}"
         why += f" {'-' if line.shift < 0 else '+'} {abs(line.shift):.6g}"
         if not line.is_exact:
-            both = zip(line.low.tolist(), line.high.tolist(), strict=True)
-            read = [None if np.isnan(low) else (low, high) for low, high in both]
+            read = np.stack((line.low, line.high))
             return replace(self._intervals(read), why=f"{why}, rounded, and were read back.")
         numbers = pl.Series(line.low).fill_nan(None).cast(self.dtype)
-        column = self._texts(texts_of(numbers))
+        column = self._texts(pl.Series(texts_of(numbers), dtype=pl.String))
         return Recognised(self.name, "exact", f"{why}, and were read back.", Exact(), (column,))
 
-    def _ends(self) -> list[tuple[float, float] | None] | None:
-        """The interval of each cell, None for anything; None where a cell is neither."""
+    def _ends(self) -> Floats | None:
+        """The interval of each cell, shape (2, e), NaN for anything; None where a cell is neither.
+
+        A number is an interval of one point.
+        """
         assert self.numbers is not None
+        if self.points is not None:
+            return np.stack((self.points, self.points))
         known = self.numbers[np.isfinite(self.numbers)]
         whole = bool((known == np.round(known)).all())
-        read: list[tuple[float, float] | None] = []
-        for text in self.cells:
+        read = np.full((2, len(self.cells)), np.nan)
+        for place, text in enumerate(self.cells):
             if text is None or text.strip().lower() in ANYTHING:
-                read.append(None)
                 continue
             ends = ends_of(text, whole=whole)
             if ends is None:
                 return None
-            read.append((ends.low, ends.high))
+            read[:, place] = ends.low, ends.high
         return read
 
-    def _intervals(self, ends: Sequence[tuple[float, float] | None]) -> Recognised:
+    def _intervals(self, ends: Floats) -> Recognised:
         assert self.numbers is not None
-        least, most = np.nanmin(self.numbers), np.nanmax(self.numbers)
+        open_ends = np.nanmin(self.numbers), np.nanmax(self.numbers)
         sides = []
-        for side, suffix in enumerate((".low", ".high")):
-            numbers = [None if one is None else float(one[side]) for one in ends]
-            within = [
-                x if x is None or np.isfinite(x) else float(least if side == 0 else most)
-                for x in numbers
-            ]
-            column = pl.Series(f"{self.name}{suffix}", within, dtype=pl.Float64)
+        for numbers, most, suffix in zip(ends, open_ends, (".low", ".high"), strict=True):
+            within = np.where(np.isinf(numbers), most, numbers)
+            column = pl.Series(f"{self.name}{suffix}", within).fill_nan(None)
             sides.append(column.gather(self.place))
-        hidden = int(self.rows[[one is None for one in ends]].sum())
-        what = "write intervals" if any(one and one[0] != one[1] for one in ends) else "are numbers"
+        hidden = int(self.rows[np.isnan(ends[0])].sum())
+        what = "write intervals" if _are_wide(ends) else "are numbers"
         why = f"its cells {what}{f'; {hidden:,} rows show none' if hidden else ''}."
         return Recognised(self.name, "interval", why, Interval(level="differs"), tuple(sides))
 
-    def _numbers(self, known: float) -> Recognised:
-        """Numbers of no row: averages, or noise."""
+    def _numbers(self, ends: Floats, known: float) -> Recognised:
+        """Numbers of no row, in whatever digits: averages, or noise."""
         shared = float(self.rows[self.rows >= _SHARED].sum() / self.rows.sum())
-        column = pl.Series(self.name, self.cells, dtype=pl.String).cast(pl.Float64, strict=False)
-        shown = column.gather(self.place)
+        points = pl.Series(self.name, np.where(ends[0] == ends[1], ends[0], np.nan))
+        column = self.cells.alias(self.name).cast(pl.Float64, strict=False)
+        shown = column.fill_null(points.fill_nan(None)).gather(self.place)
         assert self.numbers is not None
         near = distance_by_shape(self.numbers, floats_of(shown))
         repeated = shared >= 1 - _RARE or are_of_groups(self.rows)
@@ -493,11 +504,12 @@ class _Column:
 
     def _sets(self) -> Recognised:
         """Texts that stand for several values, as far as anybody can read them."""
-        own = all(text is None or text in self.values for text in self.cells)
+        reader = SetReader(set(self.values), self.nodes)
+        own = all(text is None or text in reader.values for text in self.cells)
         texts: Texts = []
         unread = []
         for text in self.cells:
-            named = None if text is None else self.reader.read(text)
+            named = None if text is None else reader.read(text)
             if text is None:
                 texts.append(ANY_VALUE if self.suppressed else None)
             elif named is None or len(named) == len(self.values):
@@ -505,8 +517,8 @@ class _Column:
                 unread += [text] * (named is None)
             else:
                 texts.append(set_text(sorted(named)))
-        column = self._texts(texts)
-        hidden = int(self.rows[[text is None for text in self.cells]].sum())
+        column = self._texts(pl.Series(texts, dtype=pl.String))
+        hidden = int(self.rows[self.cells.is_null().to_numpy()].sum())
         labels = len(unread)
         told = f"; {labels:,} of its labels are explained by nobody and may stand for anything: "
         told += "name their hierarchy in a plan"
@@ -515,12 +527,16 @@ class _Column:
         why = f"its cells {shown}{missing}{told if labels else ''}."
         return Recognised(self.name, "set", why, ValueSet(), (column,), unread=tuple(unread))
 
-    def _texts(self, texts: Texts) -> pl.Series:
+    def _texts(self, each: pl.Series) -> pl.Series:
         """A text for each cell as a column of the rows, in a dictionary."""
-        each = pl.Series(texts, dtype=pl.String)
-        if len(texts) <= _DICTIONARY:
+        if len(each) <= _DICTIONARY:
             each = each.cast(pl.Enum(each.drop_nulls().unique().sort()))
         return each.gather(self.place).alias(self.name)
+
+
+def _are_wide(ends: Floats) -> bool:
+    """Whether some cell is an interval of more than one number; shape (2, e)."""
+    return bool((ends[0] < ends[1]).any())
 
 
 def _is_empty(column: pl.Series) -> bool:
@@ -622,7 +638,7 @@ def _grouped(
         one.name: _in_type(one.columns[0], original.column(one.name)) for one in (*values, *others)
     }
     rows = CommonRows.of(cells, original, exact)
-    both = {name: BothSides(original.column(name), shown) for name, shown in cells.items()}
+    both = {name: BothSides(original, name, shown) for name, shown in cells.items()}
     groups = rows.row_groups(both, of_somebody=of_somebody)
     if groups is None:
         return found, exact

@@ -173,6 +173,8 @@ class AuditRecord:
     fewest: Count | None = None
     """Persons of the smallest group of rows that show the same in all quasi-identifiers, each
     counted once however many rows repeat him; None where no row is repeated."""
+    beside: Several[str] = ()
+    """What the released file holds beside its table, which nobody has looked at."""
     control_void: bool = False
     """Whether the control holds people of the original, beside whom nothing can be told."""
     run: RunDocument | None = None

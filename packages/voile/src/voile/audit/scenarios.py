@@ -3,16 +3,16 @@
 What others know is not one list of columns.  A set is the quasi-identifiers of the plan; what a
 reader of the voter roll, a neighbour, an employer, a reader of social media and an insurer know, by
 the names of columns (``scenarios.toml``, which has the sources); what a second table that was named
-shares with the original; and, for re-identification in a file whose rows are people's, the pair and
-the triple of columns that find most, whoever knows them.
+shares with the original; and, for re-identification in a file whose rows are people's, the column,
+the pair and the triple of columns that find most, whoever knows them.
 
 Re-identification, where rows are people's: the risk of a set is the prosecutor's, a person whose
 values r rows fit is picked with probability 1 / r (Elliot and Dale 1999; Dankar and El Emam, "A
 method for evaluating marketer re-identification risk", EDBT workshops 2010, for the mean of it).
 Where rows are of nobody, no row is a person's: copying judges who stands in them by each set.
 Pairs are tried all, triples of the best ``_BEST`` pairs with each other column: of all triples that
-may miss the worst.  All people are looked at where that is affordable, else so many targets as the
-audit has, drawn.
+may miss the worst.  All people are looked at where each value has one cell at most, or where that
+is affordable; else so many targets as the audit has, drawn.
 
 Group disclosure, where sensitive columns are shown: of each small group, people who share the
 values of a set with fewer than ``_SMALL`` others on both sides together, the rows that fit are
@@ -46,7 +46,7 @@ from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.copying import rows_of_people
 from voile.audit.record import DOES_NOT_APPLY, RE_IDENTIFICATION, ROWS_OF_NOBODY
 from voile.audit.risk import ORIGINAL, Question, Risk, Setting, effect_of_units, share_of
-from voile.schema.names import fits, words_of
+from voile.schema.names import fits, meaning_of, words_of
 from voile.table.codes import Combinations
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws
@@ -57,7 +57,14 @@ if TYPE_CHECKING:
 else:
     sparse = on_demand("scipy.sparse")
 
-__all__ = ["THE_HOLDER", "THE_PLAN", "GroupDisclosure", "ReIdentification", "known_sets"]
+__all__ = [
+    "THE_HOLDER",
+    "THE_PLAN",
+    "GroupDisclosure",
+    "ReIdentification",
+    "holds_fact",
+    "known_sets",
+]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -89,13 +96,21 @@ def known_sets(
     open_names = [name for name in names if name not in identifiers]
     found = {THE_PLAN: tuple(name for name in open_names if name in quasi_identifiers)}
     for scenario in _document()["scenario"]:
-        patterns = [one for fact in scenario["knows"] for one in _document()["facts"][fact]]
-        known = (name for name in open_names if fits(patterns, (*words_of(name), name.casefold())))
-        found[scenario["who"]] = tuple(known)
+        found[scenario["who"]] = tuple(
+            name for name in open_names if any(holds_fact(name, fact) for fact in scenario["knows"])
+        )
     once: dict[tuple[str, ...], str] = {}
     for who, columns in found.items():
         once.setdefault(columns, who)
     return {who: columns for columns, who in once.items() if columns}
+
+
+def holds_fact(name: str, fact: str) -> bool:
+    """Whether a column of this name holds a fact of ``scenarios.toml`` that somebody may know."""
+    document, meaning = _document(), meaning_of(name)
+    if meaning is not None and meaning.reason in document["meanings"].get(fact, ()):
+        return True
+    return fits(document["facts"][fact], (*words_of(name), name.casefold()))
 
 
 @cache
@@ -116,24 +131,28 @@ class ReIdentification:
         return None if rows_of_people(setting) else ROWS_OF_NOBODY
 
     def risks(self, setting: Setting) -> Iterator[Risk]:
-        """One for each set, then those of the worst pair and triple."""
+        """One for each set, then those of the worst column, pair and triple."""
         setting.progress("re-identification by what others know")
         beside = setting.beside
         draws = setting.randomness.key("re-identification").generator()
         people = beside.drawn(ORIGINAL, min(setting.targets, beside.people(ORIGINAL)), draws)
-        columns = {column.name: column for column in beside.columns}
+        columns = {column.name: _KnownColumn.of(column) for column in beside.columns}
+        every = tuple(columns.values())
         asked = {
             who: [columns[name] for name in names if name in columns]
             for who, names in setting.known.items()
         }
         asked = {who: known for who, known in asked.items() if known}
-        pairs = sorted(combinations(beside.columns, 2), key=lambda pair: -_mean(pair, people))
+        alone = max(every, key=lambda one: _mean((one,), people), default=None)
+        if alone is not None:
+            asked["whoever knows the worst column"] = [alone]
+        pairs = sorted(combinations(every, 2), key=lambda pair: -_mean(pair, people))
         if pairs:
             asked["whoever knows the worst pair"] = list(pairs[0])
         triples = [
             (*pair, third)
             for pair in pairs[:_BEST]
-            for third in beside.columns
+            for third in every
             if third.name not in {one.name for one in pair}
         ]
         if triples:
@@ -143,22 +162,74 @@ class ReIdentification:
             yield _risk(beside, who, known, people)
 
 
-def _mean(columns: Sequence[JointColumn], people: Indices) -> float:
+@dataclass(frozen=True, eq=False)
+class _KnownColumn:
+    """One column of a set; numbers of which thousands differ are not taken together.
+
+    Where they are shown as they are, each finds the rows that show it, and none beside them.
+    """
+
+    name: str
+    value: Indices
+    """Shape (p,): the value of each row of the original."""
+    values: int
+    """How many different values there are."""
+    cell: Indices
+    """Shape (n,): the cell of each published row."""
+    cells: int
+    """How many different cells there are."""
+    covers: NDArray[np.bool_] | None
+    """Shape (values, cells); None where a value is covered by the cell of its own number alone."""
+    only_cell: Indices | None
+    """Shape (values,): the cell that covers each value, -1 without; None where one has several."""
+
+    @classmethod
+    def of(cls, column: JointColumn) -> _KnownColumn:
+        """A column as it stands beside the original."""
+        if column.whole is None or column.how != "exact":
+            return cls(
+                column.name,
+                column.value[ORIGINAL],
+                column.values,
+                column.cell,
+                column.covers.shape[1],
+                column.covers,
+                column.only_cell,
+            )
+        own, shown = column.whole[0][ORIGINAL], column.whole[1]
+        numbers, place = np.unique(np.concatenate((shown, own)), return_inverse=True)
+        cell, value = np.split(place.astype(np.int64), [len(shown)])
+        every = np.arange(len(numbers))
+        return cls(column.name, value, len(every), cell, len(every), None, every)
+
+    def fits(self, people: Indices, cells: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Shape (people, cells): whether each cell covers the value of each row of the original."""
+        value = self.value[people]
+        if self.covers is None:
+            return np.asarray(value[:, np.newaxis] == cells)
+        return self.covers[value][:, cells]
+
+
+def _mean(columns: Sequence[_KnownColumn], people: Indices) -> float:
     return float(_chances(columns, people).mean())
 
 
-def _chances(columns: Sequence[JointColumn], people: Indices) -> Floats:
+def _chances(columns: Sequence[_KnownColumn], people: Indices) -> Floats:
     """Shape (t,): 1 over the rows that fit a person, 0 where none does."""
     alike = _counted_alike(columns, people)
     if alike is None:
         alike = np.zeros(len(people))
-        rows = DistinctRows.of(columns)
-        for some, fitting in _fitting_rows(columns, rows, ORIGINAL, people):
-            alike[some] = fitting @ rows.count.astype(np.float32)
+        rows = Combinations.of([(column.cell, column.cells) for column in columns])
+        count = rows.rows.astype(np.float32)
+        for some in _some_of(people, len(count)):
+            fitting = columns[0].fits(people[some], rows.codes[0])
+            for column, cell in zip(columns[1:], rows.codes[1:], strict=True):
+                fitting &= column.fits(people[some], cell)
+            alike[some] = fitting.astype(np.float32) @ count
     return np.where(alike > 0, 1 / np.maximum(alike, 1), 0)
 
 
-def _counted_alike(columns: Sequence[JointColumn], people: Indices) -> Floats | None:
+def _counted_alike(columns: Sequence[_KnownColumn], people: Indices) -> Floats | None:
     """Shape (t,): the rows that fit a person; None where a value has several cells in a column.
 
     Where each value has one cell at most, rows that fit are those of the same combination.
@@ -167,19 +238,20 @@ def _counted_alike(columns: Sequence[JointColumn], people: Indices) -> Floats | 
     for column in columns:
         if (cell := column.only_cell) is None:
             return None
-        own = cell[column.value[ORIGINAL][people]]
-        both.append((np.concatenate((column.cell, own)) + 1, column.covers.shape[1] + 1))
+        own = cell[column.value[people]]
+        both.append((np.concatenate((column.cell, own)) + 1, column.cells + 1))
     place = Combinations.of(both).index.astype(np.int64)
     rows, own = np.split(place, [len(columns[0].cell)])
     return np.bincount(rows, minlength=int(place.max(initial=0)) + 1)[own].astype(np.float64)
 
 
-def _of_everybody(beside: JointCodes, columns: Sequence[JointColumn]) -> tuple[Floats, bool]:
+def _of_everybody(beside: JointCodes, columns: Sequence[_KnownColumn]) -> tuple[Floats, bool]:
     """The chances of all persons, each by the row that tells most, where that is affordable."""
-    found = Combinations.of([(column.value[ORIGINAL], column.values) for column in columns])
-    rows = DistinctRows.of(columns)
-    if len(found.rows) * len(rows.count) * len(columns) > _AFFORDABLE:
-        return np.zeros(0), False
+    found = Combinations.of([(column.value, column.values) for column in columns])
+    if any(column.only_cell is None for column in columns):
+        rows = Combinations.of([(column.cell, column.cells) for column in columns])
+        if len(found.rows) * len(rows.rows) * len(columns) > _AFFORDABLE:
+            return np.zeros(0), False
     place = found.index.astype(np.int64)
     first = np.unique(place, return_index=True)[1]
     chance = np.zeros(beside.people(ORIGINAL))
@@ -187,13 +259,17 @@ def _of_everybody(beside: JointCodes, columns: Sequence[JointColumn]) -> tuple[F
     return chance, True
 
 
+def _some_of(people: Indices, rows: int) -> Iterator[slice]:
+    """Some people at a time, who are compared with so many different rows."""
+    step = max(1, _PAIRS // max(rows, 1))
+    return (slice(first, first + step) for first in range(0, len(people), step))
+
+
 def _fitting_rows(
     columns: Sequence[JointColumn], rows: DistinctRows, group: int, people: Indices
 ) -> Iterator[tuple[slice, NDArray[np.float32]]]:
     """For some people at a time, shape (people, g): 1 where a different row fits a person."""
-    step = max(1, _PAIRS // max(len(rows.count), 1))
-    for first in range(0, len(people), step):
-        some = slice(first, first + step)
+    for some in _some_of(people, len(rows.count)):
         fitting: NDArray[np.bool_] | None = None
         for column, cell in zip(columns, rows.cells, strict=False):
             covered = column.covers[column.value[group][people[some]]][:, cell]
@@ -202,7 +278,7 @@ def _fitting_rows(
         yield some, fitting.astype(np.float32)
 
 
-def _risk(beside: JointCodes, who: str, columns: Sequence[JointColumn], people: Indices) -> Risk:
+def _risk(beside: JointCodes, who: str, columns: Sequence[_KnownColumn], people: Indices) -> Risk:
     chance, every = _of_everybody(beside, columns)
     if not every:
         chance = _chances(columns, people)

@@ -21,6 +21,10 @@ the pairs beyond that are ``_ALIKE`` of the control's rows that are alone in it,
 A table that others hold, beside the original: the columns that both have under one name, and how
 many rows of the original stand in it with their values, and alone.
 
+What a file holds beside its table is not read, and travels with it: other sheets, comments and
+pictures of a workbook, metadata of Parquet and Arrow files, other tables of a database.  It is
+named, and a person must vouch for it.
+
 A file in which repeated rows were left out has no pair in itself, and looks like the same people
 where its rows have few different values.
 
@@ -30,6 +34,7 @@ Cost: O(N log N) for N rows and each comparison.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -46,15 +51,16 @@ from voile.release.reading import People
 from voile.release.recounting import Recount
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.alignment import common_places
 from voile.table.arrays import Frame
+from voile.table.codes import encode, look_up
 from voile.table.opening import Read, plain
 from voile.table.places import laid_out, place_of
 from voile.table.profile import Inspected
+from voile.table.reading import beside_the_table
 from voile.table.summaries import ColumnDetails
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
-from voile_base.randomness import Randomness
+from voile_base.randomness import Randomness, parts
 
 __all__ = ["Sides", "read_sides"]
 
@@ -67,6 +73,12 @@ _DISTINCT = 0.9
 """The share of rows with another value, from which on a column is looked at as an identifier."""
 _WORK = 20_000_000
 """Rows that are compared beyond those with one column left out."""
+_HELD = 1 << 24
+"""Hashes that are held at a time."""
+_LOOKED_AT = 1 << 18
+"""Rows of some of the values that are looked at first."""
+_TELLING = 1 << 12
+"""Of them, rows that are alone in the control, from which on they tell enough."""
 
 
 def _shared_people(own: Frame, control: Frame, ids: Collection[str]) -> str | None:
@@ -74,19 +86,10 @@ def _shared_people(own: Frame, control: Frame, ids: Collection[str]) -> str | No
 
     Both have the same columns; ``ids`` are those of them that tell people apart.
     """
-    draws = Randomness.seeded(0).key("rows alike").generator()
-    hashes, plain = {}, []
-    for name in own.columns:  # one column at a time stands in full
-        sides = common_places([_folded(own[name]), _folded(control[name])])
-        kinds = max(int(side.max(initial=-1)) for side in sides) + 1
-        numbers = draws.integers(0, 2**63, kinds).astype(np.uint64)
-        hashes[name] = numbers[np.concatenate(sides)]
-        if name not in ids and not _tells_apart(*sides):
-            plain.append(name)
-        del sides
-    asked = dict.fromkeys(_left_out(tuple(own.columns), tuple(plain), own.height + control.height))
+    places = _Places.of(own, control)
+    asked = dict.fromkeys(_left_out(tuple(own.columns), places.plain(ids), places.rows))
     worst = max(
-        (_divided(_sum(hashes, names), own.height, len(asked)), -len(names)) for names in asked
+        (_divided(places.rows_in(names), own.height, len(asked)), -len(names)) for names in asked
     )
     if not worst[0]:
         return None
@@ -98,13 +101,90 @@ def _shared_people(own: Frame, control: Frame, ids: Collection[str]) -> str | No
     )
 
 
-def _folded(column: pl.Series) -> Frame:
-    """A column whose texts are alike where they differ in capitals, spaces or forms of letters."""
-    if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
-        return column.to_frame()
-    texts = column.cast(pl.String)
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """The rows of two files, one below the other, as sums of a hash of each value; private."""
+
+    own: Frame
+    control: Frame
+    keys: Mapping[str, np.uint64]
+    """By which columns differ whose values are alike."""
+    total: Hashes
+    """Shape (n,): of all columns."""
+    _hashes: dict[str, Hashes]
+    """Those of the columns that are asked for again, where all of them are few."""
+
+    @classmethod
+    def of(cls, own: Frame, control: Frame) -> _Places:
+        """Of files that have the same columns, of the same types."""
+        draws = Randomness.seeded(0).key("rows alike").generator()
+        keys = {name: draws.integers(0, 2**63, dtype=np.uint64) for name in own.columns}
+        found = cls(own, control, keys, np.zeros(own.height + control.height, np.uint64), {})
+        for name in keys:
+            found.total[:] += found.hashes(name)
+        return found
+
+    @property
+    def rows(self) -> int:
+        """Of both files."""
+        return len(self.total)
+
+    def hashes(self, name: str) -> Hashes:
+        """Of the values of a column, shape (n,)."""
+        if name in self._hashes:
+            return self._hashes[name]
+        found = np.concatenate([_value_hashes(side[name]) for side in (self.own, self.control)])
+        found += self.keys[name]
+        _mix(found)
+        if self.rows * len(self.keys) <= _HELD:
+            self._hashes[name] = found
+        return found
+
+    def plain(self, ids: Collection[str]) -> tuple[str, ...]:
+        """The columns that tell no rows apart."""
+
+        def tells_apart(name: str) -> bool:
+            both = np.split(self.hashes(name), [self.own.height])
+            return all(pl.Series(s).n_unique() >= _DISTINCT * max(len(s), 1) for s in both)
+
+        return tuple(name for name in self.keys if name not in ids and not tells_apart(name))
+
+    def rows_in(self, names: Collection[str]) -> Hashes:
+        """The rows in some columns, shape (n,), an array of its own."""
+        left = [name for name in self.keys if name not in names]
+        few = len(left) <= len(names)
+        total = self.total.copy() if few else np.zeros_like(self.total)
+        for name in left if few else names:
+            (np.subtract if few else np.add)(total, self.hashes(name), out=total)
+        return total
+
+
+def _value_hashes(column: pl.Series) -> Hashes:
+    """A hash of each value, alike for texts that differ in capitals, spaces or forms of letters."""
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        coded = encode(column)
+        return look_up(_folded(coded.values).hash(0).to_numpy(), coded.codes)
+    plain = _folded(column) if column.dtype == pl.String else column
+    return plain.hash(0).to_numpy()
+
+
+def _mix(hashes: Hashes) -> None:
+    """Make sums of hashes as good as hashes, in place: the finalizer of SplitMix64.
+
+    Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014).
+    """
+    for part in parts(len(hashes)):
+        some = hashes[part]
+        some ^= some >> np.uint64(30)
+        some *= np.uint64(0xBF58476D1CE4E5B9)
+        some ^= some >> np.uint64(27)
+        some *= np.uint64(0x94D049BB133111EB)
+        some ^= some >> np.uint64(31)
+
+
+def _folded(texts: pl.Series) -> pl.Series:
     plain = texts.str.normalize("NFKC").str.to_lowercase().str.replace_all("ß", "ss", literal=True)
-    return plain.str.replace_all(r"\s+", " ").str.strip_chars().to_frame()
+    return plain.str.replace_all(r"\s+", " ").str.strip_chars()
 
 
 def _left_out(
@@ -121,41 +201,62 @@ def _left_out(
         yield from combinations(plain, len(plain) - 2)
 
 
-def _sum(hashes: dict[str, Hashes], names: tuple[str, ...]) -> Hashes:
-    total = np.zeros_like(hashes[names[0]])
-    for name in names:
-        total += hashes[name]
-    return total
+@dataclass(frozen=True)
+class _Pairs:
+    """The values that just two rows of two files have."""
 
+    pairs: int
+    divided: int
+    """Of them, those that have one row in either file."""
+    share: float
+    """Of pairs, that chance divides."""
+    alone: int
+    """Rows of the second file that are alone in it."""
 
-def _tells_apart(*sides: NDArray[np.int64]) -> bool:
-    """Whether nearly each row has another value, on both sides."""
-    return all(len(np.unique(side)) >= _DISTINCT * max(len(side), 1) for side in sides)
+    @classmethod
+    def of(cls, rows: Hashes, first: int) -> _Pairs:
+        """Of rows (n,), sorted in place, of which the ``first`` are those of the first file."""
+        # The last bit says in which file a row is: sorting in place takes no order beside.
+        rows <<= np.uint64(1)
+        rows[first:] |= np.uint64(1)
+        rows.sort()
+        apart = (rows[1:] ^ rows[:-1]) > 1
+        starts = np.concatenate([[0], np.flatnonzero(apart) + 1])[: len(rows)]
+        sizes = np.diff(starts, append=len(rows))
+        in_control = np.add.reduceat((rows & np.uint64(1)).astype(np.int64), starts)
+        second, total = len(rows) - first, len(rows)
+        return cls(
+            int((sizes == 2).sum()),
+            int(((sizes == 2) & (in_control == 1)).sum()),
+            2 * first * second / max(total * (total - 1), 1),
+            int((in_control == 1).sum()),
+        )
+
+    @property
+    def beyond(self) -> float:
+        """How many pairs are divided beyond chance."""
+        return self.divided - self.share * self.pairs
 
 
 def _divided(rows: Hashes, first: int, questions: int) -> int:
     """How many pairs of rows are divided between the files; 0 where chance explains it.
 
-    The ``first`` of the ``rows`` (n,) are those of one file; they are sorted in place.
+    The ``first`` of the ``rows`` (n,) are those of one file; they are used up.  Of many rows those
+    of some of the values are looked at first, which tell most files that share nobody.
     """
-    # The last bit says in which file a row is: sorting in place takes no order beside.
-    rows <<= np.uint64(1)
-    rows[first:] |= np.uint64(1)
-    rows.sort()
-    apart = (rows[1:] ^ rows[:-1]) > 1
-    starts = np.concatenate([[0], np.flatnonzero(apart) + 1])
-    sizes = np.diff(starts, append=len(rows))
-    in_control = np.add.reduceat((rows & np.uint64(1)).astype(np.int64), starts)
-    pairs = int((sizes == 2).sum())
-    divided = int(((sizes == 2) & (in_control == 1)).sum())
-    second, total = len(rows) - first, len(rows)
-    if not divided or not first or not second:
+    if not first or first == len(rows):
         return 0
-    share = 2 * first * second / (total * (total - 1))
-    chance = float(special.bdtrc(divided - 1, pairs, min(share, 1 - 1e-12)))
-    alone = int((in_control == 1).sum())
-    beyond = divided - share * pairs
-    return divided if chance < _ALARM / questions and beyond >= _ALIKE * alone else 0
+    if len(rows) > 2 * _LOOKED_AT:
+        some = rows < np.uint64(2**64 * (_LOOKED_AT / len(rows)))
+        few = _Pairs.of(rows[some], int(some[:first].sum()))
+        if few.alone >= _TELLING and few.beyond < _ALIKE / 2 * few.alone:
+            return 0
+    found = _Pairs.of(rows, first)
+    if not found.divided or found.beyond < _ALIKE * found.alone:
+        return 0
+    share = min(found.share, 1 - 1e-12)
+    chance = float(special.bdtrc(found.divided - 1, found.pairs, share))
+    return found.divided if chance < _ALARM / questions else 0
 
 
 @dataclass(frozen=True)
@@ -196,6 +297,17 @@ class Sides:
     void: bool
     """Whether people of the original stand in the control, beside whom nothing can be told."""
     auxiliary: _Auxiliary | None = None
+    beside: tuple[str, ...] = ()
+    """What the released file holds beside its table, which was not read."""
+
+    def without_rows(self) -> Sides:
+        """The same with all columns and no rows."""
+        original, control = (
+            None if each is None else People(each.frame.clear(), each.plan)
+            for each in (self.original, self.control)
+        )
+        assert original is not None
+        return replace(self, released=self.released.clear(), original=original, control=control)
 
 
 def read_sides(
@@ -251,6 +363,7 @@ def read_sides(
         notices=tuple(notices),
         void=void,
         auxiliary=beside,
+        beside=tuple(beside_the_table(released)),
     )
 
 

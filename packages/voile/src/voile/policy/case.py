@@ -22,7 +22,7 @@ from typing_extensions import TypedDict
 from voile.audit.record import RELEASED, AuditRecord
 from voile.policy.ruling import ShownRows
 from voile.release.claims import CLAIMS, Claim
-from voile.release.folder import BESIDE, DOCUMENT, digest_of, release_document
+from voile.release.folder import BESIDE, DOCUMENT, SIGNATURES, digest_of, release_document
 from voile.release.recounting import read_recounted
 from voile.release.release import Release
 from voile.study.documents import read_record
@@ -48,8 +48,6 @@ __all__ = [
 AUDIT = "audit.json"
 AUDITOR = "auditor.json"
 """Beside the record of an audit: who has made it, where somebody has signed it."""
-SIGNATURES = "signatures.json"
-"""Among what is published, and about all the rest of it."""
 _RECORD = "record.json"
 
 
@@ -108,15 +106,17 @@ class Case:
         return {one.name: one.reason for one in left_out}
 
     @property
-    def unexamined(self) -> tuple[str, ...]:
+    def unexamined(self) -> Mapping[str, tuple[str, ...]]:
         """What somebody must make sure of, since no adversary has read it as an insider could.
+
+        By statement, the columns of the file that it is about; none of what is beside its table.
 
         Of an audit: columns that have the name of none of the original, that hold labels which
         nobody explains, or that show identifiers.  They are named as in the file, which is
-        published.
+        published.  And what the file holds beside its table.
         """
         if not isinstance(self.record, AuditRecord):
-            return ()
+            return {}
         named = "which has the name of no column of the original"
         found = dict.fromkeys(self.record.unused, named)
         for column in self.record.columns:
@@ -125,7 +125,14 @@ class Case:
                 why = "which holds identifiers"
             if why:
                 found |= dict.fromkeys(column["of"], why)
-        return tuple(f"Column {name!r}, {why}, gives nobody away" for name, why in found.items())
+        says = {f"Column {n!r}, {why}, gives nobody away": (n,) for n, why in found.items()}
+        if not (beside := self.record.beside):
+            return says
+        told = " and ".join(beside)
+        last = (
+            f"What the file holds beside its table ({told}), which was not read, gives nobody away"
+        )
+        return {**says, last: ()}
 
     @property
     def unfit(self) -> Mapping[str, str]:

@@ -167,9 +167,9 @@ def _rulings(case: Case, stated: StatedPolicy, ticks: tuple[Tick, ...]) -> Itera
         )
     for name, why in case.unfit.items():
         asks = f"column {name!r} may be published"
-        yield Ruling("column", asks, passed=False, why=why, of_original=True)
-    for says in case.unexamined:
-        yield asked("unexamined", says, ticks)
+        yield Ruling("column", asks, passed=False, why=why, of_original=True, columns=(name,))
+    for says, columns in case.unexamined.items():
+        yield asked("unexamined", says, ticks, columns=columns)
     for says in stated.policy.recipient.questions if stated.policy.recipient else ():
         yield asked("recipient", says, ticks)
     for criterion in stated.policy.criteria:

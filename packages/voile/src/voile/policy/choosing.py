@@ -12,19 +12,22 @@ What is said of each plan:
                     told from the others, on average and for the worst-off; counted on all rows
     in a population  the same where the intruder does not know who is in the sample, estimated from
                     survey weights (``models.population.individual_risk``); without weights, none
-    information loss what the method minimises, of a generalization (``publish.generalization``);
-                    else the normalized certainty penalty (Xu et al.); a column that is left out is
-                    lost altogether
+    information loss as studies and reports tell it (``NonUniformEntropy``), of the
+                    quasi-identifiers that are published
+    objective       what the method minimises, of a generalization (``publish.generalization``), by
+                    which plans are ordered; else the information loss; a column that is left out
+                    is lost altogether in it
     policy          the criteria that machines can judge; what humans confirm is told apart
 
 Thresholds of the worst risk that practice uses are those of ``study.verdict``: .09 is one in
 11 there and in policies.
 
-What was found is the least loss among the plans that were tried, which are all told.  Where a
-policy asks for a worst risk or a size of groups alone, and the method finds the least loss for each
-k (as ``flash`` does), it is the least of all k: groups that are large enough for a k are so for a
-smaller one, so that the loss rises with k, and the smallest k that keeps the limit is among those
-tried.  Of other criteria it is not claimed that no other plan meets them with less.
+What was found has the least objective among the plans that were tried, which are all told; that is
+meant by the least loss below.  Where a policy asks for a worst risk or a size of groups alone, and
+the method finds the least loss for each k (as ``flash`` does), it is the least of all k: groups
+that are large enough for a k are so for a smaller one, so that the loss rises with k, and the
+smallest k that keeps the limit is among those tried.  Of other criteria it is not claimed that no
+other plan meets them with less.
 
 Of a table of more rows than ``PlanSearch.sample``, and of a method of groups of k, plans are tried
 on a sample of its rows, or of its persons with all their rows, that is drawn once.  A worst risk of
@@ -78,7 +81,7 @@ from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import FrontierRisk
 from voile.study.original import Original
 from voile.study.plans import StatedPlan, json_value
-from voile.study.record import AttackDocument, StudyRecord, rates_of
+from voile.study.record import LOSS, AttackDocument, StudyRecord, rates_of
 from voile.study.rehearsal import Staged, hold_rows_out
 from voile.study.run import prepare_release
 from voile.study.single import Subject, put_on_record
@@ -95,7 +98,6 @@ __all__ = [
     "TriedPlan",
 ]
 
-_LOSS = "normalized-certainty-penalty"
 _TARGETS = 250
 """People at whom attacks on a sample are aimed at most: all rows are judged by as many as said."""
 _SHARES = (0.01, 0.05)
@@ -122,7 +124,8 @@ class TriedPlan:
     mean: float | None = None
     population_worst: float | None = None
     population_mean: float | None = None
-    loss: float | None = None
+    objective: float | None = None
+    information_loss: float | None = None
     left_out: float | None = None
     """The share of the rows that are not published."""
     fingerprint: str = ""
@@ -145,13 +148,13 @@ class TriedPlan:
         """Whether both are one release, or alike in risk and loss."""
         if self.fingerprint and self.fingerprint == other.fingerprint:
             return True
-        figures = ((self.worst, other.worst), (self.loss, other.loss))
+        figures = ((self.worst, other.worst), (self.objective, other.objective))
         if any(one is None or two is None for one, two in figures):
             return False
-        (risk, others_risk), (loss, others_loss) = figures
+        (risk, others_risk), (lost, others_lost) = figures
         assert risk is not None and others_risk is not None  # noqa: PT018 - narrows both
         exact = FrontierRisk.exactly(risk).is_tied_with(FrontierRisk.exactly(others_risk))
-        return exact and loss == others_loss
+        return exact and lost == others_lost
 
     def met_thresholds(self) -> tuple[float, ...]:
         """The thresholds of practice that the worst risk keeps."""
@@ -295,7 +298,7 @@ def _keeping(plan: Plan, weight: str | None) -> Plan:
 
 
 def _nearest(tried: Sequence[TriedPlan]) -> TriedPlan:
-    """The plan that fails the fewest criteria, of least loss; on all rows before a sample."""
+    """The plan that fails the fewest criteria; then that of the least objective, by all rows."""
     made = [one for one in tried if not one.problem] or [tried[0]]
     return min(
         made, key=lambda one: (one.sampled, one.rulings is None, len(one.unmet), *_order(one))
@@ -304,7 +307,7 @@ def _nearest(tried: Sequence[TriedPlan]) -> TriedPlan:
 
 def _order(tried: TriedPlan) -> tuple[float, float, int]:
     """By loss; then by rows left out, then by how much was changed."""
-    loss = inf if tried.loss is None else tried.loss
+    loss = inf if tried.objective is None else tried.objective
     left = inf if tried.left_out is None else tried.left_out
     return loss, left, len(tried.change.parameters) + 2 * len(tried.change.without)
 
@@ -435,6 +438,7 @@ class _Trial:
 
     def _try(self, change: PlanChange) -> TriedPlan | None:
         """Make a release and count its risk and loss; None where the effort is at its end."""
+        change = change.of_plan(parameters_of(self.stated.plan))
         if change.text in self._seen or len(self.tried) >= self.terms.effort:
             return None
         self._seen.add(change.text)
@@ -536,7 +540,7 @@ class _Trial:
     def _instruments(self, *, full: bool) -> Instruments:
         """What is asked of every plan; or all that the policy asks, and each sensitive column."""
         criteria = self.policy.policy.criteria
-        attacks, measures = {"prosecutor", "journalist"}, {_LOSS, "suppressed-rows"}
+        attacks, measures = {"prosecutor", "journalist"}, {LOSS, "suppressed-rows"}
         known = Instruments.standard().attacks
         if full:
             attacks |= {one.name for one in criteria if isinstance(one, AttackRate)}
@@ -564,11 +568,17 @@ class _Trial:
         prosecutor = risks.get("prosecutor")
         private = publication.private
         known = [one for one in self._rulings(publication.release, record) if _is_of_risk(one)]
+        lost = partial(_with_columns, change=change, plan=self.stated.plan)
+        loss = record.information_loss
+        method = publication.release.method
+        minimizes = "objective" in METHODS.fields_of(str(method["name"]))
+        minimizes &= method.get("objective", "loss") == "loss"
         return TriedPlan(
             change,
             worst=None if prosecutor is None else prosecutor.worst,
             mean=None if prosecutor is None else prosecutor.success,
-            loss=_with_columns(_loss(publication, record), change, self.stated.plan),
+            objective=lost(float(private.objective) if minimizes else loss),
+            information_loss=loss,
             left_out=1 - private.rows_out / private.rows_in if private.rows_in else None,
             fingerprint=record.fingerprint,
             unmet=tuple(one for one in known if not one.passed),
@@ -581,15 +591,6 @@ class _Made:
     stated: StatedPlan
     publication: Publication
     randomness: Randomness
-
-
-def _loss(publication: Publication, record: StudyRecord) -> float | None:
-    """What a method with an objective minimises, from 0 to 1; of others the certainty penalty."""
-    method = publication.release.method
-    takes = METHODS.fields_of(str(method["name"]))
-    if "objective" in takes and method.get("objective", "loss") == "loss":
-        return float(publication.private.objective)
-    return next((one["value"] for one in record.utility if one["measure"] == _LOSS), None)
 
 
 def _with_columns(loss: float | None, change: PlanChange, plan: Plan) -> float | None:
@@ -616,7 +617,7 @@ def _risks_of(criteria: Sequence[object]) -> Iterator[str]:
 
 def _is_of_risk(ruling: Ruling) -> bool:
     """Whether a criterion is about what was counted of every plan."""
-    named = ruling.kind == "attack" and any(f" {name} " in ruling.asks for name in _COUNTED)
+    named = ruling.kind == "attack" and ruling.subject in _COUNTED
     return ruling.kind == "group-size" or (named and ruling.value is not None)
 
 
@@ -672,8 +673,8 @@ def _sentences(choice: Choice) -> Iterator[str]:
                 f"{_percent(rates.baseline)}."
             )
     yield (
-        f"Information loss is {_percent(best.loss)} (the objective of a method that minimizes one, "
-        "else the normalized certainty penalty), from 0 % (the original) to 100 % (nothing), and "
+        f"Information loss is {_percent(best.information_loss)} (non-uniform entropy of the "
+        "quasi-identifiers that are published), from 0 % (the original) to 100 % (nothing), and "
         f"{_percent(best.left_out)} of the records are left out."
     )
     number = len({one.change.text for one in choice.tried})
@@ -689,7 +690,7 @@ def _sentences(choice: Choice) -> Iterator[str]:
         kinds = ", ".join(dict.fromkeys(f"{one.asks}" for one in best.unmet))
         yield f"None of them meets the policy; this one, which is the nearest, fails: {kinds}."
     else:
-        yield "It meets every criterion that a machine can judge, with the least loss among them."
+        yield "It meets every criterion that a machine judges, with the least objective of those."
     yield (
         "What recipients may know besides, and what the policy asks of humans, is not in these "
         "figures."

@@ -12,9 +12,10 @@ whether that is enough is told by trying it (``choosing``).
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from decimal import Decimal
 from math import ceil
 
 from voile.policy.criteria.measured import AttackRate
@@ -40,6 +41,8 @@ __all__ = [
 
 HUMAN = CONFIRMED | {"publishable"}
 """Kinds of criteria that no plan meets or fails: humans confirm them, or the release to come."""
+_OF_COLUMNS = frozenset({"risk", "attack", "re-identification"})
+"""Kinds of criteria for which fewer columns may do."""
 _LADDER = (3, 5, 11, 20)
 _BUDGETS = (0.5, 0.25, 0.1)
 """Shares of epsilon that are tried."""
@@ -59,7 +62,7 @@ class PlanChange:
     @property
     def text(self) -> str:
         """In the words of a plan: "k = 12, without column 'zip'"."""
-        keys = [f"{key} = {value}" for key, value in self.parameters.items()]
+        keys = [f"{key} = {_in_toml(value)}" for key, value in self.parameters.items()]
         return ", ".join([*keys, *(f"without column {name!r}" for name in self.without)]) or (
             "the plan as it is"
         )
@@ -68,6 +71,11 @@ class PlanChange:
         """Both changes, the other's parameters in the place of these."""
         without = dict.fromkeys((*self.without, *other.without))
         return PlanChange({**self.parameters, **other.parameters}, tuple(without))
+
+    def of_plan(self, given: Document) -> PlanChange:
+        """Without what a plan with these parameters says already, which is no change."""
+        kept = {key: value for key, value in self.parameters.items() if given.get(key) != value}
+        return replace(self, parameters=kept)
 
     def applied_to(self, stated: StatedPlan) -> StatedPlan:
         """The plan with the change, as a single release of no account."""
@@ -90,6 +98,14 @@ class PlanChange:
 
     def _left(self, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in names if name not in self.without)
+
+
+def _in_toml(value: object) -> str:
+    """A parameter in the words of a plan."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    inside = (f"{key} = {json.dumps(one, default=float)}" for key, one in value.items())
+    return f"{{ {', '.join(inside)} }}"
 
 
 def parameters_of(plan: Plan) -> Document:
@@ -151,7 +167,7 @@ def changes_for(
         for name in _named_in(ruling, shown):
             if [name] != sensitive:
                 yield made.and_also(PlanChange(without=(name,)))
-    if len(left) > 1 and any(one.kind in {"risk", "attack"} for one in unmet):
+    if len(left) > 1 and any(one.kind in _OF_COLUMNS for one in unmet):
         yield made.and_also(PlanChange(without=(left[0],)))
 
 
@@ -163,12 +179,7 @@ def _keys_of(plan: Plan) -> frozenset[str]:
 
 def _named_in(ruling: Ruling, columns: Sequence[str]) -> list[str]:
     """The columns that an unmet criterion is about; of sensitive ones, and of identifiers."""
-    said = " ".join((ruling.why, *ruling.notes))
-    return [
-        name
-        for name in columns
-        if re.search(rf"(?<!\w)(?<!\w\.){re.escape(name)}(?!\w|\.\w)", said) is not None
-    ]
+    return [name for name in columns if name in ruling.columns]
 
 
 def remedies(ruling: Ruling, parameters: Document | None) -> tuple[PlanChange, ...]:
@@ -180,17 +191,8 @@ def remedies(ruling: Ruling, parameters: Document | None) -> tuple[PlanChange, .
     if ruling.limit is None or parameters is None:
         return ()
     k, limit = int(parameters.get("k", 2)), ruling.limit
-    return tuple(_REMEDIES.get(_subject(ruling), _none)(k, limit, parameters))
-
-
-def _subject(ruling: Ruling) -> str:
-    """What an unmet criterion is about."""
-    if ruling.kind == "attack":
-        kinds = {"identification": IDENTIFICATION, "attribute": ATTRIBUTE}
-        for kind, names in kinds.items():
-            if any(f" {name} " in ruling.asks for name in names):
-                return kind
-    return "inference" if ruling.asks.startswith("inference ") else ruling.kind
+    remedy = _REMEDIES.get(ruling.subject) or _REMEDIES.get(ruling.kind, _none)
+    return tuple(remedy(k, limit, parameters))
 
 
 def _none(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
@@ -220,15 +222,17 @@ def _rarer(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
 
 
 def _more_values(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
-    asked = given.get("l", 1)
-    if isinstance(asked, int):
-        yield PlanChange({"l": asked + 1})
+    asked = _number_of(given.get("l", 1))
+    if asked is not None:
+        yield PlanChange({"l": _with_number(given.get("l"), int(asked) + 1)})
     yield from _larger_groups(k, limit, given)
 
 
 def _closer_or_larger(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
     yield from _larger_groups(k, limit, given)
-    yield PlanChange({"t": _closer(given)})
+    now = _number_of(given.get("t"))
+    nearer = halved(now) if now is not None and now > 0 else FIRST_T
+    yield from _asking("t", nearer, given)
 
 
 def _budget(k: int, limit: float, given: Document) -> Iterator[PlanChange]:
@@ -247,22 +251,37 @@ _HALVED = 4
 """The least k of which half is one."""
 _REMEDIES: Mapping[str, Callable[[int, float, Document], Iterator[PlanChange]]] = {
     "group-size": _groups_of,
-    "diversity": lambda _, limit, __: iter((PlanChange({"l": ceil(limit)}),)),
-    "closeness": lambda _, limit, __: iter((PlanChange({"t": limit}),)),
-    "identification": _rarer,
-    "attribute": _more_values,
+    "diversity": lambda _, limit, given: _asking("l", ceil(limit), given),
+    "closeness": lambda _, limit, given: _asking("t", limit, given),
+    **dict.fromkeys(IDENTIFICATION, _rarer),
+    **dict.fromkeys(ATTRIBUTE, _more_values),
     "inference": _closer_or_larger,
     "attack": _larger_groups,
     "risk": _larger_groups,
     "privacy-budget": _budget,
     "utility": _smaller_groups,
 }
-"""By the subject of a criterion."""
+"""By the subject of a criterion, or by its kind."""
 
 
-def _closer(parameters: Document) -> float:
-    now = parameters.get("t")
-    return halved(now) if isinstance(now, int | float) and now > 0 else FIRST_T
+def _asking(key: str, number: float, given: Document) -> Iterator[PlanChange]:
+    yield PlanChange({key: _with_number(given.get(key), number)})
+
+
+def _number_of(given: object) -> float | None:
+    """The number of a parameter l or t, which may be a table with a value; None without one."""
+    value = given.get("value") if isinstance(given, Mapping) else given
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _with_number(given: object, number: float) -> object:
+    """A parameter with another number: in its table, where it says of which kind or distance."""
+    return {**given, "value": number} if isinstance(given, Mapping) else number
 
 
 def remedy_text(ruling: Ruling, parameters: Document | None) -> str:
@@ -271,7 +290,7 @@ def remedy_text(ruling: Ruling, parameters: Document | None) -> str:
     ``parameters`` are those of the method of the release; None of a file of another make.
     """
     said = _WITHOUT_PARAMETERS.get(ruling.kind)
-    if said is None and ruling.value is None and "voile " in ruling.why:
+    if said is None and ruling.value is None and ruling.countable:
         said = "count it first, as said"
     if said is not None:
         return said
@@ -290,6 +309,8 @@ _WITHOUT_PARAMETERS: Mapping[str, str] = {
     "publishable": "publish without --seed",
     "evidence": "audit without --seed",
     "column": "leave the column out",
+    "roles": "name the column under quasi_identifiers, or waive this by name and reason in "
+    "assumptions.toml",
     "identifiers": "leave out the columns that are named, or make them coarser",
 }
 """What meets criteria that are about no parameter of a method."""

@@ -61,6 +61,7 @@ __all__ = [
     "CONFIRMED",
     "KNOWING",
     "MeasuredFigure",
+    "NotCounted",
     "Ruling",
     "ShownRows",
     "Tick",
@@ -79,6 +80,12 @@ CONFIRMED = frozenset({"assumptions", "question", "unexamined", "recipient"})
 """Kinds of criteria that a person confirms with a tick."""
 
 
+class NotCounted(str):
+    """Why there is no figure, with the command that counts one."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class MeasuredFigure:
     """A figure, and how it came about."""
@@ -91,13 +98,20 @@ class MeasuredFigure:
     of_original: bool = True
     """Whether it was computed with the private original."""
     notes: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    """Those of the table that it is about; none where it is about no single ones."""
 
     @classmethod
     def exactly(
-        cls, value: float, why: str, *notes: str, of_original: bool = False
+        cls,
+        value: float,
+        why: str,
+        *notes: str,
+        of_original: bool = False,
+        columns: Sequence[str] = (),
     ) -> MeasuredFigure:
         """A figure that was counted."""
-        return cls(value, value, value, why, of_original, notes)
+        return cls(value, value, value, why, of_original, notes, tuple(columns))
 
 
 @checked(InputError)
@@ -120,6 +134,13 @@ class Ruling:
     of_original: bool = True
     """Whether it was computed with the private original, and must stay private."""
     notes: Several[str] = ()
+    subject: str = field(default="", compare=False)
+    """The attack or the risk that it is about; empty where its kind says all."""
+    columns: Several[str] = field(default=(), compare=False)
+    """Columns of the table or of the file that it is about; empty where it is about no single
+    ones.  Like the next, it follows from the rest."""
+    countable: bool = field(default=False, compare=False)
+    """Whether a command counts the figure that is missing, which ``why`` names."""
     waived: str = ""
     """Who lets it pass though there is no figure, and why; empty where nobody does."""
     accepted: str = field(default="", compare=False)
@@ -153,9 +174,11 @@ class Ruling:
         return "met" if self.told == "pass" else self.told if self.passed else "not met"
 
     @staticmethod
-    def at_most(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
+    def at_most(
+        kind: str, asks: str, found: MeasuredFigure | str, limit: float, subject: str = ""
+    ) -> Ruling:
         """A figure that must not lie above a limit, or why there is none."""
-        return _held(kind, asks, found, limit, "most")
+        return replace(_held(kind, asks, found, limit, "most"), subject=subject)
 
     @staticmethod
     def at_least(kind: str, asks: str, found: MeasuredFigure | str, limit: float) -> Ruling:
@@ -167,7 +190,10 @@ def _held(
     kind: str, asks: str, found: MeasuredFigure | str, limit: float, side: Literal["least", "most"]
 ) -> Ruling:
     if isinstance(found, str):
-        return Ruling(kind, asks, passed=False, why=found, limit=limit, side=side)
+        counts = isinstance(found, NotCounted)
+        return Ruling(
+            kind, asks, passed=False, why=str(found), limit=limit, side=side, countable=counts
+        )
     return Ruling(
         kind,
         asks,
@@ -180,6 +206,7 @@ def _held(
         side=side,
         of_original=found.of_original,
         notes=found.notes,
+        columns=found.columns,
     )
 
 

@@ -31,7 +31,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from voile.policy.criteria.groups import ClosenessCriterion, DiversityCriterion, GroupSize
-from voile.policy.criteria.identifiers import Identifiers
+from voile.policy.criteria.identifiers import DeclaredRoles, Identifiers
 from voile.policy.criteria.measured import (
     Assumptions,
     AttackRate,
@@ -65,6 +65,7 @@ AnyCriterion = Annotated[
     | ReIdentified
     | PrivacyBudget
     | Identifiers
+    | DeclaredRoles
     | Utility
     | Assumptions
     | RepeatedAudits
@@ -191,7 +192,22 @@ class StatedPolicy:
         except (OSError, UnicodeDecodeError):
             msg = f"{path}: the policy cannot be read as a UTF-8 text file"
             raise InputError(msg) from None
-        return StatedPolicy.of_text(text, str(path))
+        stated = StatedPolicy.of_text(text, str(path))
+        _refuse_shipped_name(stated, path)
+        return stated
+
+
+def _refuse_shipped_name(stated: StatedPolicy, path: Path) -> None:
+    """Raise ``InputError`` where a file bears the name of a template and asks for other things."""
+    called = stated.policy.name.strip().casefold()
+    for template in template_names():
+        shipped = StatedPolicy.of_text(template_text(template), template)
+        if called in {template, shipped.policy.name.casefold()} and stated.policy != shipped.policy:
+            msg = (
+                f"{path}: its name, {stated.policy.name!r}, is that of the shipped policy "
+                f"{template!r}, and it asks for something else; give it a name of its own"
+            )
+            raise InputError(msg)
 
 
 def policy_schema() -> dict[str, object]:

@@ -405,13 +405,14 @@ def _useful(measures: tuple[MeasureReading, ...]) -> Iterator[str]:
     if not placed:
         return
     (least, first), (most, last) = placed[0], placed[-1]
+    least, most = max(least, 0.0), max(most, 0.0)  # what predicts better than before loses nothing
     scale = "from untouched (0 %) to useless (100 %)".replace(" %", "\N{NO-BREAK SPACE}%")
     if len(placed) == 1:
-        yield f"Information loss {percent(least)} ({_named(first.title)}), {scale}."
+        yield f"{_named(first.title)} lost {percent(least)}, {scale}."
         return
     yield (
-        f"Information loss {percent(least)} (least of {len(placed)} measures: "
-        f"{_named(first.title)}) to {percent(most)} (greatest: {_named(last.title)}), {scale}."
+        f"Of {len(placed)} measures of utility {_named(first.title)} lost least, {percent(least)}, "
+        f"and {_named(last.title)} most, {percent(most)}, {scale}."
     )
 
 

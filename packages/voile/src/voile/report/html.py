@@ -22,7 +22,6 @@ nothing away: how likely, by whom, knowing which columns; never a value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -35,6 +34,8 @@ from voile.policy.stated import Policy
 from voile.report.figures.canvas import Chart
 from voile.report.figures.evidence import Gauge, draw_gauges
 from voile.report.pages import (
+    PUBLISHABLE,
+    SEEDLESS,
     FleetTrip,
     FollowedFleet,
     attack_chart,
@@ -55,6 +56,7 @@ from voile.report.words import (
     percent,
     printable,
     reidentified,
+    risk_told,
     shown_as,
     spoken,
     times,
@@ -70,7 +72,6 @@ from voile.study.record import (
 )
 from voile_base.errors import InputError
 from voile_base.ondemand import dataclass, on_demand, require_plotting
-from voile_base.randomness import UNFIT
 from voile_base.values import Document, Json
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def _dossier_page(dossier: Dossier, *, public: bool) -> Document:
         "assumptions": tuple(_assumptions(dossier)),
         "policy": dossier.policy,
         "rulings": [_line(one, public=public) for one in rulings],
+        "passing": _PASSING,
         "advice": dossier.verdict.advice,
         "signatures": dossier.signatures,
         "unsigned": [one.role for one in dossier.policy.signers if one.role not in signed],
@@ -206,6 +208,8 @@ def _private(dossier: Dossier) -> Document:
         "history": dossier.history,
         "charged": _charged(dossier.document),
         "left_out": tuple(_left_out(dossier)),
+        "all_named": isinstance(record, StudyRecord) and "columns_in" in record.publication,
+        "loss": record.information_loss if isinstance(record, StudyRecord) else None,
     }
 
 
@@ -217,7 +221,10 @@ def _charged(document: Document | None) -> str:
 
 
 def _facts(dossier: Dossier) -> Iterator[tuple[str, Any]]:
-    yield "to whom", dossier.policy.audience or "not stated: say audience in the policy"
+    yield (
+        "recipient that the policy supposes",
+        dossier.policy.audience or "not stated: say audience in the policy",
+    )
     if dossier.policy.recipient:
         yield from dossier.policy.recipient.lines()
     for question in dossier.policy.legal_questions:
@@ -233,7 +240,7 @@ def _facts(dossier: Dossier) -> Iterator[tuple[str, Any]]:
     yield "method", spoken(str(method.get("name", "")))
     yield "release", dossier.document["release_id"]
     fit = dossier.document["publishable"]
-    yield "fit for publication", "yes" if fit else f"no: {UNFIT}"
+    yield SEEDLESS, PUBLISHABLE[fit]
 
 
 def _columns(dossier: Dossier, *, public: bool) -> Iterator[tuple[str, str]]:
@@ -263,7 +270,7 @@ def _columns(dossier: Dossier, *, public: bool) -> Iterator[tuple[str, str]]:
 
 
 def _left_out(dossier: Dossier) -> Iterator[str]:
-    """Columns of the original that are not published, as far as plan or audit name them."""
+    """Columns of the original that are not published, as far as the record names them."""
     record = dossier.record
     if isinstance(record, AuditRecord):
         shown = {name for one in record.columns if one["shown"] != "withheld" for name in one["of"]}
@@ -273,6 +280,7 @@ def _left_out(dossier: Dossier) -> Iterator[str]:
     by_role = record.plan.get("roles", {}).values()
     roles = [[of] if isinstance(of, str) else of for of in by_role]
     named = [*(name for names in roles for name in names), *record.plan.get("columns", {})]
+    named = record.publication.get("columns_in", named)
     published = record.release["columns"]
     yield from (name for name in dict.fromkeys(map(str, named)) if name not in published)
 
@@ -280,12 +288,9 @@ def _left_out(dossier: Dossier) -> Iterator[str]:
 def _vouched(dossier: Dossier, columns: Sequence[str]) -> Iterator[str]:
     """What no adversary could read in columns of the file, and who says that it is harmless."""
     for ruling in dossier.verdict.rulings:
-        for name in columns:
-            begin = f"Column {name!r}, "
-            if ruling.kind == "unexamined" and ruling.asks.startswith(begin):
-                by = ticked(ruling.asks, dossier.ticks)
-                clause, _, says = ruling.asks.removeprefix(begin).rpartition(", ")
-                yield f"{clause}; " + (f"ticked by the {by}: {says}" if by else "not ticked")
+        if ruling.kind == "unexamined" and set(ruling.columns) & set(columns):
+            by = ticked(ruling.asks, dossier.ticks)
+            yield f"{ruling.asks}; " + (f"ticked by the {by}" if by else "not ticked")
 
 
 def _promise(dossier: Dossier) -> str:
@@ -306,13 +311,23 @@ def _assumptions(dossier: Dossier) -> Iterator[_Assumption]:
         yield _Assumption(says, by or None, knowing, says in open_ and not knowing)
 
 
+_PASSING = ("met", "confirmed", "accepted", "not applicable")
+_UNMET = {"STRADDLES": ": its interval straddles the limit", "MISSING": ": there is no figure"}
+"""Why a criterion is not met whose figure is not beyond the limit."""
+
+
 def _line(ruling: Ruling, *, public: bool) -> tuple[str, str, str, str]:
     """Ruling, what is asked, figure, how."""
+    label = f"{ruling.label}{_UNMET.get(ruling.told, '')}"
     if ruling.waived:
-        return ruling.told, ruling.asks, "not assessed", ruling.waived
+        return label, ruling.asks, "not assessed", ruling.waived
     if public and ruling.of_original:
-        return ruling.told, ruling.asks, "within the limit", "computed with the private original"
-    return ruling.told, ruling.asks, _figure(ruling), ruling.why
+        return label, ruling.asks, "within the limit", "computed with the private original"
+    return label, ruling.asks, _figure(ruling), ruling.why
+
+
+_RISKS = frozenset({"risk", "attack", "worst-off", "re-identification"})
+"""Kinds of criteria whose figures are risks."""
 
 
 def _figure(ruling: Ruling) -> str:
@@ -321,20 +336,10 @@ def _figure(ruling: Ruling) -> str:
     if ruling.told == "not applicable":
         return "none"
     if ruling.low == ruling.high:
-        limit = _unit_fraction(ruling.limit)
-        if not limit or ruling.side != "most":
+        if ruling.kind not in _RISKS or ruling.side != "most":
             return number(ruling.value)
-        value = _unit_fraction(ruling.value) or number(ruling.value)
-        return f"{value}, the limit is {limit}"
+        return f"{risk_told(ruling.value)}, the limit is {risk_told(ruling.limit)}"
     return f"{number(ruling.value, 3)} ({number(ruling.low, 3)} to {number(ruling.high, 3)})"
-
-
-def _unit_fraction(value: float | None) -> str:
-    """1/11 of 0.0909...: one over a whole number of persons, which no decimals tell; else empty."""
-    if value is None or not 0 < value <= 0.5:
-        return ""
-    persons = round(1 / value)
-    return f"1/{persons}" if math.isclose(value * persons, 1, rel_tol=1e-9) else ""
 
 
 def _gauge(risk: RiskDocument) -> Gauge | None:
@@ -567,6 +572,7 @@ def _environment() -> jinja2.Environment:
         cell=_cell,
         number=number,
         percent=percent,
+        risk=risk_told,
         spoken=spoken,
         times=times,
         lines=lambda text: markupsafe.Markup("{}").format(text),

@@ -47,8 +47,8 @@ from voile.report.grid import (
     sweep_of,
 )
 from voile.report.words import (
-    LOSS,
     NOTHING,
+    SETS,
     AttackReading,
     MeasureReading,
     Share,
@@ -72,6 +72,8 @@ from voile_base.values import Document, Json
 from voile_base.values.toml import toml_text
 
 __all__ = [
+    "PUBLISHABLE",
+    "SEEDLESS",
     "FleetTrip",
     "FollowedFleet",
     "comparison_page",
@@ -196,7 +198,12 @@ _EVIDENCE = {
     "held_out": "rows held out",
     "rehearsed": "measured on a release made like this one of fewer rows",
 }
-_PUBLISHABLE = {True: "yes", False: f"no: {UNFIT}"}
+SEEDLESS = "made without a seed"
+"""What a release must be to be published at all."""
+PUBLISHABLE = {
+    True: "yes, as publication asks; that says nothing of its risks",
+    False: f"no: {UNFIT}",
+}
 _ROLES = {
     "quasi_identifiers": "quasi-identifiers",
     "keep": "kept as they are",
@@ -232,6 +239,7 @@ def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Docum
         "published": tuple(_published(record)),
         "roles": tuple(_roles(record)),
         "columns": tuple(_shown_columns(record)),
+        "sets": SETS if "set" in _kinds(record) else "",
         "settings": _facts_of(_without(method, "decision")),
         "decision": _facts_of(method.get("decision") or {}),
         "promise": _promise_of(record),
@@ -261,9 +269,8 @@ def _verdict(record: StudyRecord) -> Iterator[str]:
         yield risk.limits
     else:
         yield "The re-identification risk was not assessed: no attack has measured it."
-    for one in record.utility:
-        if one["measure"] == LOSS and one["value"] is not None:
-            yield f"Information loss is {percent(one['value'])} (non-uniform entropy)."
+    if record.information_loss is not None:
+        yield f"Information loss is {percent(record.information_loss)} (non-uniform entropy)."
     if not record.risks:
         yield (
             "Singling out, linkability and inference were not counted; voile study --risks counts "
@@ -357,7 +364,7 @@ def _published(record: StudyRecord) -> Iterator[tuple[str, Any]]:
         yield "objective", publication["objective"]
     if publication["summary"]:
         yield "in short", publication["summary"]
-    yield "may be published", _PUBLISHABLE[release["publishable"]]
+    yield SEEDLESS, PUBLISHABLE[release["publishable"]]
     yield "release", release["release_id"]
 
 
@@ -374,6 +381,12 @@ def _shown_columns(record: StudyRecord) -> Iterator[tuple[str, str]]:
         kind = shown.get("kind", "") if isinstance(shown, Mapping) else ""
         if kind:
             yield name, "; ".join([shown_as(kind), *([lost[name]] if name in lost else [])])
+
+
+def _kinds(record: StudyRecord) -> set[str]:
+    """How columns are shown."""
+    columns = record.release["columns"].values()
+    return {str(shown.get("kind", "")) for shown in columns if isinstance(shown, Mapping)}
 
 
 def _without(document: Mapping[str, object], *keys: str) -> Document:

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from voile.study.record import (
+    LOSS,
+    REHEARSED,
     AttackDocument,
     MeasureDocument,
     Rates,
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
     from voile.audit.record import AuditRecord
 
 __all__ = [
-    "LOSS",
+    "NEARLY_LOST",
     "NOTHING",
+    "SETS",
     "AttackReading",
     "MeasureReading",
     "Share",
@@ -52,6 +55,8 @@ __all__ = [
     "percent",
     "printable",
     "reidentified",
+    "remainder",
+    "risk_told",
     "short_number",
     "shown_as",
     "spoken",
@@ -70,6 +75,12 @@ _SPACES = re.compile(r"[^\S\xa0]+")
 """All but those that do not break a line."""
 _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that reorder the text around them, beyond the name that holds them."""
+
+
+_ERROR = 1e-11
+"""By how many percent points a sum of floats misses 100 %."""
+_NEAREST = 3
+"""Places in which 100 % is told from what is nearly so much."""
 
 
 class Share(float):
@@ -102,16 +113,22 @@ def short_number(value: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of 1 in percent, to two or three digits: "2.1 %", "0.013 %", "99.98 %"."""
+    """A share of 1 in percent, to three digits: "2.13 %", "0.013 %", "99.98 %".
+
+    What is nearly, and not, 100 % is "more than 99.99 %".
+    """
     if share is None:
         return NOTHING
     hundred = 100 * share
     if hundred == 0 or not math.isfinite(hundred):
         return f"0{_SPACE}%" if hundred == 0 else NOTHING
-    digits = 3 if abs(hundred) >= 10 else 2
-    places = _places(hundred, digits)
-    while places < 12 and hundred != 100 and round(hundred, places) == 100:
+    if abs(hundred - 100) <= _ERROR:
+        return f"100{_SPACE}%"
+    places = _places(hundred, 3)
+    while places < _NEAREST and round(hundred, places) == 100:
         places += 1
+    if round(hundred, places) == 100 > hundred:
+        return "more than 99.99 %".replace(" ", _SPACE)
     if abs(hundred) < 1e-4:
         return f"{_signed(f'{hundred:.1e}')}{_SPACE}%"
     text = f"{hundred:,.{places}f}"
@@ -124,6 +141,18 @@ def one_in(share: float | None) -> str:
         return ""
     many = 1 / share
     return f"1 in {number(round(many, 1) if many < 10 else float(f'{round(many):.3g}'))}"
+
+
+def risk_told(share: float | None) -> str:
+    """A risk or a limit of one: "1 in 11 (9.09 %)" where it is that of whole persons, else "9 %".
+
+    All pages tell both by it, so that a limit and the figure that keeps it read alike.
+    """
+    if share is None or not 0 < share <= 0.5:
+        return percent(share)
+    persons = round(1 / share)
+    whole = math.isclose(share * persons, 1, rel_tol=1e-9)
+    return f"1 in {persons:,} ({percent(share)})" if whole else percent(share)
 
 
 def times(ratio: float | None) -> str:
@@ -366,11 +395,12 @@ def reidentified(record: StudyRecord | AuditRecord) -> ReidentificationRisk | No
     None where the prosecutor was not counted, or may succeed more often than was counted.
     """
     attacks, risks = record.attacks, record.risks
-    where = f"counted on {'a rehearsal' if isinstance(record, StudyRecord) else 'the file'}"
     rates = next((rates_of(one) for one in attacks if one["attack"] == "prosecutor"), None)
     if rates is None or rates.worst is None or not rates.bounded:
         return None
     counted = [one for one in risks if one["risk"] == "re-identification"]
+    rehearsed = any(REHEARSED in one["notes"] for one in counted)
+    where = f"counted on {'a rehearsal' if rehearsed else 'the file'}"
     worse = [one for one in counted if (one.get("worst") or 0.0) > rates.worst]
     beyond = min(
         worse, key=lambda one: (-(one.get("worst") or 0.0), len(_known(one))), default=None
@@ -400,31 +430,46 @@ _SHOWN = {
 }
 
 
+SETS = (
+    "A set of values is written with | between them. Where nothing stands before, between or after "
+    "|, a missing value is among them."
+)
+"""What tells a reader how cells that are sets are written."""
+
+
 def shown_as(kind: str) -> str:
     """How a column is shown, by the kind of its disclosure: "as intervals"."""
     return _SHOWN.get(kind, spoken(kind).lower())
 
 
-LOSS = "non-uniform-entropy"
-"""The measure that is told where only one is: bits about a value that its published cell leaves
-open, so that a column of which all rows show one value is wholly lost."""
 _WHOLLY = 1 - 1e-9
+NEARLY_LOST = 0.95
+"""The share of the information of a column from which on almost nothing is left of it."""
 
 
 def column_losses(record: StudyRecord) -> Mapping[str, str]:
     """By column, the share of its information that is lost, in words; of measured columns."""
-    gone = columns_gone(record)
-    return {
-        name: "nothing of it is left: every cell stands for all values"
-        if name in gone
-        else f"{percent(share)} of its information is lost"
-        for name, share in lost_shares(record).items()
-    }
+    return {name: _loss_told(share) for name, share in lost_shares(record).items()}
 
 
-def columns_gone(record: StudyRecord) -> tuple[str, ...]:
-    """The columns of which nothing is left: every cell stands for all values."""
-    return tuple(name for name, share in lost_shares(record).items() if share >= _WHOLLY)
+def _loss_told(share: float) -> str:
+    lost, left = f"{percent(share)} of its information is lost", remainder(share)
+    if left == "nothing":
+        return "nothing of it is left: every cell stands for all values"
+    return f"{left} of it is left: {lost}" if left else lost
+
+
+def remainder(share: float) -> str:
+    """What is left of a column that has lost such a share of its information.
+
+    "nothing", or "almost nothing" from ``NEARLY_LOST`` on; empty where more is left.
+    """
+    return "nothing" if share >= _WHOLLY else "almost nothing" if share >= NEARLY_LOST else ""
+
+
+def columns_gone(record: StudyRecord) -> Mapping[str, str]:
+    """The columns of which nothing, or almost nothing, is left, and which of the two."""
+    return {n: left for n, share in lost_shares(record).items() if (left := remainder(share))}
 
 
 def lost_shares(record: StudyRecord) -> Mapping[str, float]:

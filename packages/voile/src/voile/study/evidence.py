@@ -36,6 +36,7 @@ from itertools import count
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from voile.attack.adversary import Scene
 from voile.attack.fitted import Fitted
 from voile.attack.protocol import Attack, AttackOutcome, Knowledge
 from voile.release.reading import People, PublishedRows
@@ -55,6 +56,7 @@ from voile.table.published import MANY
 from voile.utility.protocol import Comparison, Measure, Measurement
 from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import dataclass, on_demand
+from voile_base.operating_system import return_freed_memory
 from voile_base.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -173,6 +175,7 @@ class EvidenceRun:
         )
         if self.subject.release.rows > MANY:  # what only attacks ask for
             Fitted.forget(self.subject.release)
+            Scene.forget(self.subject.release)
         measured, utility_skipped = parted(self._measure(each, telling) for each in instruments)
         utility = tuple(one for several in measured for one in several)
         return Findings(found, attacks_skipped, utility, utility_skipped)
@@ -193,6 +196,9 @@ class EvidenceRun:
             if self.strict:
                 raise
             return Skipped(name, _clause(error))
+        finally:
+            if self.subject.release.rows > MANY:
+                return_freed_memory()
 
     def _measure(self, measure: Measure, telling: Progress) -> Sequence[Measurement] | Skipped:
         telling(f"measure {measure.name}")
@@ -375,8 +381,9 @@ class _RehearsedRelease(ReleaseUnderTest):
         disclosure = self.staged.release.disclosure
         if not any(one.graded for one in disclosure.columns.values()):
             outcome = self._run(attack, self.staged)
-            if outcome.checked:
-                return outcome
+            series = self.staged.release.series
+            if outcome.checked or (series is not None and series.version > 1):
+                return outcome  # a rehearsal knows nothing of the releases before: it shows more
             if not disclosure.permuted and disclosure.sampled is None and self.numbered:
                 return self._run(attack, self.numbered)
         try:
@@ -480,7 +487,7 @@ class _RehearsedRelease(ReleaseUnderTest):
                 made = self.rows.rehearse(staged.plan, draws, staged.engine, staged.release)
             except VoileError as error:
                 return error
-        return made if made.release.rows else InputError(_NO_ROWS)
+        return replace(made, of=staged) if made.release.rows else InputError(_NO_ROWS)
 
     @cached_property
     def numbered(self) -> Staged | None:

@@ -27,7 +27,6 @@ mends it.
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -52,7 +51,7 @@ from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan, Method, Plan
 from voile.table.places import is_place, place_of
 from voile_base.errors import InfeasibleError, OutOfMemoryError, PlanError, TableError, VoileError
-from voile_base.ondemand import dataclass
+from voile_base.ondemand import dataclass, pattern_on_demand
 from voile_base.values import Document, Json
 
 __all__ = [
@@ -417,7 +416,7 @@ def _shown(value: Any) -> str:
     return str(value)
 
 
-_COLUMN = re.compile(r"column '([^']+)'(: )?")
+_COLUMN = pattern_on_demand(r"column '([^']+)'(: )?")
 
 
 def file_of(source: object) -> str:

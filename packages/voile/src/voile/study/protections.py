@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from voile.publish.registry import publisher_for
+from voile.release.folder import READING
 from voile.release.release import Publication
 from voile.schema.plan import Plan
 from voile.schema.tabulation import CellNoise
@@ -102,7 +103,7 @@ def make_noisy_tables(
 
             def fill(folder: Path) -> None:
                 if page is not None:
-                    write_text(folder / "index.html", page)
+                    write_text(folder / READING, page)
 
             return pending.appear(stage, fill)
     except PlanError as error:

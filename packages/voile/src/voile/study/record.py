@@ -31,7 +31,9 @@ from voile_base.values import Document, Json
 from voile_base.values.value import Several, checked, closed
 
 __all__ = [
+    "LOSS",
     "PRIVATE",
+    "REHEARSED",
     "AttackDocument",
     "Better",
     "Distribution",
@@ -53,8 +55,14 @@ __all__ = [
     "rates_of",
 ]
 
+REHEARSED = "counted on a rehearsal of fewer rows, beside the rows that it left out"
+"""A note of risks that were not counted on the release itself."""
+
 
 PRIVATE = "PRIVATE: computed with the private original; do not pass it on"
+LOSS = "non-uniform-entropy"
+"""The measure that is told where only one is: bits about a value that its published cell leaves
+open, so that a column of which all rows show one value is wholly lost."""
 
 Better = Literal["lower", "higher"]
 Status = Literal["done", "infeasible", "refused", "wrong", "failed"]
@@ -244,6 +252,8 @@ class PublicationDocument(TypedDict):
     """Persons or households of the original."""
     units_out: NotRequired[Count | None]
     """Of these, those who have a published row; None where nobody can tell."""
+    columns_in: NotRequired[list[str]]
+    """All columns of the original, as far as files were written."""
 
 
 @closed
@@ -325,6 +335,11 @@ class StudyRecord:
     def roles(self) -> Mapping[str, list[str]]:
         """Columns by role."""
         return self.release.get("roles", self.release["columns"])
+
+    @property
+    def information_loss(self) -> float | None:
+        """The loss that is told where only one is; None where it was not measured."""
+        return next((one["value"] for one in self.utility if one["measure"] == LOSS), None)
 
 
 @checked(InputError)

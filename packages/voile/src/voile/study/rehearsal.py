@@ -26,6 +26,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.attack.fitted import Fitted, Standing
 from voile.publish.registry import publisher_for, publisher_of
@@ -122,6 +123,8 @@ class Staged:
     """The column of row numbers that the release and the original share, if they do."""
     engine: Engine | str = AUTO
     """What holds the rows of the release, and of its rehearsals."""
+    of: Staged | None = None
+    """The release under study whose rehearsal it is; None of that itself."""
 
     def comparison(self, randomness: Randomness) -> Comparison:
         """The release beside its original, as measures see it: without row numbers."""
@@ -171,6 +174,14 @@ def hold_out(
     object is no data frame.
     """
     rows, to_native = from_native(frame)
+    held_out = _held_out(rows, share, randomness, unit)
+    return to_native(rows.filter(~held_out)), to_native(rows.filter(held_out))
+
+
+def _held_out(
+    rows: Frame, share: float | Fraction, randomness: Randomness, unit: str | None
+) -> NDArray[np.bool_]:
+    """Which rows are held out, shape (n,); raises ``InputError`` as ``hold_out`` does."""
     if not 0 < share < 1:
         msg = f"the share of rows to hold out must lie between 0 and 1, both excluded, not {share}"
         raise InputError(msg)
@@ -188,8 +199,8 @@ def hold_out(
     most = np.partition(words, held - 1)[held - 1]
     held_out = words < most
     held_out[np.flatnonzero(words == most)[: held - np.count_nonzero(held_out)]] = True
-    chosen = held_out[whose]
-    return to_native(rows.filter(~chosen)), to_native(rows.filter(chosen))
+    found: NDArray[np.bool_] = held_out[whose]
+    return found
 
 
 def rehearsed_rows(frame: Frame, randomness: Randomness, unit: str | None = None) -> Frame:
@@ -199,8 +210,10 @@ def rehearsed_rows(frame: Frame, randomness: Randomness, unit: str | None = None
     """
     if len(frame) <= MANY:
         return frame
-    kept: Frame
-    kept, _ = hold_out(frame, 1 - MANY / 2 / len(frame), randomness, unit)
+    rows, to_native = from_native(frame)
+    kept: Frame = to_native(
+        rows.filter(~_held_out(rows, 1 - MANY / 2 / len(frame), randomness, unit))
+    )
     return kept
 
 

@@ -177,10 +177,10 @@ class ReleaseStaging:
         if self._unseen is None:
             return
         with self._unseen.writing() as root:
+            fill(root)
             write_document(release, root / self._within, self._data)
             if self._within:
                 sync(root / self._within)
-            fill(root)
         if self._remote is None:
             self._unseen.appear()
             return

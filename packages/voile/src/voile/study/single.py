@@ -50,7 +50,7 @@ from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
 from voile.study.documents import json_text, record_document
 from voile.study.evidence import EvidenceTerms, Instruments, StudyEvidence, gather
-from voile.study.original import Original
+from voile.study.original import Original, names_of_columns
 from voile.study.plans import StatedPlan, json_value
 from voile.study.record import Distribution, PublicationDocument, RecordedRelease, StudyRecord
 from voile.study.rehearsal import Persons, Staged, fingerprint
@@ -334,7 +334,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
             evidence = gather(staged, instruments, terms, draws, progress, known_to_him)
             documents = _looked(beside, staged, randomness.within("beside"), progress)
             record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
-            record = replace(record, release=_with_files(record, stage))
+            record = _completed(record, stage, names_of_columns(table, stated.plan))
             text = json_text(record_document(record))
             report, no_report = _drawn(record, render, progress)
 
@@ -353,10 +353,14 @@ def _fill(text: str, documents: Mapping[str, str], report: str | None, folder: P
         write_text(private / "report.html", report)
 
 
-def _with_files(record: StudyRecord, stage: ReleaseStaging) -> RecordedRelease:
-    """What was published, with the hashes of its files: evidence is of these rows and no others."""
-    document: Any = {**record.release, "data": [dict(part) for part in stage.data]}
-    return document  # type: ignore[no-any-return]
+def _completed(record: StudyRecord, stage: ReleaseStaging, columns: list[str]) -> StudyRecord:
+    """With the hashes of the published files, as evidence is of these rows and no others.
+
+    And with all columns of the original, by which those that are left out can be named.
+    """
+    release: Any = {**record.release, "data": [dict(part) for part in stage.data]}
+    publication: PublicationDocument = {**record.publication, "columns_in": columns}
+    return replace(record, release=release, publication=publication)
 
 
 def _looked(

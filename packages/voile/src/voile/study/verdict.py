@@ -61,7 +61,7 @@ class LimitRuling:
     """A limit, the figure that is held against it, and what would keep it where it is not kept."""
 
     asks: str
-    """A clause: "the worst re-identification risk is at most 0.09"."""
+    """A clause: "the worst re-identification risk is at most 1 in 11"."""
     figure: float
     limit: float
     met: bool
@@ -117,7 +117,7 @@ def _risks(record: StudyRecord) -> Iterator[LimitRuling]:
         kept = met_thresholds(rates.worst)
         for limit, use in THRESHOLDS.items():
             change, remedy = ({}, "") if limit in kept else _groups(limit, record)
-            asks = f"the worst re-identification risk is at most {limit}"
+            asks = f"the worst re-identification risk is at most 1 in {_PERSONS[limit]}"
             yield LimitRuling(asks, rates.worst, limit, limit in kept, use, remedy, change)
 
 

@@ -255,7 +255,7 @@ class ColumnCovering:
     """One column: d distinct values of the original, and e distinct published entries; private."""
 
     domain: OriginalDomain
-    entry: NDArray[np.int32]
+    entry: NDArray[np.integer]
     """Shape (n,): the entry of each published row."""
     rows: Indices
     """Shape (e,): published rows of each entry."""
@@ -378,11 +378,10 @@ def _covering(published: PublishedRows, original: People, name: str) -> ColumnCo
     rows = np.bincount(entry, minlength=shown.height)
     stated, cells = published.disclosure.columns[name], ShownCells(name, shown, rows)
     notes = tuple(stated.notes(domain.known, cells))
-    narrow = entry.astype(np.int32)  # fewer entries than rows, and one stays for each row
     covered = stated.covered(domain, cells)
     if name in published.permuted:
-        covered = Covered.permuted(domain, covered, entry, published.groups()[0])
-    return ColumnCovering(domain, narrow, rows, shown, notes, stated, covered)
+        covered = Covered.permuted(domain, covered, entry.astype(np.int64), published.groups()[0])
+    return ColumnCovering(domain, entry, rows, shown, notes, stated, covered)
 
 
 def expectations(spread: Spread, values: Floats) -> Floats:

@@ -363,7 +363,8 @@ def _groups(comparison: Comparison) -> NDArray[np.int64]:
     """Rows of each combination that the release shows of the measured columns."""
     published = comparison.published
     shown = [c for name in _keys(comparison) for c in published.columns_of(name)]
-    return published.release.table.group_sizes(shown)
+    distinct, place = published.cells(shown)
+    return np.bincount(place, minlength=distinct.height)
 
 
 def _original_groups(comparison: Comparison) -> NDArray[np.int64]:

@@ -463,7 +463,7 @@ class _Binned:
     bins: _Bins
     own: NDArray[np.int32]
     """The bin of each original row."""
-    entry: NDArray[np.int32]
+    entry: NDArray[np.integer]
     """The entry of each published row."""
     distributions: Floats
     """Shape (e, b): shares of each entry."""

@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.release.reading import floats_of
-from voile.table.codes import Codes, Combinations, sort_rows
+from voile.table.codes import Codes, Combinations, code_type, sort_rows
 from voile.utility.covering import (
     ColumnCovering,
     coverings,
@@ -265,11 +265,10 @@ class InformationLossIL1s:
         if not exact:
             alike = np.zeros(rows, np.int64)
             return alike, alike
-        both = [
-            (np.concatenate([one.own, one.spread.order[one.spread.start][one.entry]]),
-             len(one.values))
-            for one in exact
-        ]  # fmt: skip
+        both = []
+        for one in exact:
+            value = one.spread.order[one.spread.start].astype(code_type(len(one.values)))
+            both.append((np.concatenate([one.own, value[one.entry]]), len(one.values)))
         label = Combinations.of(both).index
         labels = label[:rows], label[rows:]
         most = int(label.max(initial=0)) + 1

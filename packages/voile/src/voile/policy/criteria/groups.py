@@ -10,6 +10,7 @@ original, its groups count for so many fewer persons, and rows that repeat other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import ceil
 from typing import Annotated, Literal
 
@@ -144,6 +145,11 @@ def _of_columns(
     if not names:
         yield "no published column is sensitive; say which in the plan"
     elif case.whose != "row":
-        yield from (_promised(case, name, promised) for name in names)
+        yield from (_about(_promised(case, name, promised), name) for name in names)
     else:
-        yield from (measure(case.rows)(name) for name in names)
+        yield from (_about(measure(case.rows)(name), name) for name in names)
+
+
+def _about(found: MeasuredFigure | str, name: str) -> MeasuredFigure | str:
+    """A figure that says of which column it is."""
+    return found if isinstance(found, str) else replace(found, columns=(name,))

@@ -15,6 +15,12 @@ publishers ask; ``identifiers.toml`` says what a machine cannot look for.  Besid
 
 What is found is told by category and column, and no cell is quoted.
 
+Roles: which columns outsiders know is what a plan says, and groups, attacks and risks follow it.  A
+column that outsiders commonly know, by its name or its cells, and that is published as anything but
+a quasi-identifier, is not assessed by any of them, so that the criterion is not met unless a person
+waives it by name and reason.  Rows made up of noisy counts, and those counts, are as safe whatever
+columns are called.
+
 Cost: a look at each distinct cell of a column and format.
 """
 
@@ -22,13 +28,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Literal, get_args
 
+from voile.audit.record import AuditRecord
+from voile.audit.scenarios import holds_fact
 from voile.audit.spellings import ANYTHING, ends_of
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion
@@ -41,13 +49,14 @@ from voile.recognisers.values import (
     ColumnLook,
     words_as_meant,
 )
+from voile.release.claims import DifferentialPrivacy, PrivacyClaim
 from voile.schema.names import fits, meaning_of, named
 from voile.schema.persons import TELLING
 from voile.table.published import GROUP, PublishedTable
 from voile_base.errors import TableError
 from voile_base.ondemand import dataclass
 
-__all__ = ["Identifiers", "Letter", "categories"]
+__all__ = ["DeclaredRoles", "Identifiers", "Letter", "categories"]
 
 Letter = Literal[
     "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P", "Q", "R"
@@ -151,7 +160,7 @@ class Identifiers(PolicyCriterion):
             if category.letter not in self.absent:
                 continue
             asks = f"({category.letter}) no {category.name}"
-            found = [why for column in columns for why in _found(category, column)]
+            found = {column.stem: why for column in columns for why in _found(category, column)}
             notes = [f"looked for: {_looked_for(category)}"]
             notes += [f"not looked for: {category.beyond}"] * bool(category.beyond)
             if category.special == "unique" and anew:
@@ -161,9 +170,91 @@ class Identifiers(PolicyCriterion):
                 notes.append(amounts)
             if wordy and category.letter in "ABC":
                 notes.append(f"free text, to be read by a human: {', '.join(wordy)}")
-            why = "; ".join(found) or f"not found in {len(columns)} columns"
-            finding = MeasuredFigure.exactly(len(found), why, *notes)
+            why = "; ".join(found.values()) or f"not found in {len(columns)} columns"
+            finding = MeasuredFigure.exactly(len(found), why, *notes, columns=tuple(found))
             yield Ruling.at_most(self.kind, asks, finding, 0)
+
+
+Fact = Literal["age", "sex", "place", "dates", "occupation"]
+_FACTS: Mapping[str, str] = {
+    "age": "an age or a birth",
+    "sex": "the sex",
+    "place": "a place",
+    "dates": "dates",
+    "occupation": "an occupation",
+}
+_PLACES = "B"
+"""The letter of the rule under which recognisers look for places."""
+_CALLED = {"sensitive": "sensitive", "keep": "kept as it is"}
+
+
+class DeclaredRoles(PolicyCriterion):
+    """What outsiders commonly know is published as quasi-identifiers, and as nothing else."""
+
+    kind: Literal["roles"] = "roles"
+    known: tuple[Fact, ...] = get_args(Fact)
+    """What they know; by default all of these."""
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One for each column that is published as something else; one that there is none."""
+        del ticks
+        shown = {} if _whatever_roles(case) else _columns_shown(case)
+        found = {name: fact for name, of in shown.items() if (fact := self._fact(case, name, of))}
+        for name, fact in found.items():
+            yield Ruling(
+                self.kind,
+                f"column {name!r}, which holds {fact}, is a quasi-identifier",
+                passed=False,
+                why=f"the plan calls it {_called(case, shown[name])}, so that nothing assesses "
+                "what those learn who know it",
+                limit=0,
+                side="most",
+                of_original=False,
+                columns=(name,),
+            )
+        if not found:
+            asks = "columns that outsiders commonly know are quasi-identifiers"
+            why = f"none of {len(shown)} other columns is known by its name or its cells"
+            yield Ruling(self.kind, asks, passed=True, why=why, of_original=False)
+
+    def _fact(self, case: Case, name: str, of: Sequence[str]) -> str | None:
+        """What a column holds that outsiders know; None where that is nothing."""
+        for fact in self.known:
+            if holds_fact(name, fact):
+                return _FACTS[fact]
+        cells = [_Cells.of(case.rows.table, each) for each in of if each in case.rows.table.columns]
+        if "dates" in self.known and any(one.is_time for one in cells):
+            return _FACTS["dates"]
+        places = [one for one in listed_recognisers() if one.letter == _PLACES]
+        known = any(place.recognise(one.look) for one in cells for place in places)
+        return _FACTS["place"] if "place" in self.known and known else None
+
+
+def _whatever_roles(case: Case) -> bool:
+    """Whether all that is published is differentially private, whatever roles columns have."""
+    private = [one for one in case.claims if isinstance(one, PrivacyClaim)]
+    return any(not isinstance(one, DifferentialPrivacy) for one in private)
+
+
+def _columns_shown(case: Case) -> Mapping[str, Sequence[str]]:
+    """The columns that are published and no quasi-identifiers, with what shows each."""
+    if isinstance(case.record, AuditRecord):
+        every = {one["name"]: tuple(one["of"]) for one in case.record.columns}
+    elif case.release is not None:
+        disclosure = case.release.disclosure
+        every = {name: disclosure.columns_of(name) for name in disclosure.columns}
+    else:
+        every = {}
+    roles = case.rows.roles
+    open_ = {name for role, names in roles.items() if role not in _CALLED for name in names}
+    return {name: of for name, of in every.items() if of and not open_ & set(of)}
+
+
+def _called(case: Case, of: Sequence[str]) -> str:
+    """What the plan calls a column."""
+    roles = case.rows.roles
+    found = (said for role, said in _CALLED.items() if set(of) & set(roles.get(role, ())))
+    return next(found, "nothing")
 
 
 def _looked_for(category: _Category) -> str:
@@ -214,9 +305,14 @@ class _Cells:
             shown = None  # NaN or an infinity: numbers, and none of the eighteen by its cells
         texts = [] if shown is None else [text for text in shown.values.texts if text is not None]
         told = [text for text in texts if text.strip().lower() not in ANYTHING]
-        stem = name.removesuffix(".low").removesuffix(".high").removesuffix(".interval")
+        stem = _stem(name)
         ends = None if kind == "text" or not told else _ends_of(told)
         return cls(name, kind, told, table.rows, len(texts), words_as_meant(stem, ends))
+
+    @property
+    def stem(self) -> str:
+        """The column of the table that it shows."""
+        return _stem(self.name)
 
     @cached_property
     def look(self) -> ColumnLook:
@@ -240,6 +336,11 @@ class _Cells:
             return False
         numbers = [int(text) for text in self.texts]
         return any(least <= min(numbers) and max(numbers) < most for least, most in _SECONDS)
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it holds days or times."""
+        return self.kind in _CALENDAR or self.counts_seconds
 
     @cached_property
     def is_wordy(self) -> bool:
@@ -272,6 +373,10 @@ class _Cells:
         """Whether whole numbers leave few out between the least and the largest, as codes do."""
         numbers = [int(text) for text in self.texts]
         return max(numbers) - min(numbers) < 2 * len(numbers)
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(".low").removesuffix(".high").removesuffix(".interval")
 
 
 def _distinct_amounts(columns: Sequence[_Cells]) -> str | None:
@@ -319,7 +424,7 @@ def _zips(column: _Cells) -> str | None:
 
 
 def _dates(column: _Cells) -> str | None:
-    if column.kind in _CALENDAR or column.counts_seconds:
+    if column.is_time:
         return "holds dates or times, of which the year alone may be shown"
     read = (ends_of(text, whole=True) for text in column.texts)
     spans = {ends for ends in read if ends is not None}

@@ -18,6 +18,7 @@ What no machine can see: assumptions of the promise, and what a policy asks of a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -25,7 +26,7 @@ from pydantic import Field, model_validator
 from voile.audit.record import AuditRecord
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
-from voile.policy.ruling import KNOWING, MeasuredFigure, Ruling, Tick, ticked
+from voile.policy.ruling import KNOWING, MeasuredFigure, NotCounted, Ruling, Tick, ticked
 from voile.release.claims import PrivacyClaim
 from voile.study.record import AttackDocument, Rates, rates_of
 from voile.study.verdict import IDENTIFICATION, exact_limit
@@ -63,9 +64,9 @@ class AttackRate(PolicyCriterion):
         del ticks
         most = f"{self.most}"
         if self.limit != float(self.most):
-            most = f"1 in {1 / self.limit:.0f} ({self.most})"
+            most = f"1 in {1 / self.limit:.0f} ({self.most}, rounded)"
         asks = f"the attack {self.name} {_WORDS[self.figure].format(most=most)}"
-        yield Ruling.at_most(self.kind, asks, self._found(case), self.limit)
+        yield Ruling.at_most(self.kind, asks, self._found(case), self.limit, self.name)
 
     @property
     def limit(self) -> float:
@@ -215,7 +216,7 @@ class RepeatedAudits(PolicyCriterion):
     def _found(self, case: Case) -> MeasuredFigure | str:
         record = case.record
         if not isinstance(record, AuditRecord) or record.earlier is None:
-            return "no ledger knows its audits; run voile audit with --ledger"
+            return NotCounted("no ledger knows its audits; run voile audit with --ledger")
         times = len(record.of_this_file)
         why = f"{len(record.earlier):,} audits of files of this original were entered before it"
         return MeasuredFigure.exactly(times, why, of_original=True)
@@ -257,12 +258,23 @@ class QuestionCriterion(PolicyCriterion):
         yield asked(self.kind, self.says, ticks)
 
 
-def asked(kind: str, says: str, ticks: tuple[Tick, ...], left_open: Sequence[str] = ()) -> Ruling:
-    """Whether a human has made sure of a statement, or accepts what the promise leaves open."""
+def asked(
+    kind: str,
+    says: str,
+    ticks: tuple[Tick, ...],
+    left_open: Sequence[str] = (),
+    columns: tuple[str, ...] = (),
+) -> Ruling:
+    """Whether a human has made sure of a statement, or accepts what the promise leaves open.
+
+    ``columns`` are those that it is about.
+    """
     by = ticked(says, ticks)
     if by is None:
-        return Ruling(kind, says, passed=False, why="not confirmed", of_original=False)
+        why = "not confirmed"
+        return Ruling(kind, says, passed=False, why=why, of_original=False, columns=columns)
     limit = "the promise does not cover it" if says in left_open else ""
     accepted = by.partition(KNOWING)[2] or limit
     why = f"ticked by the {by}"
-    return Ruling(kind, says, passed=True, why=why, of_original=False, accepted=accepted)
+    found = Ruling(kind, says, passed=True, why=why, of_original=False, columns=columns)
+    return replace(found, accepted=accepted)

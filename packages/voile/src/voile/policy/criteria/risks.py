@@ -32,7 +32,7 @@ from voile.audit.record import (
 )
 from voile.policy.case import Case
 from voile.policy.criteria import PolicyCriterion, Share
-from voile.policy.ruling import MeasuredFigure, Ruling, Tick
+from voile.policy.ruling import MeasuredFigure, NotCounted, Ruling, Tick
 from voile.study.record import EstimateDocument, ExcessDocument, RiskDocument
 
 __all__ = ["CONTROL_VOID", "Copies", "ReIdentified", "ThreeRisks", "WorstOff"]
@@ -62,16 +62,15 @@ class ThreeRisks(PolicyCriterion):
         for one in found:
             void = isinstance(case.record, AuditRecord) and case.record.control_void
             figure = CONTROL_VOID if void else self._found(one)
-            yield Ruling.at_most(self.kind, asks, figure, float(self.most))
+            yield Ruling.at_most(self.kind, asks, figure, float(self.most), self.name)
         if not found:
             reason = case.skipped.get(self.name) or case.skipped.get("three risks")
-            why = reason or "run voile study with --risks, or voile audit with a control"
-            why = f"{self.name} was not counted: {why}"
+            why = _without_figure(self.name, reason, "voile audit with a control")
             if reason and reason.startswith(DOES_NOT_APPLY):
                 figure = MeasuredFigure.exactly(0, reason, of_original=True)
-                yield Ruling.at_most(self.kind, asks, figure, float(self.most))
+                yield Ruling.at_most(self.kind, asks, figure, float(self.most), self.name)
                 return
-            yield Ruling.at_most(self.kind, asks, why, float(self.most))
+            yield Ruling.at_most(self.kind, asks, why, float(self.most), self.name)
 
     def _found(self, risk: RiskDocument) -> MeasuredFigure | str:
         control = risk["control"]
@@ -90,7 +89,12 @@ class ThreeRisks(PolicyCriterion):
             ends = _of_guessing(risk["main"], control, risk["guess"])
             why += ", which leaves nothing open: of what guessing leaves open"
         return MeasuredFigure(
-            ends["value"], ends["low"], ends["high"], why, notes=tuple(risk["notes"])
+            ends["value"],
+            ends["low"],
+            ends["high"],
+            why,
+            notes=tuple(risk["notes"]),
+            columns=(risk["of"],),
         )
 
 
@@ -179,8 +183,14 @@ def _not_counted(case: Case) -> MeasuredFigure | str:
         return MeasuredFigure.exactly(
             0, f"{DOES_NOT_APPLY}: what the release promises is measured on it"
         )
-    why = reason or "run voile study with --risks, or voile audit with a control"
-    return f"copying was not counted: {why}"
+    return _without_figure("copying", reason, "voile audit with a control")
+
+
+def _without_figure(what: str, reason: str | None, other: str) -> str:
+    """Why there is no figure of a risk; without a reason, what counts one."""
+    if reason is None:
+        return NotCounted(f"{what} was not counted: run voile study with --risks, or {other}")
+    return f"{what} was not counted: {reason}"
 
 
 _SEARCHED = "whoever knows the worst"
@@ -194,7 +204,7 @@ class ReIdentified(PolicyCriterion):
     figure: Literal["mean", "worst"] = "mean"
     most: Share
     searched: bool = False
-    """Whether the worst pair and triple of columns count, too, which nobody need know."""
+    """Whether the worst column, pair and triple count, too, which nobody need know."""
 
     def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
         """One, of the worst set of columns."""
@@ -215,8 +225,7 @@ class ReIdentified(PolicyCriterion):
         reason = case.skipped.get(RE_IDENTIFICATION) or case.skipped.get("three risks")
         if reason == ROWS_OF_NOBODY:
             return MeasuredFigure.exactly(0, f"{DOES_NOT_APPLY}: {reason}", of_original=True)
-        why = reason or "run voile study with --risks, or voile audit"
-        return f"re-identification was not counted: {why}"
+        return _without_figure(RE_IDENTIFICATION, reason, "voile audit")
 
     def _figure(self, risk: RiskDocument) -> MeasuredFigure:
         main = risk["main"]
