@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from studio_tests.studio import Visitor
 from studio_tests.test_remedies import studied
 from voile.policy.case import Case
 from voile.policy.checking import form_of, judge, keep
-from voile.policy.ruling import ASSUMPTIONS, read_ticks, tally_of
+from voile.policy.ruling import ASSUMPTIONS, Ruling, read_ticks, tally_of
 from voile.policy.stated import StatedPolicy
 from voile_studio.project import Project, Start
 from voile_studio.screens.confirming import (
@@ -25,6 +27,7 @@ from voile_studio.screens.confirming import (
     other_releases,
     statements_of,
 )
+from voile_studio.screens.trying import _series_of
 
 UNPUBLISHED = "no other published data is derived from the same rows"
 POLICY = '[[criteria]]\nkind = "group-size"\nleast = 3\n\n[[criteria]]\nkind = "assumptions"\n'
@@ -90,6 +93,17 @@ def test_a_signed_release_is_not_withdrawn(project: Project) -> None:
     assert not is_withdrawn(project, project.folder / "releases" / "001")
 
 
+def test_a_second_click_signs_nothing_again(project: Project) -> None:
+    """A role signs once; the page offers to sign in another one."""
+    folder = project.folder / "releases" / "002"
+    signatures = [{"role": "officer", "key": "x"}]
+    (folder / "release" / "signatures.json").write_text(json.dumps({"signatures": signatures}))
+    (project.folder / "key").write_text("x")
+    visitor = Visitor(project.start.folder)
+    assert visitor.post("/p/people/releases/002/sign", role=" officer ").status_code == 200
+    assert project.jobs.latest("sign-002") is None
+
+
 def test_what_is_accepted_all_the_same_says_what_studio_knew(project: Project) -> None:
     """The ledger of jobs knows what was shown before; the verdict and the dossier repeat it."""
     folder = project.folder / "releases" / "002"
@@ -99,7 +113,9 @@ def test_what_is_accepted_all_the_same_says_what_studio_knew(project: Project) -
     made(project, 2, "release", ["study", "--out", project.named(folder)])
     made(project, 3, "solutions", ["inspect", "later"])
     (one,) = (one for one in statements_of(project, folder, ticks) if one.says == said)
-    assert one.contradiction == "Studio has shown the solutions around the plan on these rows"
+    assert one.contradiction == (
+        "before this release was made, Studio had shown the solutions around the plan on these rows"
+    )
     assert tick(project, [said]).status_code == 200
     assert ticked(project) == {said: f"officer, knowing that {one.contradiction}"}
     check(folder)
@@ -167,6 +183,7 @@ def test_nothing_is_to_hand_over_before_it_is_signed(project: Project) -> None:
     project.keep_plan(PLAN)
     visitor = Visitor(project.start.folder)
     page = visitor.get("/p/people/sign").text
+    assert "The smallest group of the release has <strong>" in page
     assert "<dt>Hand over</dt>" not in page
     assert page.count("<dt>Not to hand over</dt>") == 2
     assert "2 releases of the same table stand already" in page
@@ -192,6 +209,20 @@ def test_a_series_begins_with_a_button(project: Project) -> None:
     assert visitor.post("/p/people/series", **fields).status_code == 409
     visitor.post("/p/people/undo")
     assert project.plan_text == PLAN
+
+
+def test_no_series_is_offered_where_the_plan_names_persons(project: Project) -> None:
+    """Its rows could not be followed; the page says why, and the form is refused."""
+    project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nperson = "illness"\n'))
+    visitor = Visitor(project.start.folder)
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    page = visitor.get("/p/people/sign").text
+    assert "No series can be begun: the plan names persons" in page
+    assert "Put the series into the plan" not in page
+    fields = {"digest": visitor.digest("/p/people/sign"), "series": "yearly", "record_key": "age"}
+    refused = visitor.post("/p/people/series", **fields)
+    assert (refused.status_code, "series" in project.plan_text) == (400, False)
+    project.keep_plan(PLAN)
 
 
 def test_rulings_are_told_apart_by_what_they_rest_on(project: Project) -> None:
@@ -226,3 +257,110 @@ def test_a_drawn_page_leads_back(project: Project) -> None:
     assert "sandbox" in policy
     assert "allow-scripts" not in policy
     assert "script-src" not in policy
+
+
+def test_what_waits_for_a_withdrawal_is_no_tick(project: Project) -> None:
+    """A box that is not offered is not counted among those to tick, on Evidence and Sign off."""
+    project.keep_plan(PLAN)
+    visitor, folder = Visitor(project.start.folder), project.folder / "releases" / "002"
+    asked = read_ticks(folder / "private" / ASSUMPTIONS)
+    page = visitor.get("/p/people/evidence").text.partition("<h2")[2].partition("<h2")[0]
+    assert page.count('<input type="checkbox" name="ticked"') == len(asked) - 1
+    assert page.count("Tick it below") == 1
+    assert "(the same for" in page
+    assert f"0 of {len(asked) - 1} ticked" in page
+    ticks = f"{len(asked) - 1} statements wait for a tick on Evidence"
+    assert f"{ticks} and 1 statement waits for other releases to be withdrawn" in page.replace(
+        ticks.capitalize(), ticks
+    )
+    tick(project, [one.says for one in asked if one.says != UNPUBLISHED])
+    check(folder)
+    signing = visitor.get("/p/people/sign").text
+    assert "1 statement waits for other releases to be withdrawn" in signing
+    assert "for a tick on Evidence" not in signing.partition("Release 1")[0]
+
+
+def test_the_ledger_says_how_many_criteria_are_met(project: Project) -> None:
+    """And that a signed release is not to be handed over where Studio knows otherwise."""
+    folder = project.folder / "releases" / "002"
+    visitor = Visitor(project.start.folder)
+    assert "office: <strong>1 of" in visitor.get("/p/people/ledger").text
+    path = folder / "private" / ASSUMPTIONS
+    said = f'says = "{UNPUBLISHED}"\nticked = false\nby = ""'
+    now = said.replace("false", "true").replace('""', '"officer"')
+    path.write_text(path.read_text().replace(said, now))
+    signatures = [{"role": "officer", "key": "x"}]
+    (folder / "release" / "signatures.json").write_text(json.dumps({"signatures": signatures}))
+    told = visitor.get("/p/people/ledger").text
+    assert "signed by officer, but not to hand over" in told
+    visitor.post("/p/people/releases/001/withdraw")
+    assert "but not to hand over" not in visitor.get("/p/people/ledger").text
+
+
+def test_the_recipient_that_a_policy_supposes_stands_on_the_screen(project: Project) -> None:
+    """Nobody is asked whether it is so, so that it is said whose supposition it is."""
+    project.keep_plan(PLAN)
+    folder, visitor = project.folder / "releases" / "002", Visitor(project.start.folder)
+    assert "This policy does not say to whom" in visitor.get("/p/people/evidence").text
+    case = Case.open(folder)
+    text = f'name = "office"\nsource = "board"\naudience = "the press"\n{POLICY}'
+    stated = StatedPolicy.of_text(text, "policy")
+    form_of(case, stated)
+    keep(case, judge(case, stated))
+    page = visitor.get("/p/people/evidence").text
+    assert "supposes that the release goes to: <strong>the press</strong>" in page
+
+
+def test_a_criterion_of_several_columns_is_labelled_for_each(project: Project) -> None:
+    """The risk of one column is beyond the limit, that of another within: each says so."""
+    path = project.folder / "releases" / "002" / "private" / "verdict.json"
+    verdict = json.loads(path.read_text())
+    asks = "inference finds at most 0.2 of what the control leaves open"
+    for name, value in (("sex", 0.4), ("age", 0.0)):
+        passed = value <= 0.2
+        risk = Ruling("risk", asks, passed=passed, why=f"{name}: told", value=value, limit=0.2)
+        verdict["rulings"].append(asdict(risk))
+    path.write_text(json.dumps(verdict))
+    page = html.unescape(Visitor(project.start.folder).get("/p/people/evidence").text)
+    lines = [line for line in page.split("<li ") if asks in line]
+    told = {
+        name: re.findall(r"<strong>([a-z ]+)</strong>", line)[:1]
+        for name in ("sex", "age")
+        for line in lines
+        if f"{name}: told" in line
+    }
+    assert told == {"sex": ["not met"], "age": ["met"]}
+
+
+def test_signed_releases_of_another_project_with_these_columns_are_known(project: Project) -> None:
+    """A later state of a table under another name is not ticked as the only one of its rows."""
+    visitor = Visitor(project.start.folder)
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    (project.start.folder / "later.csv").write_text("age,sex,illness\n30,f,flu\n31,m,gout\n")
+    visitor.post("/open", source="later.csv")
+    visitor.wait("/p/later/data", "<h2>Columns</h2>")
+    later = project.start.find_project("later")
+    folder = later.folder / "releases" / "001"
+    folder.parent.mkdir()
+    studied(folder, 3)
+    check(folder)
+
+    def known() -> list[tuple[str, bool]]:
+        ticks = read_ticks(folder / "private" / ASSUMPTIONS)
+        found = statements_of(later, folder, ticks)
+        return [(one.contradiction, one.is_refused) for one in found if one.says == UNPUBLISHED]
+
+    assert known() == [("", False)]
+    (project.folder / "releases" / "001" / "release" / "signatures.json").write_text("{}")
+    ((why, refused),) = known()
+    assert "project people in this folder has signed a release of a table with the same" in why
+    assert not refused
+
+
+def test_a_try_that_is_taken_stays_in_the_series_of_the_plan(project: Project) -> None:
+    """Tries are made without the series; the plan publishes in it all the same."""
+    series = 'k = 2\nseries = "yearly"\nrecord_key = "age"\n'
+    project.keep_plan(PLAN.replace("k = 2\n", series))
+    assert _series_of(project, "generalization") == {"series": "yearly", "record_key": "age"}
+    assert _series_of(project, "pram") == {}

@@ -11,6 +11,7 @@ from hypothesis import given
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile_base.errors import InputError
 from voile_studio.screens.column import (
+    _edited,
     _EditedLevels,
     _LevelGroup,
     _levels_of_paths,
@@ -126,3 +127,14 @@ def _leaves(groups: tuple[_LevelGroup, ...]) -> list[str]:
         for group in groups
         for leaf in (_leaves(group.groups) if group.groups else [group.name])
     ]
+
+
+def test_a_value_that_is_its_own_group_stands_once_in_the_tree():
+    """And is merged with values of any group, as if its group were not there."""
+    levels = _levels_of_values(dict.fromkeys(VALUES, 1)).merged(0, ["grey", "black"], "dull")
+    (red,) = (one for one in levels.tree() if one.name == "red")
+    assert (red.level, red.groups) == (1, ())
+    said = {"group": ["1:red", "0:grey"], "called": ["mixed"]}
+    assert {path[0]: path[1] for path in _edited(levels, "merge", said).paths}["red"] == "mixed"
+    with pytest.raises(InputError, match="groups of one level"):
+        _edited(levels, "merge", {"group": ["1:dull", "0:red"], "called": ["mixed"]})

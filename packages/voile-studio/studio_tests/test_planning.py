@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -12,6 +13,7 @@ from voile.proposal.editing import (
     with_answer,
     with_column_key,
     with_method,
+    with_missing,
     with_role,
     with_row_as_person,
 )
@@ -64,12 +66,12 @@ def test_a_role_is_changed_and_comments_stay():
 
 @given(st.lists(st.tuples(st.sampled_from(COLUMNS), st.sampled_from(sorted(ROLES))), max_size=8))
 def test_after_any_changes_a_column_has_its_last_role(changes: list[tuple[str, str]]):
-    """Other columns have theirs; of persons and of households there is one column each."""
+    """Other columns have theirs; of persons, households and weights there is one column each."""
     text = PLAN
     expected = {"id": "identifiers", "age": "quasi_identifiers", "sex": "quasi_identifiers"}
     for column, role in changes:
         text = with_role(text, [column], role)
-        if role in {"person", "household"}:
+        if role in {"person", "household", "weight"}:
             expected = {name: said for name, said in expected.items() if said != role}
         expected[column] = role
     assert {line.name: line.role for line in column_lines(text, COLUMNS)} == {
@@ -231,3 +233,48 @@ def test_a_change_of_the_plan_is_told_in_a_few_words():
 def test_levels_are_told_in_words(hierarchy: str, told: str):
     """And not as the text of the plan has them."""
     assert levels_told(hierarchy) == told
+
+
+def test_remarks_that_a_role_makes_false_go_with_it():
+    """Of columns that were left out; others, and the heading while one is left, stay."""
+    left = (
+        "# Left out, because no role names them (`keep` would publish them as they are):\n"
+        '#   "weight": a weight of the survey\n'
+        '#   "remark": free text\n'
+        '#   weight = "weight" tells risk in the population\n'
+    )
+    text = f'[roles]\nquasi_identifiers = ["age"]\n{left}\n[columns.age]\nkind = "number"\n'
+    kept = with_role(text, ["weight"], "keep")
+    assert '"weight"' not in kept.replace('keep = ["weight"]', "")
+    assert '#   "remark": free text' in kept
+    assert "# Left out" in kept
+    both = with_role(kept, ["remark"], "sensitive")
+    assert "#" not in both
+    assert tomllib.loads(both)["roles"]["sensitive"] == ["remark"]
+
+
+def test_marks_of_missing_values_are_a_list_at_the_top():
+    """They are a value of their own where the plan says nothing else, and can go again."""
+    text = '[roles]\nquasi_identifiers = ["age"]\n'
+    said = tomllib.loads(with_missing(text, ["n.d.", "inconnu"]))
+    assert (said["missing"], said["nulls"]) == (["n.d.", "inconnu"], "category")
+    kept = with_missing(f'nulls = "drop"\nmissing = ["?"]  # marks\n{text}', ["-"])
+    assert tomllib.loads(kept)["nulls"] == "drop"
+    assert "# marks" in kept
+    assert "missing" not in tomllib.loads(with_missing(kept, []))
+
+
+def test_a_survey_weight_is_a_role_that_a_published_column_may_have_too():
+    """One column has it; published unchanged it stays the weight, and left out it does not."""
+    text = '[roles]\nquasi_identifiers = ["age"]\nkeep = ["w"]\n'
+    weighs = with_role(text, ["w"], "weight")
+    assert tomllib.loads(weighs)["roles"] == {"quasi_identifiers": ["age"], "weight": "w"}
+    assert [one.role for one in column_lines(weighs, ["age", "w"])] == [
+        "quasi_identifiers",
+        "weight",
+    ]
+    both = with_role(weighs, ["w"], "keep")
+    assert tomllib.loads(both)["roles"]["weight"] == "w"
+    assert [one.role for one in column_lines(both, ["w"])] == ["keep"]
+    assert change_told(weighs, both) == "role of w"
+    assert set(tomllib.loads(with_role(both, ["w"], ""))["roles"]) == {"quasi_identifiers"}

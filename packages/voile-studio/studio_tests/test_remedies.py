@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
@@ -163,14 +165,16 @@ def test_the_least_change_that_meets_a_policy_is_searched_and_taken(tmp_path: Pa
     page = visitor.wait("/p/people/evidence", "The least change that meets this policy: ")
     assert "plans that were tried" in page
     visitor.post("/p/people/plan/text", text=STUDY, digest=visitor.digest("/p/people/plan"))
-    visitor.post("/p/people/releases/001/take")
+    found = re.search(r"The least change that meets this policy: (.+?)\.<", page)
+    assert found is not None
+    visitor.post("/p/people/releases/001/take", plan=html.unescape(found[1]))
     kept = tomllib.loads((tmp_path / "people.voile" / "plan.toml").read_text())
     assert kept["method"]["k"] >= 11
     assert kept["roles"] == tomllib.loads(STUDY)["roles"]
 
 
 def test_a_change_that_leaves_out_a_column_is_taken_with_it(tmp_path: Path) -> None:
-    """It goes into the plan of the release, whatever the plan says now; none found, none taken."""
+    """It goes into the plan of the release, whatever the plan says now; so does the nearest one."""
     (tmp_path / "people.csv").write_text("age,sex\n30,f\n31,m\n")
     visitor = Visitor(tmp_path)
     visitor.post("/open", source="people.csv")
@@ -179,13 +183,16 @@ def test_a_change_that_leaves_out_a_column_is_taken_with_it(tmp_path: Path) -> N
     (project.folder / "releases" / "001").mkdir(parents=True)
     (project.folder / "release-001.toml").write_text(STUDY)
     project.jobs.record("check-001", ["check"], "ema", {})
-    tried = {"change": "k = 11, without column 'sex'", "method": {"k": 11}, "without": ["sex"]}
-    document = {"found": None, "plans": [{**tried, "meets": False}], "in_the_way": ["x"]}
+    change = "k = 11, without column 'sex'"
+    tried = {"change": change, "method": {"k": 11}, "without": ["sex"], "problem": None}
+    failed = {**tried, "change": "k = 20", "meets": False, "problem": "no release"}
+    plans = [{**tried, "meets": False}, failed]
+    document = {"found": None, "nearest": change, "plans": plans, "in_the_way": ["x"]}
     project.jobs.record("choose-001", ["choose"], "ema", document)
-    assert visitor.post("/p/people/releases/001/take").status_code == 400
-    document = {"found": tried["change"], "plans": [{**tried, "meets": True}], "in_the_way": []}
-    project.jobs.record("choose-001", ["choose"], "ema", document)
-    visitor.post("/p/people/releases/001/take")
+    for none in ("k = 20", "k = 3"):
+        refused = visitor.post("/p/people/releases/001/take", plan=none)
+        assert refused.status_code == 400
+    visitor.post("/p/people/releases/001/take", plan=change)
     kept = tomllib.loads(project.plan.read_text())
     assert (kept["method"]["k"], kept["roles"]["quasi_identifiers"]) == (11, ["age"])
     assert looks(project) == 2  # a plan that a search has tried is one that was looked at
@@ -209,4 +216,8 @@ def test_messages_of_commands_name_no_tables_of_toml() -> None:
     )
     counted = without_toml("[columns.cost] 1,195 distinct values")
     assert counted == "Column “cost” on Plan 1,195 distinct values"
+    lacking = "plan.toml: [method] no release with k = 9 was found"
+    assert without_toml(lacking) == "plan.toml: no release with k = 9 was found"
+    assert without_toml(lacking[11:]) == "No release with k = 9 was found"
+    assert without_toml("[method] k must be 2 or more") == "k must be 2 or more"
     assert without_toml("k lies in [2, 5] of [method]") == "k lies in [2, 5] of the method"

@@ -90,7 +90,7 @@ def test_an_open_question_is_answered_by_its_button(visitor: Visitor, folder: Pa
     visitor.post("/p/stays/plan/text", digest=seen, text=asking)
     page = html.unescape(visitor.get("/p/stays/plan").text)
     assert "is it a group? Really?" in page
-    assert "Answer as proposed</button>" in page
+    assert "As proposed: leave the plan as it is</button>" in page
     seen = visitor.digest("/p/stays/plan")
     visitor.post("/p/stays/plan/answer/0", digest=seen)
     assert plan.read_text("utf-8") == before
@@ -101,6 +101,23 @@ def test_an_open_question_is_answered_by_its_button(visitor: Visitor, folder: Pa
     kept = plan.read_text("utf-8")
     assert "\n# ? " not in kept
     assert tomllib.loads(kept) == tomllib.loads(before)
+
+
+def test_how_dates_are_written_is_answered_by_a_day(visitor: Visitor, folder: Path):
+    """Each format that fits has a button with a day in it, and none of roles stands beside."""
+    plan = folder / "stays.voile" / "plan.toml"
+    before = plan.read_text("utf-8")
+    asked = '# ? "age": the dates fit "%d/%m/%Y" and "%m/%d/%Y": which one is it?\n'
+    asking = before.replace("[columns.age]\n", f"[columns.age]\n{asked}", 1)
+    visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=asking)
+    page = visitor.get("/p/stays/plan").text
+    assert "As in 31/12/2001</button>" in page
+    assert "Leave it out</button>" not in page
+    digest = visitor.digest("/p/stays/plan")
+    visitor.post("/p/stays/plan/dates/1", digest=digest, written="%m/%d/%Y")
+    assert tomllib.loads(plan.read_text("utf-8"))["columns"]["age"]["format"] == "%m/%d/%Y"
+    assert "As in 31/12/2001" not in visitor.get("/p/stays/plan").text
+    visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=before)
 
 
 def test_a_step_is_shown_and_taken_away(visitor: Visitor, folder: Path):
@@ -167,6 +184,32 @@ def test_levels_are_edited_as_a_tree(visitor: Visitor, folder: Path):
 
 
 @pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"steps": "5, 10"}, "intervals = {widths = [5, 10]}"),
+        ({"steps": "1, 5", "unit": "0.01"}, "intervals = {widths = [1, 5], unit = 0.01}"),
+        ({"steps": "5", "unit": "0"}, "intervals = {widths = [5], unit = 0}"),
+    ],
+)
+def test_intervals_say_in_which_step_a_column_is_measured(
+    visitor: Visitor, folder: Path, fields: dict[str, str], told: str
+):
+    """Where it is said; the plan takes both as they were written."""
+    plan = folder / "stays.voile" / "plan.toml"
+    before, page = plan.read_text(), "/p/stays/plan/column/1"
+    digest = visitor.digest(page)
+    visitor.post(f"{page}/levels", digest=digest, deed="intervals", **fields)
+    assert tomllib.loads(told)["intervals"] in [
+        column.get("intervals") for column in tomllib.loads(plan.read_text())["columns"].values()
+    ]
+    refused = visitor.post(
+        f"{page}/levels", digest=visitor.digest(page), deed="intervals", steps="5", unit="1, 2"
+    )
+    assert (refused.status_code, "is one number" in refused.text) == (409, True)
+    visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=before)
+
+
+@pytest.mark.parametrize(
     ("path", "fields"),
     [
         ("/open", {"source": "../stays.csv"}),
@@ -176,6 +219,7 @@ def test_levels_are_edited_as_a_tree(visitor: Visitor, folder: Path):
         ("/p/stays/try", {"method": "dp-tables", "dp-tables.epsilon": "1"}),
         ("/p/stays/try", {"method": "dp-tables", "dp-tables.tables.1": "no such column"}),
         ("/p/stays/try", {"method": "generalization", "generalization.k": "1e400"}),
+        ("/p/stays/try", {"method": "generalization", "generalization.k": ["5", "1"]}),
         ("/p/stays/plan/column/99", {"digest": "x", "role": "keep"}),
         ("/p/stays/plan/column/1", {"digest": "x", "role": "king"}),
         ("/p/stays/plan/column/1", {"digest": "x", "bounds": "a, b"}),
@@ -186,9 +230,10 @@ def test_levels_are_edited_as_a_tree(visitor: Visitor, folder: Path):
         ("/p/stays/try/001/0/use", {}),
     ],
 )
-def test_a_wrong_form_is_refused_in_words(visitor: Visitor, path: str, fields: dict[str, str]):
-    """Never with a fault of the server."""
+def test_a_wrong_form_is_refused_in_words(visitor: Visitor, folder: Path, path: str, fields):
+    """Never with a fault of the server, and nothing is tried of it."""
     answer = visitor.post(path, **fields)
+    assert not [*folder.glob("stays.voile/tries/*")]
     assert answer.status_code in {400, 404, 409}
     assert "Traceback" not in answer.text
 
@@ -216,3 +261,23 @@ def test_the_project_is_for_its_owner_alone(visitor: Visitor, folder: Path):
     """It holds private figures."""
     visitor.get("/")
     assert (folder / "stays.voile").stat().st_mode & 0o077 == 0
+
+
+def test_texts_that_stand_for_missing_values_are_a_list_that_counts_follow(tmp_path: Path):
+    """The list can be changed on Data; the table is looked at again by it, and Undo names it."""
+    lines = "".join(f"{20 + n % 30},{'fm'[n % 2]},{'inconnu' if n % 3 == 0 else 'flu'}\n"
+                    for n in range(90))  # fmt: skip
+    (tmp_path / "ill.csv").write_text(f"age,sex,illness\n{lines}")
+    visitor = Visitor(tmp_path)
+    visitor.post("/open", source="ill.csv")
+    page = visitor.wait("/p/ill/data", "<h2>Columns</h2>")
+    assert "Texts that stand for a missing value" in page
+    fields = {"digest": visitor.digest("/p/ill/data"), "marks": 'inconnu, "a, b", inconnu'}
+    assert visitor.post("/p/ill/plan/missing", **{**fields, "digest": "old"}).status_code == 409
+    assert visitor.post("/p/ill/plan/missing", **fields).status_code == 200
+    said = tomllib.loads((tmp_path / "ill.voile" / "plan.toml").read_text("utf-8"))
+    assert said["missing"] == ["inconnu", "a, b"]
+    missing = '<td>sensitive attribute</td><td>text</td><td class="number">30</td>'
+    page = visitor.wait("/p/ill/data", missing)
+    assert "Undo the last change of the plan: missing marks" in page
+    assert "The plan was changed since" not in page

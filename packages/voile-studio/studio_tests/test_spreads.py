@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from pathlib import Path
+
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from studio_tests.test_remedies import studied
+from voile.study.documents import read_record
 from voile.study.record import Distribution, Point, StudyComparison
-from voile_studio.pictures import _ruler_of, pair_of, risk_and_loss, size_classes
-from voile_studio.words import method_cards, most_error, numbers_of, odds_told
+from voile_studio.pictures import (
+    _ruler_of,
+    pair_of,
+    risk_and_loss,
+    shown_columns,
+    size_classes,
+)
+from voile_studio.words import method_cards, method_told, most_error, numbers_of, odds_told
 
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
@@ -26,6 +38,16 @@ def test_bars_stand_beside_each_other_and_none_is_too_high(before: list[float]):
         assert one.x + 2 * one.width <= after_it.x + 1e-9
     gone = sum(abs(was - now) for was, now in zip(before, after, strict=True)) / 2
     assert found.moved == pytest.approx(gone)
+
+
+def test_columns_are_told_by_the_names_that_the_file_has(tmp_path: Path):
+    """An interval becomes two columns, and the record of the study says so before publishing."""
+    studied(tmp_path / "study", 7)
+    record = read_record(tmp_path / "study" / "private" / "record.json")
+    found = {one.column: one.names for one in shown_columns(record, {}, {})}
+    statement = json.loads((tmp_path / "study" / "release" / "release.json").read_text())
+    assert ["group", *itertools.chain(*found.values())] == list(statement["types"])
+    assert found["age"] == ("age.low", "age.high")
 
 
 @pytest.mark.parametrize(
@@ -89,15 +111,15 @@ def tried(risk: str, *risks: float) -> StudyComparison:
         (
             (0.5, 0.2),
             [
-                "33 % (groups of 3)",
-                "20 % (groups of 5)",
-                "9 % (groups of 11)",
-                "5 % (groups of 20)",
+                "1 in 3",
+                "1 in 5",
+                "1 in 11",
+                "1 in 20",
             ],
         ),
-        ((0.15,), ["20 % (groups of 5)", "9 % (groups of 11)", "5 % (groups of 20)"]),
-        ((1 / 11,), ["9 % (groups of 11)", "5 % (groups of 20)"]),
-        ((0.01,), ["5 % (groups of 20)"]),
+        ((0.15,), ["1 in 5", "1 in 11", "1 in 20"]),
+        ((1 / 11,), ["1 in 11", "1 in 20"]),
+        ((0.01,), ["1 in 20"]),
     ],
 )
 def test_limits_of_practice_are_drawn_where_the_risk_is_the_worst_persons(risks, limits):
@@ -112,6 +134,15 @@ def test_limits_of_practice_are_drawn_where_the_risk_is_the_worst_persons(risks,
     assert risk_and_loss(tried("prosecutor", *risks)).thresholds == ()
 
 
+def test_a_method_is_told_with_what_all_its_plans_have():
+    """Without what is swept and without tables, as the heading of a try."""
+    stated = {"name": "local-suppression", "k": [3, 5], "l": 2, "criteria": [{"kind": "t"}]}
+    assert method_told(stated) == "Local suppression, l = 2"
+    assert (
+        method_told({"name": "generalization", "k": 11, "l": 3}) == "Generalization, k = 11, l = 3"
+    )
+
+
 def test_names_of_points_at_one_place_stand_above_each_other():
     """Each is read and clicked for itself; the marks of the axes are round numbers."""
     picture = risk_and_loss(tried("worst-person", 0.2, 0.2))
@@ -122,4 +153,6 @@ def test_names_of_points_at_one_place_stand_above_each_other():
         if (spot.x, spot.y) == (picture.spots[0].x, picture.spots[0].y)
     ]
     assert [spot.rank for spot in same] == list(range(len(same)))
+    assert all(16 < spot.name_at < picture.bottom for spot in picture.spots), "none is cut off"
+    assert len({spot.name_at for spot in same}) == len(same)
     assert all(len(tick.told.rstrip(" %").lstrip("0.")) <= 2 for tick in picture.upwards)

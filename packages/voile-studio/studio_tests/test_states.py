@@ -43,6 +43,26 @@ def test_undo_leads_through_every_state_and_redo_back(tmp_path: Path) -> None:
     assert [again.step(-1) for _ in range(now)] == line[:now][::-1]
 
 
+def test_undo_names_what_was_done(tmp_path: Path) -> None:
+    """As it was done, through undo and redo; a line of an earlier version tells none."""
+    states = _PlanStates(tmp_path / "states")
+    states.record("one")
+    states.record("two", "role of age")
+    states.record("three", "text of the plan")
+    assert (states.deed(-1), states.deed(1)) == ("text of the plan", "")
+    states.step(-1)
+    assert (states.deed(-1), states.deed(1)) == ("role of age", "text of the plan")
+    states.record("four", "levels of age")
+    assert (states.deed(-1), states.back) == ("levels of age", 4)
+    path = tmp_path / "states" / "line.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "deeds": None}), "utf-8")
+    assert states.back == 0
+    said = json.loads(path.read_text())
+    del said["deeds"]
+    path.write_text(json.dumps(said), "utf-8")
+    assert (states.back, states.deed(-1)) == (4, "")
+
+
 def test_a_state_that_was_altered_is_refused(tmp_path: Path) -> None:
     """A plan of another hash than its own is none that ever stood."""
     states = _PlanStates(tmp_path / "states")
@@ -88,6 +108,7 @@ def test_an_edit_of_many_columns_is_undone_in_one(visitor: Visitor, tmp_path: Pa
     digest = visitor.digest("/p/wide/plan")
     visitor.post("/p/wide/plan/roles", digest=digest, role="sensitive", column=["2", "3", "4"])
     after = plan.read_text("utf-8")
+    assert "role of 3 columns" in visitor.get("/p/wide/plan").text
     assert {"drug0", "drug1", "drug2"} <= set(tomllib.loads(after)["roles"]["sensitive"])
     visitor.post("/p/wide/undo")
     assert plan.read_text("utf-8") == before
@@ -117,6 +138,7 @@ def test_each_question_has_a_button_for_each_answer(visitor: Visitor, tmp_path: 
     page = visitor.get("/p/wide/plan").text
     assert "what is it?" in page.partition("<textarea")[0]
     assert "Say kind" not in page.partition("<textarea")[0]
+    assert ">As proposed: leave out</button>" in page
     visitor.post("/p/wide/plan/column/0", digest=visitor.digest("/p/wide/plan"), role="out")
     assert "# ?" not in plan.read_text("utf-8")
 

@@ -57,6 +57,19 @@ def test_suppressed_cells_stand_in_place_with_mark_and_interval(folder: Path) ->
     assert not any("primary" in file.read_text() for file in (made / "out").iterdir())
 
 
+def test_rows_are_counted_where_persons_stand_in_several_cells(tmp_path: Path) -> None:
+    """Of a plan that names persons: as it is that is refused with the way out, which is offered."""
+    rows = [f"P{n // 2:03},{('east', 'north')[n % 2]},{n % 3}" for n in range(240)]
+    (tmp_path / "ill.csv").write_text("\n".join(["patient_id,region,illness", *rows]) + "\n")
+    visitor = looked_at(tmp_path)
+    assert '<option value="row">rows</option>' in visitor.get("/p/ill/tables").text
+    visitor.post("/p/ill/tables", dimension=["region"], minimum="3", zeros="show")
+    page = visitor.wait("/p/ill/tables", "where rows are what is protected")
+    assert "What may leave" not in page
+    visitor.post("/p/ill/tables", dimension=["region"], minimum="3", zeros="show", unit="row")
+    visitor.wait("/p/ill/tables", "What may leave")
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [

@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from voile.report.grid import risk_title
 from voile.report.words import spoken
 from voile.study.frontier import WORST_PERSON
-from voile.study.record import Distribution, StudyComparison, StudyRecord
+from voile.study.record import LOSS, Distribution, StudyComparison, StudyRecord
 from voile.study.verdict import THRESHOLDS, exact_limit
 from voile_base.errors import InputError
 from voile_base.values import Document
 
 __all__ = [
     "MOST_SETS",
+    "SHARES",
     "bars_of",
     "few",
     "intervals_of",
@@ -34,6 +35,8 @@ __all__ = [
     "size_classes",
 ]
 
+SHARES = frozenset({"pair-total-variation", "marginal-total-variation", LOSS})
+"""Measures of loss that are shares."""
 _FEW, _MOST = 12, 20
 _WIDTH, _HEIGHT = 640.0, 360.0
 _NAME_WIDTH, _LINE = 60.0, 16.0
@@ -72,6 +75,12 @@ class _Spot:
     told: str
     rank: int = 0
     """How many names of earlier spots stand at the same place, above which its own is written."""
+
+    @property
+    def name_at(self) -> float:
+        """The height of its name: above it, or below where no room is above."""
+        above = self.y - 8 - _LINE * self.rank
+        return above if above > _TOP + _LINE else self.y + 20 + _LINE * self.rank
 
     @property
     def on_the_right(self) -> bool:
@@ -170,6 +179,7 @@ def risk_and_loss(comparison: StudyComparison) -> _FrontierPicture | None:
     risks = _scale([*found, *map(exact_limit, limits)])
     losses = _scale([loss for *_, loss in placed])
     title = risk_title(comparison)
+    told = _percent if comparison.loss in SHARES else "{:.3g}".format
     spots = tuple(
         _Spot(
             index,
@@ -177,7 +187,7 @@ def risk_and_loss(comparison: StudyComparison) -> _FrontierPicture | None:
             _across(loss, losses),
             _upwards(risk, risks),
             name in comparison.frontier,
-            f"{name}: {title} {100 * risk:.3g} %, information loss {loss:.3g}",
+            f"{name}: {title} {100 * risk:.3g} %, information loss {told(loss)}",
         )
         for index, name, risk, loss in placed
     )
@@ -190,12 +200,23 @@ def risk_and_loss(comparison: StudyComparison) -> _FrontierPicture | None:
         _LEFT,
         _HEIGHT - _BOTTOM,
         spots,
-        tuple(_AxisTick(_across(value, losses), f"{value:.3g}") for value in _ticks(losses)),
-        tuple(_AxisTick(_upwards(value, risks), f"{100 * value:.3g} %") for value in _ticks(risks)),
+        tuple(_AxisTick(_across(value, losses), told(value)) for value in _ticks(losses)),
+        tuple(_AxisTick(_upwards(value, risks), _percent(value)) for value in _ticks(risks)),
         tuple(_threshold(limit, use, risks) for limit, use in limits.items()),
         title,
-        spoken(comparison.loss).lower() if comparison.loss else "",
+        _title_of_loss(comparison),
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _title_of_loss(comparison: StudyComparison) -> str:
+    """The name of the measure of loss, as records give it; empty where there is none."""
+    measured = (one for point in comparison.points if point.record for one in point.record.utility)
+    titles = (one["title"] for one in measured if one["measure"] == comparison.loss)
+    return next(titles, spoken(comparison.loss)).lower()
 
 
 def _limits(most: float) -> dict[float, str]:
@@ -206,9 +227,8 @@ def _limits(most: float) -> dict[float, str]:
 
 
 def _threshold(limit: float, use: str, risks: tuple[float, float]) -> _AxisTick:
-    groups, _, whom = use.partition(": ")
-    told = f"{100 * limit:.0f} % ({groups})"
-    return _AxisTick(_upwards(exact_limit(limit), risks), told, whom)
+    exact = exact_limit(limit)
+    return _AxisTick(_upwards(exact, risks), f"1 in {1 / exact:.0f}", use.partition(": ")[2])
 
 
 def _scale(values: Sequence[float]) -> tuple[float, float]:
@@ -372,6 +392,8 @@ class _ColumnChange:
     """The same in a word."""
     distinct: tuple[int | None, int | None]
     """Different values before and after; None where they were not counted."""
+    names: tuple[str, ...]
+    """What it is called in the file: by another name where it has become several columns."""
 
 
 @dataclass(frozen=True)
@@ -412,21 +434,30 @@ def shown_columns(record: StudyRecord, before: Document, after: Document) -> lis
     was = {column["name"]: int(column["distinct"]) for column in before.get("columns", [])}
     now = {column["name"]: int(column["distinct"]) for column in after.get("columns", [])}
     declared = record.plan.get("columns", {})
+    columns = record.release["columns"]
+    published = [name for names in record.release.get("roles", {}).values() for name in names]
     found = []
-    for name, said in record.release["columns"].items():
+    for name, said in columns.items():
         level = said.get("level")
         steps: tuple[tuple[str, bool], ...] = ()
         if isinstance(level, int):
             ruler = _ruler_of(declared.get(name, {}))
             steps = tuple((step, index == level) for index, step in enumerate(ruler))
-        published = now.get(name, now.get(f"{name}.low"))
         told = "" if level is None else "differs from group to group"
+        if said.get("kind") == "interval" and level == "differs":
+            told = "the least and the greatest of each group"
         if isinstance(level, int):
             told = f"level {level}"
-        found.append(
-            _ColumnChange(name, str(said.get("kind", "")), steps, told, (was.get(name), published))
-        )
+        ends = {f"{name}{end}" for end in _ENDS} - columns.keys()
+        names = tuple(one for one in published if one == name or one in ends)
+        counted = (was.get(name), now.get(name, now.get(f"{name}.low")))
+        kind = str(said.get("kind", ""))
+        found.append(_ColumnChange(name, kind, steps, told, counted, names))
     return found
+
+
+_ENDS = (".low", ".high", ".interval")
+"""What a release appends to the name of a column whose cells are intervals, or have one."""
 
 
 def levels_of(text: str) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from voile.proposal.editing import ONE_COLUMN_ROLES, ROLE_LISTS
 from voile.publish.registry import publisher_for, read_plan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.names import Kind
-from voile.schema.plan import Plan
+from voile.schema.plan import Plan, parse_plan
 from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.values import Document
 from voile_studio.project import Start
@@ -35,6 +35,7 @@ __all__ = [
     "levels_told",
     "plan_of",
     "problem_of",
+    "refuse_breaking",
     "steps_of",
     "without_step",
 ]
@@ -47,6 +48,7 @@ ROLES: Mapping[str, str] = {
     "quasi_identifiers": "quasi-identifier",
     "sensitive": "sensitive attribute",
     "ranking": "ranks rows",
+    "weight": "survey weight",
     "keep": "publish unchanged",
     "": "leave out",
 }
@@ -108,6 +110,27 @@ def problem_of(
     return None
 
 
+def refuse_breaking(plan: Path, after: str, column: str) -> None:
+    """Raise ``InputError`` where a change says of a column what no plan can say.
+
+    What was wrong before stays as it was: it is mended by other changes.
+    """
+    message = _broken(after, plan.parent)
+    if message is None or f"[columns.{column}]" not in message.replace('"', ""):
+        return
+    if message != _broken(plan.read_text(encoding="utf-8-sig"), plan.parent):
+        raise InputError(f"not changed: {message}")
+
+
+def _broken(text: str, folder: Path) -> str | None:
+    """Why a text is no plan; None where it is one."""
+    try:
+        parse_plan(tomllib.loads(text), folder)
+    except (tomllib.TOMLDecodeError, PlanError) as error:
+        return str(error)
+    return None
+
+
 def _refuse_files_outside(path: Path, start: Start) -> None:
     """Raise ``InputError`` where the plan names a file that is not in the start folder."""
     try:
@@ -155,7 +178,8 @@ def column_lines(text: str, columns: Sequence[str]) -> list[ColumnLine]:
         document = {}
     roles = _table(document, "roles")
     taken = {name: role for role in ROLE_LISTS[:-1] for name in _texts(roles.get(role))}
-    taken |= {name: key for key in ONE_COLUMN_ROLES if isinstance(name := roles.get(key), str)}
+    one_each = {name: key for key in ONE_COLUMN_ROLES if isinstance(name := roles.get(key), str)}
+    taken |= {name: key for name, key in one_each.items() if key != "weight" or name not in taken}
     said = _table(document, "columns")
     return [
         _line(index, name, taken.get(name, ""), _table(said, name))
@@ -199,7 +223,9 @@ def change_told(before: str, after: str) -> str:
     except tomllib.TOMLDecodeError:
         return "text of the plan"
     if was == now:
-        return "" if before == after else "answer to a question"
+        if before == after:
+            return ""
+        return "answer to a question" if before.count("# ?") > after.count("# ?") else "comments"
     names = {**_table(was, "columns"), **_table(now, "columns"), **_role_of(was), **_role_of(now)}
     moved = [name for name in names if _role_of(was).get(name) != _role_of(now).get(name)]
     if moved:
@@ -213,9 +239,11 @@ def change_told(before: str, after: str) -> str:
 
 def _role_of(document: Mapping[str, object]) -> dict[str, str]:
     roles = _table(document, "roles")
-    found = {name: role for role in ROLE_LISTS for name in _texts(roles.get(role))}
-    return found | {
-        name: key for key in ONE_COLUMN_ROLES if isinstance(name := roles.get(key), str)
+    lists = {name: role for role in ROLE_LISTS for name in _texts(roles.get(role))}
+    return lists | {
+        name: f"{lists.get(name, '')} {key}".strip()
+        for key in ONE_COLUMN_ROLES
+        if isinstance(name := roles.get(key), str)
     }
 
 

@@ -204,6 +204,8 @@ class _Line:
 
     digests: tuple[str, ...] = ()
     now: int = -1
+    deeds: tuple[str, ...] = ()
+    """What was done to reach each; empty where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -223,8 +225,8 @@ class _PlanStates:
         line = self._line
         return len(line.digests) - line.now - 1 if line.digests else 0
 
-    def record(self, plan: str) -> None:
-        """Put a plan behind all others, unless it is the one that stands."""
+    def record(self, plan: str, deed: str = "") -> None:
+        """Put a plan behind all others, unless it is the one that stands; ``deed`` led to it."""
         line, digest = self._line, _digest_of(plan)
         if line.digests and line.digests[line.now] == digest:
             return
@@ -232,7 +234,14 @@ class _PlanStates:
         replace_private_file(self.folder / f"{digest}.toml", plan)
         again = line.digests[line.now : line.now + 1] if self.forth else ()
         digests = (*line.digests, *again, digest)
-        self._keep(_Line(digests, len(digests) - 1))
+        deeds = (*line.deeds, *("going back" for _ in again), deed)
+        self._keep(_Line(digests, len(digests) - 1, deeds))
+
+    def deed(self, by: int) -> str:
+        """What undo (-1) or redo (1) would take back or do again; empty where it is not known."""
+        line = self._line
+        at = line.now + (by > 0)
+        return line.deeds[at] if 0 < at < len(line.deeds) else ""
 
     def peek(self, by: int) -> str:
         """The plan before (-1) or after (1) the one that stands; empty where there is none."""
@@ -250,7 +259,7 @@ class _PlanStates:
             msg = "there is nothing to undo" if by < 0 else "there is nothing to redo"
             raise InputError(msg)
         found = self._state(line.digests[to])
-        self._keep(_Line(line.digests, to))
+        self._keep(_Line(line.digests, to, line.deeds))
         return found
 
     def _state(self, digest: str) -> str:
@@ -267,13 +276,16 @@ class _PlanStates:
     def _line(self) -> _Line:
         try:
             said = json.loads((self.folder / "line.json").read_text("utf-8"))
-            line = _Line(tuple(map(str, said["digests"])), int(said["now"]))
+            digests = tuple(map(str, said["digests"]))
+            deeds = tuple(map(str, said.get("deeds", ("",) * len(digests))))
+            line = _Line(digests, int(said["now"]), deeds)
         except (OSError, ValueError, KeyError, TypeError):
             return _Line()
-        return line if 0 <= line.now < len(line.digests) else _Line()
+        fits = 0 <= line.now < len(line.digests) == len(line.deeds)
+        return line if fits else _Line()
 
     def _keep(self, line: _Line) -> None:
-        text = json.dumps({"digests": line.digests, "now": line.now})
+        text = json.dumps({"digests": line.digests, "now": line.now, "deeds": line.deeds})
         replace_private_file(self.folder / "line.json", text)
 
 
@@ -340,20 +352,23 @@ class Project:
         """All that the plan has been."""
         return _PlanStates(self.folder / "states")
 
-    def keep_plan(self, text: str) -> None:
-        """Write the plan, whole or not at all; what it was and what it is can be gone back to."""
+    def keep_plan(self, text: str, deed: str = "") -> None:
+        """Write the plan, whole or not at all; what it was and what it is can be gone back to.
+
+        ``deed`` names what was done, as Undo tells it.
+        """
         self._record()
         replace_private_file(self.plan, text)
-        self._record()
+        self._record(deed)
 
     def step(self, by: int) -> None:
         """Undo (-1) or redo (1) the last change; raises ``InputError`` where there is none."""
         self._record()
         replace_private_file(self.plan, self.states.step(by))
 
-    def _record(self) -> None:
+    def _record(self, deed: str = "") -> None:
         if self.plan.is_file():
-            self.states.record(self.plan_text)
+            self.states.record(self.plan_text, deed)
 
     @property
     def digest(self) -> str:

@@ -11,12 +11,14 @@ from collections.abc import Mapping
 
 from voile.publish.publisher import MethodCard
 from voile.publish.registry import METHODS
+from voile.report.words import spoken
 from voile_base.errors import InputError
 from voile_base.values import Document
 from voile_studio.planning import ROLES
 
 __all__ = [
     "method_cards",
+    "method_told",
     "most_error",
     "numbers_of",
     "odds_told",
@@ -31,7 +33,17 @@ def method_cards() -> tuple[MethodCard, ...]:
     return tuple(card for card in cards if card is not None)
 
 
-def numbers_of(text: str, what: str) -> list[int | float]:
+def method_told(method: Document) -> str:
+    """A method with its parameters, but for those of which several are tried, and tables."""
+    told = (
+        f"{key} = {value}"
+        for key, value in method.items()
+        if key != "name" and isinstance(value, str | int | float)
+    )
+    return ", ".join((spoken(str(method.get("name", ""))), *told))
+
+
+def numbers_of(text: str, what: str, example: str = "5, 10, 20") -> list[int | float]:
     """The numbers of a field, with commas between; raises ``InputError`` for anything else.
 
     A nought before a comma may begin a decimal, which has a point here.
@@ -52,7 +64,7 @@ def numbers_of(text: str, what: str) -> list[int | float]:
         except ValueError:
             number = float("nan")
         if not abs(number) < 1e15:
-            msg = f"{what}: write numbers with commas between, for example 5, 10, 20"
+            msg = f"{what}: write numbers with commas between, for example {example}"
             raise InputError(msg)
         found.append(int(said) if said.lstrip("+-").isdigit() else number)
     return found
@@ -71,6 +83,9 @@ _KEYS = {
 _COLUMN = re.compile(
     r"\[columns\.(?:\"([^\"\]]+)\"|'([^'\]]+)'|([^\]]+))\](?: (" + "|".join(_KEYS) + r")\b)?"
 )
+_LED = re.compile(r"(^|: )\[method\] (?=[a-z])")
+"""What leads a whole sentence about the method."""
+_SENTENCE = re.compile(r"(no|the|a|an|not) ")
 _TABLES = {
     "[roles]": "the roles on Plan",
     "[method]": "the method",
@@ -83,11 +98,13 @@ _TABLES = {
 
 def without_toml(message: str) -> str:
     """A message of a command in the words of the screens: fields and roles, no tables of TOML."""
+    message = _LED.sub(r"\1", message)
     told = _COLUMN.sub(_field_told, message)
     told = _ROLE.sub(_role_told, told)
     for table, words in _TABLES.items():
         told = told.replace(table, words)
-    return told[:1].upper() + told[1:] if message.startswith("[") else told
+    begins = message.startswith("[") or bool(_SENTENCE.match(message))
+    return told[:1].upper() + told[1:] if begins else told
 
 
 def _field_told(found: re.Match[str]) -> str:

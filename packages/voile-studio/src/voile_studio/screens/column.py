@@ -21,6 +21,7 @@ from fastapi.responses import Response
 
 from voile.proposal.editing import with_column_key
 from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.hierarchy.ranges import PERIODS
 from voile.schema.hierarchy.taxonomy import read_lines
 from voile.schema.names import UNORDERED
 from voile.schema.numbers import ExactNumbers
@@ -28,9 +29,16 @@ from voile.schema.plan import ColumnPlan
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, PlanError, VoileError
 from voile_base.values import Json
-from voile_studio.planning import ColumnLine, file_named, file_of_plan, plan_of
+from voile_studio.planning import (
+    ColumnLine,
+    file_named,
+    file_of_plan,
+    plan_of,
+    problem_of,
+    refuse_breaking,
+)
 from voile_studio.project import Project
-from voile_studio.screens.data import found_in, values_of
+from voile_studio.screens.data import columns_of, found_in, values_of
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.plan import column_of
 from voile_studio.words import numbers_of
@@ -52,7 +60,7 @@ class _LevelGroup:
     rows: int
     """Rows of the table in it."""
     groups: tuple[_LevelGroup, ...] = ()
-    """Of the level below; empty for a value."""
+    """Of the level below; empty for a value, and for a group that is one value and called so."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +156,10 @@ class _EditedLevels:
             tuple(sorted(self.paths, key=lambda path: rank[path[level]])), self.rows
         )
 
+    def is_called(self, level: int, above: int, name: str) -> bool:
+        """Whether a group of a level above stands for one of this level of the same name."""
+        return {path[level] for path in self.paths if path[above] == name} <= {name}
+
     def csv(self) -> str:
         """As the file that a plan names."""
         out = io.StringIO()
@@ -190,7 +202,8 @@ class _EditedLevels:
         for name in dict.fromkeys(path[level] for path in paths):
             inside = [path for path in paths if path[level] == name]
             rows = sum(self.rows.get(path[0], 0) for path in inside)
-            groups = tuple(self._below(inside, level - 1)) if level else ()
+            alone = len(inside) == 1 and set(inside[0][: level + 1]) == {name}
+            groups = tuple(self._below(inside, level - 1)) if level and not alone else ()
             yield _LevelGroup(level, name, rows, groups)
 
 
@@ -230,7 +243,6 @@ _NUMBERS = frozenset({"integer", "decimal", "float", "number"})
 _PRIVATE = 0o700
 _MOST_FIELDS = 2_000
 _DIGEST = 6
-_PERIODS = ("day", "week", "month", "quarter", "year")
 
 
 def routes(pages: Pages) -> APIRouter:
@@ -283,7 +295,9 @@ def _edit(project: Project, line: ColumnLine, said: Mapping[str, Sequence[str]])
     deed = _one(said, "deed")
     if deed in _STEPS:
         key, value = _steps(deed, said)
-        project.keep_plan(with_column_key(project.plan_text, line.name, key, value))
+        text = with_column_key(project.plan_text, line.name, key, value)
+        refuse_breaking(project.plan, text, line.name)
+        project.keep_plan(text, f"levels of {line.name}")
         return
     values = values_of(project, line.name)
     if deed == "begin":
@@ -295,7 +309,8 @@ def _edit(project: Project, line: ColumnLine, said: Mapping[str, Sequence[str]])
             raise InputError(msg)
         levels = _edited(standing, deed, said)
     named = _keep(project, line, levels.csv())
-    project.keep_plan(with_column_key(project.plan_text, line.name, "hierarchy", named))
+    text = with_column_key(project.plan_text, line.name, "hierarchy", named)
+    project.keep_plan(text, f"levels of {line.name}")
 
 
 def _keep(project: Project, line: ColumnLine, text: str) -> str:
@@ -319,7 +334,7 @@ def _steps(deed: str, said: Mapping[str, Sequence[str]]) -> tuple[str, object]:
     if deed == "none":
         return "hierarchy", None
     if deed == "dates":
-        chosen = [period for period in _PERIODS if period in said.get("period", ())]
+        chosen = [period for period in PERIODS if period in said.get("period", ())]
         if not chosen:
             msg = "choose at least one period"
             raise InputError(msg)
@@ -328,7 +343,13 @@ def _steps(deed: str, said: Mapping[str, Sequence[str]]) -> tuple[str, object]:
     if not numbers:
         msg = "write numbers with commas between, for example 5, 10, 20"
         raise InputError(msg)
-    return (deed, {"widths": numbers}) if deed == "intervals" else (deed, numbers)
+    if deed == "prefix":
+        return deed, numbers
+    unit = numbers_of(_one(said, "unit"), "the step in which it is measured")
+    if len(unit) > 1:
+        msg = "the step in which it is measured is one number, such as 0.01; 0 is continuously"
+        raise InputError(msg)
+    return deed, {"widths": numbers, **({"unit": unit[0]} if unit else {})}
 
 
 def _edited(levels: _EditedLevels, deed: str, said: Mapping[str, Sequence[str]]) -> _EditedLevels:
@@ -339,10 +360,12 @@ def _edited(levels: _EditedLevels, deed: str, said: Mapping[str, Sequence[str]])
     if not chosen:
         msg = "choose a group or a value first"
         raise InputError(msg)
-    if len({level for level, _, _ in chosen}) > 1:
-        msg = "choose groups of one level"
-        raise InputError(msg)
-    level, names = _number(chosen[0][0]), [name for _, _, name in chosen]
+    level = min(_number(one) for one, _, _ in chosen)
+    names = [name for _, _, name in chosen]
+    for place, _, name in chosen:
+        if not levels.is_called(level, _number(place), name):
+            msg = "choose groups of one level"
+            raise InputError(msg)
     called, first = _one(said, "called"), names[0]
     edits: dict[str, Callable[[], _EditedLevels]] = {
         "merge": lambda: levels.merged(level, names, called),
@@ -393,7 +416,7 @@ def _page(project: Project, index: int, refusal: str | None) -> Json:
         "height": levels.height if levels else 0,
         "why_not": why_not,
         "refusal": refusal,
-        "periods": _PERIODS,
+        "periods": PERIODS,
     }
 
 
@@ -413,7 +436,9 @@ def _preview(project: Project, line: ColumnLine) -> tuple[list[_PreviewedLevel],
     """Each level with its groups and their rows, as the plan has them; or why there is none."""
     plan = plan_of(project.plan)
     if plan is None:
-        return [], "the plan cannot be read as it is now"
+        wrong = problem_of(project.plan, columns_of(project))
+        told = wrong.message if wrong else "look there"
+        return [], f"the plan cannot be read as it is now: {told}"
     try:
         rows = values_of(project, line.name)
         levels = plan.columns.get(line.name, ColumnPlan()).bind_hierarchy(

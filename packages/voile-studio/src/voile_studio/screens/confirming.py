@@ -3,9 +3,10 @@
 Statements count by their words, as in ``assumptions.toml``.  Three sorts of them are told apart:
 what a person can make sure of, what the promise leaves open and a person accepts, and what the
 project itself contradicts.  Of the last, that no other data are published of the same rows is
-refused as long as other releases of the project stand that nobody has withdrawn; that parameters
-were chosen without looking is accepted only with what Studio has shown before, which then stands
-beside the role in the verdict, on the dossier and under the signature.
+refused as long as other releases of the project stand that nobody has withdrawn.  That parameters
+were chosen without looking is accepted only with what Studio has shown before, and that nothing
+else is published with the signed releases of other projects whose tables have these columns; both
+then stand beside the role in the verdict, on the dossier and under the signature.
 
 A withdrawn release is one of which a person has said that it was never handed over; a file beside
 its plan says so.
@@ -23,17 +24,19 @@ import tomlkit
 
 from voile.audit.record import DOES_NOT_APPLY
 from voile.policy.checking import VERDICT
-from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, KNOWING, Tick, read_ticks
-from voile.report.words import spoken
+from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, KNOWING, Tick, read_ticks, tally_of
+from voile.report.words import listed, spoken
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio.jobs import Job
 from voile_studio.project import Project
+from voile_studio.screens.data import columns_of
 from voile_studio.screens.trying import compared, is_rehearsal, plans_searched
 
 __all__ = [
     "AskedStatement",
+    "asked_statements",
     "is_withdrawn",
     "json_of",
     "keep_ticks",
@@ -42,8 +45,10 @@ __all__ = [
     "other_releases",
     "release_line",
     "role_of",
+    "rulings_of",
     "statements_of",
     "verdict_of",
+    "waits_told",
     "withdraw",
 ]
 
@@ -84,16 +89,27 @@ class AskedStatement:
 def statements_of(project: Project, folder: Path, ticks: Sequence[Tick]) -> list[AskedStatement]:
     """The statements of ticks, with what the project knows of each."""
     others = other_releases(project, folder)
-    looks = _looks_before(project, folder)
+    looks, alike = _looks_before(project, folder), _signed_elsewhere(project)
     left_open = (_document(folder).get("guarantee") or {}).get("leaves_open") or ()
     found = []
     for tick in ticks:
-        refused = others if _UNPUBLISHED.search(tick.says) else ""
-        known = refused or (looks if _UNSEEN.search(tick.says) else "")
+        alone = _UNPUBLISHED.search(tick.says) is not None
+        refused = others if alone else ""
+        known = refused or (alike if alone else looks if _UNSEEN.search(tick.says) else "")
         limit = tick.says in left_open and not known
         by = tick.by or ""
         found.append(AskedStatement(tick.says, tick.ticked, by, limit, known, bool(refused)))
     return found
+
+
+def asked_statements(project: Project, folder: Path) -> list[AskedStatement]:
+    """The statements that the policy of the verdict asks about, not what others asked before it.
+
+    All that were ever asked where it asks none; raises ``InputError`` where they cannot be read.
+    """
+    asked = {one["asks"] for one in rulings_of(verdict_of(folder)) if one["kind"] in CONFIRMED}
+    ticks = read_ticks(folder / "private" / ASSUMPTIONS)
+    return statements_of(project, folder, [one for one in ticks if one.says in asked] or ticks)
 
 
 def role_of(statements: Sequence[AskedStatement]) -> str:
@@ -108,22 +124,53 @@ def other_releases(project: Project, folder: Path) -> str:
     for publication: neither of them counts.
     """
     series = _series(folder)
-    names = [
-        str(int(one.name))
+    standing = [
+        one
         for one in reversed(project.numbered("releases"))
         if one.name != folder.name
         and _stands(project, one)
         and not (series and _series(one) == series)
     ]
-    if not names:
+    if not standing:
         return ""
-    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    many = len(names) > 1
+    many = len(standing) > 1
+    unsigned = [one for one in standing if not _is_signed(one)]
+    verb, plural = ("are", "s") if many else ("is", "")
+    told = f"release{plural} {_numbers(standing)} of this project {verb} made of the same table"
+    if unsigned:
+        each = "each of them" if many and unsigned == standing else f"release {_numbers(unsigned)}"
+        told += f": withdraw {each} on Sign off, if it was never handed over"
+    if unsigned != standing:
+        told += "; what was signed counts as handed over: releases of its series alone follow it"
+    return told
+
+
+def _signed_elsewhere(project: Project) -> str:
+    """Other projects of tables with the same columns that have signed a release, a clause."""
+    signed = [
+        one
+        for one in project.start.projects()
+        if one.name != project.name
+        and any(_is_signed(each) and _stands(one, each) for each in one.numbered("releases"))
+    ]
+    columns = set(columns_of(project)) if signed else set[str]()
+    found = [one.name for one in signed if columns and columns == set(columns_of(one))]
+    if not found:
+        return ""
+    verb = "has" if len(found) == 1 else "have"
     return (
-        f"release{'s' * many} {listed} of this project {'are' if many else 'is'} made of the same "
-        f"table: withdraw {'each of them' if many else f'release {listed}'} on Sign off, if it was "
-        "never handed over; what follows a release that was handed over is published in its series"
+        f"project{'s' * (len(found) > 1)} {listed(found)} in this folder {verb} signed a release "
+        "of a table with the same columns: if this is a later state of it, publish it there, in "
+        "the series"
     )
+
+
+def _numbers(releases: Sequence[Path]) -> str:
+    return listed([str(int(one.name)) for one in releases], most=len(releases))
+
+
+def _is_signed(folder: Path) -> bool:
+    return (folder / "release" / "signatures.json").exists()
 
 
 def _stands(project: Project, folder: Path) -> bool:
@@ -144,6 +191,12 @@ def verdict_of(folder: Path) -> Document:
     return json_of(folder / "private" / VERDICT)
 
 
+def rulings_of(verdict: Document) -> list[Document]:
+    """The rulings of a verdict, each with its criterion; none where there is no verdict."""
+    found = verdict.get("rulings")
+    return found if isinstance(found, list) else []
+
+
 def json_of(path: Path) -> Document:
     """A document on disk; empty where there is none, or it cannot be read."""
     try:
@@ -161,10 +214,15 @@ def release_line(project: Project, folder: Path) -> Json | None:
         return None
     parameters = [f"{key} = {method[key]}" for key in _TOLD if key in method]
     signatures = json_of(folder / "release" / "signatures.json").get("signatures") or []
+    verdict = verdict_of(folder)
+    statements = asked_statements(project, folder)
+    labels = [label_of(one, statements) for one in rulings_of(verdict)]
+    against = any(one.is_contradicted for one in statements)
     state = (
         "withdrawn"
         if is_withdrawn(project, folder)
         else f"signed by {', '.join(str(one['role']) for one in signatures)}"
+        f"{', but not to hand over: Studio knows otherwise than was ticked' if against else ''}"
         if signatures
         else "not signed"
         if document.get("publishable")
@@ -175,7 +233,8 @@ def release_line(project: Project, folder: Path) -> Json | None:
         "method": ", ".join([spoken(str(method.get("name"))), *parameters]),
         "series": _series(folder),
         "rows": document.get("rows", 0),
-        "policy": verdict_of(folder).get("policy", ""),
+        "policy": verdict.get("policy", ""),
+        "tally": tally_of(labels).partition(":")[0].rstrip(".") if labels else "",
         "state": state,
         "stands": _stands(project, folder),
     }
@@ -202,7 +261,9 @@ def _looks_before(project: Project, folder: Path) -> str:
         *(["shown the solutions around the plan"] if explored else []),
         *([f"examined {earlier} earlier release{'s' * (earlier > 1)}"] if earlier else []),
     ]
-    return f"Studio has {' and '.join(shown)} on these rows" if shown else ""
+    if not shown:
+        return ""
+    return f"before this release was made, Studio had {' and '.join(shown)} on these rows"
 
 
 def _plans_tried(project: Project, purpose: str) -> int:
@@ -222,7 +283,7 @@ def keep_ticks(
     Raises ``RefusedError`` where the release is signed, and ``InputError`` where no role is named
     or a statement is ticked that the project contradicts.
     """
-    if (folder / "release" / "signatures.json").exists():
+    if _is_signed(folder):
         msg = "somebody has signed this: what they have seen is not changed any more"
         raise RefusedError(msg)
     path = folder / "private" / ASSUMPTIONS
@@ -264,6 +325,22 @@ def label_of(ruling: Document, statements: Sequence[AskedStatement]) -> str:
     return "met" if ruling["passed"] else "not met"
 
 
+def waits_told(waiting: Sequence[Document], statements: Sequence[AskedStatement]) -> str:
+    """What keeps rulings that nobody has confirmed: a tick, or another release that stands."""
+    refused = {one.says for one in statements if one.is_refused}
+    blocked = sum(ruling["asks"] in refused for ruling in waiting)
+    ticks = len(waiting) - blocked
+    told = [
+        f"{many} {'statement waits' if many == 1 else 'statements wait'} for {what}"
+        for many, what in (
+            (ticks, "a tick on Evidence"),
+            (blocked, "other releases to be withdrawn, and cannot be ticked before"),
+        )
+        if many
+    ]
+    return " and ".join(told)
+
+
 def is_withdrawn(project: Project, folder: Path) -> bool:
     """Whether a person has said that a release was never handed over and will not be."""
     return _withdrawal(project, folder).is_file()
@@ -274,7 +351,7 @@ def withdraw(project: Project, folder: Path, *, back: bool) -> None:
 
     Raises ``RefusedError`` where it is signed.
     """
-    if (folder / "release" / "signatures.json").exists():
+    if _is_signed(folder):
         msg = "a signed release may have been handed over: it is not withdrawn"
         raise RefusedError(msg)
     if back:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -18,7 +21,7 @@ from voile_studio.planning import ROLES, ColumnLine, column_lines
 from voile_studio.project import Project
 from voile_studio.screens.pages import Pages
 
-__all__ = ["columns_of", "found_in", "looks_of", "routes", "values_of"]
+__all__ = ["columns_of", "found_in", "look", "looks_of", "routes", "values_of"]
 
 _FEW = 3
 _LONG = 18
@@ -48,7 +51,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.post("/p/{name}/look")
     def look_again(name: str) -> Response:
         project = pages.project(name)
-        _look(project)
+        look(project)
         return pages.to(project, "data")
 
     return router
@@ -65,11 +68,11 @@ def _begun(project: Project) -> Job | None:
         if looked and not project.states.back:  # the plan is the one that was proposed
             project.jobs.record("inspect", commands.inspect(project), project.digest, looked)
         else:
-            _look(project)
+            look(project)
     return proposing
 
 
-def _look(project: Project) -> Job:
+def look(project: Project) -> Job:
     """Look at the table, by the plan as it is now."""
     return project.run("inspect", commands.inspect(project), project.digest)
 
@@ -132,6 +135,17 @@ def _examples(first: Sequence[Sequence[Any]], place: int) -> list[str]:
     return [one if len(one) <= _LONG else f"{one[: _LONG - 1]}\u2026" for one in list(held)[:_FEW]]
 
 
+def _marks_written(plan: str) -> str:
+    """The texts that stand for a missing value by a plan, as its form takes them."""
+    try:
+        said = tomllib.loads(plan).get("missing", [])
+    except tomllib.TOMLDecodeError:
+        return ""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(said if isinstance(said, list) else [])
+    return out.getvalue().replace(",", ", ") if '"' not in out.getvalue() else out.getvalue()
+
+
 def _page(project: Project) -> Json:
     job, found = project.jobs.latest("inspect"), found_in(project)
     lines = {line.name: line for line in column_lines(project.plan_text, columns_of(project))}
@@ -147,8 +161,11 @@ def _page(project: Project) -> Json:
         "exposure": found.get("exposure"),
         "sizes": size_classes(found.get("group_sizes", []), []),
         "units": found.get("units"),
+        "roles": ROLES,
         "doubts": found.get("rows_as_persons", []),
         "first": found.get("first", []),
+        "marks": _marks_written(project.plan_text),
+        "digest": project.digest,
         "stale": job is not None and job.state == "done" and job.about != project.digest,
         "command": told_as_command(commands.inspect(project)),
     }

@@ -8,6 +8,7 @@ Signatures and dossiers of releases that stand.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,8 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from voile.policy.checking import VERDICT
-from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, Tick, read_ticks, tally_of
+from voile.policy.ruling import ASSUMPTIONS, CONFIRMED, tally_of
+from voile.policy.stated import StatedPolicy
 from voile.policy.templates import template_names
 from voile.report.words import reidentified
 from voile.schema.persons import FEW_PERSONS, TELLING
@@ -29,19 +31,21 @@ from voile_studio.jobs import told_as_command
 from voile_studio.project import FoundFile, Project
 from voile_studio.screens.confirming import (
     AskedStatement,
+    asked_statements,
     is_withdrawn,
     json_of,
     keep_ticks,
     label_of,
     made_by,
     role_of,
-    statements_of,
+    rulings_of,
     verdict_of,
+    waits_told,
     withdraw,
 )
 from voile_studio.screens.data import found_in
 from voile_studio.screens.pages import Pages
-from voile_studio.screens.remedying import changes_of, rulings_of, search_of
+from voile_studio.screens.remedying import changes_of, search_of
 from voile_studio.screens.trying import tries
 from voile_studio.words import remedy_of
 
@@ -202,35 +206,35 @@ def policies(project: Project) -> list[str]:
     return [*template_names(), *own]
 
 
-def _asked_now(ticks: Sequence[Tick], rulings: Sequence[Document]) -> Sequence[Tick]:
-    """What the policy of the verdict asks to be ticked, not what others asked before it."""
-    asked = {ruling["asks"] for ruling in rulings if ruling["kind"] in CONFIRMED}
-    return [tick for tick in ticks if tick.says in asked] or ticks
-
-
 def _release(project: Project, folder: Path) -> dict[str, object] | None:
     try:
         record = read_record(folder / "private" / "record.json")
         statement = json.loads((folder / "release" / "release.json").read_text(encoding="utf-8"))
-        ticks = read_ticks(folder / "private" / ASSUMPTIONS)
+        statements = asked_statements(project, folder)
     except (InputError, OSError, ValueError):
         return None
     verdict = verdict_of(folder)
     rulings = rulings_of(verdict)
     failed = [ruling for ruling in rulings if not ruling["passed"]]
-    statements = statements_of(project, folder, _asked_now(ticks, rulings))
-    labels = [label_of(ruling, statements) for ruling in rulings]
+    missed = [ruling for ruling in failed if ruling["kind"] not in CONFIRMED]
+    waiting = [ruling for ruling in failed if ruling["kind"] in CONFIRMED]
+    passed = [ruling for ruling in rulings if ruling["passed"]]
+    labelled = [(one, label_of(one, statements)) for one in (*missed, *waiting, *passed)]
+    otherwise = {one.says: one.contradiction for one in statements if not one.is_settled}
     return {
         "name": folder.name,
         "folder": project.named(folder),
-        "missed": [ruling for ruling in failed if ruling["kind"] not in CONFIRMED],
-        "waiting": [ruling for ruling in failed if ruling["kind"] in CONFIRMED],
+        "missed": missed,
+        "waiting": waiting,
+        "waits": waits_told(waiting, statements),
         "changes": changes_of(project, failed),
+        "hints": Counter(remedy_of(one)[0] for one in failed if not otherwise.get(one["asks"])),
         "search": search_of(project, folder),
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "worst": _worst(record),
-        "reidentified": reidentified(record),
+        "reidentified": (risk := reidentified(record)),
+        "smallest": risk.persons if risk and record.release.get("groups") else 0,
         "alone": _alone(project, record),
         "trips": json_of(folder / "private" / "trips.json"),
         "counting": project.jobs.latest(f"risks-{folder.name}"),
@@ -238,22 +242,39 @@ def _release(project: Project, folder: Path) -> dict[str, object] | None:
         "made": made_by(project, folder),
         "publishable": bool(statement.get("publishable")),
         "report": (folder / "private" / "report.html").is_file(),
+        "columns": list(statement.get("types") or {}),
+        "in_series": bool(statement.get("series")),
         "files": sorted(path.name for path in (folder / "release").glob("*")),
         "check": project.jobs.latest(f"check-{folder.name}"),
         "verdict": verdict,
-        "labels": {ruling["asks"]: label for ruling, label in zip(rulings, labels, strict=True)},
-        "otherwise": {one.says: one.contradiction for one in statements if not one.is_settled},
-        "tally": tally_of(labels),
+        "audience": _audience(verdict),
+        "labelled": labelled,
+        "otherwise": otherwise,
+        "tally": tally_of([label for _, label in labelled]),
         "statements": statements,
         "role": role_of(statements),
         "contradicted": [one for one in statements if one.is_contradicted],
         "withdrawn": is_withdrawn(project, folder),
-        "signatures": json_of(folder / "release" / "signatures.json").get("signatures", []),
+        "signatures": _signatures(folder),
         "signing": project.jobs.latest(f"sign-{folder.name}"),
         "drawing": project.jobs.latest(f"dossier-{folder.name}"),
         "dossier": project.dossier_of(folder).is_file(),
         "outdated": _is_outdated(project, folder, statements),
     }
+
+
+def _audience(verdict: Document) -> str:
+    """The recipient that the policy of a verdict supposes; empty where it names none."""
+    try:
+        return StatedPolicy.of_text(str(verdict.get("text", "")), "the policy").policy.audience
+    except InputError:
+        return ""
+
+
+def _signatures(folder: Path) -> list[Document]:
+    """The signatures of a release; none where there are none, or they cannot be read."""
+    found = json_of(folder / "release" / "signatures.json").get("signatures")
+    return found if isinstance(found, list) else []
 
 
 def _is_outdated(project: Project, folder: Path, statements: Sequence[AskedStatement]) -> bool:
@@ -277,9 +298,7 @@ def _refuse_contradicted(project: Project, folder: Path) -> None:
     if is_withdrawn(project, folder):
         msg = "this release is withdrawn: it is not signed and not handed over"
         raise RefusedError(msg)
-    rulings = rulings_of(verdict_of(folder))
-    ticks = _asked_now(read_ticks(folder / "private" / ASSUMPTIONS), rulings)
-    for one in statements_of(project, folder, ticks):
+    for one in asked_statements(project, folder):
         if one.is_contradicted:
             msg = f"“{one.says}” is confirmed, but {one.contradiction}; see Evidence"
             raise RefusedError(msg)
@@ -325,7 +344,8 @@ def signing_routes(pages: Pages) -> APIRouter:
             msg = "say in which role you sign, for example data protection officer"
             raise InputError(msg)
         _refuse_contradicted(project, folder)
-        project.run(f"sign-{release}", commands.sign(project, folder, role.strip()), role)
+        if role.strip() not in {one["role"] for one in _signatures(folder)}:  # else a second click
+            project.run(f"sign-{release}", commands.sign(project, folder, role.strip()), role)
         return pages.to(project, f"sign#release-{release}")
 
     @router.post("/releases/{release}/withdraw")

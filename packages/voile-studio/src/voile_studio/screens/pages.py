@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse,
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
+from voile.report.words import percent, risk_told
 from voile_base.errors import InputError, RefusedError, VoileError
 from voile_studio.guard import REPORT_POLICY
 from voile_studio.jobs import told_as_command
@@ -47,6 +48,7 @@ class Pages:
         self._environment.filters.update(
             count=_count,
             percent=_percent,
+            risk=_risk,
             bytes=_bytes,
             duration=_duration,
             capital=lambda text: text[:1].upper() + text[1:],
@@ -151,11 +153,13 @@ def _count(number: float) -> str:
 
 
 def _percent(share: float | None) -> str:
-    """A share as percent; only everybody is 100 %, and only nobody 0 %."""
-    if share is None:
-        return ""
-    told = f"{100 * share:.3g}"
-    return f"{100 * share:.4f} %" if told in {"100", "0"} and 0 < share < 1 else f"{told} %"
+    """A share as reports tell it, with a space at which lines break; empty for none."""
+    return "" if share is None else percent(share).replace("\xa0", " ")
+
+
+def _risk(share: float | None) -> str:
+    """A risk or its limit as reports tell it; empty for none."""
+    return "" if share is None else risk_told(share).replace("\xa0", " ")
 
 
 def _bytes(size: float) -> str:

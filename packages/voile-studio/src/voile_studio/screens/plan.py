@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -15,14 +17,16 @@ from voile.proposal.editing import (
     asks_for_marks,
     asks_for_persons,
     asks_for_values,
+    date_formats_asked,
     with_answer,
     with_column_key,
     with_input,
+    with_missing,
     with_role,
     with_row_as_person,
 )
 from voile.schema.plan import OpenQuestion, open_questions
-from voile_base.errors import InputError
+from voile_base.errors import InputError, RefusedError
 from voile_base.values import Json
 from voile_studio import commands
 from voile_studio.jobs import told_as_command
@@ -32,11 +36,12 @@ from voile_studio.planning import (
     ColumnLine,
     column_lines,
     problem_of,
+    refuse_breaking,
     steps_of,
     without_step,
 )
 from voile_studio.project import Project
-from voile_studio.screens.data import columns_of, found_in, looks_of
+from voile_studio.screens.data import columns_of, found_in, look, looks_of
 from voile_studio.screens.pages import Pages
 from voile_studio.words import numbers_of
 
@@ -68,7 +73,7 @@ def routes(pages: Pages) -> APIRouter:
         digest: _Short,
     ) -> Response:
         project = pages.project(name)
-        refusal = _keep(project, digest, text.replace("\r\n", "\n"))
+        refusal = _keep(project, digest, text.replace("\r\n", "\n"), "text of the plan")
         return answer(request, project, refusal)
 
     @router.post("/plan/column/{index}")
@@ -84,28 +89,50 @@ def routes(pages: Pages) -> APIRouter:
         project = pages.project(name)
         line = column_of(project, index)
         text = _changed(project.plan_text, line, role, kind, bounds)
-        return answer(request, project, _keep(project, digest, text))
+        refuse_breaking(project.plan, text, line.name)
+        deed = "role" if role is not None else "kind" if kind is not None else "bounds"
+        return answer(request, project, _keep(project, digest, text, f"{deed} of {line.name}"))
 
     @router.post("/plan/rows")
     def rows_as_persons(name: str, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
-        refusal = _keep(project, digest, with_row_as_person(project.plan_text))
+        refusal = _keep(
+            project, digest, with_row_as_person(project.plan_text), "each row another person"
+        )
         return answer(request, project, refusal)
+
+    _answer_routes(router, pages)
+    _command_routes(router, pages)
+    return router
+
+
+def _answer_routes(router: APIRouter, pages: Pages) -> None:
+    """The addresses of answers to questions: as proposed, and how dates are written."""
+    answer = partial(_screen, pages)
+
+    @router.post("/plan/dates/{index}")
+    def dates(name: str, index: int, request: Request, digest: _Short, written: _Short) -> Response:
+        project = pages.project(name)
+        column = column_of(project, index).name
+        text = with_column_key(project.plan_text, column, "format", written)
+        return answer(request, project, _keep(project, digest, text, f"dates of {column}"))
 
     @router.post("/plan/answers")
     def all_answered(name: str, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
-        refusal = _keep(project, digest, with_answer(project.plan_text, None))
+        refusal = _keep(
+            project, digest, with_answer(project.plan_text, None), "answers as proposed"
+        )
         return answer(request, project, refusal)
 
     @router.post("/plan/answer/{index}")
     def answered(name: str, index: int, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
-        refusal = _keep(project, digest, with_answer(project.plan_text, index))
+        asked = open_questions(project.plan_text)[index : index + 1]
+        about = next((f" about {one.column}" for one in asked if one.column), "")
+        text = with_answer(project.plan_text, index)
+        refusal = _keep(project, digest, text, f"answer{about}" if about else "answer as proposed")
         return answer(request, project, refusal)
-
-    _command_routes(router, pages)
-    return router
 
 
 def _command_routes(router: APIRouter, pages: Pages) -> None:
@@ -116,6 +143,17 @@ def _command_routes(router: APIRouter, pages: Pages) -> None:
         project = pages.project(name)
         project.run("check", commands.check(project), project.digest)
         return pages.to(project, "plan#check")
+
+    @router.post("/plan/missing")
+    def missing(
+        name: str, digest: _Short, marks: Annotated[str, Form(max_length=2000)] = ""
+    ) -> Response:
+        project = pages.project(name)
+        text = with_missing(project.plan_text, _marks_of(marks))
+        if refusal := _keep(project, digest, text, "missing marks"):
+            raise RefusedError(refusal)
+        look(project)
+        return pages.to(project, "data#missing")
 
     @router.post("/propose")
     def propose(name: str) -> Response:
@@ -156,13 +194,14 @@ def changing_routes(pages: Pages) -> APIRouter:
             msg = "tick the columns that are to get the role first"
             raise InputError(msg)
         text = with_role(project.plan_text, chosen, _role_of(role))
-        return answer(request, project, _keep(project, digest, text))
+        deed = f"role of {chosen[0] if len(chosen) == 1 else f'{len(chosen)} columns'}"
+        return answer(request, project, _keep(project, digest, text, deed))
 
     @router.post("/plan/step/{index}")
     def step_away(name: str, index: int, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
         text = without_step(project.plan_text, index)
-        return answer(request, project, _keep(project, digest, text))
+        return answer(request, project, _keep(project, digest, text, "step taken away"))
 
     @router.post("/plan/marks")
     def marks(name: str, request: Request, digest: _Short, key: _Short) -> Response:
@@ -171,7 +210,7 @@ def changing_routes(pages: Pages) -> APIRouter:
             msg = "a comma parts decimals or thousands"
             raise InputError(msg)
         text = with_input(project.plan_text, key, ",")
-        return answer(request, project, _keep(project, digest, text))
+        return answer(request, project, _keep(project, digest, text, "how numbers are written"))
 
     @router.post("/undo")
     def undo(name: str, request: Request) -> Response:
@@ -188,12 +227,18 @@ def changing_routes(pages: Pages) -> APIRouter:
     return router
 
 
-def _keep(project: Project, digest: str, text: str) -> str | None:
-    """Keep a changed plan; what to say where it changed meanwhile in another tab."""
+def _keep(project: Project, digest: str, text: str, deed: str) -> str | None:
+    """Keep a plan that a deed has changed; what to say where it changed meanwhile elsewhere."""
     if digest != project.digest:
         return "the plan was changed elsewhere meanwhile: look at it, and make your change again"
-    project.keep_plan(text)
+    project.keep_plan(text, deed)
     return None
+
+
+def _marks_of(written: str) -> list[str]:
+    """Texts with commas between, in quotes where one holds a comma itself."""
+    row = next(csv.reader([" ".join(written.splitlines())], skipinitialspace=True), [])
+    return list(dict.fromkeys(one.strip() for one in row if one.strip()))
 
 
 def _role_of(sent: str) -> str:
@@ -222,7 +267,7 @@ def _changed(
             raise InputError(msg)
         text = with_column_key(text, line.name, "kind", kind or None)
     if bounds is not None and bounds.strip() != line.bounds:
-        said = numbers_of(bounds, "bounds, lowest and highest") or None
+        said = numbers_of(bounds, "bounds, lowest and highest", "0, 120") or None
         if said is not None and len(said) != 2:
             msg = "bounds are two numbers, the lowest and the highest possible value: 0, 120"
             raise InputError(msg)
@@ -239,22 +284,51 @@ class _Asked:
     index: int | None
     """Of its column in the table; None: it is about none."""
     by: str
-    """What answers it: "persons", "marks", "values" or "role"."""
+    """What answers it: "persons", "marks", "dates", "values" or "role"."""
+    proposed: str
+    """What the plan says now, which an answer as proposed leaves so; empty: nothing in a word."""
+    role: str
+    """The role that its column has by the plan, as forms name it."""
+    formats: Mapping[str, str]
+    """Of dates: each format that fits, with how it writes a day."""
 
 
-def _asked(question: OpenQuestion, names: Sequence[str]) -> _Asked:
+def _asked(question: OpenQuestion, names: Sequence[str], plan: str) -> _Asked:
     column = question.column
     index = names.index(column) if column in names else None
     by = "role" if index is not None else "values"
     for name, fits in _ANSWERED_BY.items():
         by = name if fits(question) else by
-    return _Asked(column, _WRITES.split(question.text)[0], index, by)
+    text = _WRITES.split(question.text)[0]
+    role = column_lines(plan, names)[index].role or _OUT if index is not None else ""
+    proposed, formats = _proposed(by, index, names, plan), date_formats_asked(question)
+    return _Asked(column, text, index, by, proposed, role, formats)
+
+
+def _proposed(by: str, index: int | None, names: Sequence[str], plan: str) -> str:
+    """What a plan says now of what is asked, in a few words; empty where no word tells it."""
+    try:
+        said = tomllib.loads(plan)
+    except tomllib.TOMLDecodeError:
+        return ""
+    if by == "marks":
+        told = [f"{key} {value}" for key, value in said.get("input", {}).items()]
+        return ", ".join(told) or "numbers as they were read"
+    if by == "persons":
+        person = said.get("roles", {}).get("person")
+        return "each row another person" if person in {None, "row"} else f"persons by {person}"
+    if index is None:
+        return ""
+    line = column_lines(plan, names)[index]
+    bounds = f"bounds {line.bounds}" if line.bounds else ""
+    return ", ".join(one for one in (ROLES[line.role], line.kind, bounds) if one)
 
 
 _ANSWERED_BY = {
     "values": asks_for_values,
     "persons": asks_for_persons,
     "marks": asks_for_marks,
+    "dates": date_formats_asked,
 }
 _WRITES = re.compile(r" (?:Say|If so, say) \w+ = ")
 """Where a question begins to say what to write into the text, for which there are buttons here."""
@@ -262,6 +336,14 @@ _WRITES = re.compile(r" (?:Say|If so, say) \w+ = ")
 
 _ROLE_OF = {"identifier": "identifiers", "quasi": "quasi_identifiers", "drop": ""}
 """Roles of a proposal whose key in a plan is another."""
+
+
+def _weight_of(plan: str) -> str:
+    """The column of survey weights by a plan; empty for none."""
+    try:
+        return str(tomllib.loads(plan).get("roles", {}).get("weight", ""))
+    except (tomllib.TOMLDecodeError, AttributeError):
+        return ""
 
 
 def _page(project: Project, refusal: str | None) -> Json:
@@ -276,13 +358,14 @@ def _page(project: Project, refusal: str | None) -> Json:
         "steps": steps_of(text),
         "digest": project.digest,
         "lines": column_lines(text, names),
-        "questions": [_asked(one, names) for one in open_questions(text)],
+        "questions": [_asked(one, names, text) for one in open_questions(text)],
         "looks": looks_of(project),
         "proposal": {
             column["name"]: {**column, "role": _ROLE_OF.get(column["role"], column["role"])}
             for column in proposed
         },
         "roles": ROLES,
+        "weight": _weight_of(text),
         "kinds": KINDS,
         "wrong": wrong,
         "refusal": refusal,

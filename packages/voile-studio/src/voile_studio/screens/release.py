@@ -161,12 +161,29 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
     method = plan.method if plan else None
     series = str(method.parameters.get("series") or "") if method else ""
     takes = _keys_of_series(method.name) if method else ()
+    units = plan is not None and _refuses_persons(plan)
     return {
         "series": series,
-        "begins_series": () if series else takes,
+        "begins_series": () if series or units else takes,
+        "units_in_series": units and takes,
         "columns": columns_of(project),
         "person": (plan.roles.person or "") if plan else "",
     }
+
+
+_NO_SERIES = (
+    "a series of this method follows one row of each person, and the plan names persons or "
+    "households with several rows: make one row of each person, or choose a method whose series "
+    "follow persons"
+)
+
+
+def _refuses_persons(plan: Plan) -> bool:
+    """Whether the series of a plan's method follow rows, and the plan names persons."""
+    if plan.method is None or plan.roles.unit is None:
+        return False
+    can = getattr(METHODS.class_of(plan.method.name), "capabilities", None)
+    return can is not None and bool(can.rows_in_series)
 
 
 def _keys_of_series(method: str) -> tuple[str, ...]:
@@ -188,6 +205,8 @@ def _begin_series(project: Project, digest: str, series: str, record_key: str) -
         raise RefusedError(msg)
     plan = plan_of(project.plan)
     keys = _keys_of_series(plan.method.name) if plan and plan.method else ()
+    if plan is not None and _refuses_persons(plan):
+        raise InputError(_NO_SERIES)
     if plan is None or plan.method is None or not keys or not series.strip():
         msg = "the method of the plan keeps no series, or the series has no name"
         raise InputError(msg)
@@ -196,7 +215,8 @@ def _begin_series(project: Project, digest: str, series: str, record_key: str) -
         raise InputError(msg)
     said = {"series": series.strip(), "record_key": record_key}
     parameters = {**plan.method.parameters, **{key: said[key] for key in keys}}
-    project.keep_plan(with_method(project.plan_text, plan.method.name, parameters))
+    text = with_method(project.plan_text, plan.method.name, parameters)
+    project.keep_plan(text, f"series {series.strip()}")
 
 
 def ledger_routes(pages: Pages) -> APIRouter:

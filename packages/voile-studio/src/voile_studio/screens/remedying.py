@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from voile.proposal.editing import with_method, with_role
@@ -24,11 +25,11 @@ from voile_studio import commands
 from voile_studio.jobs import Job
 from voile_studio.planning import plan_of
 from voile_studio.project import Project
-from voile_studio.screens.confirming import verdict_of
+from voile_studio.screens.confirming import rulings_of, verdict_of
 from voile_studio.screens.pages import Pages
 from voile_studio.words import method_cards, remedy_of
 
-__all__ = ["changes_of", "remedy_routes", "rulings_of", "search_of"]
+__all__ = ["changes_of", "remedy_routes", "search_of"]
 
 _NO_PLAN = "the plan of this release is not there any more: publish again, then search"
 
@@ -42,6 +43,8 @@ class _PolicySearch:
     """Those that were tried, as ``voile choose`` prints them; none while it runs."""
     found: Document | None
     """The one of least loss that meets the policy."""
+    nearest: str
+    """How the plan that comes nearest differs; empty where that is not told."""
     obstacles: Sequence[str]
     """The criteria that the nearest plan misses, where none meets the policy."""
 
@@ -59,13 +62,7 @@ def search_of(project: Project, folder: Path) -> _PolicySearch | None:
         (one for one in plans if one["meets"] and one["change"] == said.get("found")), None
     )
     obstacles = dict.fromkeys(said.get("in_the_way") or ())
-    return _PolicySearch(job, plans, found, tuple(obstacles))
-
-
-def rulings_of(verdict: Document) -> list[Document]:
-    """The rulings of a verdict, each with its criterion; none where there is no verdict."""
-    found = verdict.get("rulings")
-    return found if isinstance(found, list) else []
+    return _PolicySearch(job, plans, found, said.get("nearest", ""), tuple(obstacles))
 
 
 def changes_of(project: Project, rulings: Sequence[Document]) -> dict[str, object]:
@@ -107,7 +104,8 @@ def remedy_routes(pages: Pages) -> APIRouter:
                 "off"
             )
             raise InputError(msg)
-        project.keep_plan(_with_changes(project.plan_text, project.plan, changes))
+        text = _with_changes(project.plan_text, project.plan, changes)
+        project.keep_plan(text, "change for the policy")
         return pages.to(project, "sign")
 
     @router.post("/choose")
@@ -125,22 +123,24 @@ def remedy_routes(pages: Pages) -> APIRouter:
         return pages.to(project, f"evidence#search-{release}")
 
     @router.post("/take")
-    def take(name: str, release: str) -> Response:
+    def take(name: str, release: str, plan: Annotated[str, Form(max_length=500)]) -> Response:
         project = pages.project(name)
         folder = project.release(release)
         search = search_of(project, folder)
-        if search is None or search.found is None:
-            msg = "no change was found that meets the policy: search for one first"
+        tried = {one["change"]: one for one in search.plans if not one["problem"]} if search else {}
+        if plan not in tried:
+            msg = "no such plan was tried for this release: search for one first"
             raise InputError(msg)
+        taken = tried[plan]
         path = commands.plan_of_release(project, folder)
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             raise RefusedError(_NO_PLAN) from None
-        text = _with_changes(text, path, search.found["method"])
-        if search.found["without"]:
-            text = with_role(text, search.found["without"], "")
-        project.keep_plan(text)
+        text = _with_changes(text, path, taken["method"])
+        if taken["without"]:
+            text = with_role(text, taken["without"], "")
+        project.keep_plan(text, "change that was searched")
         return pages.to(project, "sign")
 
     return router

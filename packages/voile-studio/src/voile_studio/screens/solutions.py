@@ -121,7 +121,7 @@ def routes(pages: Pages) -> APIRouter:
         if levels is None:
             msg = "choose a solution first"
             raise InputError(msg)
-        project.keep_plan(_at(project, levels))
+        project.keep_plan(_at(project, levels), "solution taken")
         _look(project, None)
         return pages.to(project, "solutions")
 

@@ -100,6 +100,7 @@ def _page(project: Project) -> Json:
     labels = {line.name for line in lines if line.kind in UNORDERED}
     return {
         "columns": columns_of(project),
+        "units": [line.name for line in lines if line.role in {"person", "household"}],
         "dimensions": offered,
         "numbers": [name for name in numbers if name in offered and name not in labels],
         "made": made,
@@ -158,6 +159,8 @@ def _plan(project: Project, said: Mapping[str, Sequence[str]]) -> Json:
         for key, value in plan.get("roles", {}).items()
         if key in {"person", "household"} and value not in {*dimensions, *summed}
     }
+    if said.get("unit", [""])[0] == "row":
+        roles = {"person": "row"}
     columns = {name: it for name, it in plan.get("columns", {}).items() if name in dimensions}
     top: Json = {key: plan[key] for key in ("nulls", "missing") if key in plan}
     more = {"roles": roles} if roles else {}

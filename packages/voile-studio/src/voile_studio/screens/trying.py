@@ -18,20 +18,22 @@ from fastapi.responses import Response
 
 from voile.proposal.editing import with_method
 from voile.publish.publisher import MethodCard
+from voile.publish.registry import METHODS, publisher_of
 from voile.release.folder import verified_files
 from voile.report.grid import risk_title
-from voile.report.words import LOSS, columns_gone, lost_shares, reidentified
-from voile.schema.plan import open_questions
+from voile.report.words import NEARLY_LOST, SETS, columns_gone, lost_shares, reidentified
+from voile.schema.plan import Method, open_questions
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, WORST_PERSON, by_risk, known_risks
-from voile.study.record import Point, StudyComparison, StudyRecord, rates_of
+from voile.study.record import LOSS, Point, StudyComparison, StudyRecord, rates_of
 from voile_base.durable import replace_private_file, write_text
-from voile_base.errors import InputError, RefusedError
+from voile_base.errors import InputError, PlanError, RefusedError
 from voile_base.values import Document, Json
 from voile_studio import commands
 from voile_studio.jobs import Job, told_as_command
 from voile_studio.pictures import (
     MOST_SETS,
+    SHARES,
     intervals_of,
     pair_of,
     risk_and_loss,
@@ -44,7 +46,7 @@ from voile_studio.project import Project
 from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.pages import Pages
 from voile_studio.screens.solutions import rows_beside
-from voile_studio.words import method_cards, numbers_of
+from voile_studio.words import method_cards, method_told, numbers_of, without_toml
 
 __all__ = [
     "compared",
@@ -60,8 +62,6 @@ __all__ = [
 _PRIVATE = 0o700
 _REHEARSAL = "rehearsal"
 """The file that marks a try of a public or synthetic table."""
-_SHARES = frozenset({"pair-total-variation", "marginal-total-variation", LOSS})
-"""Measures of loss that are shares."""
 _COUNTING = "query-error"
 _MOST = 40
 """Plans of one try."""
@@ -100,26 +100,33 @@ def routes(pages: Pages) -> APIRouter:
 
 
 def tries(project: Project, risk: str = "") -> list[Json]:
-    """Every try with its comparison, the newest first; by another measure of risk, where asked."""
+    """Every try with its comparison, the newest first; by another measure of risk, where asked.
+
+    All are compared by one measure, where they have it: by the risk of the worst person, if it
+    tells the plans of some try apart.
+    """
+    done = {folder: compared(project, folder.name) for folder in project.numbered("tries")}
+    by_worst = {folder: by_risk(one, WORST_PERSON) for folder, one in done.items() if one}
+    counted = {folder: risks for folder, one in by_worst.items() if (risks := _all_risks(one))}
+    tells = any(len(set(risks)) > 1 or len(risks) == 1 for risks in counted.values())
     found = []
-    for folder in project.numbered("tries"):
-        comparison = compared(project, folder.name)
-        if comparison:
-            comparison = _by_asked(comparison, risk)
+    for folder, own in done.items():
+        worst = by_worst.get(folder)
+        comparison = worst if tells and folder in counted else own
+        if own and risk in _risks_of(own):
+            comparison = by_risk(own, risk)
         found.append(
             {
                 "name": folder.name,
+                "told": _method_of_try(project, folder.name),
+                "worst": {point.name: point.risk for point in worst.points} if worst else {},
                 "job": project.jobs.latest(f"try-{folder.name}"),
                 "comparison": comparison,
                 "picture": risk_and_loss(comparison) if comparison else None,
                 "another": comparison is not None and _another(project, folder.name),
                 "smallest": _smallest_groups(comparison) if comparison else {},
                 "costs": _costs_of(comparison) if comparison else (),
-                "gone": {
-                    one.name: columns_gone(one.record) for one in comparison.points if one.record
-                }
-                if comparison
-                else {},
+                "gone": _gone_by_study(comparison) if comparison else {},
                 "command": told_as_command(
                     commands.compare(project, folder, rehearsal=is_rehearsal(project, folder.name))
                 ),
@@ -128,14 +135,20 @@ def tries(project: Project, risk: str = "") -> list[Json]:
     return found
 
 
-def _by_asked(comparison: StudyComparison, risk: str) -> StudyComparison:
-    """By a measure of risk that was asked for; else by the risk of the worst person, if counted."""
-    if risk in _risks_of(comparison):
-        return by_risk(comparison, risk)
-    by_worst = by_risk(comparison, WORST_PERSON)
-    risks = [point.risk for point in by_worst.points if point.record]
-    tells = None not in risks and (len(set(risks)) > 1 or len(risks) == 1)
-    return by_worst if tells else comparison
+def _all_risks(comparison: StudyComparison) -> list[float]:
+    """The risks of the studies that were made; none where that of one of them is not known."""
+    risks = [point.risk for point in comparison.points if point.record]
+    known = [risk for risk in risks if risk is not None]
+    return known if len(known) == len(risks) else []
+
+
+def _method_of_try(project: Project, attempt: str) -> str:
+    """The method of a try with what all its plans have: "Generalization, l = 2"; empty unread."""
+    try:
+        method = tomllib.loads(_tried_plan(project, attempt)).get("method")
+    except (InputError, tomllib.TOMLDecodeError):
+        return ""
+    return method_told(method) if isinstance(method, dict) else ""
 
 
 def compared(project: Project, attempt: str) -> StudyComparison | None:
@@ -152,7 +165,7 @@ def compared(project: Project, attempt: str) -> StudyComparison | None:
 def _by_information(comparison: StudyComparison) -> StudyComparison:
     """Compared by the loss that reports tell, where all studies measure it."""
     records = [point.record for point in comparison.points if point.record]
-    if not records or not all(any(m["measure"] == LOSS for m in one.utility) for one in records):
+    if not records or any(one.information_loss is None for one in records):
         return comparison
     return by_risk(replace(comparison, loss=LOSS, loss_better="lower"), comparison.risk)
 
@@ -214,7 +227,9 @@ def _page(project: Project, risk: str) -> Json:
         "most_sets": MOST_SETS,
         "charges": bool(plan and plan.budget and plan.budget.epsilon),
         "tries": found,
-        "as_shares": _SHARES,
+        "as_shares": SHARES,
+        "worst_person": WORST_PERSON,
+        "nearly": NEARLY_LOST,
         "looks": looks(project),
         "wrong": wrong,
     }
@@ -227,9 +242,11 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
     if card is None:
         msg = "choose a method"
         raise InputError(msg)
-    text = with_method(project.plan_text, card.name, _grid(card, said, _published(project)))
-    if any(job.state == "running" for job in project.jobs.all() if job.purpose.startswith("try-")):
-        return  # the page shows it: one at a time, also of a button that is pressed twice
+    grid = _grid(card, said, _published(project))
+    _refuse_values(card, grid)
+    text = with_method(project.plan_text, card.name, grid)
+    if _is_at_work(project, text):
+        return  # the page shows it, also of a button that is pressed twice
     attempt = project.new_numbered("tries")
 
     def prepare() -> None:
@@ -244,6 +261,21 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
     about, rehearsal = project.digest, bool(said.get("rehearsal"))
     command = commands.compare(project, attempt, rehearsal=rehearsal)
     project.run(f"try-{attempt.name}", command, about, prepare)
+
+
+def _is_at_work(project: Project, text: str) -> bool:
+    """Whether this plan is being tried; raises ``RefusedError`` where another one is."""
+    for job in project.jobs.all():
+        if job.state == "running" and job.purpose.startswith("try-"):
+            attempt = project.folder / "tries" / job.purpose.removeprefix("try-")
+            if commands.plan_of_try(project, attempt).read_text(encoding="utf-8") == text:
+                return True
+            msg = (
+                "another try is at work, and these plans were not tried: try them when it has "
+                "ended, or cancel it first"
+            )
+            raise RefusedError(msg)
+    return False
 
 
 def _grid(card: MethodCard, said: Mapping[str, Sequence[str]], published: Sequence[str]) -> Json:
@@ -272,14 +304,30 @@ def _grid(card: MethodCard, said: Mapping[str, Sequence[str]], published: Sequen
     return grid
 
 
+def _refuse_values(card: MethodCard, grid: Json) -> None:
+    """Raise ``InputError`` for a value that the method never takes, before it is tried."""
+    numbers = {one.name: one.label for one in card.parameters if one.name in grid and not one.sets}
+    first = {
+        key: value[0] if key in numbers and isinstance(value, list) else value
+        for key, value in grid.items()
+    }
+    for key, label in numbers.items():
+        for value in grid[key] if isinstance(grid[key], list) else [grid[key]]:
+            try:
+                publisher_of(Method(card.name, {**first, key: value}))
+            except PlanError as error:
+                msg = f"{label} = {value} is not tried: {without_toml(str(error))}"
+                raise InputError(msg) from None
+
+
 def _smallest_groups(comparison: StudyComparison) -> dict[str, int]:
     """The persons of the smallest group of each study, where the prosecutor was counted."""
     found = ((one.name, reidentified(one.record)) for one in comparison.points if one.record)
     return {name: risk.persons for name, risk in found if risk and risk.persons}
 
 
-def _gone_by_study(comparison: StudyComparison) -> dict[str, tuple[str, ...]]:
-    """The columns of each study of which nothing is left."""
+def _gone_by_study(comparison: StudyComparison) -> dict[str, Mapping[str, str]]:
+    """The columns of each study of which nothing, or almost nothing, is left."""
     return {one.name: columns_gone(one.record) for one in comparison.points if one.record}
 
 
@@ -339,7 +387,9 @@ def point_routes(pages: Pages) -> APIRouter:
     def use(name: str, attempt: str, index: int) -> Response:
         project = pages.project(name)
         method, parameters = _method_of(_point(project, attempt, index))
-        project.keep_plan(with_method(project.plan_text, method, parameters))
+        parameters |= _series_of(project, method)
+        text = with_method(project.plan_text, method, parameters)
+        project.keep_plan(text, f"method of try {int(attempt)}")
         return pages.to(project, "sign")
 
     return router
@@ -360,6 +410,13 @@ def _method_of(point: Point) -> tuple[str, Json]:
         raise InputError(msg)
     stated = dict(point.record.plan["method"])
     return str(stated.pop("name")), stated
+
+
+def _series_of(project: Project, method: str) -> Json:
+    """The series of the plan, where this method keeps one: it was tried without it."""
+    plan, takes = plan_of(project.plan), METHODS.fields_of(method)
+    said = plan.method.parameters if plan and plan.method else {}
+    return {key: said[key] for key in ("series", "record_key") if key in said and key in takes}
 
 
 def _shown(project: Project, attempt: str, index: int) -> Path:
@@ -424,6 +481,7 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> Jso
         "attempt": attempt,
         "index": index,
         "point": point,
+        "method": method_told(record.plan["method"]) if record else "",
         "made": project.jobs.latest(f"shown-{attempt}-{index}"),
         "looked": project.jobs.latest(f"rows-{attempt}-{index}"),
         "before": before,
@@ -436,6 +494,7 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> Jso
     }
     if record is None:
         return page
+    groups = record.release.get("groups") or {}
     return page | {
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "reidentified": reidentified(record),
@@ -444,8 +503,11 @@ def _point_page(project: Project, attempt: str, index: int, point: Point) -> Jso
         "publication": record.publication,
         "pairs": [pair_of(one) for one in record.distributions if one.labels],
         "shown": shown_columns(record, before, after),
+        "grouped": groups.get("column"),
+        "alike": groups.get("made") == "alike",
         "lost": lost_shares(record),
         "gone": columns_gone(record),
+        "sets": SETS,
         "sizes": _sizes(record, before, after),
         "another": _another(project, attempt),
     }

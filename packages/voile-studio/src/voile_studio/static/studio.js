@@ -19,12 +19,14 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("htmx:responseError", (event) => {
   const toast = document.getElementById("toast");
   toast.textContent = event.detail.xhr.responseText.slice(0, 500);
+  event.detail.elt.setAttribute("aria-invalid", "true");
 });
 document.addEventListener("htmx:sendError", () => {
   document.getElementById("toast").textContent = "Studio does not answer: was it ended in the terminal?";
 });
-document.addEventListener("htmx:beforeRequest", () => {
+document.addEventListener("htmx:beforeRequest", (event) => {
   document.getElementById("toast").textContent = "";
+  event.detail.elt.removeAttribute("aria-invalid");
 });
 
 // "Line 12" moves the cursor of the plan's text to that line.
