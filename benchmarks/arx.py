@@ -136,11 +136,11 @@ def run() -> Measurement:
         data="Adult, the 30,162 complete training rows as ARX ships them, with its hierarchies",
         seeds="none",
         protocol=f"whole processes in turn, medians of {PAIRS} pairs after an unrecorded one, user "
-        "and system time of all threads by wait4: ARX by its library (loss metric, geometric "
-        "mean; its optimum over the whole lattice), in a fresh Java process that reads the table "
-        "and writes the output; ours is voile publish, with the check of what was written. Groups "
-        "whose entropy is just that of l equally frequent values are diverse; ARX rounds, and "
-        "leaves them out",
+        "and system time of all threads by wait4, Python's modules as bytecode: ARX by its library "
+        "(loss metric, geometric mean; its optimum over the whole lattice), in a fresh Java "
+        "process that reads the table and writes the output; ours is voile publish, with the check "
+        "of what was written. Groups whose entropy is just that of l equally frequent values are "
+        "diverse; ARX rounds, and leaves them out",
         answer=f"{same} of {len(TASKS)} optima lose no more than ARX's; ours takes "
         f"{min(times):.1f} to {max(times):.1f} times less processor time.",
         targets=[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -43,13 +44,16 @@ class Usage:
 
     @classmethod
     def of(cls, command: Sequence[str], seconds: float | None = None) -> Usage:
-        """Run a command, for so many seconds at most.
+        """Run a command, for so many seconds at most; it keeps bytecode, as an installed one does.
 
         Raises ``RuntimeError`` where it fails, ``subprocess.SubprocessError`` where it lasts.
         """
         within = [] if seconds is None else ["timeout", f"{seconds}"]
         launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
-        done = subprocess.run([*within, *launcher], check=True, capture_output=True, text=True)
+        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        done = subprocess.run(
+            [*within, *launcher], check=True, capture_output=True, text=True, env=kept
+        )
         status, wall, processor, memory = done.stdout.split()
         if status != "0":
             msg = f"a measured process failed with status {status}: {done.stderr}"

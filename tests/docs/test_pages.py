@@ -288,9 +288,10 @@ def test_published_schemas_are_those_of_the_code():
 
 
 def test_the_page_of_releases_is_that_of_its_parts():
-    """Script, style and the declaration of release.json in verify.html are those of today."""
+    """Script, style, the declaration of release.json and its words are those of today."""
     page, parts = verification_page(), ROOT / "packages/voile/src/voile/release/browser"
     for name in ("verify.js", "page.js", "verify.css"):
         assert (parts / name).read_text(encoding="utf-8") in page, name
     (stated,) = re.findall(r'id="schemas">(.*)</script>', page)
-    assert json.loads(stated) == {"release": plain_schema(release_schema())}
+    wording = json.loads((parts / "wording.json").read_text(encoding="utf-8"))
+    assert json.loads(stated) == {"release": plain_schema(release_schema()), "wording": wording}

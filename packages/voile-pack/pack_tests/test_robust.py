@@ -30,8 +30,8 @@ def spread_of(share: float, count: int) -> float:
     ("probability", "runs"),
     [
         (0.1, 40),
-        pytest.param(0.2, 400, marks=pytest.mark.slow),
-        pytest.param(0.02, 400, marks=pytest.mark.slow),
+        pytest.param(0.2, 200, marks=pytest.mark.slow),
+        pytest.param(0.02, 300, marks=pytest.mark.slow),
     ],
 )
 def test_robust_packings_keep_their_promise(probability, runs):

@@ -120,8 +120,10 @@ def test_a_folder_of_somebody_else_is_no_obstacle(tmp_path):
     code = (
         "import numpy as np\n"
         "from voile.publish.ke_anonymity.searches import _best_cuts\n"
-        "ends = np.zeros((1, 3), np.int64)\n"
-        "print(len(_best_cuts(np.arange(2), np.ones(3, np.bool_), ends, ends)))"
+        "ends, work = np.zeros((1, 3), np.int64), np.zeros((4, 1, 3), np.int64)\n"
+        "given = np.arange(2), np.ones(3, np.bool_), ends, ends\n"
+        "_best_cuts(*given, work[0, 0], work[1, 0], (work[2], work[3]))\n"
+        "print(len(work[1, 0]))"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code],

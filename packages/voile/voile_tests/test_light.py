@@ -75,17 +75,25 @@ def test_what_is_missing_is_named(call, extra, tmp_path):
     assert not (tmp_path / "ranked").exists()
 
 
-def test_small_releases_load_no_library_for_large_ones(tmp_path):
-    """160 rows are published without a compiler, Arrow's functions, positions or spreadsheets."""
+@pytest.mark.parametrize(
+    ("sensitive", "method"),
+    [
+        ('"pay", "rate"', 'name = "generalization"\nk = 3'),
+        ('"pay"', 'name = "ke-anonymity"\nk = 3\ne = 9'),
+    ],
+)
+def test_small_releases_load_no_library_for_large_ones(sensitive, method, tmp_path):
+    """160 rows are published without a compiler, masked arrays, Arrow's functions or positions."""
     rows = "\n".join(f"{20 + n % 40},{n % 7},{12_000 + 317 * n},{n / 7}" for n in range(160))
     (tmp_path / "few.csv").write_text(f"age,floor,pay,rate\n{rows}\n")
     (tmp_path / "few.toml").write_text(
         '[roles]\nperson = "row"\nquasi_identifiers = ["age", "floor"]\n'
-        'sensitive = ["pay", "rate"]\n[method]\nname = "generalization"\nk = 3\n'
+        f"sensitive = [{sensitive}]\n[method]\n{method}\n"
     )
     report = """
 import atexit
-HEAVY = ("numba", "pyarrow.compute", "voile_geo.planar.costs", "pandas", "scipy", "duckdb")
+HEAVY = ("numba", "numpy.ma", "pyarrow.compute", "voile_geo.planar.costs", "pandas", "scipy",
+         "duckdb")
 atexit.register(lambda: print([name for name in HEAVY if sys.modules.get(name)]))
 """
     run = subprocess.run(

@@ -123,13 +123,14 @@ class Stub:
 
     def stream(self, handler: _Handler, last: int | None) -> None:
         """The feed, until it ends or is cut off."""
-        epoch, sent = self._epoch, len(self.reports)
+        epoch, before = self._epoch, list(self.reports)
+        sent = len(before)
         terms = {"slot_seconds": 300, "now": int(self.now()), "expires": int(self.now()) + 86_400}
         handler.event("terms", json.dumps({**terms, "arrival": TABLE, **self.terms}))
         said = self.notice
         if said is not None:
             handler.event("notice", _base64url(said))
-        missed = [one for one in self.reports if last is None or one[0] > last]
+        missed = [one for one in before if last is None or one[0] > last]
         for slot, report in missed[-1:] if last is None else missed:
             handler.report(slot, report)
         while True:

@@ -131,6 +131,7 @@ def test_a_replayed_report_is_not_shown(viewer: Viewer, stub: Stub, delivery: De
     stub.reports = []
     viewer.page.reload()
     viewer.says("about-place", "52.1000, 4.5000")
+    viewer.says("connection", "Connected")  # who comes later has asked for newer ones alone
     stub.publish(*first)
     viewer.says("about-refused", "1 report was refused")
     assert "52.1000, 4.5000" in viewer.text("about-place")

@@ -72,8 +72,8 @@ def test_deaths_at_random(tmp_path, what):
 
     Of trips the ledger knows what they spent, too.
     """
-    found = crashes(tmp_path, what, "random", "60", "5")
+    found = crashes(tmp_path, what, "random", "30", "5")
     assert found["faults"] == []
     assert found["groupings"] == 1
     assert found["counts"]["nothing"] > 0
-    assert sum(found["counts"].values()) == 60
+    assert sum(found["counts"].values()) == 30

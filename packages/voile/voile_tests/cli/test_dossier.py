@@ -38,13 +38,15 @@ def test_the_value_that_most_rows_show_is_named_by_column(tmp_path: Path) -> Non
     """Of columns with one value in half of the rows or more, as everybody sees in the release."""
     frame = pl.DataFrame(
         {"born": ["*"] * 4, "zip": ["79***"] * 3 + ["78***"], "sex": list("abcd"),
-         "age.low": [1, 1, 1, 5], "age.high": [4, 4, 4, 9]}
+         "age.low": [1, 1, 1, 5], "age.high": [4, 4, 4, 9],
+         "pay.low": [None, None, None, 9], "pay.high": [None, None, None, 12]}
     )  # fmt: skip
-    columns = {key: {"kind": "set"} for key in ("born", "zip", "sex", "age", "withheld")}
+    columns = {key: {"kind": "set"} for key in ("born", "zip", "sex", "age", "pay", "withheld")}
     assert dict(_shown(published_rows(frame), {"columns": columns})) == {
         "born": "one value, *, in all rows",
         "zip": "one value, 79***, in 75\xa0% of rows",
         "age": "one value, 1 to 4, in 75\xa0% of rows",
+        "pay": "no value in 75\xa0% of rows",
     }
 
 

@@ -151,7 +151,7 @@ def test_suggested_hierarchies_can_be_pasted(desk):
             "intervals": {"origin": 0, "widths": [5, 10, 20]},
         },
         "zip": {"kind": "geography", "prefix": [4, 3, 2, 1]},
-        "since": {"kind": "date", "dates": ["month", "year"]},
+        "since": {"kind": "date", "dates": ["month", "year", "decade"]},
         "city": {"kind": "geography"},
         "weight": {"kind": "number"},
     }

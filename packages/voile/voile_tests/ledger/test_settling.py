@@ -185,10 +185,11 @@ def test_a_lost_release_that_turns_up_is_found(two, tmp_path):
         "release_id": second.latest.release_id,
         "series": {"name": "salaries", "version": 2},
     }
-    write_listed(tmp_path, described)
-    assert ledger.verify_release(tmp_path) == []
+    release = tmp_path / "release"
+    write_listed(release, described)
+    assert ledger.verify_release(release) == []
     ledger.lose("salaries", second.latest.release_id)
-    (finding,) = ledger.verify_release(tmp_path)
+    (finding,) = ledger.verify_release(release)
     assert "was told that it never appeared" in str(finding)
 
 

@@ -621,14 +621,15 @@ def test_an_older_copy_of_the_ledger_is_found_by_its_releases(ledger, grown, tmp
         "release_id": after.latest.release_id,
         "series": {"name": "salaries", "version": 4},
     }
-    write_listed(tmp_path, document)
-    assert ledger.verify_release(tmp_path) == []
+    release = tmp_path / "release"
+    write_listed(release, document)
+    assert ledger.verify_release(release) == []
     ledger.path.write_bytes(backup)
     assert "belongs to the ledger" in str(ledger.verify()[0])  # its rows were not restored with it
     shutil.rmtree(rows)
     shutil.copytree(tmp_path / "backup", rows)
     assert ledger.verify() == []
-    assert len(ledger.verify_release(tmp_path)) == 1
+    assert len(ledger.verify_release(release)) == 1
 
 
 @pytest.mark.parametrize("content", [None, "not JSON", "[]", "\udcff"])

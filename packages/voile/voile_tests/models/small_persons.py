@@ -26,11 +26,11 @@ def all_tables(most: int = 7) -> tuple[tuple[Row, ...], ...]:
 
 
 def many_tables(step: int) -> tuple[tuple[Row, ...], ...]:
-    """All tables of up to five rows, and one in ``step`` of those of six and seven.
+    """All tables of up to four rows, and one in ``step`` of those of five to seven.
 
     ``make decisions`` has all of them.
     """
-    few = all_tables(5)
+    few = all_tables(4)
     return all_tables(7) if os.environ.get("EVERY_WAY") else few + all_tables(7)[len(few) :: step]
 
 

@@ -10,7 +10,7 @@ from voile.cli.query import _query
 from voile.release.folder import write_release
 from voile.table.opening import published_rows
 from voile_base.errors import QueryError, TableError
-from voile_tests.releases import described, promised
+from voile_tests.releases import described, permuted
 
 
 @pytest.fixture(params=["csv", "parquet"])
@@ -20,7 +20,7 @@ def folder(request, tmp_path):
     release = described(
         table=published_rows(frame),
         method={"name": "ke-anonymity"},
-        guarantee=promised("ke-anonymity", {"k": 2, "e": 1}, "a promise"),
+        guarantee=permuted(2, 1, "pay"),
         roles={"quasi_identifiers": ("age",), "sensitive": ("pay",), "keep": ()},
         release_id="0" * 32,
         publishable=True,

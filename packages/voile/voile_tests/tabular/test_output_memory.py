@@ -53,10 +53,10 @@ def test_a_harmless_series_is_safe(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, 500, 100))
-def test_five_hundred_planted_series_and_as_many_harmless_ones(start: int) -> None:
+@pytest.mark.parametrize("start", range(0, 200, 50))
+def test_two_hundred_planted_series_and_as_many_harmless_ones(start: int) -> None:
     """All of the first and none of the second are found."""
-    seeds = range(start, start + 100)
+    seeds = range(start, start + 50)
     assert [seed for seed in seeds if judged(seed, planted=True).safe] == []
     assert [seed for seed in seeds if not judged(seed, planted=False).safe] == []
 

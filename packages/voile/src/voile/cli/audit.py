@@ -6,18 +6,8 @@ that each need much for a moment, and what allocators keep for the next would ad
 
 from __future__ import annotations
 
-import ctypes
-import os
-from contextlib import suppress
-from typing import TYPE_CHECKING
-
-from voile_base.ondemand import on_demand
-
-# Of Polars and of Arrow; each is read when it is imported.
-os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
-os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -31,6 +21,8 @@ from voile.cli.reporting import (
     utility_row,
 )
 from voile_base.durable import new_private_folder, write_text
+from voile_base.ondemand import on_demand
+from voile_base.operating_system import keep_no_freed_memory
 from voile_base.terminal import (
     as_json,
     print_json,
@@ -56,9 +48,6 @@ else:
     study_record = on_demand("voile.study.record")
 
 __all__: list[str] = []
-
-_MMAP_THRESHOLD, _LARGE = -3, 1 << 20
-"""The option of the GNU C library that says from which size on memory is asked for by itself."""
 
 
 @click.command("audit", short_help="Judge a released file of any origin.")
@@ -153,8 +142,7 @@ def _audit_command(
     several settings cannot show the one that pleases. With --key the record is signed by its
     auditor (auditor.json), which `voile check --auditor` asks for.
     """
-    with suppress(OSError, AttributeError, TypeError):  # where the library is another
-        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
+    keep_no_freed_memory()
     with progress() as stage:
         inquiry = examine.Inquiry(targets, names_of(attacks), names_of(first), auxiliary, quick)
         signer = None if key is None else signing.read_key(key)

@@ -112,13 +112,28 @@ def _number(choice: Choice) -> int:
     return len({one.change.text for one in choice.tried})
 
 
+_LOSSES = """
+information loss: non-uniform entropy of the quasi-identifiers that are published, as studies and
+reports tell it. objective: what the method minimises, by which plans are ordered here; a column
+that is left out is lost altogether in it."""
+
+
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.3g}%"
 
 
 def _show(choice: Choice) -> None:
     click.echo(study_record.PRIVATE)
-    headings = ["plan", "worst risk", "average", "keeps", "loss", "left out", "policy"]
+    headings = [
+        "plan",
+        "worst risk",
+        "average",
+        "keeps",
+        "information loss",
+        "objective",
+        "left out",
+        "policy",
+    ]
     if choice.sample is not None:
         headings.insert(1, "rows")
     population = any(one.population_worst is not None for one in choice.tried)
@@ -132,6 +147,7 @@ def _show(choice: Choice) -> None:
             click.echo(f"No release with {one.change.text}: {one.problem}.")
     for line in _findings(choice):
         click.echo(line)
+    click.echo(_LOSSES)
     click.echo("\nThresholds of the worst risk (El Emam and Malin, 2015; EMA/90915/2016):")
     for limit, use in study_verdict.THRESHOLDS.items():
         click.echo(f"  {limit:.2f}  {use}")
@@ -145,7 +161,8 @@ def _row(tried: TriedPlan, choice: Choice, *, population: bool) -> list[object]:
         _percent(tried.worst),
         _percent(tried.mean),
         f"{min(kept):.2f}" if kept else "",
-        _percent(tried.loss),
+        _percent(tried.information_loss),
+        _percent(tried.objective),
         _percent(tried.left_out),
         _ruling(tried, choice),
     ]
@@ -161,7 +178,7 @@ def _ruling(tried: TriedPlan, choice: Choice) -> str:
     if tried.problem:
         return "no release"
     if tried.meets:
-        return "met, least loss" if tried is choice.found else "met"
+        return "met, least objective" if tried is choice.found else "met"
     if tried.unmet:
         return f"{len(tried.unmet)} unmet"
     return "not looked at" if tried.rulings is None else "met"
@@ -187,9 +204,9 @@ def _findings(choice: Choice) -> Iterator[str]:
         more = " A greater --effort or --sample 0 tries more." if choice.exhausted else ""
         yield f"{looked}{more}"
         return
-    yield f"The least loss that meets {choice.policy.policy.name}: {choice.found.change.text}."
+    yield f"The least change that meets {choice.policy.policy.name}: {choice.found.change.text}."
     for tie in choice.ties:
-        yield f"Tied with it, the same risk and loss: {tie.change.text}."
+        yield f"Tied with it, the same risk and objective: {tie.change.text}."
     yield looked
 
 
@@ -210,6 +227,7 @@ def _document(choice: Choice) -> Json:
         "sample": choice.sample,
         "found": None if found is None else found.change.text,
         "ties": [one.change.text for one in choice.ties],
+        "nearest": choice.nearest.change.text,
         "in_the_way": [one.asks for one in choice.nearest.unmet],
         "remedies": [
             {"asks": one.asks, "remedy": policy_remedies.remedy_text(one, _given(choice))}
@@ -230,7 +248,8 @@ def _plan_document(tried: TriedPlan) -> dict[str, object]:
         "mean": tried.mean,
         "population_worst": tried.population_worst,
         "population_mean": tried.population_mean,
-        "loss": tried.loss,
+        "information_loss": tried.information_loss,
+        "objective": tried.objective,
         "left_out": tried.left_out,
         "keeps": list(tried.met_thresholds()),
         "meets": tried.meets,

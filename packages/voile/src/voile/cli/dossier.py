@@ -120,12 +120,12 @@ def _shown(table: PublishedTable, document: Document) -> Iterator[tuple[str, str
             continue
         top = int(counted.rows.argmax())
         codes = counted.codes[top]
-        value = " to ".join(
-            str(values[int(code)]) for values, code in zip(counted.values, codes, strict=True)
-        )
+        pairs = zip(counted.values, codes, strict=True)
+        held = [values[int(code)].as_py() for values, code in pairs]
+        value = "no value" if None in held else f"one value, {' to '.join(map(str, held))},"
         share = counted.rows[top] / counted.rows.sum()
         often = "all rows" if share == 1 else f"{words.percent(float(share))} of rows"
-        yield name, f"one value, {value}, in {often}"
+        yield name, f"{value} in {often}"
 
 
 def _drawn(verdict: Path) -> str:

@@ -230,6 +230,11 @@ def _choices(question: OpenQuestion) -> dict[str, tuple[str, Callable[[str], str
             "p": ("yes: all its rows are one person's", _with(column, "person")),
             "r": ("no: each row is another person", editing.with_row_as_person),
         }
+    if column is not None and (formats := editing.date_formats_asked(question)):
+        return {
+            f"{number}": (f"as in {day}", _with_format(column, written))
+            for number, (written, day) in enumerate(formats.items(), 1)
+        }
     as_proposed = ("as the plan proposes", lambda text: editing.with_answered(text, question))
     if column is None:
         return {"y": as_proposed}
@@ -244,6 +249,10 @@ def _choices(question: OpenQuestion) -> dict[str, tuple[str, Callable[[str], str
 
 def _with(column: str, role: str) -> Callable[[str], str]:
     return lambda text: editing.with_role(text, [column], role)
+
+
+def _with_format(column: str, written: str) -> Callable[[str], str]:
+    return lambda text: editing.with_column_key(text, column, "format", written)
 
 
 def _with_mark(text: str, key: str) -> str:

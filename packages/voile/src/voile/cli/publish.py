@@ -18,7 +18,7 @@ from voile_base.terminal import as_json, print_json, progress, say, telling_what
 from voile_base.values import Json
 
 if TYPE_CHECKING:
-    from voile.release import release as releases
+    from voile.release import recounting as releases
     from voile.release.release import Publication
     from voile.schema import numbers
     from voile.study import run
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 else:
     randomness = on_demand("voile_base.randomness")
     numbers = on_demand("voile.schema.numbers")
-    releases = on_demand("voile.release.release")
+    releases = on_demand("voile.release.recounting")
     run = on_demand("voile.study.run")
     lakes = on_demand("voile.table.lakes")
 
@@ -165,7 +165,7 @@ def _export_command(folder: str, table: str, replacing: bool, engine: str) -> No
     none. The id of the release stands in the commit; where the latest commit has it, nothing is
     done, so that a command that was cut off can be run again.
     """
-    release = releases.read_release(folder, engine=engine)
+    release = releases.read_recounted(folder, engine=engine)
     if not release.publishable:
         msg = f"{folder}: this release was made with a seed, and is not fit for publication"
         raise RefusedError(f"{msg}; make one without")

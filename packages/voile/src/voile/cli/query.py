@@ -15,10 +15,10 @@ from voile_base.terminal import print_json, print_table
 if TYPE_CHECKING:
     from voile import query as answering
     from voile.query import Answer, EstimatedAnswer
-    from voile.release import release as release_release
+    from voile.release import recounting as release_recounting
 else:
     answering = on_demand("voile.query")
-    release_release = on_demand("voile.release.release")
+    release_recounting = on_demand("voile.release.recounting")
 
 __all__: list[str] = []
 
@@ -63,7 +63,7 @@ def _query(
     In a predicate, a text stands in single quotes, and a column whose name is no plain word in
     double quotes.
     """
-    opened = release_release.read_release(release, engine=engine)
+    opened = release_recounting.read_recounted(release, engine=engine)
     found = answering.answer(opened, aggregate, where, confidence=confidence, weight=weight)
     if as_json:
         print_json(found.document())

@@ -23,6 +23,7 @@ from voile.cli.reporting import (
 )
 from voile_base.errors import InputError
 from voile_base.ondemand import on_demand
+from voile_base.operating_system import keep_no_freed_memory
 from voile_base.terminal import (
     as_json,
     nodes_option,
@@ -65,6 +66,9 @@ else:
     attack_shown = on_demand("voile.cli.attack_shown")
 
 __all__: list[str] = []
+
+_LARGE = "duckdb", "spark"
+"""Engines that are asked for where memory is short of the table."""
 
 
 @click.command("study", short_help="Make one release, put it to the test, report on both.")
@@ -142,14 +146,14 @@ def _study_command(
     made like this one of fewer rows, which is neither written nor charged. So do the three risks,
     which are held against the rows that it left out.
     """
+    if engine.startswith(_LARGE):
+        keep_no_freed_memory()
     terms = evidence.EvidenceTerms(names_of(attacks), targets, held_out)
     instruments = evidence.Instruments.standard(terms.attacks)
     if risks:
         instruments = replace(instruments, risks=audit_counting.risks_of_rehearsal)
     if register is not None:
-        everybody = attack_protocol.Knowledge(register=_everybody(register, Path(plan), engine))
-        attacks_told = tuple(one.told(everybody) for one in instruments.attacks)
-        instruments = replace(instruments, attacks=attacks_told)
+        instruments = _told(instruments, _everybody(register, Path(plan), engine))
     with progress() as stage:
         followed = _on_map(roads, nodes, trips, stage)
         study = single.make_study(
@@ -174,6 +178,12 @@ def _study_command(
             print_json({**document, "verdict": limits, "out": out})
         else:
             _show(study.record, followed)
+
+
+def _told(instruments: evidence.Instruments, everybody: object) -> evidence.Instruments:
+    """The same adversaries, who know everybody in the population."""
+    known = attack_protocol.Knowledge(register=everybody)
+    return replace(instruments, attacks=tuple(one.told(known) for one in instruments.attacks))
 
 
 def _everybody(register: Place, plan: Path, engine: str) -> object:

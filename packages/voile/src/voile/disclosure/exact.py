@@ -438,7 +438,9 @@ class PermutedEvidence:
         return replace(self, group=group.astype(np.int64), ratio=self.ratio[:, groups])
 
 
-def group_counts(values: tuple[Codes, int], groups: tuple[Codes, int]) -> sparse.csr_array:
+def group_counts(
+    values: tuple[NDArray[np.integer], int], groups: tuple[NDArray[np.integer], int]
+) -> sparse.csr_array:
     """How often each of v values stands in each of c groups, sparse (v, c).
 
     Both come as the codes of n rows, and how many different ones there are.

@@ -36,7 +36,7 @@ from pydantic import Field
 from voile.disclosure.evidence import DistinctCells, Domain, Floats, Known, Texts
 from voile.disclosure.shown import ShownColumn
 from voile_base.errors import TableError
-from voile_base.ondemand import on_demand
+from voile_base.ondemand import on_demand, pattern_on_demand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,8 +128,8 @@ class Generalized(_Labelled):
     kind: Literal["generalized"] = "generalized"
 
 
-_INTERVAL = re.compile(r"\[([^,\[\]]*), ([^,\[\]]*)\]")
-_PERIOD = re.compile(r"(\d{4}-\d{2}-\d{2}\S*?)/(\d{4}-\d{2}-\d{2}\S*)")
+_INTERVAL = pattern_on_demand(r"\[([^,\[\]]*), ([^,\[\]]*)\]")
+_PERIOD = pattern_on_demand(r"(\d{4}-\d{2}-\d{2}\S*?)/(\d{4}-\d{2}-\d{2}\S*)")
 
 
 class Interval(_Labelled):
@@ -273,8 +273,8 @@ def _number(text: str) -> float:
 ANYTHING = "*"
 """A set that is not written out."""
 
-_PART = re.compile(r"(?:[^|\\]|\\.)*", re.DOTALL)
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_PART = pattern_on_demand(r"(?:[^|\\]|\\.)*", re.DOTALL)
+_ESCAPED = pattern_on_demand(r"\\(.)", re.DOTALL)
 
 
 class ValueSet(ShownColumn):

@@ -69,9 +69,10 @@ def whole_numbers(counts: NDArray[np.int64], largest: int) -> NDArray[Any]:
 
 def sums(values: NDArray[np.generic], group: NDArray[np.int64], groups: int) -> NDArray[Any]:
     """Sum of the values of each group, shape (groups,); ``group`` ascends and misses none."""
-    if not len(values):
-        return values[:0]
-    total: NDArray[Any] = np.add.reduceat(values, np.searchsorted(group, np.arange(groups)))
+    total = values[:0]
+    if len(values):
+        total = np.add.reduceat(values, np.flatnonzero(np.diff(group, prepend=-1)))
+    assert len(total) == groups
     return total
 
 

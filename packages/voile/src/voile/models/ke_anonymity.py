@@ -144,7 +144,8 @@ def block_statistics(
     level, rank = np.unique(units, return_inverse=True)
     rows = np.bincount(member, count, len(groups)).astype(np.int64)
     # One number per pair, so that the pairs sort by group and then by value.
-    pairs = np.unique(member * np.int64(len(level)) + rank)
+    # Counted, since numpy loads its masked arrays for unique values alone.
+    pairs, _ = np.unique(member * np.int64(len(level)) + rank, return_counts=True)
     owner = pairs // max(len(level), 1)
     first = np.searchsorted(owner, np.arange(len(groups)))
     last = np.searchsorted(owner, np.arange(len(groups)), side="right") - 1

@@ -108,14 +108,15 @@ class EntropyDiversity:
         size = groups.sizes(self.column).astype(np.float64)
         count = cells.rows.astype(np.float64)
         p = len(size)
-        entropy = np.log(size) - sums(count * np.log(count), cells.group, p) / size
+        most = np.log(size)
+        entropy = most - sums(count * np.log(count), cells.group, p) / size
         difference = entropy - float(self.l.ln())
         answer = np.asarray(difference >= 0, dtype=np.bool_)
         terms = np.bincount(cells.group, minlength=p)
         # Each of the terms added up carries a rounding error of about 1e-16 of the logarithm.
-        error = 1e-15 * (terms + 10) * (1 + np.log(size))
+        error = 1e-15 * (terms + 10) * (1 + most)
         near = np.flatnonzero(np.abs(difference) <= error)
-        start = np.searchsorted(cells.group, np.arange(p + 1))
+        start = np.append(0, np.cumsum(terms))
         # Most ties are of m values of equally many rows, whose entropy is log m.
         unlike = cells.rows != cells.rows[start[cells.group]]
         uneven = np.bincount(cells.group, unlike, minlength=p)[near] > 0

@@ -343,7 +343,7 @@ class LocalSuppression(SingleRelease):
             _NAME,
             "Blank single cells",
             "What a row still shows is shared by k; the cells that cost least are blanked.",
-            "Single cells of rare people.",
+            "Single cells of rare people. Levels of the plan are not used: a cell stays or goes.",
             "others know values that are blanked: take missing = value.",
             (Parameter("k", "k", ("2", "3", "5"), ("3",), "rows that share what is left"),),
         ),

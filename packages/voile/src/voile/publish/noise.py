@@ -81,7 +81,7 @@ class Noise(SingleRelease):
         no_series="each release draws anew, and the average of several tells the numbers",
         card=MethodCard(
             _NAME,
-            "Add noise to numbers",
+            "Add noise to numbers, without a promise",
             "Each number is near its own, by noise that is stated. It is no formal privacy.",
             "Single numbers; means stay, and covariances where asked.",
             "a number stands far from all others, or a promise is needed: take Laplace noise.",

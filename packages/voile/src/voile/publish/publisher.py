@@ -93,6 +93,8 @@ class Capabilities:
     no_series: str = (
         "what its releases tell together is bounded by the budget of their data set, with [budget]"
     )
+    rows_in_series: bool = False
+    """Whether its series follow one row of each person, and refuse plans that name persons."""
     no_rows_per_person: str = (
         "it is not differentially private: where it counts persons, all their rows take part"
     )

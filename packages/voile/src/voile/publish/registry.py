@@ -256,7 +256,7 @@ def completed(plan: Plan, folder: str | Path) -> Plan:
     trajectory = TrajectoryColumns() if trips else plan.trajectory
     if trajectory is not None and hasattr(made, "chosen_for"):
         given |= made.chosen_for(trajectory, given)
-    return replace(plan, method=replace(plan.method, parameters=given), trajectory=trajectory)
+    return plan.with_valid(method=replace(plan.method, parameters=given), trajectory=trajectory)
 
 
 def _is_file(kind: object, value: str) -> bool:

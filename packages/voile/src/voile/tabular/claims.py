@@ -22,7 +22,7 @@ from pydantic import Field
 from voile.release.claim_checks import PublicRelease
 from voile.release.claims import Claim, UnknownClaim
 from voile.release.folder import DOCUMENT, release_document, require_hashes, verified_files
-from voile.release.recounting import Recount, RecountedClaim, told_breaches
+from voile.release.recounting import Recount, RecountedClaim, told_beside, told_breaches
 from voile.release.release import Guarantee
 from voile.table.formats.excel import read_sheets
 from voile.table.opening import open_published, published_rows
@@ -323,7 +323,8 @@ class TablesForm:
         )
         told = f"its file has {table.rows:,} cells, and it states {stated.rows:,}"
         others = (told,) if table.rows != stated.rows else ()
-        return Recount(folder, files.names, table.rows, claims, others)
+        beside = told_beside(document, folder, files.names, guarantee.claims)
+        return Recount(folder, files.names, table.rows, claims, (*others, *beside))
 
 
 def released_cells(folder: Path, engine: Engine | str = "auto") -> ReleasedCells | None:

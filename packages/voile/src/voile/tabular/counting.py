@@ -514,8 +514,8 @@ class _Entries:
         if len(pairs) > len(np.unique(self._who)):
             msg = (
                 "[[tables]] count persons, some of whom stand in several cells, so that totals "
-                "would be no sums of their parts. Leave out what tells their rows apart, or say "
-                'person = "row" in [roles] where rows are what is protected'
+                "would be no sums of their parts. Leave out what tells their rows apart; or, where "
+                'rows are what is protected, say person = "row" in [roles]'
             )
             raise PlanError(msg)
         first = np.zeros(len(self._who), dtype=np.int64)

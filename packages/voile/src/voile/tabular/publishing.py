@@ -25,7 +25,14 @@ from typing import Any
 import numpy as np
 
 from voile.release.check import GuaranteeBrokenError
-from voile.release.folder import DOCUMENT, FORMAT, UnseenFolder, check_new_folder, manifest_of
+from voile.release.folder import (
+    DOCUMENT,
+    FORMAT,
+    READING,
+    UnseenFolder,
+    check_new_folder,
+    manifest_of,
+)
 from voile.release.recounting import Recount
 from voile.release.release import Guarantee
 from voile.schema.plan import Plan
@@ -438,9 +445,10 @@ def _write(
                 (written,) = table.write(folder, file_format)
                 (folder / written).rename(folder / name)
             sync(folder / name)
-            if page is not None:
-                write_text(folder / "index.html", page)
             document = _document(made, plan, table) | {"data": manifest_of(folder, [name])}
+            if page is not None:
+                write_text(folder / READING, page)
+                document["reading"] = manifest_of(folder, [READING])
             text = json.dumps(document, indent=2, ensure_ascii=False)
             write_text(folder / DOCUMENT, text + "\n")
             if (refusal := Recount.of(folder).refusal()) is not None:

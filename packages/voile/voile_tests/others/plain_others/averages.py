@@ -30,6 +30,7 @@ from voile.release.release import Guarantee, Pay, PrivateRecord, Publication, Re
 from voile.table.decisions import GroupColumn, Grouping, Treatment
 from voile.table.private import PrivateTable
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 
 
 class Averages(AsItReads):
@@ -76,6 +77,11 @@ class AveragedRows(Claim):
     """Each published mean is of at least ``k`` rows."""
 
     kind: Literal["averaged-rows"] = "averaged-rows"
+    wording: ClassVar[Document | None] = {
+        "claims": ["averaged-rows"],
+        "says": ["each mean is of {k} rows or more"],
+        "methods": {"neighbour-means": ["k"]},
+    }
     k: Annotated[int, Field(ge=2)]
     column: str
 

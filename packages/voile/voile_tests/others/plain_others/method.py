@@ -21,12 +21,18 @@ from voile.release.release import Guarantee, Pay, PrivateRecord, Publication, Re
 from voile.table.decisions import Grouping, PermutedColumn, Treatment
 from voile.table.private import PrivateTable
 from voile_base.randomness import Randomness
+from voile_base.values import Document
 
 
 class Mixed(Claim):
     """A claim of its own, which says how it is checked."""
 
     kind: Literal["mixed"] = "mixed"
+    wording: ClassVar[Document | None] = {
+        "claims": ["mixed"],
+        "says": ["columns are mixed"],
+        "methods": {"mixing": []},
+    }
 
     def breaches(self, published: PublicRelease) -> Iterator[str]:
         """Nothing but that something is permuted."""

@@ -40,15 +40,20 @@ def test_nodes_are_as_their_definition_says(
     models: Sequence[Criterion],
     data: st.DataObject,
 ) -> None:
-    """In any order of nodes: suppressed rows, feasibility and loss are those of the definition."""
+    """In any order of nodes: suppressed rows, feasibility and loss are those of the definition.
+
+    Where more rows than may be fall short of what counts alone, no further criterion is asked.
+    """
     suppressible = data.draw(st.integers(0, len(small.rows)))
     evaluator = Evaluator(small.problem(models, suppressible), objective)
     feasible = small.feasible(models, suppressible)
     for node in data.draw(st.permutations(list(small.nodes()))):
         found = evaluator.evaluate(node)
         suppressed = small.suppressed(node, models)
-        assert found.suppressed == len(suppressed)
         assert found.feasible == (node in feasible)
+        assert found.short <= found.suppressed <= len(suppressed)
+        if found.short <= suppressible:
+            assert found.suppressed == len(suppressed)
         if found.feasible:
             assert found.loss == pytest.approx(small.loss(objective, node, suppressed), abs=1e-12)
 
@@ -66,6 +71,24 @@ def test_bounds_hold_for_all_nodes_above(
         for high in found:
             if all(a <= b for a, b in zip(low.levels, high.levels, strict=True)):
                 assert max(low.bound, first) <= high.loss + 1e-12
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@given(small=smalls(), models=criteria())
+def test_nodes_below_suppress_what_falls_short_and_lose_by_it(
+    objective: ObjectiveName, small: Small, models: Sequence[Criterion]
+) -> None:
+    """Rows short of what counts alone are suppressed below, too; no loss is under their bound."""
+    evaluator = Evaluator(small.problem(models, len(small.rows)), objective)
+    found = [evaluator.evaluate(node) for node in small.nodes()]
+    for high in found:
+        for low in found:
+            if all(a <= b for a, b in zip(low.levels, high.levels, strict=True)):
+                assert low.suppressed >= high.short
+                bounds = evaluator.objective.bounds_suppressing(
+                    np.array([low.levels]), np.array([high.short])
+                )
+                assert bounds[0] <= low.loss + 1e-12
 
 
 @given(smalls(), criteria(), st.booleans())

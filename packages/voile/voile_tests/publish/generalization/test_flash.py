@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
+from voile.publish.generalization import lattice_search
 from voile.publish.generalization.lattice import ObjectiveName
 from voile.publish.generalization.lattice_search import flash
 from voile_base.errors import PlanError
@@ -65,3 +67,12 @@ def test_lattices_too_large_are_refused() -> None:
     small = Small(((0,) * 9,), (tall,) * 8)
     with pytest.raises(PlanError, match="100,000,000 nodes"):
         flash(small.problem([KAnonymity(1)], 0))
+
+
+@pytest.mark.parametrize("count", [1, 7, 50, 200])
+def test_the_next_nodes_are_the_least_pairs_of_all(count: int) -> None:
+    """As many as are asked for, those that sorting all of them puts first, whatever repeats."""
+    draw = np.random.default_rng(count)
+    first, second = draw.integers(0, 6, 120), draw.permutation(120) / 7
+    chosen = lattice_search._least(first, second, count)
+    assert sorted(chosen.tolist()) == sorted(np.lexsort((second, first))[:count].tolist())

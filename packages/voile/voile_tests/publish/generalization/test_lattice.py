@@ -80,3 +80,11 @@ def test_large_lattices_are_refused_with_their_size() -> None:
     assert Lattice.enumerable([tall] * 7, "flash").size == LARGEST
     with pytest.raises(PlanError, match=r"100,000,000 nodes \(levels: zip 10.*datafly.*mondrian"):
         Lattice.enumerable([tall] * 8, "flash")
+
+
+def test_numbers_above_are_those_of_the_successors() -> None:
+    """Each node's numbers above are its successors', in their order; the top has none."""
+    lattice = Lattice((2, 0, 1))
+    for number in range(lattice.size):
+        above = [lattice.number(levels) for levels in lattice.successors(lattice.levels(number))]
+        assert lattice.numbers_above(number).tolist() == above

@@ -81,3 +81,38 @@ def test_messages(algorithm: str, asked: dict[str, Any], told: str) -> None:
     with pytest.raises(InfeasibleError) as refused:
         make_release(frame, plan, seed=1)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_missing_value_that_counts_is_told_where_l_cannot_be_reached(missing: bool) -> None:
+    """The best l counts it, and says so; where none is missing nothing is said of it."""
+    values = ["x", "x", "y", None if missing else "z"]
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "illness": values})
+    plan = parse_plan(
+        {
+            "nulls": "category",
+            "roles": {"quasi_identifiers": ["age"], "sensitive": ["illness"]},
+            "columns": {"age": {"bounds": [0, 9]}},
+            "method": {"name": "generalization", "k": 2, "l": 5},
+        }
+    )
+    with pytest.raises(InfeasibleError, match="the best is l = 3") as refused:
+        make_release(frame, plan, seed=1)
+    told = "in column 'illness' a missing value counts as one of l"
+    assert (told in str(refused.value)) == missing
+
+
+def test_what_l_counts_is_said_to_be_left_open() -> None:
+    """A recipient accepts that near values, and a missing one, count as different."""
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "illness": ["x", "x", "y", "z"]})
+    cases = (({"l": 2}, "near values"), ({"t": "0.6"}, "have in common"), ({}, "alike"))
+    for asked, words in cases:
+        plan = parse_plan(
+            {
+                "roles": {"quasi_identifiers": ["age"], "sensitive": ["illness"]},
+                "columns": {"age": {"bounds": [0, 9]}},
+                "method": {"name": "generalization", "k": 2, **asked},
+            }
+        )
+        (limit,) = make_release(frame, plan, seed=1).release.guarantee.leaves_open
+        assert words in limit

@@ -90,7 +90,7 @@ def test_small_tables() -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_all_small_tables(part: int) -> None:
     """Tables of up to seven rows up to renaming, and an eighth of them with rows repeated."""
-    for number, table in enumerate(many_tables(4)[part::4]):
+    for number, table in enumerate(many_tables(9)[part::4]):
         assert_published_as_defined(table, (1, 2) if number % 8 == 0 else (1,))
 
 

@@ -48,7 +48,7 @@ def test_without_other_rows_the_optimum_is_that_of_boxes_of_top_rows(question):
 
 
 @pytest.mark.slow
-@settings(max_examples=5000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(questions())
 def test_the_optimum_equals_the_best_of_all_boxes_at_length(question):
     """The same as above, for many more questions."""

@@ -117,7 +117,7 @@ class ClusteredLaplace(SingleRelease):
         ),
         card=MethodCard(
             "clustered-laplace",
-            "Add noise to numbers",
+            "Add Laplace noise to numbers, with a budget",
             "Differential privacy for the numbers of a row; every number comes with an interval.",
             "Precision, and a budget that does not come back. All other columns stay as they are.",
             "the columns that others may know are not numbers with public bounds.",

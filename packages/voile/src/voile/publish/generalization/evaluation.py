@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +35,14 @@ from numpy.typing import NDArray
 from voile.models.criteria import Groups, SensitiveCells
 from voile.models.units import GroupedUnits
 from voile.publish.generalization.grouping import Fields, Grouper, GroupTable, Words
-from voile.publish.generalization.lattice import Lattice, Levels, NodeGroups, ObjectiveName
+from voile.publish.generalization.lattice import (
+    ColumnLevels,
+    Lattice,
+    Levels,
+    NodeGroups,
+    ObjectiveName,
+    objective_of,
+)
 from voile.publish.generalization.problem import Problem, Solution
 from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.table.decisions import RecodedColumn
@@ -48,157 +54,10 @@ __all__ = ["Evaluation", "Evaluator", "Tables", "average_risk"]
 
 _MOST_TABLES = 512
 _LEAST_BUDGET = 4_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class _ColumnLevels:
-    """The q distinct generalized values of a column that stand in counted rows, per level."""
-
-    shares: tuple[NDArray[np.float64], ...]
-    """For each level, shape (q,): the share of the column's domain that each value covers."""
-    rows: tuple[NDArray[np.int64], ...]
-    """For each level, shape (q,): counted rows of each value."""
-
-    @property
-    def height(self) -> int:
-        """The highest level."""
-        return len(self.shares) - 1
-
-    def covered(self) -> NDArray[np.float64]:
-        """Shape (height + 1,): the sum over all rows of the share of their value."""
-        pairs = zip(self.shares, self.rows, strict=True)
-        return np.array([float(share @ rows) for share, rows in pairs])
-
-
-class _Objective(Protocol):
-    """A loss to be made small."""
-
-    def loss(self, groups: NodeGroups) -> float:
-        """What a node loses if its invalid groups are suppressed."""
-
-    def bound(self, groups: NodeGroups) -> float:
-        """At most the loss of this node and of every node above it."""
-
-    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
-        """For each node at most its loss, before any is looked at; never falls upwards."""
-
-
-class _ProductOfLosses:
-    """The geometric mean of the columns' losses; see above."""
-
-    def __init__(self, columns: Sequence[_ColumnLevels]) -> None:
-        self._shares = [column.shares for column in columns]
-        self._covered = [column.covered() for column in columns]
-        self._rows = int(columns[0].rows[0].sum())
-
-    def loss(self, groups: NodeGroups) -> float:
-        """The loss with suppressed rows as wide as the whole domain."""
-        published = [covered[level] for covered, level in self._at(groups.levels)]
-        suppressed = groups.suppressed
-        if suppressed:
-            published = [
-                whole - float(shares[level] @ rows)
-                for whole, shares, level, rows in zip(
-                    published, self._shares, groups.levels, groups.left_out(), strict=True
-                )
-            ]
-        product = 1.0
-        for whole, covered in zip(published, self._covered, strict=True):
-            product *= 1 + self._normalised(whole + suppressed, covered[0])
-        return float(product ** (1 / len(published)) - 1)
-
-    def bound(self, groups: NodeGroups) -> float:
-        """The loss as if nothing were suppressed."""
-        product = 1.0
-        for covered, level in self._at(groups.levels):
-            product *= 1 + self._normalised(covered[level], covered[0])
-        return float(product ** (1 / len(self._covered)) - 1)
-
-    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
-        """The loss of every node as if nothing were suppressed."""
-        factors = [
-            np.array([1 + self._normalised(whole, covered[0]) for whole in covered])
-            for covered in self._covered
-        ]
-        products: NDArray[np.float64] = lattice.outer(np.multiply, factors)
-        return products ** (1 / len(factors)) - 1
-
-    def _at(self, levels: Levels) -> list[tuple[NDArray[np.float64], int]]:
-        return list(zip(self._covered, levels, strict=True))
-
-    def _normalised(self, lost: float, least: float) -> float:
-        # A column whose only value is its whole domain has nothing to lose.
-        return max(0.0, (lost - least) / (self._rows - least)) if least < self._rows else 0.0
-
-
-class _PrecisionObjective:
-    """The mean share of the hierarchies that was climbed; see above."""
-
-    def __init__(self, columns: Sequence[_ColumnLevels]) -> None:
-        self._heights = [column.height for column in columns]
-
-    def loss(self, groups: NodeGroups) -> float:
-        """Climbed levels of published cells, and 1 for each suppressed cell."""
-        suppressed = groups.suppressed / int(groups.rows.sum())
-        return suppressed + (1 - suppressed) * self.bound(groups)
-
-    def bound(self, groups: NodeGroups) -> float:
-        """The climbed levels as if nothing were suppressed."""
-        pairs = zip(groups.levels, self._heights, strict=True)
-        return sum(level / height for level, height in pairs if height) / len(self._heights)
-
-    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
-        """The climbed levels of every node."""
-        climbed = [np.arange(height + 1) / max(height, 1) for height in self._heights]
-        summed: NDArray[np.float64] = lattice.outer(np.add, climbed)
-        return summed / len(climbed)
-
-
-class _DiscernibilityObjective:
-    """How many rows each row looks like, summed; see above."""
-
-    def loss(self, groups: NodeGroups) -> float:
-        """Squares of the published groups, and n for each suppressed row."""
-        published = groups.rows[groups.valid]
-        return float(published @ published) + float(groups.suppressed) * float(groups.rows.sum())
-
-    def bound(self, groups: NodeGroups) -> float:
-        """Squares of all groups."""
-        return float(groups.rows @ groups.rows)
-
-    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
-        """Nothing is known before groups are counted."""
-        return np.zeros(lattice.size)
-
-
-class _AverageClassSizeObjective:
-    """Rows over groups; see above."""
-
-    def loss(self, groups: NodeGroups) -> float:
-        """All rows over the published groups and one of the suppressed rows."""
-        published = int(groups.valid.sum())
-        return float(groups.rows.sum()) / (published + (published < len(groups.rows)))
-
-    def bound(self, groups: NodeGroups) -> float:
-        """All rows over all groups."""
-        return float(groups.rows.sum()) / len(groups.rows)
-
-    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
-        """Nothing is known before groups are counted."""
-        return np.zeros(lattice.size)
-
-
-def _objective_of(name: ObjectiveName, columns: Sequence[_ColumnLevels]) -> _Objective:
-    """The objective with a name, for some columns."""
-    match name:
-        case "loss":
-            return _ProductOfLosses(columns)
-        case "precision":
-            return _PrecisionObjective(columns)
-        case "discernibility":
-            return _DiscernibilityObjective()
-        case "average-class-size":
-            return _AverageClassSizeObjective()
+_SMALL_TABLE = 1_000
+"""Entries that are rolled up as fast as a call takes."""
+_FAR = 2
+"""Levels of all columns together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +71,7 @@ class _CodedColumn:
     """For each level, shape (q0,): the code there of each code at level 0."""
     originals: tuple[NDArray[np.int64], ...]
     """For each level, shape (q,): the hierarchy's own code of each code."""
-    levels: _ColumnLevels
+    levels: ColumnLevels
     _tables: dict[tuple[int, int], NDArray[np.uint64]] = field(default_factory=dict)
 
     @classmethod
@@ -228,7 +87,7 @@ class _CodedColumn:
         originals = tuple(own.astype(np.int64) for own, _ in used)
         codes = tuple(inverse[sample].astype(np.int64) for _, inverse in used)
         totals = _summed(codes_of_present, rows[present], len(sample))
-        levels = _ColumnLevels(
+        levels = ColumnLevels(
             shares=tuple(
                 generalized.share[own]
                 for generalized, own in zip(hierarchy.values, originals, strict=True)
@@ -288,8 +147,21 @@ class Tables:
         """Entries of all tables that others were rolled up from."""
 
     def at(self, levels: Levels) -> GroupTable:
-        """The table of a node, rolled up from the smallest one at hand."""
+        """The table of a node, rolled up from the smallest one at hand.
+
+        Where that is far below, one between them is made first: that of even levels, from which
+        its neighbours are rolled up as well.
+        """
         low, table = self._kept.smallest_below(levels)
+        between = tuple(level - level % 2 for level in levels)
+        if (
+            table is not None
+            and len(table) > _SMALL_TABLE
+            and sum(levels) - sum(low) > _FAR
+            and between not in (low, levels)
+        ):
+            self.at(between)
+            low, table = self._kept.smallest_below(levels)
         if table is None:
             assert self._rolled_up is not None
             counts = self._rolled_up.at(levels)
@@ -306,12 +178,13 @@ class Tables:
         return self.generalized(words, self.lattice.bottom, levels)
 
     def generalized(self, words: Words, low: Levels, high: Levels) -> Words:
-        """Words at one node as they are at another above it; a copy."""
-        words = tuple(word.copy() for word in words)
-        for j, column in enumerate(self.columns):
-            if low[j] != high[j]:
-                self.fields.replace(words, j, column.table(low[j], high[j]))
-        return words
+        """Words at one node as they are at another above it."""
+        tables = {
+            j: column.table(low[j], high[j])
+            for j, column in enumerate(self.columns)
+            if low[j] != high[j]
+        }
+        return self.fields.replaced(words, tables) if tables else words
 
     def visit_all(self, visit: Callable[[Levels, GroupTable], bool]) -> None:
         """Call ``visit`` with every node and its table, each before those made from it.
@@ -364,8 +237,8 @@ class _KeptTables:
 
     def __init__(self, levels: Levels, finest: GroupTable) -> None:
         self._tables: list[GroupTable | None] = [finest] + [None] * (_MOST_TABLES - 1)
-        self._levels = np.zeros((_MOST_TABLES, len(levels)), dtype=np.int64)
-        self._levels[0] = levels
+        self._levels = np.zeros((len(levels), _MOST_TABLES), dtype=np.int64)
+        self._levels[:, 0] = levels
         self._entries = np.full(_MOST_TABLES, np.iinfo(np.int64).max)
         self._entries[0] = len(finest)
         self._budget = max(_LEAST_BUDGET, 4 * len(finest))
@@ -375,18 +248,18 @@ class _KeptTables:
     def smallest_below(self, levels: Levels) -> tuple[Levels, GroupTable | None]:
         """The smallest kept table of a node at or below another, and its node; None for none."""
         none = np.iinfo(np.int64).max
-        below = (self._levels <= np.array(levels)).all(axis=1)
+        below = (self._levels <= np.array(levels)[:, np.newaxis]).all(axis=0)
         entries = np.where(below, self._entries, none)
         index = int(np.argmin(entries))
         if entries[index] == none:
             return levels, None
-        return tuple(self._levels[index].tolist()), self._tables[index]
+        return tuple(self._levels[:, index].tolist()), self._tables[index]
 
     def keep(self, levels: Levels, table: GroupTable) -> None:
         """Keep a table; the oldest ones make room."""
         self._drop(self._next)
         self._tables[self._next] = table
-        self._levels[self._next] = levels
+        self._levels[:, self._next] = levels
         self._entries[self._next] = len(table)
         self._held += len(table)
         self._next = self._following(self._next)
@@ -417,8 +290,7 @@ class Evaluation:
 
     levels: Levels
     suppressed: int
-    """Rows in groups that may not be published; or, of persons with several rows, so many that it
-    is certain that too many are."""
+    """Rows in groups that may not be published; or so many that it is certain that too many are."""
     feasible: bool
     """Whether no more rows are suppressed than may be, and not all."""
     loss: float
@@ -427,6 +299,8 @@ class Evaluation:
     """At most the loss of this node and of all nodes above it."""
     hopeless: bool
     """Whether no node below is feasible."""
+    short: int
+    """Rows that every node below suppresses, too: their groups fall short of what counts alone."""
 
 
 @dataclass(frozen=True)
@@ -470,7 +344,7 @@ class Evaluator:
         self._tables = Tables(problem, list(self._sensitive.values()))
         self._counted = 0
         self.lattice = self._tables.lattice
-        self.objective = _objective_of(objective, [c.levels for c in self._tables.columns])
+        self.objective = objective_of(objective, [c.levels for c in self._tables.columns])
 
     @property
     def monotone(self) -> bool:
@@ -497,7 +371,7 @@ class Evaluator:
         """Look at a node."""
         node = self._node(levels)
         groups = node.groups
-        valid, hopeless = self.problem.valid(self._measured(node), groups.rows)
+        valid, short = self.problem.valid(self._measured(node), groups.rows)
         shown = NodeGroups(
             levels, groups.rows, valid, partial(self._left_out, levels, groups, valid)
         )
@@ -508,7 +382,8 @@ class Evaluator:
             feasible=feasible,
             loss=self.objective.loss(shown) if feasible else float("inf"),
             bound=self.objective.bound(shown),
-            hopeless=hopeless or (self.monotone and not feasible),
+            hopeless=short > self.problem.suppressible or (self.monotone and not feasible),
+            short=short,
         )
 
     def node_figures(self, levels: Levels, combinations: NDArray[np.int64]) -> _NodeFigures:
@@ -570,8 +445,9 @@ class Evaluator:
     def _left_out(
         self, levels: Levels, groups: GroupTable, valid: NDArray[np.bool_]
     ) -> Sequence[NDArray[np.int64]]:
+        suppressed = groups.of(~valid)
         return [
-            self._tables.fields.histogram(groups, ~valid, column, self.distinct(column, level))
+            self._tables.fields.histogram(suppressed, column, self.distinct(column, level))
             for column, level in enumerate(levels)
         ]
 
@@ -612,11 +488,12 @@ class Evaluator:
         if units is not None:
             return units.seen(node.groups.rows, total)
         m, entries = len(self.lattice.heights), node.entries
-        sensitive = {
-            name: _cells(node.of_entry, self._codes(entries, m + j), entries.rows, total[name])
-            for j, name in enumerate(self._sensitive)
-        }
-        return Groups(node.groups.rows, sensitive)
+
+        def cells(name: str) -> SensitiveCells:
+            values = self._codes(entries, m + list(self._sensitive).index(name))
+            return _cells(node.of_entry, values, entries.rows, total[name])
+
+        return Groups(node.groups.rows, _CellsOnDemand(cells))
 
 
 def average_risk(rows: NDArray[np.int64], persons: NDArray[np.int64]) -> float:
@@ -635,6 +512,18 @@ def _sensitive_places(problem: Problem) -> dict[str, int]:
     }
 
 
+class _CellsOnDemand(dict[str, SensitiveCells]):
+    """The cells of each sensitive column, counted when they are asked for."""
+
+    def __init__(self, count: Callable[[str], SensitiveCells]) -> None:
+        super().__init__()
+        self._count = count
+
+    def __missing__(self, column: str) -> SensitiveCells:
+        self[column] = self._count(column)
+        return self[column]
+
+
 def _cells(
     group: NDArray[np.int64],
     value: NDArray[np.int64],
@@ -643,7 +532,7 @@ def _cells(
 ) -> SensitiveCells:
     """Rows by distinct pair of group and value, from entries that may repeat a pair."""
     pair = group * len(total) + value
-    order = np.argsort(pair, kind="stable")
+    order = np.argsort(pair)
     pair = pair[order]
     first = np.flatnonzero(np.diff(pair, prepend=-1))
     pair = pair[first]

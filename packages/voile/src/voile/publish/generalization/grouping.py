@@ -11,12 +11,12 @@ words are compared in full.  Groups are numbered in the order in which they are 
 
 Cost: expected O(n W) for n rows of W words, about 4 ns a row for W = 1; 8 to 16 bytes a row for
 the table, which is used again.  While all that was grouped is less than Numba takes to load, rows
-are sorted in NumPy, which gives the same groups in the same order.
+are hashed in NumPy, about 20 ns a row, which gives the same groups in the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,14 @@ Words = tuple[NDArray[np.uint64], ...]
 """The packed codes of n rows: W arrays of shape (n,)."""
 
 _WORD = 64
-_LEAST = 1_000_000
+_LEAST = 20_000_000
 """So many rows are grouped in NumPy in the time in which Numba is loaded."""
-_CALL = 500
+_CALL = 1_000
 """What a call costs beside its rows, in rows."""
+_IN_CACHE = 1 << 16
+"""Rows beyond these cost four times as much, as their table leaves the cache."""
+_MULTIPLIER = np.uint64(11400714819323198485)
+"""2**64 over the golden ratio, as in Fibonacci hashing: high bits depend on all below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,11 @@ class GroupTable:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def of(self, chosen: NDArray[np.bool_]) -> GroupTable:
+        """Some of the entries."""
+        places = np.flatnonzero(chosen)
+        return GroupTable(tuple(word[places] for word in self.words), self.rows[places])
 
 
 class Fields:
@@ -75,29 +84,26 @@ class Fields:
     def codes(self, words: Words, column: int) -> NDArray[np.int64]:
         """The codes of one column, shape (n,)."""
         word, shift, mask = self._places[column]
-        codes: NDArray[np.int64] = ((words[word] >> shift) & mask).astype(np.int64)
+        codes: NDArray[np.int64] = ((words[word] >> shift) & mask).view(np.int64)
         return codes
 
-    def replace(self, words: Words, column: int, table: NDArray[np.uint64]) -> None:
-        """Replace, in place, each code c of a column by ``table[c]``."""
-        word, shift, mask = self._places[column]
-        if pays_by_now(len(words[word]) + _CALL, 10 * _LEAST):
-            _replace(words[word], shift, mask, table)
-            return
-        codes = self.codes(words, column)
-        words[word][:] = (words[word] & ~(mask << shift)) | (table[codes] << shift)
+    def replaced(self, words: Words, tables: Mapping[int, NDArray[np.uint64]]) -> Words:
+        """A copy in which each code c of a column j of ``tables`` is ``tables[j][c]``."""
+        made = self.without(words, [*tables])
+        if pays_by_now(len(tables) * (len(words[0]) + _CALL), 6 * _LEAST):
+            for column, table in tables.items():
+                word, shift, mask = self._places[column]
+                _replace(words[word], made[word], shift, mask, table)
+            return made
+        for column, table in tables.items():
+            word, shift, _ = self._places[column]
+            made[word][:] |= (table << shift)[self.codes(words, column)]
+        return made
 
-    def histogram(
-        self, table: GroupTable, chosen: NDArray[np.bool_], column: int, size: int
-    ) -> NDArray[np.int64]:
-        """Rows of the chosen groups by their code in one column, shape (size,)."""
-        word, shift, mask = self._places[column]
-        counts = np.zeros(size, dtype=np.int64)
-        if not pays_by_now(len(table) + _CALL, 10 * _LEAST):
-            np.add.at(counts, self.codes(table.words, column)[chosen], table.rows[chosen])
-            return counts
-        _add_rows(table.words[word], table.rows, chosen, shift, mask, counts)
-        return counts
+    def histogram(self, table: GroupTable, column: int, size: int) -> NDArray[np.int64]:
+        """Rows by their code in one column, shape (size,)."""
+        codes = self.codes(table.words, column)
+        return np.bincount(codes, table.rows, size).astype(np.int64)  # exact: below 2**53
 
     def without(self, words: Words, columns: Sequence[int]) -> Words:
         """The words with the fields of some columns set to 0."""
@@ -127,8 +133,8 @@ class Grouper:
     def _group(
         self, words: Words, rows: NDArray[np.int64], member: NDArray[np.int64] | None
     ) -> GroupTable:
-        if not pays_by_now(len(rows) + _CALL, _LEAST):
-            return _sorted_groups(words, rows, member)
+        if not pays_by_now(len(rows) + 3 * max(0, len(rows) - _IN_CACHE) + _CALL, _LEAST):
+            return self._hashed_groups(words, rows, member)
         bits = max(2, (2 * len(rows)).bit_length())
         if len(self._places) < 1 << bits:
             self._places = np.empty(1 << bits, dtype=np.int32)
@@ -139,62 +145,77 @@ class Grouper:
             tuple(word[:groups].copy() for word in grouped.words), grouped.rows[:groups].copy()
         )
 
+    def _hashed_groups(
+        self, words: Words, rows: NDArray[np.int64], member: NDArray[np.int64] | None
+    ) -> GroupTable:
+        """What ``_group`` gives, in its order, without compiled code."""
+        first = self._first_equals(words)
+        heads = np.flatnonzero(first == np.arange(len(first)))
+        number = np.empty(len(first), dtype=np.int64)
+        number[heads] = np.arange(len(heads))
+        of_row = number[first]
+        sums = np.zeros(len(heads), dtype=np.int64)
+        np.add.at(sums, of_row, rows)
+        if member is not None:
+            member[:] = of_row
+        return GroupTable(tuple(word[heads] for word in words), sums)
 
-def _sorted_groups(
-    words: Words, rows: NDArray[np.int64], member: NDArray[np.int64] | None
-) -> GroupTable:
-    """What ``_group`` gives, without compiled code; groups in the order in which they are met."""
+    def _first_equals(self, words: Words) -> NDArray[np.int32]:
+        """For each row the first one with its words, shape (n,).
+
+        Rows leave their number at the place that their words have, the first one last.  Those who
+        find there the number of a row with other words are sorted.
+        """
+        rows = len(words[0])
+        bits = max(2, (4 * rows).bit_length())
+        if len(self._places) < 1 << bits:
+            self._places = np.empty(1 << bits, dtype=np.int32)
+        mixed = words[0] * _MULTIPLIER
+        for word in words[1:]:
+            mixed = (mixed ^ (mixed >> np.uint64(32)) ^ word) * _MULTIPLIER
+        place = (mixed >> np.uint64(64 - bits)).view(np.int64)
+        self._places[place[::-1]] = np.arange(rows, dtype=np.int32)[::-1]
+        first: NDArray[np.int32] = self._places[place]
+        other = np.zeros(rows, dtype=np.bool_)
+        for word in words:
+            other |= word[first] != word
+        others = np.flatnonzero(other)
+        first[others] = others[_first_by_sorting(tuple(word[others] for word in words))]
+        return first
+
+
+def _first_by_sorting(words: Words) -> NDArray[np.int64]:
+    """For each row the first one with its words, shape (n,)."""
     order = np.lexsort(words)
-    begins = np.zeros(len(rows), dtype=np.bool_)
+    begins = np.zeros(len(order), dtype=np.bool_)
     begins[:1] = True
     for word in words:
         ordered = word[order]
         begins[1:] |= ordered[1:] != ordered[:-1]
-    first = order[begins]  # the sort is stable: the first of its group
-    number = np.empty(len(first), dtype=np.int64)
-    number[np.argsort(first)] = np.arange(len(first))
-    of_row = np.empty(len(rows), dtype=np.int64)
-    of_row[order] = number[np.cumsum(begins) - 1]
-    sums = np.zeros(len(first), dtype=np.int64)
-    np.add.at(sums, of_row, rows)
-    if member is not None:
-        member[:] = of_row
-    places = np.sort(first)
-    return GroupTable(tuple(word[places] for word in words), sums)
+    first = np.empty(len(order), dtype=np.int64)
+    first[order] = order[begins][np.cumsum(begins) - 1]  # the sort is stable
+    return first
 
 
 def get_ready() -> None:
     """Load the compiled loops for rows of one word: a third of a second."""
     fields = Fields([2])
     words = fields.pack([np.arange(2)])
-    fields.replace(words, 0, np.arange(2, dtype=np.uint64))
+    words = fields.replaced(words, {0: np.arange(2, dtype=np.uint64)})
     table, _ = Grouper().group_with_members(words, np.ones(2, dtype=np.int64))
-    table = Grouper().group(words, table.rows)
-    fields.histogram(table, np.ones(2, dtype=np.bool_), 0, 2)
+    Grouper().group(words, table.rows)
 
 
 @njit(cache=True, nogil=True)
 def _replace(
-    word: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, table: NDArray[np.uint64]
-) -> None:
-    others = ~(mask << shift)
-    for i in range(len(word)):
-        code = np.int64((word[i] >> shift) & mask)
-        word[i] = (word[i] & others) | (table[code] << shift)
-
-
-@njit(cache=True, nogil=True)
-def _add_rows(
     word: NDArray[np.uint64],
-    rows: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
+    made: NDArray[np.uint64],
     shift: np.uint64,
     mask: np.uint64,
-    counts: NDArray[np.int64],
+    table: NDArray[np.uint64],
 ) -> None:
     for i in range(len(word)):
-        if chosen[i]:
-            counts[np.int64((word[i] >> shift) & mask)] += rows[i]
+        made[i] |= table[np.int64((word[i] >> shift) & mask)] << shift
 
 
 @njit(cache=True, nogil=True)
@@ -218,10 +239,7 @@ def _group(
     for i in range(len(rows)):
         mixed = np.uint64(0)
         for w in range(len(words)):
-            # 2**64 over the golden ratio, as in Fibonacci hashing: high bits depend on all below.
-            mixed = (mixed ^ (mixed >> np.uint64(32)) ^ words[w][i]) * np.uint64(
-                11400714819323198485
-            )
+            mixed = (mixed ^ (mixed >> np.uint64(32)) ^ words[w][i]) * _MULTIPLIER
         place = np.int64(mixed >> shift)
         while True:
             group = places[place]

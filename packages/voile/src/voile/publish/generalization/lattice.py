@@ -30,7 +30,8 @@ Sources, n rows, m quasi-identifiers:
   Their further division by k changes no choice.
 
 Claim: ``bound`` at a node is at most the loss of that node and of all above it, whichever rows
-they leave out, up to rounding errors far below ``TOLERANCE``.  For the first two, suppressing a
+they leave out, up to rounding errors far below ``TOLERANCE``; ``bounds_suppressing`` is at most
+the loss of nodes that leave out so many rows or more.  For the first two, suppressing a
 cell loses no less than publishing it, and shares and levels only grow upwards; for discernibility,
 groups only merge, the sum of their squares only grows, and n is at least a group's size; for the
 average, merging and suppressing only take groups away.
@@ -43,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,16 @@ from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile_base.errors import PlanError
 from voile_base.ondemand import dataclass
 
-__all__ = ["LARGEST", "TOLERANCE", "Lattice", "Levels", "NodeGroups", "ObjectiveName"]
+__all__ = [
+    "LARGEST",
+    "TOLERANCE",
+    "ColumnLevels",
+    "Lattice",
+    "Levels",
+    "NodeGroups",
+    "ObjectiveName",
+    "objective_of",
+]
 
 
 Levels = tuple[int, ...]
@@ -116,6 +126,17 @@ class Lattice:
         return tuple(
             number // stride % size for stride, size in zip(self._strides, self.shape, strict=True)
         )
+
+    def levels_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The nodes with n numbers, shape (n, m)."""
+        levels: NDArray[np.int64] = numbers[:, np.newaxis] // self._strides % self.shape
+        return levels
+
+    def numbers_above(self, number: int) -> NDArray[np.int64]:
+        """The numbers of the nodes with one column one level higher than that of a number."""
+        strides = np.array(self._strides, dtype=np.int64)
+        above: NDArray[np.int64] = number + strides[np.array(self.levels(number)) < self.heights]
+        return above
 
     def successors(self, levels: Levels) -> Iterator[Levels]:
         """The nodes with one column one level higher."""
@@ -186,3 +207,199 @@ class NodeGroups:
     def suppressed(self) -> int:
         """Rows that are not published."""
         return int(self.rows[~self.valid].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnLevels:
+    """The q distinct generalized values of a column that stand in counted rows, per level."""
+
+    shares: tuple[NDArray[np.float64], ...]
+    """For each level, shape (q,): the share of the column's domain that each value covers."""
+    rows: tuple[NDArray[np.int64], ...]
+    """For each level, shape (q,): counted rows of each value."""
+
+    @property
+    def height(self) -> int:
+        """The highest level."""
+        return len(self.shares) - 1
+
+    def covered(self) -> NDArray[np.float64]:
+        """Shape (height + 1,): the sum over all rows of the share of their value."""
+        pairs = zip(self.shares, self.rows, strict=True)
+        return np.array([float(share @ rows) for share, rows in pairs])
+
+
+class _Objective(Protocol):
+    """A loss to be made small."""
+
+    def loss(self, groups: NodeGroups) -> float:
+        """What a node loses if its invalid groups are suppressed."""
+
+    def bound(self, groups: NodeGroups) -> float:
+        """At most the loss of this node and of every node above it."""
+
+    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
+        """For each node at most its loss, before any is looked at; never falls upwards."""
+
+    def bounds_suppressing(
+        self, levels: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Shape (n,): at most the loss of nodes (n, m) that suppress so many rows (n,) or more."""
+
+
+class _ProductOfLosses:
+    """The geometric mean of the columns' losses."""
+
+    def __init__(self, columns: Sequence[ColumnLevels]) -> None:
+        self._shares = [column.shares for column in columns]
+        self._covered = [column.covered() for column in columns]
+        self._rows = int(columns[0].rows[0].sum())
+
+    def loss(self, groups: NodeGroups) -> float:
+        """The loss with suppressed rows as wide as the whole domain."""
+        published = [covered[level] for covered, level in self._at(groups.levels)]
+        suppressed = groups.suppressed
+        if suppressed:
+            published = [
+                whole - float(shares[level] @ rows)
+                for whole, shares, level, rows in zip(
+                    published, self._shares, groups.levels, groups.left_out(), strict=True
+                )
+            ]
+        product = 1.0
+        for whole, covered in zip(published, self._covered, strict=True):
+            product *= 1 + self._normalised(whole + suppressed, covered[0])
+        return float(product ** (1 / len(published)) - 1)
+
+    def bound(self, groups: NodeGroups) -> float:
+        """The loss as if nothing were suppressed."""
+        product = 1.0
+        for covered, level in self._at(groups.levels):
+            product *= 1 + self._normalised(covered[level], covered[0])
+        return float(product ** (1 / len(self._covered)) - 1)
+
+    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
+        """The loss of every node as if nothing were suppressed."""
+        factors = [
+            np.array([1 + self._normalised(whole, covered[0]) for whole in covered])
+            for covered in self._covered
+        ]
+        products: NDArray[np.float64] = lattice.outer(np.multiply, factors)
+        return products ** (1 / len(factors)) - 1
+
+    def bounds_suppressing(
+        self, levels: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The loss where each suppressed row would have shown the widest value of its level."""
+        product = np.ones(len(levels))
+        for j, (shares, covered) in enumerate(zip(self._shares, self._covered, strict=True)):
+            if covered[0] < self._rows:
+                open_ = 1 - np.array([share.max() for share in shares])
+                lost = covered[levels[:, j]] + rows * open_[levels[:, j]]
+                product *= 1 + np.maximum(0.0, (lost - covered[0]) / (self._rows - covered[0]))
+        bounds: NDArray[np.float64] = product ** (1 / len(self._covered)) - 1
+        return bounds
+
+    def _at(self, levels: Levels) -> list[tuple[NDArray[np.float64], int]]:
+        return list(zip(self._covered, levels, strict=True))
+
+    def _normalised(self, lost: float, least: float) -> float:
+        # A column whose only value is its whole domain has nothing to lose.
+        return max(0.0, (lost - least) / (self._rows - least)) if least < self._rows else 0.0
+
+
+class _PrecisionObjective:
+    """The mean share of the hierarchies that was climbed."""
+
+    def __init__(self, columns: Sequence[ColumnLevels]) -> None:
+        self._heights = [column.height for column in columns]
+        self._rows = int(columns[0].rows[0].sum())
+
+    def loss(self, groups: NodeGroups) -> float:
+        """Climbed levels of published cells, and 1 for each suppressed cell."""
+        suppressed = groups.suppressed / int(groups.rows.sum())
+        return suppressed + (1 - suppressed) * self.bound(groups)
+
+    def bound(self, groups: NodeGroups) -> float:
+        """The climbed levels as if nothing were suppressed."""
+        pairs = zip(groups.levels, self._heights, strict=True)
+        return sum(level / height for level, height in pairs if height) / len(self._heights)
+
+    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
+        """The climbed levels of every node."""
+        climbed = [np.arange(height + 1) / max(height, 1) for height in self._heights]
+        summed: NDArray[np.float64] = lattice.outer(np.add, climbed)
+        return summed / len(climbed)
+
+    def bounds_suppressing(
+        self, levels: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The loss where these rows are suppressed: one more loses no less."""
+        climbed = (levels / np.maximum(self._heights, 1)).sum(axis=1) / len(self._heights)
+        suppressed = rows / max(self._rows, 1)
+        bounds: NDArray[np.float64] = suppressed + (1 - suppressed) * climbed
+        return bounds
+
+
+class _OfCountedGroups:
+    """An objective of which nothing is known before groups are counted."""
+
+    def bounds(self, lattice: Lattice) -> NDArray[np.float64]:
+        """No loss is less."""
+        return np.zeros(lattice.size)
+
+
+class _DiscernibilityObjective(_OfCountedGroups):
+    """How many rows each row looks like, summed."""
+
+    def __init__(self, columns: Sequence[ColumnLevels]) -> None:
+        self._rows = int(columns[0].rows[0].sum())
+
+    def loss(self, groups: NodeGroups) -> float:
+        """Squares of the published groups, and n for each suppressed row."""
+        published = groups.rows[groups.valid]
+        return float(published @ published) + float(groups.suppressed) * float(groups.rows.sum())
+
+    def bound(self, groups: NodeGroups) -> float:
+        """Squares of all groups."""
+        return float(groups.rows @ groups.rows)
+
+    def bounds_suppressing(
+        self, levels: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """All rows for each that is suppressed."""
+        del levels
+        return rows.astype(np.float64) * self._rows
+
+
+class _AverageClassSizeObjective(_OfCountedGroups):
+    """Rows over groups."""
+
+    def loss(self, groups: NodeGroups) -> float:
+        """All rows over the published groups and one of the suppressed rows."""
+        published = int(groups.valid.sum())
+        return float(groups.rows.sum()) / (published + (published < len(groups.rows)))
+
+    def bound(self, groups: NodeGroups) -> float:
+        """All rows over all groups."""
+        return float(groups.rows.sum()) / len(groups.rows)
+
+    def bounds_suppressing(
+        self, levels: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Nothing follows from rows alone."""
+        del levels
+        return np.zeros(len(rows))
+
+
+def objective_of(name: ObjectiveName, columns: Sequence[ColumnLevels]) -> _Objective:
+    """The objective with a name, for some columns."""
+    match name:
+        case "loss":
+            return _ProductOfLosses(columns)
+        case "precision":
+            return _PrecisionObjective(columns)
+        case "discernibility":
+            return _DiscernibilityObjective(columns)
+        case "average-class-size":
+            return _AverageClassSizeObjective()

@@ -12,14 +12,18 @@ problem alone, not on the order in which a method looked at nodes.
 Why: a node is left out only if it is known to be infeasible, because a node above it is and the
 criteria are monotone, or because too many rows there fall short of what counts alone (k, different
 values), which no finer division mends; or if its bound, its own or one from a node below it,
-exceeds the best loss.  ``complete`` evaluates every node of which neither is known, the smallest
-bound first.  Nothing else is asked of the objective or of the criteria: neither need be monotone.
+exceeds the best loss.  Rows that fall short of what counts alone at a node are suppressed at all
+nodes below it, too, and each loses at least what the widest value of a level leaves open: that
+raises their bounds.  So ``complete`` evaluates every node of which neither is known, the highest
+first, and of these the smallest bound; where the engine counts, the smallest bound first, as the
+low nodes bring tables for those above them.  Nothing else is asked of the objective or of the
+criteria: neither need be monotone.
 
 A search may have an effort, after which it ends: the entries of tables that it reads and, for each
 evaluation, 1 for 16 nodes of the lattice (marking them).  It is counted, never timed, so that the
 answer is the same on every machine.  What it left open then bounds what was not found.
 
-Cost: about 25 bytes a node, and one assignment to a box of the lattice for each evaluation.
+Cost: about 35 bytes a node, and one assignment to a box of the lattice for each evaluation.
 
 Flash: the best full-domain generalization, by binary search along paths.
 
@@ -37,7 +41,7 @@ look decides all nodes above a feasible node, or below an infeasible one.  Infea
 were looked at wait in a heap, and the next paths start at their successors.  Then evaluate what
 may still be better than the best node found.
 
-Cost: one roll-up per node looked at (``Solution.examined``).  Memory: about 25 bytes a node.
+Cost: one roll-up per node looked at (``Solution.examined``).  Memory: about 35 bytes a node.
 
 Departures: the source's optimality rests on a loss that never falls upwards, which suppression
 breaks; the last step takes its place, and nodes whose bound exceeds the best loss are never
@@ -62,7 +66,7 @@ look decides all nodes above or below.  In the end every node is decided, the fe
 no feasible one below have been evaluated, and the best of them is known.  Then evaluate what may
 still be better.
 
-Cost: one roll-up per node looked at (``Solution.examined``).  Memory: about 25 bytes a node.
+Cost: one roll-up per node looked at (``Solution.examined``).  Memory: about 35 bytes a node.
 
 Departures: the source chooses among the lowest feasible nodes only, which is optimal as long as
 the loss never falls upwards; under suppression it may, and the last step looks further.  A
@@ -135,6 +139,9 @@ class _Search:
                 top = (*self.lattice.top[:j], level - 1, *self.lattice.top[j + 1 :])
                 self.lattice.below(self._verdict, top)[...] = _INFEASIBLE
         self._evaluated = np.zeros(self.lattice.size, dtype=np.bool_)
+        self._short = np.zeros(self.lattice.size, dtype=np.int64)
+        """Rows that each node suppresses at least."""
+        self._highest_first = problem.rolled_up is None
         self._best: Evaluation | None = None
         self._rank = (float("inf"), 0, 0)
 
@@ -160,12 +167,10 @@ class _Search:
 
     def complete(self) -> None:
         """Evaluate all that may still be better than the best node, within the effort."""
-        while len(nodes := self._open()):
-            for node in nodes.tolist():
-                if self.spent:
-                    return
-                if self._verdict[node] != _INFEASIBLE and self.bounds[node] <= self._limit():
-                    self._evaluate(node)
+        while not self.spent and len(nodes := self._open()):
+            while not self.spent and len(nodes):
+                self._evaluate(int(nodes[0]))
+                nodes = self._hopeful(nodes[1:])
 
     def solution(self) -> Solution | None:
         """The best node that was found; None where there is none."""
@@ -190,7 +195,10 @@ class _Search:
         self._verdict[node] = _FEASIBLE if found.feasible else _INFEASIBLE
         if found.hopeless:
             self.lattice.below(self._verdict, levels)[...] = _INFEASIBLE
-        elif found.feasible and self.evaluator.monotone:
+        else:
+            below = self.lattice.below(self._short, levels)
+            np.maximum(below, found.short, out=below)
+        if found.feasible and self.evaluator.monotone:
             self.lattice.above(self._verdict, levels)[...] = _FEASIBLE
         if found.bound > self.bounds[node]:
             above = self.lattice.above(self.bounds, levels)
@@ -204,15 +212,41 @@ class _Search:
         """A node whose bound is larger cannot be the best."""
         return self._rank[0] * (1 + TOLERANCE) + _EQUAL
 
-    def _open(self) -> NDArray[np.int64]:
-        """The next nodes to evaluate, the smallest bound first, then the lowest."""
-        nodes = np.flatnonzero(
-            ~self._evaluated & (self._verdict != _INFEASIBLE) & (self.bounds <= self._limit())
+    def _hopeful(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of some nodes that may be the best, after their bounds were raised."""
+        least = self.evaluator.objective.bounds_suppressing(
+            self.lattice.levels_of(nodes), self._short[nodes]
         )
-        if len(nodes) > _BATCH:
-            nodes = nodes[np.argpartition(self.bounds[nodes], _BATCH)[:_BATCH]]
-        order = np.lexsort((nodes, self.lattice.node_heights[nodes], self.bounds[nodes]))
-        return nodes[order]
+        self.bounds[nodes] = np.maximum(self.bounds[nodes], least)
+        open_ = (self._verdict[nodes] != _INFEASIBLE) & (self.bounds[nodes] <= self._limit())
+        hopeful: NDArray[np.int64] = nodes[open_]
+        return hopeful
+
+    def _open(self) -> NDArray[np.int64]:
+        """The next nodes to evaluate, in their order; none where none is left."""
+        while True:
+            nodes = np.flatnonzero(
+                ~self._evaluated & (self._verdict != _INFEASIBLE) & (self.bounds <= self._limit())
+            )
+            bounds, heights = self.bounds[nodes], self.lattice.node_heights[nodes]
+            first, second = (-heights, bounds) if self._highest_first else (bounds, heights)
+            chosen = _least(first, second, _BATCH)
+            order = np.lexsort((nodes[chosen], second[chosen], first[chosen]))
+            hopeful = self._hopeful(nodes[chosen[order]])
+            if len(hopeful) or not len(nodes):
+                return hopeful
+
+
+def _least(
+    first: NDArray[np.generic], second: NDArray[np.generic], count: int
+) -> NDArray[np.int64]:
+    """The places of so many of the least pairs, in any order; all where there are no more."""
+    if len(first) <= count:
+        return np.arange(len(first))
+    border = np.partition(first, count - 1)[count - 1]
+    below, at = np.flatnonzero(first < border), np.flatnonzero(first == border)
+    room = count - len(below)
+    return np.append(below, at[np.argpartition(second[at], room - 1)[:room]])
 
 
 def flash(
@@ -277,8 +311,7 @@ def _bisect(search: _Search, path: list[int]) -> list[int]:
 
 def _successors(search: _Search, node: int) -> list[int]:
     """The undecided nodes just above a node, the least bound first."""
-    levels = search.lattice.levels(node)
-    above = np.array([search.lattice.number(up) for up in search.lattice.successors(levels)], int)
+    above = search.lattice.numbers_above(node)
     above = above[search.undecided(above)]
     chosen: list[int] = above[np.argsort(search.bounds[above], kind="stable")].tolist()
     return chosen

@@ -451,21 +451,21 @@ class Problem:
         apart = self.counts.units is None
         return all(counts_alone(one) or (apart and one.monotone) for one in self.criteria)
 
-    def valid(self, groups: Groups, rows: NDArray[np.int64]) -> tuple[NDArray[np.bool_], bool]:
-        """Which groups satisfy all criteria (p,), and whether no finer division leaves enough.
+    def valid(self, groups: Groups, rows: NDArray[np.int64]) -> tuple[NDArray[np.bool_], int]:
+        """Which groups satisfy all criteria (p,), and how many rows no finer division helps.
 
         ``rows`` (p,) are those of the groups.  What counts alone is asked first: a group that falls
         short of it has no part that does not.  Where more rows stand in such groups than may be
-        left out, and persons would have to be weighed, nothing else is asked.
+        left out, nothing else is asked.
         """
         valid = np.ones(len(rows), dtype=np.bool_)
         for criterion in filter(counts_alone, self.criteria):
             valid &= criterion.holds(groups)
-        hopeless = int(rows[~valid].sum()) > self.suppressible
-        if not (hopeless and groups.units):
+        short = int(rows[~valid].sum())
+        if short <= self.suppressible:
             for criterion in filterfalse(counts_alone, self.criteria):
                 valid &= criterion.holds(groups)
-        return valid, hopeless
+        return valid, short
 
     def units(self, label: NDArray[np.int64], groups: int) -> GroupedUnits | None:
         """The persons or households in groups of combinations; None: each row is another.

@@ -320,6 +320,7 @@ class Generalization(SingleRelease):
         persons=True,
         followed=True,
         exact_kept=True,
+        rows_in_series=True,
         card=MethodCard(
             "generalization",
             "k-anonymity (generalization)",

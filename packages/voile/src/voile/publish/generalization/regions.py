@@ -267,7 +267,7 @@ def _sets(
     """The values of each group, named."""
     d, p = len(values), len(starts)
     group = np.repeat(np.arange(p), np.diff(np.append(starts, len(codes))))
-    member_of, member = np.divmod(np.unique(group * d + codes), d)
+    member_of, member = np.divmod(np.unique(group * d + codes, return_counts=True)[0], d)
     size = np.bincount(member_of, minlength=p)
     if (size == 1).all() and _leaves_as_it_is(hierarchy.values[0]):
         own = hierarchy.values[0].share[hierarchy.codes[0][member]]

@@ -99,6 +99,15 @@ _SENSITIVE = LeftOpen(
     "k-anonymity says nothing about the sensitive values of the rows that share a group: if they "
     "are all alike, everybody learns them"
 )
+_DIVERSE = LeftOpen(
+    "l counts the sensitive values of a group that are written differently: near values, such as "
+    "costs a few cents apart, count as different, and so does a missing value; what the values of "
+    "a group have in common, everybody learns"
+)
+_COMMON = LeftOpen(
+    "what the sensitive values of a group have in common, within what is asked of them, everybody "
+    "learns"
+)
 _CENT, _FINE = Decimal("0.01"), Decimal("0.0001")
 
 
@@ -133,7 +142,10 @@ def _assumptions(demands: Demands, protected: Protected = "row") -> tuple[str, .
     assumes = tuple(each.replace("{whose}", assumed_of_units(protected)) for each in _ASSUMES)
     if demands.words or protected != "row":
         assumes = (*assumes[:-1], _BACKWARDS, assumes[-1])
-    return assumes if demands.words else (*assumes, _SENSITIVE)
+    if not demands.words:
+        return (*assumes, _SENSITIVE)
+    diverse = any(isinstance(one, LDiversity) for one in demands.stated)
+    return (*assumes, _DIVERSE if diverse else _COMMON)
 
 
 def too_few_rows(k: int, units: int, protected: Protected) -> InfeasibleError:
@@ -197,7 +209,13 @@ def infeasible_together(problem: Problem) -> InfeasibleError:
 def _reached(problem: Problem, groups: Groups, rows: NDArray[np.int64]) -> str:
     """What cannot be reached there, criterion by criterion, as the end of a sentence."""
     told = _out_of_reach(problem.criteria, groups, rows, problem.suppressible)
-    return "".join(f"; {clause}" for clause in told)
+    last = len(problem.hierarchies)
+    held = zip(problem.sensitive, problem.counts.values[last:], strict=True)
+    missing = {name for name, values in held if values.missing}
+    kinds = (DistinctDiversity, EntropyDiversity, RecursiveDiversity)
+    counted = {one.column for one in problem.criteria if isinstance(one, kinds)} & missing
+    more = [f"in column {name!r} a missing value counts as one of l" for name in sorted(counted)]
+    return "".join(f"; {clause}" for clause in (*told, *more))
 
 
 def _largest_k(evaluator: Evaluator, suppressible: int) -> int:
@@ -499,4 +517,5 @@ def _objective_text(objective: ObjectiveName, value: float, choice: AlgorithmCho
 
 def groups_shown(solution: Solution) -> int:
     """How many groups the release shows: those that show the same are one."""
-    return len(np.unique(np.column_stack([c.codes for c in solution.columns]), axis=0))
+    shown = np.column_stack([c.codes for c in solution.columns])
+    return len(np.unique(shown, axis=0, return_counts=True)[0])  # alone it loads masked arrays

@@ -185,7 +185,7 @@ counterexamples.  Its search is O(p n^3).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -213,7 +213,7 @@ __all__ = [
     "optimal_blocks",
 ]
 
-_COMPILED_CUTS_FROM = 150_000
+_COMPILED_CUTS_FROM = 500_000
 """Window ends for which Python takes as long as it takes to load Numba."""
 
 
@@ -289,9 +289,20 @@ def best_cuts(
     """
     units = as_units(values)
     compiled = units.dtype != np.object_ and pays(low.size, _COMPILED_CUTS_FROM)
-    kernel = _best_cuts if compiled else uncompiled(_best_cuts)
-    windows = np.ascontiguousarray(low, np.int64), np.ascontiguousarray(high, np.int64)
-    return _boundaries_of(kernel(units, np.array(cut_allowed, np.bool_), *windows))
+    d, allowed = len(units), np.array(cut_allowed, np.bool_)
+    low, high = np.ascontiguousarray(low, np.int64), np.ascontiguousarray(high, np.int64)
+    score = np.zeros(d + 1, units.dtype)
+    start = np.full(d + 1, -1, np.int64)  # an own mark of infeasibility: integers have no -inf
+    work = np.zeros_like(low), np.zeros((len(low), 3), np.int64)
+    if compiled:
+        _best_cuts(units, allowed, low, high, score, start, work)
+        return _boundaries_of(start)
+    # Python reads lists sooner than arrays.
+    windows = low.tolist(), high.tolist()
+    chain, queue, ends = start.tolist(), work[0].tolist(), work[1].tolist()
+    kernel: Callable[..., None] = uncompiled(_best_cuts)
+    kernel(units.tolist(), allowed.tolist(), *windows, score.tolist(), chain, (queue, ends))
+    return _boundaries_of(np.array(chain, np.int64))
 
 
 def _boundaries_of(start: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -345,20 +356,23 @@ def _best_cuts(
     cut_allowed: NDArray[np.bool_],
     low: NDArray[np.int64],
     high: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Start of the last block in the best cuts of each [0, j), or -1; ``start[0]`` is 0."""
-    d = len(values)
-    score = np.zeros(d + 1, values.dtype)  # gaps at the cuts up to and including j
-    start = np.full(d + 1, -1, np.int64)  # an own mark of infeasibility: integers have no -inf
+    score: NDArray[np.generic],
+    start: NDArray[np.int64],
+    work: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> None:
+    """Put into ``start`` that of the last block in the best cuts of each [0, j), or leave -1.
+
+    ``score`` gets the gaps at the cuts up to and including j; ``work`` is the queue and the ends of
+    each window, for ``_slide``.
+    """
+    d, (queue, ends) = len(values), work
     start[0] = 0
-    queue = np.empty((len(low), d + 1), np.int64)
-    ends = np.zeros((len(low), 3), np.int64)
     for j in range(1, d + 1):
         if j < d and not cut_allowed[j]:
             continue
         best = -1
         for w in range(len(low)):
-            window = (low[w, j], min(high[w, j], j - 1))
+            window = (low[w][j], min(high[w][j], j - 1))
             i = _slide(score, start, queue[w], ends[w], window)
             if i < 0:
                 continue
@@ -367,7 +381,6 @@ def _best_cuts(
         if best >= 0:
             start[j] = best
             score[j] = score[best] + (values[j] - values[j - 1]) if j < d else score[best]
-    return start
 
 
 def optimal_blocks(values: NDArray[np.generic], k: int, e: int) -> NDArray[np.int64] | None:

@@ -346,6 +346,7 @@ class Ranking(SingleRelease):
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
+        rows_in_series=True,
         persons=True,
         card=MethodCard(
             "ranking",
