@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import time
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
@@ -213,6 +214,8 @@ def test_a_series_begins_with_a_button(project: Project) -> None:
 
 def test_no_series_is_offered_where_the_plan_names_persons(project: Project) -> None:
     """Its rows could not be followed; the page says why, and the form is refused."""
+    with project.source.open("a") as table:
+        table.write("32,m,gout\n")
     project.keep_plan(PLAN.replace("[roles]\n", '[roles]\nperson = "illness"\n'))
     visitor = Visitor(project.start.folder)
     visitor.wait("/p/people/data", "<h2>Columns</h2>")
@@ -223,6 +226,40 @@ def test_no_series_is_offered_where_the_plan_names_persons(project: Project) -> 
     refused = visitor.post("/p/people/series", **fields)
     assert (refused.status_code, "series" in project.plan_text) == (400, False)
     project.keep_plan(PLAN)
+
+
+def test_a_series_follows_persons_who_have_one_row_each(tmp_path: Path) -> None:
+    """Rows are told apart by the column that named persons, which is still never published."""
+    lines = [f"S{n:03},{20 + n % 30},{n % 7}" for n in range(60)]
+    (tmp_path / "students.csv").write_text("\n".join(["student_no,age,marks", *lines]))
+    visitor, place = Visitor(tmp_path), "/p/students"
+    visitor.post("/open", source="students.csv")
+    visitor.wait(f"{place}/data", "<h2>Columns</h2>")
+    project = Start(tmp_path).project("students.csv")
+    assert tomllib.loads(project.plan_text)["roles"]["person"] == "student_no"
+    visitor.wait(f"{place}/sign", "Begin a series")
+    fields = {"series": "yearly", "record_key": "student_no", "group_size": "few"}
+    refused = visitor.post(f"{place}/series", digest=visitor.digest(f"{place}/sign"), **fields)
+    assert (refused.status_code, "Persons in a group" in refused.text) == (400, True)
+    fields["group_size"] = "12"
+    visitor.post(f"{place}/series", digest=visitor.digest(f"{place}/sign"), **fields)
+    said = tomllib.loads(project.plan_text)
+    assert (said["roles"]["person"], said["roles"]["identifiers"]) == ("row", ["student_no"])
+    assert (said["method"]["record_key"], said["method"]["group_size"]) == ("student_no", 12)
+
+
+def test_a_table_that_was_replaced_is_told_on_each_screen(tmp_path: Path) -> None:
+    """Until it is looked at again: what was counted before is of the table before."""
+    table = tmp_path / "people.csv"
+    table.write_text("age,illness\n" + "\n".join(f"{20 + n % 9},flu" for n in range(40)))
+    visitor, told = Visitor(tmp_path), "was changed since it was looked at"
+    visitor.post("/open", source="people.csv")
+    visitor.wait("/p/people/data", "<h2>Columns</h2>")
+    assert told not in visitor.get("/p/people/sign").text
+    later = time.time() + 60
+    os.utime(table, (later, later))
+    for screen in ("data", "plan", "try", "evidence", "sign", "ledger"):
+        assert told in visitor.get(f"/p/people/{screen}").text
 
 
 def test_rulings_are_told_apart_by_what_they_rest_on(project: Project) -> None:

@@ -110,10 +110,14 @@ class Job:
         return [(said, float(at)) for said, _, at in parted if said and _STAMP.fullmatch(at)]
 
     @property
+    def began(self) -> float:
+        """When it was started, in seconds."""
+        return _changed_at(self.folder / "job.json")
+
+    @property
     def elapsed(self) -> float:
         """Seconds since it was started, or that it took."""
-        began = _changed_at(self.folder / "job.json")
-        return max(0.0, (_changed_at(self.folder / "ended.json") or time.time()) - began)
+        return max(0.0, (_changed_at(self.folder / "ended.json") or time.time()) - self.began)
 
     @property
     def left(self) -> float | None:

@@ -322,6 +322,16 @@ class Project:
         return self.folder / "plan.toml"
 
     @property
+    def is_replaced(self) -> bool:
+        """Whether the table's file was written anew, or changed, since it was looked at last."""
+        looked = self.jobs.latest("inspect")
+        try:
+            file = self.source.stat()
+        except (InputError, OSError):
+            return False  # it is gone, which every command says
+        return looked is not None and max(file.st_mtime, file.st_ctime) > looked.began
+
+    @property
     def ledger(self) -> Path:
         """Where the ledger is, or will be."""
         return self.folder / "ledger.db"

@@ -219,7 +219,8 @@ def test_the_reidentification_risk_is_told_at_worst_and_on_average_for_both_intr
         "100 % for one who knows illness and days (counted on a rehearsal)."
     )
     assert on_average.replace("\xa0", " ") == (
-        "2 % for the quasi-identifiers alone; 5.7 % for illness and days (counted on a rehearsal)."
+        "2 %, the chance over all persons of choosing theirs among the rows that fit, for the "
+        "quasi-identifiers alone; 5.7 % for illness and days (counted on a rehearsal)."
     )
     assert "one in 3, one in 5, one in 11 and one in 20. EMA" in found.limits
     counted = [{**one, "notes": []} for one in risks]

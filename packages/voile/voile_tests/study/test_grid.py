@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from voile.study.documents import comparison_schema, read_comparison, record_sch
 from voile.study.evidence import EvidenceTerms
 from voile.study.frontier import by_risk
 from voile.study.grid import NOT_CHARGED, Axes, PointTerms, _locked, make_comparison, partial_folder
+from voile.study.single import run_study
 from voile_base.errors import InfeasibleError, InputError, PlanError, TableError, VoileError
 from voile_testing.processes import PATIENCE, wait_until
 from voile_tests.study.instruments import (
@@ -227,6 +229,29 @@ def test_books_are_left_aside(desk):
     books = next(p.record for p in found.points if p.name == "books: k = 2")
     assert books.plan["method"]["series"] == "s"
     assert "series" not in books.release["method"]
+
+
+def test_a_series_is_studied_as_its_next_release_which_no_ledger_learns_of(desk):
+    """Where a ledger is given: in the groups of the series, with those that are published."""
+    lines = [f"{20 + n % 30},{'fm'[n % 2]},{n}" for n in range(120)]
+    (desk / "people.csv").write_text("\n".join(["age,sex,number", *lines]))
+    roles = '[roles]\nquasi_identifiers = ["age", "sex"]\nidentifiers = ["number"]\n'
+    asked = 'k = 2\nseries = "s"\nrecord_key = "number"\ngroup_size = 30\n'
+    (desk / "books.toml").write_text(f'{roles}[method]\nname = "generalization"\n{asked}')
+    alone = PointTerms(1, EvidenceTerms(("prosecutor",)))
+    shared = replace(alone, ledger=desk / "ledger")
+
+    def groups(out: str, shared: PointTerms) -> int:
+        (point,) = compare(desk, out, "books.toml", shared=shared, axes=Axes()).points
+        return int(re.match(r"in (\d+) groups", point.record.publication["summary"])[1])
+
+    assert groups("outside", alone) > 120 / 30 >= groups("first", shared) == 2
+    assert not Ledger(desk / "ledger").load("s")
+    run_study(desk / "people.csv", desk / "books.toml", out=desk / "r", ledger=desk / "ledger")
+    with (desk / "people.csv").open("a") as table:
+        table.write("\n" + "\n".join(f"{20 + n % 9},f,{n}" for n in range(120, 125)))
+    assert groups("second", shared) == 3  # the newcomers are a group among themselves
+    assert len(Ledger(desk / "ledger").load("s").versions) == 1
 
 
 PRIVATE_BOOKS = """

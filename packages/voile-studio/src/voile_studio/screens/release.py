@@ -15,9 +15,9 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from voile.ledger import Ledger
-from voile.proposal.editing import with_method
-from voile.publish.registry import METHODS
-from voile.schema.plan import Plan
+from voile.proposal.editing import with_method, with_role, with_row_as_person
+from voile.publish.registry import METHODS, publisher_of
+from voile.schema.plan import Method, Plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile_base.durable import replace_private_file
 from voile_base.errors import InputError, RefusedError
@@ -27,10 +27,11 @@ from voile_studio.jobs import Job, told_as_command
 from voile_studio.planning import plan_of, problem_of
 from voile_studio.project import Project
 from voile_studio.screens.confirming import release_line
-from voile_studio.screens.data import columns_of
+from voile_studio.screens.data import columns_of, found_in
 from voile_studio.screens.evidence import policies, releases
 from voile_studio.screens.pages import Pages
-from voile_studio.screens.trying import looks
+from voile_studio.screens.trying import keys_of_series, looks
+from voile_studio.words import numbers_of
 
 __all__ = ["ledger_routes", "routes", "working_routes"]
 
@@ -75,9 +76,13 @@ def routes(pages: Pages) -> APIRouter:
         digest: Annotated[str, Form(max_length=200)],
         series: Annotated[str, Form(max_length=100)],
         record_key: Annotated[str, Form(max_length=4096)] = "",
+        group_size: Annotated[str, Form(max_length=9)] = "",
     ) -> Response:
         project = pages.project(name)
-        _begin_series(project, digest, series, record_key)
+        said: Json = {"series": series.strip(), "record_key": record_key}
+        if numbers := numbers_of(group_size, "Persons in a group", "80"):
+            said["group_size"] = numbers[0]
+        _begin_series(project, digest, said)
         return pages.to(project, "sign#again")
 
     return router
@@ -160,8 +165,8 @@ def _series_page(project: Project, plan: Plan | None) -> Json:
     """The series of the plan, and what its method needs to begin one; nothing where it has none."""
     method = plan.method if plan else None
     series = str(method.parameters.get("series") or "") if method else ""
-    takes = _keys_of_series(method.name) if method else ()
-    units = plan is not None and _refuses_persons(plan)
+    takes = keys_of_series(method.name) if method else ()
+    units = plan is not None and _refuses_persons(project, plan)
     return {
         "series": series,
         "begins_series": () if series or units else takes,
@@ -178,24 +183,31 @@ _NO_SERIES = (
 )
 
 
-def _refuses_persons(plan: Plan) -> bool:
-    """Whether the series of a plan's method follow rows, and the plan names persons."""
-    if plan.method is None or plan.roles.unit is None:
+def _refuses_persons(project: Project, plan: Plan) -> bool:
+    """Whether a plan's method keeps series of rows, and the plan names who may have several."""
+    return _follows_rows(plan) and plan.roles.unit is not None and not _has_one_row(project, plan)
+
+
+def _follows_rows(plan: Plan) -> bool:
+    """Whether the series of a plan's method follow one row of each person."""
+    if plan.method is None:
         return False
     can = getattr(METHODS.class_of(plan.method.name), "capabilities", None)
     return can is not None and bool(can.rows_in_series)
 
 
-def _keys_of_series(method: str) -> tuple[str, ...]:
-    """The parameters with which a method publishes in a series; none of one that keeps none."""
-    takes = METHODS.fields_of(method)
+def _has_one_row(project: Project, plan: Plan) -> bool:
+    """Whether each person that the plan names was found in one row alone, and no household is."""
+    units = found_in(project).get("units") or {}
     return (
-        tuple(key for key in ("series", "record_key") if key in takes) if "series" in takes else ()
+        plan.roles.household is None
+        and units.get("column") == plan.roles.person
+        and units.get("most_rows") == 1
     )
 
 
-def _begin_series(project: Project, digest: str, series: str, record_key: str) -> None:
-    """Put a series into the plan.
+def _begin_series(project: Project, digest: str, said: Json) -> None:
+    """Put a series into the plan: what is ``said`` of it, as far as its method takes it.
 
     Raises ``RefusedError`` where the plan is another than the page showed, and ``InputError`` where
     its method keeps no series.
@@ -204,19 +216,22 @@ def _begin_series(project: Project, digest: str, series: str, record_key: str) -
         msg = "the plan was changed meanwhile: look at it, and begin the series then"
         raise RefusedError(msg)
     plan = plan_of(project.plan)
-    keys = _keys_of_series(plan.method.name) if plan and plan.method else ()
-    if plan is not None and _refuses_persons(plan):
+    keys = keys_of_series(plan.method.name) if plan and plan.method else ()
+    if plan is not None and _refuses_persons(project, plan):
         raise InputError(_NO_SERIES)
-    if plan is None or plan.method is None or not keys or not series.strip():
+    if plan is None or plan.method is None or not keys or not said["series"]:
         msg = "the method of the plan keeps no series, or the series has no name"
         raise InputError(msg)
-    if "record_key" in keys and record_key not in columns_of(project):
+    if "record_key" in keys and said["record_key"] not in columns_of(project):
         msg = "choose the column that tells rows apart in every release"
         raise InputError(msg)
-    said = {"series": series.strip(), "record_key": record_key}
-    parameters = {**plan.method.parameters, **{key: said[key] for key in keys}}
+    parameters = {**plan.method.parameters, **{key: said[key] for key in keys if key in said}}
+    publisher_of(Method(plan.method.name, parameters))
     text = with_method(project.plan_text, plan.method.name, parameters)
-    project.keep_plan(text, f"series {series.strip()}")
+    if _follows_rows(plan) and plan.roles.person is not None and plan.roles.unit is not None:
+        # Each person has one row, as was counted: the rows are followed, and told apart by the key.
+        text = with_row_as_person(with_role(text, [plan.roles.person], "identifiers"))
+    project.keep_plan(text, f"series {said['series']}")
 
 
 def ledger_routes(pages: Pages) -> APIRouter:

@@ -51,6 +51,7 @@ from voile_studio.words import method_cards, method_told, numbers_of, without_to
 __all__ = [
     "compared",
     "is_rehearsal",
+    "keys_of_series",
     "looks",
     "plans_searched",
     "point_routes",
@@ -65,6 +66,7 @@ _REHEARSAL = "rehearsal"
 _COUNTING = "query-error"
 _MOST = 40
 """Plans of one try."""
+_OF_SERIES = ("series", "record_key", "group_size")
 
 
 @dataclass(frozen=True)
@@ -219,6 +221,7 @@ def _page(project: Project, risk: str) -> Json:
     wrong = problem_of(project.plan, columns_of(project), project.start)
     return {
         "explorable": wrong is None and plan is not None and plan.method is not None,
+        "series": (plan.method.parameters.get("series") or "") if plan and plan.method else "",
         "risks": {name: told for each in done for name, told in _risks_of(each).items()},
         "risk": next((each.risk for each in done), ""),
         "cards": method_cards(),
@@ -244,7 +247,7 @@ def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
         raise InputError(msg)
     grid = _grid(card, said, _published(project))
     _refuse_values(card, grid)
-    text = with_method(project.plan_text, card.name, grid)
+    text = with_method(project.plan_text, card.name, {**grid, **_series_of(project, card.name)})
     if _is_at_work(project, text):
         return  # the page shows it, also of a button that is pressed twice
     attempt = project.new_numbered("tries")
@@ -386,7 +389,9 @@ def point_routes(pages: Pages) -> APIRouter:
     @router.post("/use")
     def use(name: str, attempt: str, index: int) -> Response:
         project = pages.project(name)
-        method, parameters = _method_of(_point(project, attempt, index))
+        method, tried = _method_of(_point(project, attempt, index))
+        of_series = keys_of_series(method)
+        parameters = {key: value for key, value in tried.items() if key not in of_series}
         parameters |= _series_of(project, method)
         text = with_method(project.plan_text, method, parameters)
         project.keep_plan(text, f"method of try {int(attempt)}")
@@ -412,11 +417,17 @@ def _method_of(point: Point) -> tuple[str, Json]:
     return str(stated.pop("name")), stated
 
 
+def keys_of_series(method: str) -> tuple[str, ...]:
+    """The parameters with which a method publishes in a series; none of one that keeps none."""
+    takes = METHODS.fields_of(method)
+    return tuple(key for key in _OF_SERIES if key in takes) if "series" in takes else ()
+
+
 def _series_of(project: Project, method: str) -> Json:
-    """The series of the plan, where this method keeps one: it was tried without it."""
-    plan, takes = plan_of(project.plan), METHODS.fields_of(method)
+    """What the plan says of its series, where this method keeps one."""
+    plan = plan_of(project.plan)
     said = plan.method.parameters if plan and plan.method else {}
-    return {key: said[key] for key in ("series", "record_key") if key in said and key in takes}
+    return {key: said[key] for key in keys_of_series(method) if key in said}
 
 
 def _shown(project: Project, attempt: str, index: int) -> Path:

@@ -94,10 +94,11 @@ def _compare_command(
     """Study the table INPUT under every PLAN, and compare what each protects and loses.
 
     A list in the place of a parameter of [method], such as `k = [2, 3, 5, 10]`, tries each value;
-    several lists try every combination. No release is written, and a series is left aside. Each
-    study of a plan with a [budget] is charged to the ledger like a release, for the choice among
-    them tells about the rows; with --rehearsal, nothing is. All that is in the new folder is
-    private.
+    several lists try every combination. No release is written. A plan with a series is studied as
+    its next release where --ledger names its ledger, which does not learn of it, and else outside
+    the series. Each study of a plan with a [budget] is charged to the ledger like a release, for
+    the choice among them tells about the rows; with --rehearsal, nothing is. All that is in the new
+    folder is private.
 
     Studies that are done are kept in `OUT.partial` until all are: after an interruption the same
     command goes on from there.

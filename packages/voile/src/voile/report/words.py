@@ -362,7 +362,10 @@ class ReidentificationRisk:
         odds = f" (one in {self.persons})" if self.persons > 1 else ""
         worst = f"at most {percent(self.worst)}{odds} for an intruder who knows the "
         worst += "quasi-identifiers alone"
-        mean = f"{percent(self.mean)} for the quasi-identifiers alone"
+        mean = (
+            f"{percent(self.mean)}, the chance over all persons of choosing theirs among the rows "
+        )
+        mean += "that fit, for the quasi-identifiers alone"
         if self.beyond:
             known = listed([printable(one) for one in _known(self.beyond)])
             worst += f"; {percent(self.beyond.get('worst'))} for one who knows {known}"

@@ -14,11 +14,12 @@ with its hierarchies, the table, the seed, what is measured, and the versions of
 libraries.  The same command therefore finds what an interrupted one has done, and anything that
 changed is done anew.
 
-**Points.**  Each is measured as a single release, outside its series, that is never written.  What
-it spends of a ``[budget]`` is charged like a release, before its draw and whatever becomes of it,
-one point after the other; a point that is kept was paid and is not drawn again.  On a table that is
-public or synthetic, which ``rehearsal`` says, nothing is charged.  A point that cannot be is a
-finding and no error; only an interruption ends a grid.
+**Points.**  Each is a release that is never written: the next one of its series, where a ledger is
+given, which does not learn of it; else a single release, outside its series.  What it spends of a
+``[budget]`` is charged like a release, before its draw and whatever becomes of it, one point after
+the other; a point that is kept was paid and is not drawn again.  On a table that is public or
+synthetic, which ``rehearsal`` says, nothing is charged.  A point that cannot be is a finding and no
+error; only an interruption ends a grid.
 
 **Processes.**  A worker imports the libraries and reads the table once, and studies one point at a
 time.  How many threads the libraries may use is said before they are loaded, so that workers do not
@@ -50,6 +51,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
+from voile.publish.registry import publisher_for
 from voile.release.folder import appearing_folder, check_new_folder
 from voile.schema.plan import Plan
 from voile.study.documents import (
@@ -63,7 +65,14 @@ from voile.study.documents import (
 from voile.study.evidence import EvidenceTerms, Instruments, gather
 from voile.study.frontier import by_risk, known_risks, most_common_loss, usual_risk
 from voile.study.original import Original, fingerprint, names_of_columns
-from voile.study.plans import GridPoint, PlanGrid, StatedPlan, needs_ledger, single_release
+from voile.study.plans import (
+    GridPoint,
+    PlanGrid,
+    StatedPlan,
+    needs_ledger,
+    of_no_account,
+    single_release,
+)
 from voile.study.record import PRIVATE, Point, Status, StudyComparison, StudyRecord
 from voile.study.rehearsal import Staged
 from voile.study.run import prepare_release
@@ -85,6 +94,7 @@ from voile_base.operating_system import cores, lock
 from voile_base.randomness import Randomness
 
 __all__ = [
+    "IN_SERIES",
     "NOT_CHARGED",
     "Axes",
     "MadeComparison",
@@ -182,6 +192,7 @@ def _study(digest: str, point: Any) -> None:
     _work.study(digest, point)
 
 
+IN_SERIES = "measured as the next release of its series, which the ledger does not learn of"
 NOT_CHARGED = (
     "measured as a single release that nobody is charged for: the series, the budget and the pool "
     "of its plan were left aside"
@@ -247,8 +258,9 @@ def _status_of(error: VoileError) -> Status:
 
 
 def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRecord:
-    stated, plan = point.stated, single_release(point.stated.plan)
-    charged = shared.charges(stated.plan)
+    stated, charged = point.stated, shared.charges(point.stated.plan)
+    in_series = shared.ledger is not None and publisher_for(stated.plan).series is not None
+    plan = of_no_account(stated.plan) if in_series else single_release(stated.plan)
     if charged:
         plan = replace(plan, budget=stated.plan.budget)
     instruments = shared.instruments(shared.terms.attacks)
@@ -258,7 +270,7 @@ def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRe
     pending = prepare_release(
         original.frame,
         plan,
-        ledger=shared.ledger if charged else None,
+        ledger=shared.ledger if charged or in_series else None,
         randomness=randomness.within(stated.digest()) if charged else randomness,
         engine=engine,
         named=original.file,
@@ -268,7 +280,9 @@ def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRe
     staged = Staged(publication.release, plan, original.frame, engine=engine)
     evidence = gather(staged, instruments, shared.terms, randomness.within("study"))
     notices = [*original.notes]
-    if not charged and needs_ledger(stated.plan):
+    if in_series:
+        notices.append(IN_SERIES)
+    elif not charged and needs_ledger(stated.plan):
         notices.append(NOT_CHARGED)
     if publication.events and not charged and not shared.rehearsal:
         notices.append(_UNACCOUNTED)
@@ -434,9 +448,10 @@ def compare(  # noqa: PLR0913 - what a researcher may say of a grid
     ``if __name__ == "__main__"``.  ``risk`` is "gain", "worst" or the name of an attack
     (``frontier._risk_of``), by default the prosecutor's where it tells studies apart, ``loss`` a
     measure of utility, by default one that most studies have.
-    The rest is as for ``run_study``; a series is left aside.  What each study of a plan with a
-    budget spends is charged to the ``ledger``; ``rehearsal`` says that the table is public or
-    synthetic, and nothing is charged.
+    The rest is as for ``run_study``.  A plan with a series is studied as its next release where a
+    ``ledger`` is given, which does not learn of it, and else outside its series.  What each study
+    of a plan with a budget spends is charged to the ``ledger``; ``rehearsal`` says that the table
+    is public or synthetic, and nothing is charged.
 
     Raises ``InputError`` where the table, a plan or a name is wrong, and the error of the first
     point where no point is done; then nothing stands at ``out``.
@@ -621,7 +636,7 @@ def _comparison(grid: PlanGrid, points: Sequence[Point], axes: Axes) -> StudyCom
 def _notices(points: Sequence[Point]) -> tuple[str, ...]:
     """What holds for studies of the grid, each said once."""
     told = [point.record.publication["notices"] for point in points if point.record]
-    of_grid = (NOT_CHARGED, _UNACCOUNTED)
+    of_grid = (IN_SERIES, NOT_CHARGED, _UNACCOUNTED)
     return tuple(it for it in of_grid if any(it in notices for notices in told))
 
 

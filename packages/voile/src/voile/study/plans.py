@@ -62,11 +62,13 @@ __all__ = [
     "json_value",
     "naming_files",
     "needs_ledger",
+    "of_no_account",
     "single_release",
 ]
 
 
-_SERIES_PARAMETERS = ("series", "record_key", "batch", "group_size", "fleet", "budget")
+_OF_SERIES = frozenset({"series", "record_key", "batch", "group_size"})
+_OF_FLEET = frozenset({"fleet", "budget"})
 
 
 @dataclass(frozen=True)
@@ -124,19 +126,26 @@ class StatedPlan:
         return StatedPlan(name, read, json_value(stated))
 
 
-def single_release(plan: Plan) -> Plan:
-    """The plan of a release that belongs to no series, charges nobody and leaves no rows over.
+def of_no_account(plan: Plan) -> Plan:
+    """The plan of a release that charges nobody and leaves no rows over; its series stays."""
+    return replace(_without(plan, _OF_FLEET), budget=None)
 
-    It publishes as the first release of a series would.
-    """
+
+def single_release(plan: Plan) -> Plan:
+    """The same outside its series, in which a method may make other groups than these."""
+    return of_no_account(_without(plan, _OF_SERIES))
+
+
+def _without(plan: Plan, gone: AbstractSet[str]) -> Plan:
+    """The plan without some parameters of its method, and without rows that wait for a pool."""
     if plan.method is None:
         return plan
     parameters = {
         key: value
         for key, value in plan.method.parameters.items()
-        if key not in _SERIES_PARAMETERS and (key, value) != ("suppressed", "carry")
+        if key not in gone and (key, value) != ("suppressed", "carry")
     }
-    return replace(plan, budget=None, method=replace(plan.method, parameters=parameters))
+    return replace(plan, method=replace(plan.method, parameters=parameters))
 
 
 def needs_ledger(plan: Plan) -> bool:

@@ -17,12 +17,14 @@ Cost: publishing once more, a selection among n words, and one copy of the table
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,7 @@ from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
 from voile.study.original import Original
-from voile.study.plans import single_release
+from voile.study.plans import of_no_account, single_release
 from voile.study.run import prepare_release
 from voile.table.arrays import Frame, from_native
 from voile.table.codes import encode
@@ -83,10 +85,11 @@ class SplitRows:
         engine: Engine | str = AUTO,
         like: Release | None = None,
     ) -> Staged:
-        """Publish the kept rows as the plan says, as a single release of no account.
+        """Publish the kept rows as the plan says, charged to nobody.
 
-        What the plan leaves to the rows, such as the algorithm, is that of the release that it is
-        ``like``.  Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
+        Of a series it is the first release, which no ledger learns of.  What the plan leaves to the
+        rows, such as the algorithm, is that of the release that it is ``like``.  Raises
+        ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
         """
         if like is not None:
             plan = _as_decided(plan, like)
@@ -95,8 +98,11 @@ class SplitRows:
             link = _free_name("row", frame.columns)
             frame = frame.with_row_index(link)
             kept = (*kept, link)
-        staged = _keeping(single_release(plan), kept)
-        made = prepare_release(frame, staged, randomness=randomness, engine=engine)
+        staged = _keeping(of_no_account(plan), kept)
+        with _new_ledger(staged) as ledger:
+            made = prepare_release(
+                frame, staged, ledger=ledger, randomness=randomness, engine=engine
+            )
         return Staged(made.publication.release, staged, frame, self.held_out, link, engine)
 
 
@@ -244,6 +250,16 @@ def fingerprint(release: Release) -> str:
     digest = sha256(repr(columns).encode())
     digest.update(rows.tobytes())
     return digest.hexdigest()
+
+
+@contextmanager
+def _new_ledger(plan: Plan) -> Iterator[Path | None]:
+    """A ledger that knows of no release, for a plan with a series; None for others."""
+    if publisher_for(plan).series is None:
+        yield None
+        return
+    with TemporaryDirectory(prefix="voile-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder) / "ledger.db"
 
 
 def _as_decided(plan: Plan, release: Release) -> Plan:
