@@ -411,6 +411,12 @@ def test_an_answer_to_all_questions_publishes_no_codes_and_homes(tmp_path, value
         ("अधिकारी", ("सुरेश चौबे", "महेश रावत", "अजय द्विवेदी", "दिनेश राठौर")),
         ("前台", ("A03", "陈姐", "小李", "小王")),
         ("Os_č", tuple(map(str, range(2195, 2995, 20)))),
+        ("พยาบาล", ("อรอุมา", "วรรณา", "จินตนา")),
+        ("কর্মী", ("নাসরিন", "রফিকুল", "সঞ্জয় পাল")),
+        ("Χειριστής", ("eleni2", "kostas")),
+        ("Endret av", ("kjhan", "mona", "bergl", "olsto")),
+        ("zq", ("ΔΗΜΟΠΟΥΛΟΣ ΑΘ.", "ΓΙΑΝΝΑΚΟΥ ΚΩΝ.", "ΡΑΠΤΗ ΣΟΦ.", "ΛΑΣΚΑΡΙΔΗΣ ΑΘ.")),
+        ("zq", ("22.162.225", "21.548.804", "29.543.329", "24.332.042", "23.995.805")),
     ],
 )
 def test_names_and_numbers_of_staff_are_left_out_however_few(tmp_path, name, values):

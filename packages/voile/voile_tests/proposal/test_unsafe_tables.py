@@ -286,6 +286,25 @@ def test_answers_of_persons_with_places_are_no_reports_of_trips(tmp_path):
     assert any("latitude" in one.quoted for one in open_questions(text))
 
 
+def test_events_with_places_are_no_reports_of_trips(tmp_path):
+    """Emptied bins: who, when and where, and facts that no receiver writes; places are left out."""
+    reports = _reports("latitude", "longitude", "time", "vehicle_id")
+    reports = {name: reports[name] for name in ("vehicle_id", "time", "latitude", "longitude")}
+    facts = {
+        "waste": [("paper", "rest", "glass")[r % 3] for r in range(len(reports["vehicle_id"]))],
+        "size": [("1p", "2p", "3p+")[r // 7 % 3] for r in range(len(reports["vehicle_id"]))],
+        "tariff": [(85, 140)[r % 2] for r in range(len(reports["vehicle_id"]))],
+        "remission": ["YN"[r % 2] for r in range(len(reports["vehicle_id"]))],
+        "altitude": [12.5 + r % 40 for r in range(len(reports["vehicle_id"]))],
+    }
+    text = _text(tmp_path, **reports, **facts)
+    assert tomllib.loads(text)["method"]["name"] == "generalization"
+    assert {"waste", "size"} <= _published(text)
+    assert not {"latitude", "longitude", "vehicle_id"} & _published(text)
+    moving = {"speed": facts.pop("altitude")}
+    assert not set(facts) & _published(_text(tmp_path, **reports, **facts, **moving))
+
+
 _BAPTIZED = ("Parch. J. Elias Hughes", "Parch. T. Rees", "Parch. W. Ambrose")
 _INTERVIEWERS = ("Dewi K.", "Nurul", "Agus Prasetyo", "Sri W.", "Bambang S.")
 _REMARKS = ("Call his wife Ann", "Owes for 2021", "Back in May")

@@ -77,19 +77,8 @@ _LATITUDE = (
     *("szeles*", "sirka"),
 )
 _LONGITUDE = (
-    *(
-        "lon*",
-        "lng",
-        "lange*",
-        "laenge*",
-        "lengde*",
-        "langde*",
-        "lengte*",
-        "dlugosc*",
-        "boylam",
-        "dlug",
-    ),
-    *("pituus*", "hossz*", "delka"),
+    *("lon*", "lng", "lange*", "laenge*", "lengde*", "langde*", "lengte*", "dlugosc*", "dlug"),
+    *("boylam", "pituus*", "hossz*", "delka"),
 )
 _TIME = (
     *("time*", "*time", "tst", "ts", "timestamp*", "datetime*", "utc*", "epoch", "zeit*", "*zeit"),
@@ -106,6 +95,9 @@ _MOVING = frozenset({"vehicle", "device"})
 _LATITUDES = 90
 _STATES = 0.5
 """The share of rows with another value, up to which numbers are states that repeat."""
+_HEIGHT = ("alt*", "ele*", "hohe", "hoehe", "hoogte", "wysokosc", "quota", "hmsl", "msl")
+_FACTS = 3
+"""Columns beside places, times and devices, beyond which a table is none of reports of trips."""
 _REPEATS = 3
 """Reports of a trip, on average, from which on a column may tell trips apart."""
 
@@ -557,7 +549,7 @@ def _proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
     time = next(iter((*called, *times)), None)
     rest = [one for one in columns if one not in places and one is not time]
     trip = _trip(rest)
-    if trip is None and not tracks and _is_of_persons(columns):
+    if not tracks and _is_of_events(rest, trip):
         return None
     beside = tuple(one for one in rest if one is not trip and _is_of_a_device(one))
     return ProposedTrips(time, latitude, longitude, trip, beside)
@@ -575,15 +567,22 @@ def _is_of_a_device(column: ColumnProposal) -> bool:
     return few or (profile.type in {"integer", "decimal"} and column.details.look().share < _STATES)
 
 
-def _is_of_persons(columns: Sequence[ColumnProposal]) -> bool:
-    """Whether facts about persons stand beside places, and nothing moves: answers, not reports."""
-    moving = any(one.recognition and one.recognition.group == "movement" for one in columns)
-    facts = [
-        one
-        for one in columns
-        if one.role in {"quasi", "sensitive"} and not one.guessed and one.kind != "date"
-    ]
-    return len(facts) > 1 and not moving
+def _is_of_events(columns: Sequence[ColumnProposal], trip: ColumnProposal | None) -> bool:
+    """Whether rows are events with a place, such as answers and calls, and no reports of a way.
+
+    Nothing moves, and facts stand beside the places: some that are understood where no column tells
+    trips apart, or so many that no receiver of positions writes them.
+    """
+    facts = [one for one in columns if one.role in {"quasi", "sensitive"} and one.kind != "date"]
+    facts = [one for one in facts if not _is_of_a_device(one)]
+    several = trip is None and sum(not one.guessed for one in facts) > 1
+    return not any(map(_moves, columns)) and (several or len(facts) > _FACTS)
+
+
+def _moves(column: ColumnProposal) -> bool:
+    """Whether a column tells a way beside positions; the height of a place does not alone."""
+    told = column.recognition is not None and column.recognition.group == "movement"
+    return told and not fits(_HEIGHT, words_of(column.name))
 
 
 def _only(places: Sequence[ColumnProposal], words: Sequence[str]) -> ColumnProposal | None:

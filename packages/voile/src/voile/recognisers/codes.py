@@ -56,6 +56,8 @@ _AMOUNT = r"([1-9]\d{0,2}(?:[.,]\d{3})+|[1-9]\d*)"
 _BAND = pattern_on_demand(rf"{_AMOUNT} ?[-\u2013] ?{_AMOUNT}")
 _MEDICINE = pattern_on_demand(r"[ABCDGHJLMNPRSV]\d{2}(?:[A-Z](?:[A-Z](?:\d{2})?)?)?")
 """Codes of the anatomical therapeutic chemical classification (WHO, ATC)."""
+_THREE_BY_THREE = pattern_on_demand(r"\d{1,3}(?:[. ]\d{3}){2,}")
+"""Numbers as cards show them: "22.162.225"."""
 _VERSION = pattern_on_demand(r"[vV]?\d{1,4}(?:\.\d{1,6}){1,3}[a-z]?")
 _AGENT = pattern_on_demand(r"[A-Za-z][\w-]*/\d+\.\d")
 """A product of RFC 9110, section 10.1.5: its name and its version."""
@@ -315,8 +317,13 @@ def are_of_things(texts: Sequence[str], *, shared: bool) -> bool:
         return share_of(texts, _is_of_a_thing) >= ALONE / 2
     if _are_of_records(texts):
         return True
+    grouped = share_of(texts, _THREE_BY_THREE.fullmatch) > ALONE
+    if grouped:
+        texts = [re.sub(r"\D", "", text) for text in texts]
     if all(map(str.isdigit, texts)):
-        return len(texts) > FEW_PERSONS and 10 * len(texts) < int(max(texts)) - int(min(texts))
+        return (grouped or len(texts) > FEW_PERSONS) and 10 * len(texts) < int(max(texts)) - int(
+            min(texts)
+        )
     things = [_RUNS.findall(text) for text in texts if _is_of_a_thing(text)]
     forms = Counter(tuple(run.isdigit() for run in runs) for runs in things)
     if not forms or 2 * forms.most_common(1)[0][1] < len(texts):
@@ -482,8 +489,9 @@ def _is_a_band(text: str) -> bool:
 
 def are_versions(texts: Sequence[str]) -> bool:
     """Whether few texts are versions of something, or of programs: "5.0.2", "Mozilla/5.0 (X11)"."""
-    few = len(texts) <= FEW_PERSONS
-    return few and any(share_of(texts, form) > ALONE for form in (_VERSION.fullmatch, _AGENT.match))
+    if len(texts) > FEW_PERSONS or share_of(texts, _THREE_BY_THREE.fullmatch) > ALONE:
+        return False
+    return any(share_of(texts, form) > ALONE for form in (_VERSION.fullmatch, _AGENT.match))
 
 
 def are_listed(texts: Sequence[str], lists: Mapping[CodeListName, int]) -> bool:

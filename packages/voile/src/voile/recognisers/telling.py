@@ -12,10 +12,12 @@ Cost: some regular expressions on at most ``values.SAMPLED`` texts of a column.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 
 from voile.recognisers.values import (
@@ -89,6 +91,8 @@ _PLACES_NUMBERED = 7
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _INITIAL = re.compile(r"(?<![\w.])([^\W\d_])\. ?(?:[^\W\d_]\. ?)*([^\W\d_]{2,})")
 _BEHIND = re.compile(r"(?<!\w)([^\W\d_]{3,}),? ([^\W\d_])\.(?:[ -]?[^\W\d_]\.)*(?!\w)")
+_SHORTENED = re.compile(r"[^\W\d_]{3,}(?:[ -][^\W\d_]{3,})? [^\W\d_]{1,4}\.")
+"""A name of a family, and a given name of which the first letters are left: "Rapti Kon."."""
 _TITLE = re.compile(
     r"(?<!\w)(?:[Dd]r|[Pp]rof|M(?:rs?|me|lle|wl|ag|zee)|Ms|Miss|[Hh](?:err|r)|Frau|Fr|Fru|Sra|Srta"
     r"|Dott(?:ssa)?|Sig|Bw|Mama|Baba|Sgt|Cpl|Capt|Lt|Pvt|Ing|Rev|Gebr|[Mm]eester|[Jj]uf|[Mm]aestr[ao]|[Pp]rofe"
@@ -168,36 +172,10 @@ _CLOCK = re.compile(
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
 _INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){2,4}")
-_OF_STAFF = (
-    *("staff*", "clerk*", "cashier*", "courier*", "operator*", "interviewer*", "enumerator*"),
-    *("nurse*", "doctor*", "physician*", "surgeon*", "technician*", "tech", "inspector*", "agent*"),
-    *("advisor*", "adviser*", "caseworker*", "officer*", "seller*", "salesperson", "sales+rep*"),
-    *("sachbearb*", "bearbeiter*", "betreuer*", "berater*", "kassier*", "fahrer*", "kurier*"),
-    *("arzt*", "aerzt*", "pfleger*", "prufer*", "pruefer*", "gutachter*", "verkaufer*", "monteur*"),
-    *("medecin*", "infirm*", "chauffeur*", "livreur*", "vendeur*", "caissi*", "enquet*", "enq*"),
-    *("medico*", "enfermer*", "enf", "conductor*", "vendedor*", "cajer*", "encuestador*"),
-    *("infermier*", "autista*", "venditor*", "cassier*", "motorista*", "estafeta*"),
-    *("lekarz*", "pielegniar*", "kierowc*", "kasjer*", "sprzedawc*", "technik*", "ankieter*"),
-    *("lakare", "laege*", "lege", "sjukskot*", "sygeplej*", "sykeplei*", "selger*", "saljare*"),
-    *("laakari*", "hoitaja*", "kuljettaja*", "myyja*", "orvos*", "apolo*", "sofor*", "penztaros*"),
-    *("hekim*", "doktor*", "hemsire*", "kasiyer*", "tekn", "teknisyen*", "anketor*", "memur*"),
-    *(
-        "operari*",
-        "obrer*",
-        "trabajador*",
-        "worker*",
-        "ouvrier*",
-        "arbeiter*",
-        "kontrolor*",
-        "kulj",
-    ),
-    *("kontroler*", "контролер*", "оператор*", "инспектор*", "врач*", "кассир*", "водитель*"),
-    *("табель*", "таб", "путев*"),
-    *("担当*", "係員*", "医師*", "看護師*", "前台*", "담당*", "의사*", "अधिकारी"),
-)
-"""Words of one person of the staff: whose codes are pseudonyms, however many rows share each."""
 _CODE_OF_STAFF = re.compile(r"[^\W\d_]{0,5}[ ./-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
 _FEW_OF_STAFF = 4
+_TOLD_BY = 2
+"""Words of a column's name that say no more than who: "changed by", "nurse name"."""
 _ANSWERS = frozenset(
     {"yes", "no", "ja", "nein", "oui", "non", "si", "nao", "nee", "tak", "nie", "ano", "igen"}
     | {"nem", "evet", "hayir", "kylla", "ei", "nej"}
@@ -335,6 +313,8 @@ def may_be_names(texts: Sequence[str], *, shared: bool) -> bool:
     decides: of names it has most, whatever the language.
     """
     full = looks_like_full_names(texts)
+    if len(texts) > _SINGLE and share_of(texts, _SHORTENED.fullmatch) >= ALONE:
+        return True
     if all(_plain(text).strip(".") in _TITLES for text in texts):
         return False
     if share_of(texts, _is_login) >= _LISTED_ALONE:
@@ -493,15 +473,34 @@ def are_answers(texts: Sequence[str]) -> bool:
 
 
 def of_staff(name: str, texts: Sequence[str]) -> str | None:
-    """What values are whose column is called after one of the staff: theirs, and of no group."""
-    if not fits(_OF_STAFF, words_of(name)):
+    """What values are whose column is called after one of the staff: theirs, and of no group.
+
+    Where the name says nothing but who, words that are none of groups are names, however few.
+    """
+    words = words_of(name)
+    if not fits(_staff_words(), words):
         return None
     if looks_like_full_names(texts) and not looks_like_groups(texts):
         return "names of persons"
-    if len(texts) <= _FEW_OF_STAFF:
+    if share_of(texts, _CODE_OF_STAFF.fullmatch) > ALONE:
+        return "codes of single persons of the staff" if len(texts) > _FEW_OF_STAFF else None
+    of_groups = share_of(texts, lambda text: bool(group_words() & set(_plain(text).split())))
+    if len(words) > _TOLD_BY or of_groups > _SOME_GROUPS or are_answers(texts):
         return None
-    codes = share_of(texts, _CODE_OF_STAFF.fullmatch) > ALONE
-    return "codes of single persons of the staff" if codes else None
+    return "names of persons" if share_of(texts, _may_call) >= ALONE else None
+
+
+@cache
+def _staff_words() -> tuple[str, ...]:
+    """Words of column names for one of the staff, as ``fits`` takes them."""
+    text = files("voile.recognisers").joinpath("staff.toml").read_text("utf-8")
+    return tuple(_plain(word) for word in tomllib.loads(text)["words"].split())
+
+
+def _may_call(text: str) -> bool:
+    """Whether a text may be what somebody is called, or a login: some words, few figures."""
+    figures = sum(map(str.isdigit, text))
+    return any(map(str.isalpha, text)) and figures <= _SINGLE and len(text.split()) <= _MOST
 
 
 def are_homes(texts: Sequence[str]) -> bool:
