@@ -305,6 +305,21 @@ def test_events_with_places_are_no_reports_of_trips(tmp_path):
     assert not set(facts) & _published(_text(tmp_path, **reports, **facts, **moving))
 
 
+def test_what_many_rows_share_and_few_persons_is_no_group(tmp_path):
+    """Visits at home: each client's key box and metres stand in many rows, and are the client's."""
+    clients = [r % (ROWS // 5) for r in range(ROWS)]
+    text = _text(
+        tmp_path,
+        **{
+            "AHV-Nr.": [f"756.{1000 + c}.{4000 + 7 * c}.{10 + c % 90}" for c in clients],
+            "zz": [f"{1000 + 37 * c % 9000}*" for c in clients],
+            "LV95 E": [f"2'69{c % 9}'{100 + c}" for c in clients],
+            "service": [("care", "meals", "cleaning")[r % 3] for r in range(ROWS)],
+        },
+    )
+    assert _published(text) == {"service", "age", "sex"}
+
+
 _BAPTIZED = ("Parch. J. Elias Hughes", "Parch. T. Rees", "Parch. W. Ambrose")
 _INTERVIEWERS = ("Dewi K.", "Nurul", "Agus Prasetyo", "Sri W.", "Bambang S.")
 _REMARKS = ("Call his wife Ann", "Owes for 2021", "Back in May")

@@ -230,6 +230,8 @@ def test_missing_texts_are_null_before_types_are_inferred(write: Write) -> None:
         ("cp1250", ["město", "Plzeň", "žena", "ulice Žižkova", "muž", "Liberec", "Děčín"]),
         ("cp1251", ["Москва", "Иванов", "улица", "город", "Петров", "работа"]),
         ("cp932", ["東京", "大阪", "ソース", "会社員"]),
+        ("cp932", ["認知症 ①", "認知症 ②a", "スズキ カズコ", "新潟市西区", "要介護②", "身体介護"]),
+        ("cp949", ["서울", "부산", "회사원", "똠방각하"]),
     ],
 )
 def test_other_encodings_are_told_and_said(write: Write, codec: str, words: list[str]) -> None:

@@ -173,8 +173,9 @@ def propose(details: Sequence[ColumnDetails], sizes: GroupSizes | None = None) -
     ``sizes`` counts rows that agree; without it no table is taken for one of counts, and no label
     for one of persons by what is constant beside it.
     """
-    columns = _with_grids(_with_named(_with_families(_one_by_one(details))))
+    columns = _with_grids(_with_named(_with_families(_as_of_persons(_one_by_one(details, None)))))
     columns = _with_a_person(_one_of(_one_of(_without_gaps(columns), "person"), "household"))
+    columns = _as_of_persons(columns)
     columns = _with_copies(_with_labels(_with_houses(columns), sizes), sizes)
     categories = _categories(columns, sizes)
     columns = [_asked_about(one, categories) for one in columns]
@@ -373,20 +374,22 @@ def _is_number_of_nothing(column: ColumnProposal) -> bool:
     return column.guessed or (unnamed and named(column.name) is None)
 
 
-def _one_by_one(details: Sequence[ColumnDetails]) -> list[ColumnProposal]:
+def _one_by_one(details: Sequence[ColumnDetails], persons: int | None) -> list[ColumnProposal]:
     """What each column might be; a guess knows how many persons the rows are of, if told."""
     stems = stems_of([each.profile.name for each in details])
+    names = {name: [other for other in stems if other != name] for name in stems}
+    told = [(each, each.profile.name) for each in details]
+    return [propose_column(each, stems[name], names[name], persons) for each, name in told]
 
-    def proposed(each: ColumnDetails, persons: int | None = None) -> ColumnProposal:
-        name = each.profile.name
-        beside = [other for other in stems if other != name]
-        return propose_column(each, stems[name], beside, persons)
 
-    columns = [proposed(each) for each in details]
+def _as_of_persons(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """With guesses made again where it is told how many persons or households the rows are of."""
     units = [one.details.profile.distinct for one in columns if one.role in {"person", "household"}]
     if not units:
         return columns
-    return [proposed(one.details, max(units)) if one.guessed else one for one in columns]
+    again = _one_by_one([one.details for one in columns], max(units))
+    pairs = zip(columns, again, strict=True)
+    return [new if one.guessed and one.role == "quasi" else one for one, new in pairs]
 
 
 def _categories(columns: Sequence[ColumnProposal], sizes: GroupSizes | None) -> tuple[str, ...]:

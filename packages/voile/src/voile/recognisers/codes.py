@@ -402,11 +402,18 @@ def _are_spread_evenly(look: ColumnLook) -> bool:
     return apart * math.sqrt(len(places)) < _KOLMOGOROV and round_ones < 0.5
 
 
+_SIX_DIGITS = 100_000
+_FAR = 100
+_WEEK = pattern_on_demand(r"(?:19|20)\d{2}(?:0[1-9]|[1-4]\d|5[0-3])(?:\.0)?")
+"""A week of a year: 202406."""
+
+
 def are_drawn_sparsely(look: ColumnLook) -> bool:
     """Whether many whole numbers of one length are labels of persons or things with several rows.
 
     Measures of so wide a range would seldom meet by chance, as birthdays do not in a long year:
-    these repeat at least twice as often, and are neither years, nor round, nor skewed.
+    these repeat at least twice as often, and are neither years, nor round, nor skewed.  Nor do
+    measures lie side by side far from nought, as numbers that are counted up do: 400100, 400103.
     """
     ends = look.extremes
     if ends is None or look.distinct <= FEW_PERSONS or look.is_dated or ends[0] < _FOUR_DIGITS:
@@ -414,6 +421,8 @@ def are_drawn_sparsely(look: ColumnLook) -> bool:
     span = ends[1] - ends[0] + 1
     if ends[1] <= _YEARS[1] or len(f"{ends[0]:.0f}") != len(f"{ends[1]:.0f}"):
         return False
+    if ends[0] >= max(_SIX_DIGITS, _FAR * span):
+        return not all(map(_WEEK.fullmatch, look.filled))
     by_chance = span * -math.expm1(-look.rows / span)
     round_ones = share_of(look.filled, lambda text: text.removesuffix(".0")[-1:] in {"0", "5"})
     return 2 * look.distinct < by_chance and round_ones < 0.5 and not _are_skewed(look.filled)

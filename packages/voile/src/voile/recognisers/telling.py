@@ -172,7 +172,7 @@ _CLOCK = re.compile(
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
 _STREET = re.compile(r"(?:[^\W\d_A-Za-z]{2,} ){2,}\d{1,4}")
 _INITIALS = re.compile(r"[^\W\d_]{2,3}|(?:[^\W\d_]\.[ -]{0,2}){2,4}")
-_CODE_OF_STAFF = re.compile(r"[^\W\d_]{0,5}[ ./-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
+_CODE_OF_STAFF = re.compile(r"[^\W\d_]{0,5}[ ./_-]?\d{2,7}|[^\W\d_A-Za-z]{1,4}")
 _FEW_OF_STAFF = 4
 _TOLD_BY = 2
 """Words of a column's name that say no more than who: "changed by", "nurse name"."""

@@ -179,12 +179,15 @@ def _guessed_encoding(text: Utf8Text) -> str:
     if _is_western(specimen):
         return _windows_codepage(specimen)
 
+    if _has_letters_of("cp932", specimen):
+        return "cp932"
     best = charset_normalizer.from_bytes(specimen).best()
-    if best is None:
+    guess = best.encoding if best else _eastern_codepage(specimen)
+    if guess is None:
         raise TableError(
             f"{text.name}: the encoding of the text cannot be told; save the file as UTF-8"
         )
-    return best.encoding
+    return guess
 
 
 def _first_fault(text: Utf8Text, data: bytes) -> int:
@@ -193,6 +196,33 @@ def _first_fault(text: Utf8Text, data: bytes) -> int:
     except UnicodeDecodeError as fault:
         return text.line_at(fault.start)
     raise AssertionError("called for a text that is not UTF-8")
+
+
+_EASTERN = {
+    "cp932": "[\u3041-\u30ff]",  # kana
+    "cp949": "[\uac00-\ud7a3]",
+    "gb18030": "[\u4e00-\u9fff]",
+    "big5hkscs": "[\u4e00-\u9fff]",
+}
+"""Letters without which no text is in the language that a code page of Windows writes."""
+_TOLD_BY = 0.1
+
+
+def _eastern_codepage(specimen: bytes) -> str | None:
+    """The first code page in which all bytes are text, with letters of its language; or None."""
+    return next((page for page in _EASTERN if _has_letters_of(page, specimen)), None)
+
+
+def _has_letters_of(page: str, specimen: bytes) -> bool:
+    """Whether all bytes are text in an eastern code page, with letters of its language.
+
+    Kana tell Japanese from every other text; the letters of the others may come by chance.
+    """
+    try:
+        read = re.sub(r"[\x00-\x7f]", "", specimen.decode(page))
+    except UnicodeDecodeError:
+        return False
+    return len(re.findall(_EASTERN[page], read)) > _TOLD_BY * len(read)
 
 
 _ALPHABETS = {
