@@ -77,6 +77,7 @@ __all__ = [
     "encode",
     "gathered",
     "look_up",
+    "of_distinct",
     "sort_rows",
     "sort_words",
     "sorted_order",
@@ -257,6 +258,14 @@ class DictionaryColumn:
 def gathered(values: pl.Series, indices: NDArray[np.generic]) -> pl.Series:
     """The values at these indices; Polars takes some names, such as "^a$", for patterns."""
     return values.alias("").gather(series_of(indices)).alias(values.name)
+
+
+def of_distinct(values: pl.Series, codes: Codes) -> pl.Series:
+    """The column of these values, which may repeat; few distinct texts stand in a dictionary."""
+    if values.dtype != pl.String:
+        return gathered(values, codes)
+    column = _ascending(values.alias(""), codes)
+    return column.decode(column.codes).alias(values.name)
 
 
 def without_minus_zero(values: pl.Series) -> pl.Series:

@@ -261,14 +261,17 @@ def rows_in_memory(
     columns: Sequence[str] | None = None,
     texts: Sequence[str] = (),
     engine: Engine | str = AUTO,
+    compact: bool = False,
 ) -> tuple[Any, tuple[str, ...]]:
     """The rows of a table as adversaries and measures compare them, and what was assumed.
 
     A data frame of Polars, read by the engine that is named; of many rows texts stand in
-    dictionaries (``compact_frame``).  Raises ``TableError`` as ``read_frame`` does.
+    dictionaries (``compact_frame``), and of few rows of CSV where that is asked for.  Raises ``TableError`` as ``read_frame`` does.
     """
     if engine == AUTO:
-        read = read_frame(place_of(path), missing=missing, columns=columns, texts=texts)
+        read = read_frame(
+            place_of(path), missing=missing, columns=columns, texts=texts, compact=compact
+        )
         return in_dictionaries(read.frame), read.notes
     source = engine_of(engine).scan(place_of(path), columns=columns, missing=missing, texts=texts)
     rows = source.rows
@@ -321,8 +324,8 @@ def _opened(
     return PrivateTable(opened)
 
 
-_AT_A_TIME = 1 << 24
-"""Bytes of a file that are read in one pass."""
+_AT_A_TIME = 1 << 27
+"""Bytes of a file that are read in one pass: a number for each text stays of them."""
 _AT_A_TIME_OF_PARQUET = 1 << 20
 """The same where they are compressed, and a pass reads no others."""
 
@@ -340,24 +343,28 @@ class Read:
         path: Place,
         missing: Sequence[str] = (),
         texts: Sequence[str] = (),
-        look: Callable[[pl.DataFrame, Sequence[str]], None] = lambda rows, notes: None,
+        look: Callable[[pl.DataFrame, Sequence[str]], None] | None = None,
     ) -> Read:
         """The rows of a table as adversaries and measures compare them.
 
-        ``look`` sees columns as they stand in the file, and what was assumed to read them, some
-        columns at a time in their order.  Raises ``TableError`` as ``rows_in_memory`` does.
+        ``look`` sees columns as they stand in the file, and what was assumed to read them, one
+        after the other in their order.  Raises ``TableError`` as ``rows_in_memory`` does.
         """
         types = pl.Schema()
         columns: list[pl.Series] = []
         place = place_of(path)
         for names in _parts(place):
-            rows, notes = rows_in_memory(place, missing=missing, columns=names, texts=texts)
-            look(rows, notes)
-            types.update(rows.schema)
+            rows, notes = rows_in_memory(
+                place, missing=missing, columns=names, texts=texts, compact=True
+            )
             some = rows.get_columns()
             del rows
             while some:  # each goes as soon as it stands in a dictionary
-                columns.append(in_dictionary(some.pop(0)))
+                column = some.pop(0)
+                types.update(plain(column.head(0)).to_frame().schema)
+                if look is not None:
+                    look(plain(column).to_frame(), notes)
+                columns.append(in_dictionary(column))
         return Read(pl.DataFrame(columns), types)
 
 

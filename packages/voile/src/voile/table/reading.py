@@ -147,6 +147,7 @@ def read_frame(
     missing: Sequence[str] = (),
     columns: Sequence[str] | None = None,
     texts: Collection[str] = (),
+    compact: bool = False,
 ) -> _SourceFrame:
     """Read a table: a file of any format that is supported, a folder, or of a database.
 
@@ -157,13 +158,14 @@ def read_frame(
     columns of a CSV file that stay as they are written, whatever they look like.
 
     The files of a folder must have the same columns; they are read in the order of their names,
-    in which numbers count as numbers (``part-2`` before ``part-10``).
+    in which numbers count as numbers (``part-2`` before ``part-10``).  Where the result is to be
+    ``compact``, few distinct texts of a CSV file stand in dictionaries.
 
     Raises TableError if there is no table with at least one row and one column, if it cannot be
     read completely, or if two columns have one name.
     """
     with _unchanged(path):
-        return _read_frame(path, missing, columns, texts)
+        return _read_frame(path, missing, columns, texts, compact=compact)
 
 
 @contextmanager
@@ -193,6 +195,8 @@ def _read_frame(
     missing: Sequence[str],
     columns: Sequence[str] | None,
     texts: Collection[str],
+    *,
+    compact: bool,
 ) -> _SourceFrame:
     if is_whole(path):
         whole, source_format = _read_whole(path, columns, missing, texts)
@@ -216,6 +220,7 @@ def _read_frame(
                 columns=columns,
                 missing=missing,
                 texts=texts,
+                compact=compact,
             )
     elif source.format == "gpx":
         with readable(path):

@@ -50,6 +50,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import csv
 
 from voile.schema.layout import USUAL, InputLayout, column_names
@@ -60,6 +61,7 @@ from voile.table.arrays import (
     with_marks,
     with_missing,
 )
+from voile.table.codes import of_distinct
 from voile.table.formats.encoding import Utf8Text
 from voile_base.errors import EmptyTableError, InputError, TableError, refuse_out_of_memory
 from voile_base.ondemand import dataclass, pattern_on_demand
@@ -306,12 +308,15 @@ def read_csv(
     missing: Sequence[str] = (),
     texts: Collection[str] = (),
     stated: InputLayout = USUAL,
+    compact: bool = False,
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The table in a CSV file and notes on what had to be assumed to read it.
 
     ``columns`` limits the result to these, in the file's order; names that the file does not
     have are left out.  ``missing`` holds texts that mean "no value".  ``texts`` names columns that
     stay as they are written, whatever they look like.  ``stated`` is what a plan says of the file.
+    Where the result is to be ``compact``, few distinct texts stand in dictionaries, and each is
+    read once; the marks that a plan states are looked for in all rows.
 
     Raises TableError, which names the line, for anything that is not one table.
     """
@@ -319,7 +324,7 @@ def read_csv(
     _require_rows(text, layout)
     _require_paired_quotes(text, layout)
     wanted = [name for name in layout.names if columns is None or name in set(columns)]
-    table = _parse(text, layout, wanted)
+    table = _parse(text, layout, wanted, compact=compact)
     notes = list(text.notes)
     if layout.unnamed and _ROW in wanted:
         notes.append(f"{text.name}: column 1 has no name; it is called {_ROW!r}, as row names are")
@@ -329,11 +334,11 @@ def read_csv(
         notes.append(f"{text.name}: all names in line 1 are numbers; is the header line missing?")
     typed = []
     for name in wanted:
-        series = series_of(table.column(name), name)
+        values, codes = _distinct(table.column(name)) if compact else (table.column(name), None)
         table = table.drop_columns([name])  # before the next is converted, to free its text
-        series = _cleaned(series, layout.dialect, missing)
+        series = _cleaned(series_of(values, name), layout.dialect, missing)
         series, note = (series, None) if name in texts else _typed(series, layout)
-        typed.append(series)
+        typed.append(series if codes is None else of_distinct(series, codes))
         notes += [f"{text.name}: {note}"] if note else []
     return pl.DataFrame(typed), tuple(notes)
 
@@ -509,10 +514,12 @@ class _RaggedRow:
         return "error"
 
 
-def _parse(text: Utf8Text, layout: _FileLayout, wanted: Sequence[str]) -> pa.Table:
+def _parse(
+    text: Utf8Text, layout: _FileLayout, wanted: Sequence[str], *, compact: bool = False
+) -> pa.Table:
     """The wanted columns as text; an empty field without quotes is null."""
     try:
-        return _parse_arrow(text, layout, wanted)
+        return _parse_arrow(text, layout, wanted, compact=compact)
     except pa.ArrowException as fault:
         refuse_out_of_memory(fault)
     raise _unparsed(text, layout)
@@ -523,13 +530,16 @@ def _parse_arrow(
     layout: _FileLayout,
     wanted: Sequence[str],
     ragged: _RaggedRow | None = None,
+    *,
+    compact: bool = False,
 ) -> pa.Table:
-    """Parse in parallel, or to find a row that is ragged.
+    """Parse in parallel, or to find a row that is ragged; ``compact``: texts in dictionaries.
 
     Arrow's threads outlast the parsing: where one of them calls Python, or lets go of an object of
     Python, while the process leaves, the process is aborted.  So they get none but for a message.
     """
     dialect = layout.dialect
+    kind = pa.dictionary(pa.int32(), pa.string()) if compact else pa.string()
     with _native(text, layout.header_size) as stream:
         table = csv.read_csv(
             stream,
@@ -546,7 +556,7 @@ def _parse_arrow(
                 invalid_row_handler=ragged,
             ),
             convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(layout.names, pa.string()),
+                column_types=dict.fromkeys(layout.names, kind),
                 include_columns=list(wanted) or [layout.names[0]],
                 null_values=[""],
                 strings_can_be_null=True,
@@ -609,6 +619,20 @@ def _count_quotes(line: str, dialect: _Dialect) -> int:
     if dialect.escape is not None:
         line = line.replace(dialect.escape * 2, "").replace(dialect.escape + dialect.quote, "")
     return line.count(dialect.quote)
+
+
+def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
+    """The distinct texts of a column of dictionaries, null behind others, and which each row has."""
+    chunks = column.unify_dictionaries().chunks
+    texts = chunks[0].dictionary if chunks else pa.array([], pa.string())
+    codes = np.full(len(column), len(texts), dtype=np.int32)
+    start = 0
+    for chunk in chunks:
+        found = codes[start : start + len(chunk)]
+        found[:] = series_of(chunk.indices.fill_null(len(texts))).to_numpy()
+        start += len(chunk)
+    nulls = pa.nulls(1 if column.null_count else 0, texts.type)
+    return pa.concat_arrays([texts, nulls]), codes
 
 
 def _cleaned(series: pl.Series, dialect: _Dialect, missing: Sequence[str]) -> pl.Series:
