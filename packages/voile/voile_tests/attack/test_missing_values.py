@@ -11,9 +11,9 @@ import pytest
 
 from voile.attack import posterior
 from voile.attack.identification import IdentificationAttack
-from voile.attack.joining import JoinTask, least_owners
+from voile.attack.joining import JoinTask, Owners, least_owners
 from voile.attack.linkage import JournalistAttack, ProsecutorAttack
-from voile.attack.posterior import Candidates, Crowd, Owners, plain_weights, telling_columns
+from voile.attack.posterior import Candidates, Crowd, plain_weights, telling_columns
 from voile.disclosure.interval import ANYTHING, Interval, named_values
 from voile.publish.generalization import Generalization
 from voile.release.claims import UnknownClaim

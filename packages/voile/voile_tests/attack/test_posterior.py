@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from voile.attack.joining import Owners
 from voile.attack.posterior import (
     Crowd,
-    Owners,
     draw_rows,
     draw_targets,
     near_weights,

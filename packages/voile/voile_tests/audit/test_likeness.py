@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from voile.audit import alike_rows
 from voile.audit.alike_rows import _LIFT, Likeness, _in_common
 from voile.audit.beside import DistinctRows, JointColumn
+
+
+def likely(alike: Likeness) -> np.ndarray:
+    """How likely rows are each person's, shape (people, rows), so that they add up to 1."""
+    found = np.concatenate([weights for _, weights in alike.by_rows()]).T
+    return found / (found @ alike.count)[:, np.newaxis]
 
 
 def column(draws: np.random.Generator, rows: int, people: int, cells: int = 3) -> JointColumn:
@@ -39,17 +46,17 @@ def test_however_few_are_looked_at_together_rows_are_as_likely_as_by_definition(
     expected /= expected.sum(axis=1, keepdims=True)
     rows = DistinctRows.of(columns)
     alike = Likeness.of(columns, rows, (0, chosen), exact=exact)
-    by_rows = np.concatenate([weights for _, weights in alike.by_rows()], axis=1)
-    np.testing.assert_allclose(by_rows[:, rows.place], expected, rtol=1e-4, atol=1e-9)
-    half = Likeness.of(columns[1:], rows, (0, chosen), exact=exact, places=(1, 2))
+    np.testing.assert_allclose(likely(alike)[:, rows.place], expected, rtol=1e-4, atol=1e-9)
+    others = DistinctRows.of(columns[1:])
+    half = Likeness.of(columns[1:], others, (0, chosen), exact=exact)
     products = np.prod(each[1:], axis=0)
     wanted = products / products.sum(axis=1, keepdims=True)
-    found = np.concatenate([weights for _, weights in half.by_rows()], axis=1)
-    np.testing.assert_allclose(found[:, rows.place], wanted, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(likely(half)[:, others.place], wanted, rtol=1e-4, atol=1e-9)
     without = np.zeros((len(chosen), len(rows.count)))
-    for some, place, weights in alike.without_each([0]):
+    for some, which, place, weights in alike.without_each([0]):
         assert place == 0
-        without[some] = weights
+        without[some, which] = weights.T
+    without /= (without @ rows.count)[:, np.newaxis]
     np.testing.assert_allclose(without[:, rows.place], wanted, rtol=1e-4, atol=1e-9)
 
 
@@ -57,19 +64,27 @@ def test_no_weight_and_no_product_of_two_is_subnormal() -> None:
     """Of two times twelve columns in which hardly anything fits, beside the sum of all products."""
     draws = np.random.default_rng(3)
     columns = [column(draws, 60, 30) for _ in range(24)]
-    chosen, rows = np.arange(30), DistinctRows.of(columns)
+    chosen, sides = np.arange(30), (columns[:11], columns[12:])
+    rows = [DistinctRows.of(side) for side in sides]
     halves = [
-        Likeness.of(columns[at], rows, (0, chosen), exact=True, places=range(60)[at][:12])
-        for at in (slice(12), slice(12, 24))
+        Likeness.of(side, shown, (0, chosen), exact=True)
+        for side, shown in zip(sides, rows, strict=True)
     ]
-    weights = [np.concatenate([one for _, one in half.by_rows()], axis=1) for half in halves]
+    weights = [np.concatenate([one for _, one in half.by_rows()]).T for half in halves]
     least = np.finfo(np.float32).tiny
     for one in weights:
         assert (one == 0).any()
         assert ((one[one > 0].astype(float) * _LIFT) ** 2 > least).all()
-    expected = (weights[0].astype(float) * rows.count) @ weights[1].T.astype(float)
-    found = _in_common(*halves) / float(_LIFT) ** 2
+    places = rows[0].place, rows[1].place
+    shape = len(rows[0].count), len(rows[1].count)
+    pairs = sparse.csr_array((np.ones(60, np.float32), places), shape=shape)
+    first, second = (w.astype(float)[:, at] for w, at in zip(weights, places, strict=True))
+    expected = first / first.sum(axis=1, keepdims=True) @ second.T
+    found = _in_common(*halves, pairs) / float(_LIFT) ** 2
     np.testing.assert_allclose(found, expected, rtol=1e-4)
+    turned = _in_common(*halves[::-1], pairs.T.tocsr()) / float(_LIFT) ** 2
+    expected = second / second.sum(axis=1, keepdims=True) @ first.T
+    np.testing.assert_allclose(turned, expected, rtol=1e-4)
 
 
 def test_columns_of_few_combinations_are_added_up_once_for_all_rows_that_show_them() -> None:
@@ -78,9 +93,8 @@ def test_columns_of_few_combinations_are_added_up_once_for_all_rows_that_show_th
     columns = [column(draws, 900, 9, cells) for cells in (60, 2, 2, 2)]
     rows, chosen = DistinctRows.of(columns), np.arange(9)
     alike = Likeness.of(columns, rows, (0, chosen))
-    assert [table.shape[1] for table, _ in alike._joined] == [8, 60]
+    assert [size for _, _, size in alike._groups] == [8, 60]
     each = [one.near[one.value[0][chosen]][:, one.cell].astype(float) for one in columns]
     expected = np.prod(each, axis=0)
     expected /= expected.sum(axis=1, keepdims=True)
-    found = np.concatenate([weights for _, weights in alike.by_rows()], axis=1)
-    np.testing.assert_allclose(found[:, rows.place], expected, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(likely(alike)[:, rows.place], expected, rtol=1e-4, atol=1e-9)

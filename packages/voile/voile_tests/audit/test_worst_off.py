@@ -94,6 +94,7 @@ def test_rows_are_counted_by_combinations_as_they_are_by_all_pairs() -> None:
     for columns in combinations(beside.columns, 2):
         rows = DistinctRows.of(columns)
         ((_, fitting),) = _fitting_rows(columns, rows, 0, people)
+        fitting = fitting.toarray()
         known = [_KnownColumn.of(column) for column in columns]
         np.testing.assert_array_equal(_counted_alike(known, people), fitting @ rows.count)
     overlapping = ORIGINAL.with_columns(

@@ -75,7 +75,7 @@ from voile.attack.posterior import (
     rows_of_people,
     telling_columns,
 )
-from voile.disclosure.evidence import Labels, numbered
+from voile.disclosure.evidence import Labels, numbered, places_of_bits
 from voile.release.reading import People, Place, PublishedRows, exact_labels_as_one
 from voile.release.release import Release
 from voile_base.ondemand import dataclass, on_demand
@@ -358,7 +358,7 @@ def _in_blocks(
         step = max(1, _AT_A_TIME // width)
         for begin in range(0, len(people), step):
             part = people[begin : begin + step]
-            row, fit = _places_of_bits(_bits(columns, part, combinations))
+            row, fit = places_of_bits(_bits(columns, part, combinations))
             yield part[row], combinations[fit]
         return
     first, others = columns[0], columns[1:]
@@ -380,14 +380,6 @@ def _bits(columns: Sequence[_Compared], people: Codes, combinations: Codes) -> N
         found = bits if found is None else np.bitwise_and(found, bits, out=found)
     assert found is not None
     return found
-
-
-def _places_of_bits(bits: NDArray[np.uint8]) -> tuple[Codes, Codes]:
-    """The row and the place of each bit that is set, as ``packbits`` orders them."""
-    place = np.flatnonzero(bits)
-    which, bit = np.divmod(np.flatnonzero(np.unpackbits(bits.reshape(-1)[place])), 8)
-    row, byte = np.divmod(place[which], max(bits.shape[1], 1))
-    return row, 8 * byte + bit
 
 
 def _joined_by_labels(

@@ -16,6 +16,24 @@ that weigh most count as often as there are persons among them.
 
 Cost: O(t (n + d) m) for t targets, n different rows, d different people and m columns; for persons
 as much for each of the rows that weigh most for some target.
+
+Whose the published rows are: the truth by which adversaries who look for rows are judged.
+
+What it does: for some published rows, names the person of the original whose row each is.
+
+Truth: a ``link``, a column that stands in the release and in the original, tells it. Elsewhere all
+columns are compared that both have, and of several people who fit alike one is drawn, for several
+rows that show the same another each time, as long as there are others. Where rows were generalized
+into groups that do not overlap, or permuted, that is the distribution of the true owner given all
+that is published and all that is private, so that rates are those that a link would show on
+average. Groups within which columns are permuted are decided by some columns: where these are
+known, a permuted column that is none of them says nothing more of whose a row is, and where the
+permuted column is one of them, a person is in each group that holds the value with the share of it
+that the group holds, which is what ``posterior.owner_posteriors`` says. With noise it is a belief
+like the adversary's own, and so where columns are left aside that cannot be weighed one by one,
+such as those of moved positions.
+
+Cost: O(d n m) for d different people, n different rows and m columns.
 """
 
 from __future__ import annotations
@@ -33,12 +51,12 @@ from voile.attack.fitted import spread, unclear_columns
 from voile.attack.posterior import (
     Candidates,
     MatchingColumn,
-    Owners,
     draw_rows,
     draw_targets,
     owner_posteriors,
     posteriors,
     rows_of_people,
+    sightings_near,
     telling_columns,
     tells_all,
     uniform,
@@ -52,6 +70,7 @@ from voile_base.randomness import Key, Randomness
 __all__ = [
     "JoinTask",
     "Joined",
+    "Owners",
     "least_owners",
     "rarest_rows",
     "unclear_missing",
@@ -186,7 +205,8 @@ class JoinTask:
         """The owners of t rows, each weighed against all published rows."""
         with_owner = np.flatnonzero(self.owners.person >= 0)
         owners = self.owners.person[with_owner]
-        sightings = Sightings.of(self.published, self.people, self.columns, owners)
+        compared = Sightings.of if self.is_plain else sightings_near
+        sightings = compared(self.published, self.people, self.columns, owners)
         if self.unclear:
             notes = (*sightings.notes, unclear_missing(self.unclear))
             own = sightings.place[self.rows[with_owner]].astype(np.int64)
@@ -197,7 +217,7 @@ class JoinTask:
         for chunk, which, weights in posteriors(sightings, len(owners)):
             top = weights.max(axis=1, initial=0.0)
             best = (weights == top[:, np.newaxis]) & (top > 0)[:, np.newaxis]
-            place = np.full(len(sightings.rows), -1)
+            place = np.full(len(sightings.rows) + 1, -1)
             place[which] = np.arange(len(which))
             # -1, where it does not fit, has no weight.
             one = np.arange(len(weights)), place[own_place[chunk]]
@@ -303,6 +323,72 @@ class Joined:
     notes: tuple[str, ...]
     overlap: bool = False
     """Whether people fit rows of several groups, so that owners may be drawn wrongly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Owners:
+    """The owners of some published rows; private."""
+
+    person: Indices
+    """The place of each row's owner among the people; -1 where nobody fits."""
+    told: bool
+    """Whether it is the truth, or at least drawn with its distribution, and not a belief."""
+
+    @classmethod
+    def linked(cls, published: PublishedRows, people: People, rows: Indices, link: str) -> Owners:
+        """By a column that tells rows apart; raises ``InputError`` where it does not."""
+        everybody = np.arange(people.frame.height)
+        row_of = rows_of_people(published, people, link, everybody)
+        person = np.full(published.frame.height + 1, -1)
+        person[row_of] = everybody
+        person[-1] = -1  # to which -1, not published, has led
+        return cls(person[rows], told=True)
+
+    @classmethod
+    def drawn(cls, published: PublishedRows, people: People, rows: Indices, key: Key) -> Owners:
+        """By the columns that the release and the people have in common."""
+        shared = telling_columns(published, people)
+        found = Candidates.of(published, people, shared, rows)
+        every, crowd = found.sightings, found.crowd
+        wanted, of_row = np.unique(every.place, return_inverse=True)
+        sightings = every.only(wanted.astype(np.int64))
+        person = np.full(len(rows), -1)
+        members = _Members.of(found, key.within("members"))
+        draws = uniform(key, len(rows))
+        offset = uniform(key.within("offsets"), len(wanted))
+        for chunk, who, weights in owner_posteriors(sightings, crowd.count):
+            share = np.cumsum(weights * crowd.count[who, np.newaxis], axis=0)
+            for place in np.flatnonzero(weights.any(axis=0)):
+                these = np.flatnonzero(of_row == chunk.start + place)
+                order = draws[these].argsort().argsort()
+                reached = (order + offset[chunk.start + place]) / len(these) * share[-1, place]
+                one = np.searchsorted(share[:, place], reached, side="right")
+                one = np.minimum(one, np.flatnonzero(weights[:, place])[-1])
+                within = (share[one, place] - reached) / weights[one, place]
+                person[these] = members.at(who[one], within)
+        told = not every.notes and tells_all(published, shared)
+        return cls(person, told)
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """The rows of each of the different people of a crowd, in a random order."""
+
+    row: Indices
+    end: Indices
+    count: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, candidates: Candidates, key: Key) -> _Members:
+        there, crowd = candidates.there, candidates.crowd
+        order = np.lexsort((key.stream_at(there), crowd.number))
+        return cls(there[order], np.cumsum(crowd.count), crowd.count)
+
+    def at(self, who: Indices, before_the_end: Floats) -> Indices:
+        """The row of each of some people that lies so far before the last of theirs."""
+        back = np.clip(before_the_end.astype(np.int64), 0, self.count[who] - 1)
+        chosen: Indices = self.row[self.end[who] - 1 - back]
+        return chosen
 
 
 _ANSWERS: WeakKeyDictionary[Release, dict[type, tuple[object, object]]] = WeakKeyDictionary()

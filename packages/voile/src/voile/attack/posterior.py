@@ -13,33 +13,15 @@ Cost: O(t n m) for t people, n different published rows and m columns: eight pai
 rows fit or do not, 30 ns a pair and column with noise; memory for a few million pairs.  Only pairs
 of which both fit somebody are weighed by number.
 
-Whose the published rows are: the truth by which adversaries who look for rows are judged.
-
-What it does: for some published rows, names the person of the original whose row each is.
-
-Truth: a ``link``, a column that stands in the release and in the original, tells it. Elsewhere all
-columns are compared that both have, and of several people who fit alike one is drawn, for several
-rows that show the same another each time, as long as there are others. Where rows were generalized
-into groups that do not overlap, or permuted, that is the distribution of the true owner given all
-that is published and all that is private, so that rates are those that a link would show on
-average. Groups within which columns are permuted are decided by some columns: where these are
-known, a permuted column that is none of them says nothing more of whose a row is, and where the
-permuted column is one of them, a person is in each group that holds the value with the share of it
-that the group holds, which is what ``posterior.owner_posteriors`` says. With noise it is a belief
-like the adversary's own, and so where columns are left aside that cannot be weighed one by one,
-such as those of moved positions.
-
-Cost: O(d n m) for d different people, n different rows and m columns.
-
 Who may be the owner of some of the published rows, so that nobody else is weighed.
 
-What it does: where every column says yes or no, compares all rows of the table with the t published
-rows that are asked for, a bit for each of them, and keeps the rows of the table that fit any.
-Only these are told apart and weighed: which they are changes no weight, for all others weigh 0.
+What it does: compares all rows of the table with the t published rows that are asked for in columns
+that say yes or no, a bit for each of them, and keeps the rows of the table that fit any.  Only
+these are told apart and weighed: which they are changes no weight, for all others weigh 0.
 
 Cost: O(N t m / 8) bytes passed over for N rows of the table and m columns, fewer from column to
-column; for v values and t rows v t / 8 bytes held, and what is weighed.  With noise or permuted
-columns all people are told apart, and all published rows.
+column; for v values and t rows v t / 8 bytes held, and what is weighed.  With permuted columns all
+people are told apart, and all published rows.
 """
 
 from __future__ import annotations
@@ -52,7 +34,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.evidence import Chosen, CoverEvidence, Labels
+from voile.disclosure.evidence import (
+    Chosen,
+    CoverEvidence,
+    Evidence,
+    Labels,
+    TurnedEvidence,
+    WeighedEvidence,
+)
 from voile.release.reading import (
     ColumnView,
     People,
@@ -78,7 +67,6 @@ __all__ = [
     "Candidates",
     "Crowd",
     "MatchingColumn",
-    "Owners",
     "draw_rows",
     "draw_targets",
     "draw_units",
@@ -89,6 +77,7 @@ __all__ = [
     "posteriors",
     "rows_of_people",
     "sampling",
+    "sightings_near",
     "telling_columns",
     "tells_all",
     "uniform",
@@ -419,6 +408,23 @@ def _chunks(count: int, width: int, pairs: int) -> list[slice]:
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
+def _read(
+    published: PublishedRows, people: People, name: str
+) -> tuple[Evidence, Place, Place] | None:
+    """What v values weigh in c cells, and which each row of the table has, each published shows.
+
+    None where nobody can tell that of a value and a cell alone.
+    """
+    if name in published.permuted:
+        return None
+    values = people.coded(name)
+    first = first_of_each(values.codes, len(values.values))
+    cells, cell = published.combinations(published.columns_of(name))
+    rows = np.bincount(cell, minlength=cells.height)
+    view = ColumnView.of(published, (cells, rows), people, name, first)
+    return None if view.notes() else (view.evidence(), values.codes, cell)
+
+
 @dataclass(frozen=True, eq=False)
 class MatchingColumn:
     """A known column: what fits what, of its distinct values and its distinct cells."""
@@ -434,17 +440,10 @@ class MatchingColumn:
     def of(cls, published: PublishedRows, people: People, name: str) -> MatchingColumn | None:
         """A column; None where rows neither fit nor do not, or where that cannot be told."""
         shown = published.shown(name)
-        if shown is None or shown.graded or name in published.permuted:
+        found = None if shown is None or shown.graded else _read(published, people, name)
+        if found is None or not isinstance(found[0], CoverEvidence):
             return None
-        values = people.coded(name)
-        first = first_of_each(values.codes, len(values.values))
-        cells, cell = published.combinations(published.columns_of(name))
-        rows = np.bincount(cell, minlength=cells.height)
-        view = ColumnView.of(published, (cells, rows), people, name, first)
-        evidence = view.evidence()
-        if not isinstance(evidence, CoverEvidence) or view.notes():
-            return None
-        return cls(evidence, values.codes, cell)
+        return cls(*found)
 
     @property
     def compared(self) -> int:
@@ -504,25 +503,33 @@ class Candidates:
     def of(
         cls, published: PublishedRows, people: People, columns: Sequence[str], rows: Indices
     ) -> Candidates:
-        """All who fit one of some published rows, ``rows`` (t,), in columns that both have."""
-        matching = [MatchingColumn.of(published, people, name) for name in columns]
-        plain = [column for column in matching if column is not None]
-        if len(plain) < len(matching) or not plain or not len(rows):
+        """All who fit one of some published rows, ``rows`` (t,), in columns that both have.
+
+        With noise that is who fit in the other columns.
+        """
+        seen = [_read(published, people, name) for name in columns]
+        read = [column for column in seen if column is not None]
+        if len(read) < len(seen) or not read or not len(rows):
             crowd = Crowd.of(people, columns)
             every = Sightings.of(published, people, columns, crowd.first)
             place = every.place[rows]
             return cls(np.arange(people.frame.height), crowd, replace(every, place=place))
-        shown = [column.cell[rows] for column in plain]
+        shown = [cell[rows] for _, _, cell in read]
         found = Combinations.of([(cell, int(cell.max()) + 1) for cell in shown])
         first = first_of_each(found.index, len(found.rows))
-        each = [
-            _SampledColumn.of(column, cell[first])
-            for column, cell in zip(plain, shown, strict=True)
-        ]
-        there = _who_fit_any(each)
+        each, graded = list[_SampledColumn](), list[WeighedEvidence]()
+        for (evidence, value, _), cell in zip(read, shown, strict=True):
+            if isinstance(evidence, CoverEvidence):
+                each.append(_SampledColumn.of(MatchingColumn(evidence, value, cell), cell[first]))
+            else:
+                graded.append(WeighedEvidence.of(evidence, value, cell[first].astype(np.int64)))
+        there = _who_fit_any(each) if each else np.arange(people.frame.height)
         crowd = Crowd.of(people, columns, there)
-        evidence = [column.evidence_of(crowd.first) for column in each]
-        return cls(there, crowd, Sightings.of_cells(evidence, found.index))
+        weighed = [
+            *(column.evidence_of(crowd.first) for column in each),
+            *(column.about(crowd.first) for column in graded),
+        ]
+        return cls(there, crowd, Sightings.of_cells(weighed, found.index))
 
     def people_at(self, rows: Indices) -> Indices:
         """Which of the different people some rows of the table are; -1 for no candidate."""
@@ -580,6 +587,40 @@ class _SampledColumn:
         return self.evidence.spread(self.value[rows].astype(np.int64), self.cell)
 
 
+def sightings_near(
+    published: PublishedRows, people: People, columns: Sequence[str], targets: Indices
+) -> Sightings:
+    """What those published rows show that fit any of t targets in columns that say yes or no.
+
+    As ``Sightings.of`` has it; the place of all other rows is -1.
+    """
+    seen = [_read(published, people, name) for name in columns]
+    read = [column for column in seen if column is not None]
+    plain = [
+        _SampledColumn.of(
+            MatchingColumn(TurnedEvidence.of(evidence, cell), cell, value), value[targets]
+        )
+        for evidence, value, cell in read
+        if isinstance(evidence, CoverEvidence)
+    ]
+    there = _who_fit_any(plain) if plain and len(targets) and len(read) == len(seen) else None
+    if there is None or not len(there):
+        return Sightings.of(published, people, columns, targets)
+    shown = [cell[there] for _, _, cell in read]
+    found = Combinations.of([(cell, int(cell.max()) + 1) for cell in shown])
+    first = first_of_each(found.index, len(found.rows))
+    place = np.full(published.frame.height, -1, dtype=np.int32)
+    place[there] = found.index
+    evidence = list[Evidence]()
+    for (one, value, _), cell in zip(read, shown, strict=True):
+        own, cells = value[targets].astype(np.int64), cell[first].astype(np.int64)
+        if isinstance(one, CoverEvidence):
+            evidence.append(one.spread(own, cells))
+        else:
+            evidence.append(WeighedEvidence.of(one, own, cells))
+    return replace(Sightings.of_cells(evidence, found.index), place=place)
+
+
 def _who_fit_any(columns: Sequence[_SampledColumn]) -> Indices:
     """Rows of the table that fit any of the s rows in all columns, ascending."""
     each = sorted(columns, key=lambda column: column.share)
@@ -597,72 +638,6 @@ def _who_fit_any(columns: Sequence[_SampledColumn]) -> Indices:
             who, bits = who[fits], bits[fits]
         found.append(who)
     return np.concatenate(found)
-
-
-@dataclass(frozen=True, eq=False)
-class Owners:
-    """The owners of some published rows; private."""
-
-    person: Indices
-    """The place of each row's owner among the people; -1 where nobody fits."""
-    told: bool
-    """Whether it is the truth, or at least drawn with its distribution, and not a belief."""
-
-    @classmethod
-    def linked(cls, published: PublishedRows, people: People, rows: Indices, link: str) -> Owners:
-        """By a column that tells rows apart; raises ``InputError`` where it does not."""
-        everybody = np.arange(people.frame.height)
-        row_of = rows_of_people(published, people, link, everybody)
-        person = np.full(published.frame.height + 1, -1)
-        person[row_of] = everybody
-        person[-1] = -1  # to which -1, not published, has led
-        return cls(person[rows], told=True)
-
-    @classmethod
-    def drawn(cls, published: PublishedRows, people: People, rows: Indices, key: Key) -> Owners:
-        """By the columns that the release and the people have in common."""
-        shared = telling_columns(published, people)
-        found = Candidates.of(published, people, shared, rows)
-        every, crowd = found.sightings, found.crowd
-        wanted, of_row = np.unique(every.place, return_inverse=True)
-        sightings = every.only(wanted.astype(np.int64))
-        person = np.full(len(rows), -1)
-        members = _Members.of(found, key.within("members"))
-        draws = uniform(key, len(rows))
-        offset = uniform(key.within("offsets"), len(wanted))
-        for chunk, who, weights in owner_posteriors(sightings, crowd.count):
-            share = np.cumsum(weights * crowd.count[who, np.newaxis], axis=0)
-            for place in np.flatnonzero(weights.any(axis=0)):
-                these = np.flatnonzero(of_row == chunk.start + place)
-                order = draws[these].argsort().argsort()
-                reached = (order + offset[chunk.start + place]) / len(these) * share[-1, place]
-                one = np.searchsorted(share[:, place], reached, side="right")
-                one = np.minimum(one, np.flatnonzero(weights[:, place])[-1])
-                within = (share[one, place] - reached) / weights[one, place]
-                person[these] = members.at(who[one], within)
-        told = not every.notes and tells_all(published, shared)
-        return cls(person, told)
-
-
-@dataclass(frozen=True, eq=False)
-class _Members:
-    """The rows of each of the different people of a crowd, in a random order."""
-
-    row: Indices
-    end: Indices
-    count: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, candidates: Candidates, key: Key) -> _Members:
-        there, crowd = candidates.there, candidates.crowd
-        order = np.lexsort((key.stream_at(there), crowd.number))
-        return cls(there[order], np.cumsum(crowd.count), crowd.count)
-
-    def at(self, who: Indices, before_the_end: Floats) -> Indices:
-        """The row of each of some people that lies so far before the last of theirs."""
-        back = np.clip(before_the_end.astype(np.int64), 0, self.count[who] - 1)
-        chosen: Indices = self.row[self.end[who] - 1 - back]
-        return chosen
 
 
 def uniform(key: Key, count: int) -> Floats:

@@ -17,8 +17,9 @@ one than the narrowest that does so counts by what it tells, the share of people
 All columns are asked for of the same people, so that rows are compared with them once.  Guess: the
 value that would be right of most published rows.
 
-Cost: t n a column for t people and n different rows; t^2 n for linking, whose memory is for t^2 and
-some millions; t n more for each column that is wanted, and a forest of 50 trees for each.
+Cost: t n a column for t people and n different rows; t^2 n for linking, n being the fewer of the
+different halves of rows, whose memory is for t^2 and some millions; t n more for each column that
+is wanted, and a forest of 50 trees for each.
 
 How likely each published row is a person's, by how near its cells are; private.
 
@@ -26,7 +27,8 @@ Nearness of columns is multiplied: the adversary takes them for independent, and
 rule a row out, for rows of a synthesizer are of nobody and still resemble those it learnt from.
 
 Rows that show the same are looked at once, with their number.  Of many people and rows some are
-looked at at a time: memory is bounded, whatever their numbers.
+looked at at a time: memory is bounded, whatever their numbers.  Numbers of all people stand beside
+each other for each row, so that a look-up copies a line.
 
 Cost: t g look-ups for t people and g different rows, for each column and for each few columns that
 have an eighth as many combinations; twice by parts of rows; as many again for each column that is
@@ -38,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,7 +68,7 @@ _LINKERS = {"cells that are near": False, "cells that fit": True}
 """Adversaries who link, and whether they let only cells count that fit."""
 _VOTERS = {"rows that are near": False, "rows that fit": True}
 """Adversaries who let rows vote, and whether they let only cells count that fit."""
-_LIFT = np.float32(2**43)
+_LIFT = np.float32(2**48)
 """By how much weights are multiplied: they are 0, or at least 2^-101, and at most 1."""
 _TREES = 50
 _AT_A_TIME = 5
@@ -79,13 +82,15 @@ _FEWER = 8
 """By how many times combinations of columns are fewer than rows, to be looked at in their place."""
 _NO_WEIGHT = np.float32(-70)
 """The logarithm of a weight, below which all rows of a file together tell nothing."""
-_LIKENESS_PAIRS = 1 << 22
-"""Of a person and a row, that are compared at a time: 16 megabytes for each number of theirs."""
+_LIKENESS_PAIRS = 1 << 20
+"""Of a person and a row, that are compared at a time: 4 megabytes for each number of theirs."""
+_PEOPLE = 256
+"""Who are looked at together where votes for each of thousands of cells are counted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """How likely rows are those of t people; each person's add up to 1 over all published rows."""
+    """How likely rows are those of t people, beside a row that is likely for each person."""
 
     logs: tuple[tuple[Singles, Indices, NDArray[np.integer]], ...]
     """For each column how near its cells are to its values, the value of each person, and the cell
@@ -103,75 +108,109 @@ class Likeness:
         people: tuple[int, Indices],
         *,
         exact: bool = False,
-        places: Sequence[int] | None = None,
     ) -> Likeness:
-        """Of some people of a group, by columns that stand in the rows at ``places``.
+        """Of some people of a group, by the columns of the rows.
 
         ``exact``: a cell fits or it does not, and numbers next to each other are no nearer than
-        others.  ``places``: None for all in their order.
+        others.
         """
         group, chosen = people
-        cells = rows.cells if places is None else [rows.cells[place] for place in places]
         logs = (np.log(column.fits if exact else column.near) for column in columns)
         values = (column.value[group][chosen] for column in columns)
-        return cls(tuple(zip(logs, values, cells, strict=True)), rows.count, len(chosen))
+        return cls(tuple(zip(logs, values, rows.cells, strict=True)), rows.count, len(chosen))
 
-    def without_each(self, places: Sequence[int]) -> Iterator[tuple[slice, int, Singles]]:
-        """For some people at a time, shape (people, g): of one of the rows that show the same.
+    def without_each(self, places: Sequence[int]) -> Iterator[tuple[slice, slice, int, Singles]]:
+        """For some people and some of the different rows at a time, shape (rows, people).
 
-        By all columns but the one at a place, for each of these places.
+        By all columns but the one at a place, for each of these places.  A row is so many times as
+        likely as the one that is likeliest by all columns, or, where that one is worth less without
+        the column, up to as many times more as the column is worth.
         """
-        every, rows = slice(None), self.count.astype(np.float32)
-        for some in _parts(self.people, len(self.count)):
-            total = self._sum(some, every)
-            for place in places:
-                log, value, cell = self.logs[place]
-                others = np.take(log[value[some]], cell, axis=1)
-                np.subtract(total, others, out=others)
-                others -= others.max(axis=1, keepdims=True)
-                weight = _weights(others)
-                weight /= (weight @ rows)[:, np.newaxis]
-                yield some, place, weight
+        for some in _parts(self.people, _PEOPLE):
+            near, left_out = self._near(some), [self._column(place, some) for place in places]
+            most = self._most(near)
+            for rows in self._rows(some):
+                total = self._sum(near, rows) - most
+                for place, log in zip(places, left_out, strict=True):
+                    others = total - np.take(log, self.logs[place][2][rows], axis=0)
+                    yield some, rows, place, _weights(others)
 
     def by_rows(self) -> Iterator[tuple[slice, Singles]]:
-        """By all columns, for some of the different rows at a time, shape (t, rows)."""
-        every, scale = slice(None), self._log_totals()[:, np.newaxis]
-        for some in _parts(len(self.count), self.people):
-            yield some, _weights(self._sum(every, some) - scale)
+        """By all columns, for some of the different rows at a time, shape (rows, t).
 
-    def _log_totals(self) -> Singles:
-        """What the weights of each person add up to, before they add up to 1."""
-        found = np.empty(self.people, dtype=np.float32)
-        for some in _parts(self.people, len(self.count)):
-            total = self._sum(some, slice(None))
-            most = total.max(axis=1)
-            weight = _weights(total - most[:, np.newaxis]) @ self.count.astype(np.float32)
-            found[some] = most + np.log(weight)
-        return found
+        A person's likeliest rows weigh 1, and the others in proportion.
+        """
+        return ((rows, self.at(rows)) for rows in self._rows(slice(None)))
+
+    def at(self, rows: slice | Indices) -> Singles:
+        """The same of some of the different rows, by their places."""
+        near, most = self._of_all
+        return _weights(self._sum(near, rows) - most)
+
+    @property
+    def total(self) -> Singles:
+        """Shape (t,): what all published rows weigh for each person."""
+        each = (self.count[rows].astype(np.float32) @ one for rows, one in self.by_rows())
+        return sum(each, start=np.zeros(self.people, dtype=np.float32))
 
     @cached_property
-    def _joined(self) -> list[tuple[Singles, Indices]]:
-        """Columns of few combinations as one: how near each is to each person, and each row's."""
-        found: list[tuple[Singles, Indices]] = []
-        for log, value, cell in sorted(self.logs, key=lambda each: each[0].shape[1]):
-            near = log[value]
-            if found:
-                before, code = found[-1]
-                both = Combinations.of([(code, before.shape[1]), (cell, near.shape[1])])
-                if len(both.rows) <= len(self.count) // _FEWER:
-                    first, second = both.codes
-                    total = np.take(before, first, axis=1) + np.take(near, second, axis=1)
-                    found[-1] = total, both.index.astype(np.int64)
-                    continue
-            found.append((near, cell.astype(np.int64)))
+    def _of_all(self) -> tuple[list[tuple[Singles, Indices]], Singles]:
+        near = self._near(slice(None))
+        return near, self._most(near)
+
+    def _rows(self, people: slice) -> Iterator[slice]:
+        step = max(1, _LIKENESS_PAIRS // max(len(range(self.people)[people]), 1))
+        return _parts(len(self.count), step)
+
+    def _most(self, near: Sequence[tuple[Singles, Indices]]) -> Singles:
+        """The logarithm of the weight of each person's likeliest row."""
+        people = near[0][0].shape[1] if near else self.people
+        found = np.full(people, -np.inf, dtype=np.float32)
+        for rows in self._rows(slice(0, people)):
+            np.maximum(found, self._sum(near, rows).max(axis=0, initial=-np.inf), out=found)
         return found
 
-    def _sum(self, people: slice, rows: slice) -> Singles:
-        shape = (len(range(self.people)[people]), len(self.count[rows]))
-        total = np.zeros(shape, dtype=np.float32)  # without a column all rows are as likely
-        for number, (log, cell) in enumerate(self._joined):
-            near = np.take(log[people], cell[rows], axis=1)
-            total = np.add(total, near, out=total) if number else near
+    def _column(self, place: int, people: slice) -> Singles:
+        """How near each cell of a column is to each of some people, shape (cells, people)."""
+        log, value, _ = self.logs[place]
+        return np.ascontiguousarray(log[value[people]].T)
+
+    @cached_property
+    def _groups(self) -> list[tuple[list[tuple[int, NDArray[np.integer]]], Indices, int]]:
+        """Columns of few combinations as one: the cell of each column in each combination.
+
+        Besides, the combination of each of the different rows, and how many there are.
+        """
+        found: list[tuple[list[tuple[int, NDArray[np.integer]]], Indices, int]] = []
+        for place in sorted(range(len(self.logs)), key=lambda at: self.logs[at][0].shape[1]):
+            log, _, cell = self.logs[place]
+            cells = log.shape[1]
+            if found:
+                before, code, size = found[-1]
+                both = Combinations.of([(code, size), (cell, cells)])
+                if len(both.rows) <= len(self.count) // _FEWER:
+                    first, second = both.codes
+                    each = [*((at, shown[first]) for at, shown in before), (place, second)]
+                    found[-1] = each, both.index.astype(np.int64), len(both.rows)
+                    continue
+            found.append(([(place, np.arange(cells))], cell.astype(np.int64), cells))
+        return found
+
+    def _near(self, people: slice) -> list[tuple[Singles, Indices]]:
+        """How near combinations are to some people, (combinations, people), and each row's."""
+        found = []
+        for each, code, _ in self._groups:
+            near = [np.take(self._column(place, people), cell, axis=0) for place, cell in each]
+            found.append((sum(near[1:], start=near[0]), code))
+        return found
+
+    def _sum(self, near: Sequence[tuple[Singles, Indices]], rows: slice | Indices) -> Singles:
+        """The logarithms of weights of some rows, shape (rows, people)."""
+        if not near:  # without a column all rows are as likely
+            return np.zeros((len(self.count[rows]), self.people), dtype=np.float32)
+        total: Singles = np.take(near[0][0], near[0][1][rows], axis=0)
+        for log, code in near[1:]:
+            total += np.take(log, code[rows], axis=0)
         return total
 
 
@@ -185,9 +224,8 @@ def _weights(logs: Singles) -> Singles:
     return np.exp(logs, out=logs)
 
 
-def _parts(count: int, width: int) -> list[slice]:
-    step = max(1, _LIKENESS_PAIRS // max(width, 1))
-    return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+def _parts(count: int, step: int) -> Iterator[slice]:
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 @dataclass(frozen=True)
@@ -230,33 +268,45 @@ def linkability(
     sides = [[c for c in beside.columns if c.name in set(half)] for half in halves]
     groups = range(len(beside.units))
     count = min(targets, *map(beside.people, groups))
-    rows = DistinctRows.of([column for side in sides for column in side])
-    places = range(len(sides[0])), range(len(sides[0]), len(rows.cells))
+    rows = [DistinctRows.of(side) for side in sides]
+    shape = tuple(len(each.count) for each in rows)
+    each = np.ones(beside.rows, dtype=np.float32)
+    pairs = sparse.csr_array((each, (rows[0].place, rows[1].place)), shape=shape)
     won: list[dict[str, Floats]] = []
     for group in groups:
         chosen = beside.drawn(group, count, draws)
         won.append({})
         for by, exact in _LINKERS.items():
             alike = [
-                Likeness.of(side, rows, (group, chosen), exact=exact, places=at)
-                for side, at in zip(sides, places, strict=True)
+                Likeness.of(side, shown, (group, chosen), exact=exact)
+                for side, shown in zip(sides, rows, strict=True)
             ]
-            won[-1][by] = _joined(_in_common(*alike))
+            won[-1][by] = _joined(_in_common(*alike, pairs))
     named = " | ".join(", ".join(column.name for column in side) for side in sides)
     goal = "a person's values in the first columns are joined with the same person's in the others"
     guess = Estimate(1 / count, 1 / count, 1 / count)
     return Question("linkability", named, goal).answered(won, guess)
 
 
-def _in_common(first: Likeness, second: Likeness) -> NDArray[np.float32]:
+def _in_common(first: Likeness, second: Likeness, pairs: Any) -> Singles:
     """How likely each first half and each second one have a row in common, shape (t, t).
 
-    That is ``_LIFT`` squared times as much, so that no product is subnormal, which is slow.
+    Up to a factor for each second half.  ``pairs``, sparse, says how many rows show each first half
+    of a row with each second one.  Where products are dense, the fewer halves stand.  Weights are
+    ``_LIFT`` times as much, so that no product of two is subnormal, which is slow.
     """
-    score = np.zeros((first.people, second.people), dtype=np.float32)
-    for (some, one), (_, other) in zip(first.by_rows(), second.by_rows(), strict=True):
-        score += (one * (first.count[some].astype(np.float32) * _LIFT)) @ (other * _LIFT).T
-    return score
+    fewer, more = (first, second) if pairs.shape[0] <= pairs.shape[1] else (second, first)
+    pairs = pairs if fewer is first else pairs.T.tocsr()
+    score = np.zeros((fewer.people, more.people), dtype=np.float32)
+    for some, one in fewer.by_rows():
+        beside = pairs[some]
+        held, place = np.unique(beside.indices, return_inverse=True)
+        shape = len(one), len(held)
+        few = sparse.csr_array((beside.data * _LIFT, place, beside.indptr), shape=shape)
+        score += np.multiply(one, _LIFT, out=one).T @ (few @ more.at(held))
+    score = score if fewer is first else score.T
+    found: Singles = score / first.total[:, np.newaxis]
+    return found
 
 
 def _joined(score: NDArray[np.float32]) -> Floats:
@@ -414,8 +464,12 @@ def _voted(
         votes = {(name, by): np.zeros(len(people), np.int64) for name in wanted for by in _VOTERS}
         for by, exact in _VOTERS.items():
             alike = Likeness.of(columns, rows, (group, people), exact=exact)
-            for some, place, weights in alike.without_each(list(shown)):
-                votes[names[place], by][some] = (weights @ shown[place]).argmax(axis=1)
+            for some, which in groupby(alike.without_each(list(shown)), key=lambda one: one[0]):
+                total = dict.fromkeys(shown, 0.0)
+                for _, part, place, weights in which:
+                    total[place] = total[place] + shown[place][part].T @ weights
+                for place, each in total.items():
+                    votes[names[place], by][some] = each.argmax(axis=0)
         found.append(votes)
     return found
 

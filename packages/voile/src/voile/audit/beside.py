@@ -585,6 +585,10 @@ class NearestRows:
             )
         )
 
+    def only(self, places: Sequence[int]) -> NearestRows:
+        """Of some of the columns."""
+        return NearestRows(tuple(self.columns[place] for place in places))
+
     def most(self, values: Sequence[Indices]) -> NDArray[np.float64]:
         """Shape (p,): what a row is worth at most to each of p people; ``values`` by column."""
         each = (c.worth.max(axis=1)[value] for c, value in zip(self.columns, values, strict=True))

@@ -49,6 +49,7 @@ from voile.audit.excess import (
 )
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.risk import CONTROL, ORIGINAL, FewFalsePositives, Risk, Setting
+from voile.table.codes import Combinations
 from voile_base.compiled import njit
 from voile_base.ondemand import dataclass, on_demand
 from voile_base.randomness import Draws, Randomness
@@ -247,9 +248,10 @@ def _scores(
         if (agreeing := _whole_rows(some, kept, asked)) is not None:
             by_row[f"{BY_NEARLY_WHOLE} of {len(some)}"] = agreeing
     for name, names in known.items():
-        some = [c for c in columns if c.name in names]
+        some = [at for at, c in enumerate(columns) if c.name in names]
         if 1 < len(some) < len(columns):
-            by_row[f"{BY_KNOWN} {name}"] = _exactly(some, kept, asked)
+            by = [columns[at] for at in some]
+            by_row[f"{BY_KNOWN} {name}"] = _exactly(by, nearest.only(some), kept, asked)
     found = {}
     for name, (own, other) in by_row.items():
         found[name] = _of_persons(units[0], own), _of_persons(units[1], other)
@@ -326,10 +328,14 @@ def _features(columns: Sequence[JointColumn], cells: Sequence[Indices]) -> Float
 
 
 def _exactly(
-    columns: Sequence[JointColumn], kept: Indices, asked: Sequence[Indices]
+    columns: Sequence[JointColumn], nearest: NearestRows, kept: Indices, asked: Sequence[Indices]
 ) -> list[Floats]:
-    """How rare the values are of people who have a row that shows just these; below 0 without."""
-    nearest, cells = NearestRows.of(columns), [column.cell[kept] for column in columns]
+    """How rare the values are of people who have a row that shows just these; below 0 without.
+
+    Rows that show the same in these columns are looked at once.
+    """
+    rows = Combinations.of([(column.cell[kept], column.covers.shape[1]) for column in columns])
+    cells = [cell.astype(np.int64) for cell in rows.codes]
     found = []
     for side, rows in enumerate(asked):
         values = [column.value[side][rows] for column in columns]

@@ -64,8 +64,6 @@ near, for one number of nobody makes a column such, and without."""
 
 _RARE = 0.05
 """The share of the control that has a row by chance, up to which chance grows as rows do."""
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-"""By which a person's number is multiplied, so that sums of a row and a person differ."""
 _WORK = 10_000_000
 """Rows that are compared in all but two columns."""
 
@@ -245,26 +243,38 @@ class _WholeRows:
         Besides, how probable as many are by chance.  ``left_out``: by column, shape (p,), rows
         whose value is not compared.
         """
-        own, other, file = (each[list(kept)].sum(axis=0) for each in (*self.people, self.file))
+        sums = [each[list(kept)].sum(axis=0) for each in (*self.people, self.file)]
+        ends = np.cumsum([len(each) for each in sums])[:-1]
+        distinct, places = np.unique(np.concatenate(sums), return_inverse=True)
+        own, other, file = np.split(places, ends)
+        in_own, in_file = (_marked(side, len(distinct)) for side in (own, file))
         compared = ~np.any([left_out[at] for at in kept], axis=0)
-        unit = self.units[CONTROL][compared]
-        other = other[compared]
+        unit, other = self.units[CONTROL][compared], other[compared]
 
         def persons(mask: _Mask) -> int:
-            return len(np.unique(unit[mask]))
+            return int(_marked(unit[mask], len(self.units[CONTROL])).sum())
 
-        found, chance = persons(np.isin(other, file)), persons(np.isin(other, own))
-        sizes = [len(np.unique(rows)) for rows in (file, own)]
-        _, first = np.unique(other + unit.astype(np.uint64) * _ODD, return_index=True)
-        rows, owners = np.unique(other[first], return_counts=True)
-        several = persons(np.isin(other, own) | np.isin(other, rows[owners > 1]))
+        found, chance = persons(in_file[other]), persons(in_own[other])
+        sizes = [int(side.sum()) for side in (in_file, in_own)]
+        owners = np.bincount(
+            np.unique(other * len(self.units[CONTROL]) + unit) // len(self.units[CONTROL]),
+            minlength=len(distinct),
+        )
+        several = persons(in_own[other] | (owners > 1)[other])
         scale = max(1.0, sizes[0] / max(sizes[1], 1))
         if several <= _RARE * len(unit):
-            scale *= sizes[1] / max(len(np.unique(np.concatenate((own, other)))), 1)
+            scale *= sizes[1] / max(int((in_own | _marked(other, len(distinct))).sum()), 1)
             chance = several
         share = TIMES * scale / (1 + TIMES * scale)
         probability = float(special.bdtrc(found - 1, found + chance, share)) if found else 1.0
         return found, chance, probability
+
+
+def _marked(codes: _Indices, size: int) -> _Mask:
+    """Shape (size,): which of the codes below a size are there."""
+    found = np.zeros(size, dtype=np.bool_)
+    found[codes] = True
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,7 @@ from voile.audit.beside import DistinctRows, JointCodes, JointColumn
 from voile.audit.copying import rows_of_people
 from voile.audit.record import DOES_NOT_APPLY, RE_IDENTIFICATION, ROWS_OF_NOBODY
 from voile.audit.risk import ORIGINAL, Question, Risk, Setting, effect_of_units, share_of
+from voile.disclosure.evidence import places_of_bits
 from voile.schema.names import fits, meaning_of, words_of
 from voile.table.codes import Combinations
 from voile_base.ondemand import dataclass, on_demand
@@ -267,15 +268,21 @@ def _some_of(people: Indices, rows: int) -> Iterator[slice]:
 
 def _fitting_rows(
     columns: Sequence[JointColumn], rows: DistinctRows, group: int, people: Indices
-) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """For some people at a time, shape (people, g): 1 where a different row fits a person."""
+) -> Iterator[tuple[slice, sparse.csr_array]]:
+    """For some people at a time, shape (people, g): 1 where a different row fits a person.
+
+    Each value that a person has is compared once, and rows are bits until they are told apart.
+    """
     for some in _some_of(people, len(rows.count)):
-        fitting: NDArray[np.bool_] | None = None
+        bits: NDArray[np.uint8] | None = None
         for column, cell in zip(columns, rows.cells, strict=False):
-            covered = column.covers[column.value[group][people[some]]][:, cell]
-            fitting = covered if fitting is None else fitting & covered
-        assert fitting is not None, "a set has a column"
-        yield some, fitting.astype(np.float32)
+            held, place = np.unique(column.value[group][people[some]], return_inverse=True)
+            packed = np.packbits(column.covers[held][:, cell], axis=1)[place]
+            bits = packed if bits is None else np.bitwise_and(bits, packed, out=bits)
+        assert bits is not None, "a set has a column"
+        whose, row = places_of_bits(bits)
+        shape = len(bits), len(rows.count)
+        yield some, sparse.csr_array((np.ones(len(row), np.float32), (whose, row)), shape=shape)
 
 
 def _risk(beside: JointCodes, who: str, columns: Sequence[_KnownColumn], people: Indices) -> Risk:
@@ -387,15 +394,14 @@ def _told_of_groups(
     shown = [_cells_of(rows, column) for column in asked]
     won = {column.name: np.zeros(len(people)) for column in asked}
     for some, fitting in _fitting_rows(known, rows, group, people):
-        fits = sparse.csr_array(fitting)
-        every = fits @ rows.count
+        every = fitting @ rows.count
         for column, cells in zip(asked, shown, strict=True):
-            alike = (fits @ cells).tocoo()
+            alike = (fitting @ cells).tocoo()
             whose, cell = alike.row, alike.col
             told = alike.data >= _NEARLY * every[whose]
             value = column.value[group][people[some]][whose]
             right = _is_right(column, value, cell)
-            part = np.zeros(len(fitting))
+            part = np.zeros(len(every))
             part[whose[told & right]] = 1
             won[column.name][some] = part
     return won

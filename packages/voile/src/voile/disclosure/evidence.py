@@ -51,7 +51,10 @@ __all__ = [
     "MixedEvidence",
     "Sets",
     "Texts",
+    "TurnedEvidence",
+    "WeighedEvidence",
     "numbered",
+    "places_of_bits",
 ]
 
 
@@ -150,6 +153,63 @@ class _Spread(CoverEvidence):
         return replace(self, evidence=self.evidence.only(held), cell=place)
 
 
+@dataclass(frozen=True, eq=False)
+class TurnedEvidence(CoverEvidence):
+    """Evidence of all values and cells of a column, turned round: cells in place of values."""
+
+    evidence: CoverEvidence
+    cells: int
+    value: NDArray[np.int64] | None = None
+    """Shape (n,): the values that stand in place of cells; None: all, in their order."""
+
+    @classmethod
+    def of(cls, evidence: CoverEvidence, cell: NDArray[np.integer]) -> Self:
+        """Of a column of which rows show these cells."""
+        return cls(evidence, int(cell.max(initial=-1)) + 1)
+
+    def covers(self, targets: Chosen) -> Mask:
+        """Whether each value fits each of some cells, shape (targets, n)."""
+        some = self.evidence.only(np.arange(self.cells)[targets])
+        covers: Mask = some.covers(slice(None) if self.value is None else self.value).T
+        return np.ascontiguousarray(covers)
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the values."""
+        return replace(self, value=rows if self.value is None else self.value[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedEvidence:
+    """The same of evidence that weighs, and does not only say yes or no."""
+
+    evidence: Evidence
+    """Of values and cells."""
+    value: NDArray[np.integer]
+    """Shape (t,)."""
+    cell: NDArray[np.int64]
+    """Shape (n,)."""
+
+    @classmethod
+    def of(cls, evidence: Evidence, value: NDArray[np.integer], cell: NDArray[np.int64]) -> Self:
+        """Of all cells of a column, of which n rows show some."""
+        held, place = np.unique(cell, return_inverse=True)
+        return cls(evidence.only(held), value, place)
+
+    def about(self, targets: NDArray[np.int64]) -> Self:
+        """The same about some of the targets, by their places."""
+        return replace(self, value=self.value[targets].astype(np.int64))
+
+    def log_weights(self, targets: Chosen) -> Floats:
+        """How well each row fits each of some targets; each value is weighed once."""
+        held, place = np.unique(self.value[targets], return_inverse=True)
+        weights: Floats = self.evidence.log_weights(held.astype(np.int64))[:, self.cell][place]
+        return weights
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the rows."""
+        return self.of(self.evidence, self.value, self.cell[rows])
+
+
 def numbered(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The different codes below a size, ascending, and the place of each among them."""
     there = np.zeros(size, dtype=np.bool_)
@@ -158,6 +218,14 @@ def numbered(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], 
     place = np.empty(size, dtype=np.int64)
     place[held] = np.arange(len(held))
     return held, place[codes]
+
+
+def places_of_bits(bits: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The row and the place of each bit that is set, as ``packbits`` orders them."""
+    place = np.flatnonzero(bits)
+    which, bit = np.divmod(np.flatnonzero(np.unpackbits(bits.reshape(-1)[place])), 8)
+    row, byte = np.divmod(place[which], max(bits.shape[1], 1))
+    return row, 8 * byte + bit
 
 
 @dataclass(frozen=True, eq=False)

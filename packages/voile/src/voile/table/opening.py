@@ -266,7 +266,8 @@ def rows_in_memory(
     """The rows of a table as adversaries and measures compare them, and what was assumed.
 
     A data frame of Polars, read by the engine that is named; of many rows texts stand in
-    dictionaries (``compact_frame``), and of few rows of CSV where that is asked for.  Raises ``TableError`` as ``read_frame`` does.
+    dictionaries (``compact_frame``), and of few rows of CSV where that is asked for.  Raises
+    ``TableError`` as ``read_frame`` does.
     """
     if engine == AUTO:
         read = read_frame(

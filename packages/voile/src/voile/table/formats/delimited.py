@@ -622,7 +622,7 @@ def _count_quotes(line: str, dialect: _Dialect) -> int:
 
 
 def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
-    """The distinct texts of a column of dictionaries, null behind others, and which each row has."""
+    """The distinct texts of a column of dictionaries, null behind others, and each row's."""
     chunks = column.unify_dictionaries().chunks
     texts = chunks[0].dictionary if chunks else pa.array([], pa.string())
     codes = np.full(len(column), len(texts), dtype=np.int32)
