@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from voile.attack.joining import Owners
 from voile.attack.posterior import (
+    Candidates,
     Crowd,
     draw_rows,
     draw_targets,
@@ -18,8 +21,10 @@ from voile.attack.posterior import (
     plain_weights,
     posteriors,
     rows_of_people,
+    sightings_near,
     worst_and_typical,
 )
+from voile.disclosure.foreign import Perturbed
 from voile.release.reading import People, PublishedRows, Sightings
 from voile_base.errors import InputError
 from voile_base.randomness import Randomness
@@ -134,6 +139,52 @@ def test_owners_are_drawn_by_how_well_they_fit():
     assert (born[:2000] == 1).all()
     expected = 2000 * (2 / 3) / (2 / 3 + 2)
     assert abs((born[2000:] == 1).sum() - expected) < 4 * np.sqrt(2000 * 0.25 * 0.75)
+
+
+def noisy(draws, rows, people):
+    """Rows and people of a town, a grade and a number with noise."""
+    towns, grades = draws.integers(0, 4, rows), draws.integers(0, 30, rows)
+    release = release_of(
+        {"town": towns, "grade": grades, "pay": draws.normal(100, 30, rows).round()},
+        known=("town", "grade", "pay"),
+    )
+    columns = {**release.disclosure.columns, "pay": Perturbed(scale=10.0)}
+    disclosure = release.disclosure.model_copy(update={"columns": columns})
+    crowd = pl.DataFrame(
+        {
+            "town": draws.integers(0, 4, people),
+            "grade": draws.integers(0, 30, people),
+            "pay": draws.normal(100, 30, people).round(),
+        }
+    )
+    return PublishedRows.of(replace(release, disclosure=disclosure)), People(crowd)
+
+
+def test_beside_noise_only_those_are_weighed_who_fit_in_other_columns():
+    """Owners' weights, and those of rows, are those of all people and of all rows; few are left."""
+    published, people = noisy(np.random.default_rng(4), 300, 200)
+    names, rows = ("town", "grade", "pay"), np.array([3, 70, 3, 251])
+    found = Candidates.of(published, people, names, rows)
+    assert 0 < len(found.there) < 40
+    every = Sightings.of(published, people, names, np.arange(200))
+    expected = np.zeros((200, 300))
+    for chunk, which, weights in posteriors(every, 200):
+        expected[chunk] = all_weights(every, which, weights)[:, :300]
+    plain = np.concatenate([weights for _, weights in plain_weights(every, 200)])[:, every.place]
+    near = np.zeros((len(found.crowd.count), len(found.sightings.rows)))
+    for chunk, who, weights in owner_posteriors(found.sightings, found.crowd.count):
+        near[who[:, None], np.arange(chunk.start, chunk.stop)] = weights
+    own = np.zeros((200, 4))
+    own[found.there] = near[found.crowd.number][:, found.sightings.place]
+    total = plain[:, rows].sum(axis=0)
+    np.testing.assert_allclose(own, plain[:, rows] / np.where(total > 0, total, 1), atol=1e-12)
+    some = np.array([5, 8, 199])
+    sightings = sightings_near(published, people, names, some)
+    assert 0 < (sightings.place >= 0).sum() < 60
+    for chunk, which, weights in posteriors(sightings, 3):
+        held = np.zeros((3, len(sightings.rows) + 1))
+        held[chunk.start : chunk.stop, which] = weights
+        np.testing.assert_allclose(held[:, sightings.place], expected[some], atol=1e-12)
 
 
 def test_people_are_numbered_by_what_tells_them_apart():

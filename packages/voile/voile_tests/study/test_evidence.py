@@ -300,6 +300,7 @@ def many(monkeypatch):
     """As if 100 rows were many."""
     for module in (published, rehearsal, evidence_of_studies):
         monkeypatch.setattr(module, "MANY", 100)
+    monkeypatch.setattr(published, "LARGE", 100)
 
 
 @pytest.fixture

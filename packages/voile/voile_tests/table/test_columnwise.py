@@ -26,6 +26,25 @@ def test_columns_read_some_at_a_time_are_those_read_at_once(tmp_path, monkeypatc
     assert pl.DataFrame([plain(column) for column in read.frame]).equals(at_once)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a;b;c\n"";1,5; x\n;2,5;"y;z"\n"?";;x\n',
+        "a,b,c\n07,true,1\n8,false,\n9,,2.5\n",
+        "a, b, c\n1, x, 2020-01-31\n2, y, 2020-02-30\n",
+        "a\n" + "\n".join(str(number % 700) for number in range(2_000)) + "\n",
+    ],
+)
+def test_distinct_texts_are_read_as_all_of_them_are(tmp_path, text):
+    """Quotes, marks, spaces, and what only one cell tells of a type; few texts are dictionaries."""
+    path = tmp_path / "people.csv"
+    path.write_text(text)
+    read = Read.compactly(path, ["?"])
+    at_once, _ = rows_in_memory(str(path), missing=["?"])
+    assert read.types == at_once.schema
+    assert pl.DataFrame([plain(column) for column in read.frame]).equals(at_once)
+
+
 def test_a_broken_file_is_refused_as_if_it_was_read_at_once(tmp_path, monkeypatch):
     """A line with too few fields is named, also where its column would be read later."""
     monkeypatch.setattr(opening, "_AT_A_TIME", 1)

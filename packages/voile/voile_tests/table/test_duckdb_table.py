@@ -305,7 +305,7 @@ def test_a_frame_of_many_rows_keeps_no_batch_that_it_was_read_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its numbers are copies: one column of a batch would hold the texts of all others."""
-    monkeypatch.setattr(published, "_IN_FULL", 10)
+    monkeypatch.setattr(published, "LARGE", 10)
     whole = pl.DataFrame({"number": range(100), "text": ["a", "b"] * 50})
     rows, held = ENGINE.of_arrow(whole.to_arrow()), list[pa.RecordBatch]()
     read = type(rows).batches

@@ -107,6 +107,21 @@ def test_propensity_scores_of_large_tables_state_their_sample(
     )
 
 
+def test_rows_of_which_a_block_stands_at_a_time_are_those_of_the_whole_matrix() -> None:
+    """Rows, products with a vector and weighted sums, of a sample of both sides."""
+    comparison, _ = _compared()
+    some = np.array([3, 1, 4, 1]), np.array([5, 9, 2])
+    found = survey._features(comparison)
+    whole, heights = survey._design(found, some)
+    coded = survey._CodedDesign.of(found, some)
+    draws = np.random.default_rng(2)
+    vector, weight = draws.normal(size=whole.shape[1]), draws.uniform(size=7)
+    assert list(coded.heights) == heights
+    np.testing.assert_array_equal(np.vstack([coded[:5], coded[5:9]]), whole)
+    np.testing.assert_allclose(coded @ vector, whole @ vector)
+    np.testing.assert_allclose(coded.sums(weight), whole.T @ weight)
+
+
 def _coefficients(comparison: Comparison) -> int:
     """Of the regression that tells rows apart."""
     design, _ = survey._design(survey._features(comparison), sampled_rows(comparison))

@@ -165,7 +165,7 @@ class TurnedEvidence(CoverEvidence):
     @classmethod
     def of(cls, evidence: CoverEvidence, cell: NDArray[np.integer]) -> Self:
         """Of a column of which rows show these cells."""
-        return cls(evidence, int(cell.max(initial=-1)) + 1)
+        return cls(evidence, int(cell.max()) + 1 if len(cell) else 0)
 
     def covers(self, targets: Chosen) -> Mask:
         """Whether each value fits each of some cells, shape (targets, n)."""

@@ -52,7 +52,7 @@ from voile.study.rehearsal import (
     hold_rows_out,
     rehearsed_rows,
 )
-from voile.table.published import MANY
+from voile.table.published import LARGE, MANY
 from voile.utility.protocol import Comparison, Measure, Measurement
 from voile_base.errors import InputError, VoileError
 from voile_base.ondemand import dataclass, on_demand
@@ -173,7 +173,7 @@ class EvidenceRun:
         found, attacks_skipped = parted(
             self._attack(attack, known, telling) for attack in adversaries
         )
-        if self.subject.release.rows > MANY:  # what only attacks ask for
+        if self.subject.release.rows > LARGE:  # what only attacks ask for
             Fitted.forget(self.subject.release)
             Scene.forget(self.subject.release)
         measured, utility_skipped = parted(self._measure(each, telling) for each in instruments)
@@ -197,7 +197,7 @@ class EvidenceRun:
                 raise
             return Skipped(name, _clause(error))
         finally:
-            if self.subject.release.rows > MANY:
+            if self.subject.release.rows > LARGE:
                 return_freed_memory()
 
     def _measure(self, measure: Measure, telling: Progress) -> Sequence[Measurement] | Skipped:

@@ -49,10 +49,17 @@ from voile.table.looking import require_rows_of_persons
 from voile.table.places import Place, laid_out, place_of
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Rows, Source
-from voile.table.published import PublishedTable, compact_frame, in_dictionaries, in_dictionary
+from voile.table.published import (
+    LARGE,
+    PublishedTable,
+    compact_frame,
+    in_dictionaries,
+    in_dictionary,
+)
 from voile.table.reading import empty_frame, is_whole, list_columns, read_frame
 from voile_base.errors import EmptyTableError, TableError, nearest
 from voile_base.ondemand import dataclass
+from voile_base.operating_system import return_freed_memory
 from voile_base.values.expressions import is_missing
 
 __all__ = [
@@ -366,6 +373,8 @@ class Read:
                 if look is not None:
                     look(plain(column).to_frame(), notes)
                 columns.append(in_dictionary(column))
+        if columns and len(columns[0]) > LARGE:
+            return_freed_memory()
         return Read(pl.DataFrame(columns), types)
 
 

@@ -44,6 +44,7 @@ pq = on_demand("pyarrow.parquet")
 
 __all__ = [
     "GROUP",
+    "LARGE",
     "MANY",
     "PublishedTable",
     "compact_frame",
@@ -72,8 +73,9 @@ _OF_PANDAS = frozenset(
 _OF_SPARK = "org.apache.spark."
 MANY = 2_000_000
 """Rows above which evidence takes samples."""
-_IN_FULL = 200_000
-"""Rows above which the texts of a data frame stand in dictionaries."""
+LARGE = 200_000
+"""Rows above which the texts of a data frame stand in dictionaries, and what was worked out for
+evidence goes early."""
 
 
 class PublishedTable:
@@ -266,10 +268,10 @@ class PublishedTable:
     def frame(self) -> pl.DataFrame:
         """The rows, all of them, in Polars: without a copy where they stand there.
 
-        Of more than ``_IN_FULL`` texts stand in dictionaries.  Of others see ``compact_frame``.
+        Of more than ``LARGE`` texts stand in dictionaries.  Of others see ``compact_frame``.
         """
         own = getattr(self._rows, "frame", None)
-        shown = own(in_full=self.rows <= _IN_FULL) if callable(own) else None
+        shown = own(in_full=self.rows <= LARGE) if callable(own) else None
         return shown if isinstance(shown, pl.DataFrame) else compact_frame(self._rows)
 
     @contextmanager
@@ -295,13 +297,13 @@ class PublishedTable:
 
 
 def compact_frame(rows: Rows, missing: Sequence[str] = ()) -> pl.DataFrame:
-    """All rows as a data frame; of more than ``_IN_FULL`` few distinct texts stand in dictionaries.
+    """All rows as a data frame; of more than ``LARGE`` few distinct texts stand in dictionaries.
 
     Of so many rows no text stands in full: numbers of texts alone.  ``missing``
     are texts that stand for missing values.  Only for what may be seen, and for what adversaries
     and measures compare it with.
     """
-    if rows.height <= _IN_FULL:
+    if rows.height <= LARGE:
         frame = pl.DataFrame(rows.to_arrow())
         return frame.with_columns(with_missing(each, missing) for each in frame)
     # Categories of a column alone: the global ones would keep private texts alive.
@@ -328,7 +330,7 @@ def _with_numbers(
 
 def in_dictionaries(frame: pl.DataFrame) -> pl.DataFrame:
     """A data frame as ``compact_frame`` has it."""
-    return frame if frame.height <= _IN_FULL else pl.DataFrame(list(map(in_dictionary, frame)))
+    return frame if frame.height <= LARGE else pl.DataFrame(list(map(in_dictionary, frame)))
 
 
 def in_dictionary(column: pl.Series) -> pl.Series:

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -87,7 +87,7 @@ _NORMAL = 1.959963984540054
 _NOTHING = 1e-9
 _TOLD = 1e-12
 """The least share of the greatest eigenvalue of products of columns that is no rounding."""
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
 """Rows at a time."""
 _ROUNDS = 50
 _APART = 1e-6
@@ -189,6 +189,48 @@ def _design(
         start, stop = stop, stop + one.before.shape[1]
         np.concatenate([one.of(side, rows[side]) for side in sides], out=design[:, start:stop])
     return design, heights
+
+
+@dataclass(frozen=True, eq=False)
+class _CodedDesign:
+    """A matrix as ``_design`` makes it of both sides, of which a block of rows stands at a time."""
+
+    columns: tuple[tuple[Floats, Codes], ...]
+    """For each column the features of what both sides show, and which of these each row has."""
+    heights: tuple[int, int]
+    """How many rows each side has."""
+
+    @classmethod
+    def of(cls, found: Sequence[_Features], rows: Sampled) -> Self:
+        """Of rows of both sides."""
+        columns, heights = [], (0, 0)
+        for one in (each.scaled for each in found):
+            (before, own), (after, entry) = (one.entries(side) for side in (0, 1))
+            sides = own[rows[0]], entry[rows[1]].astype(np.int64) + len(before)
+            heights = len(sides[0]), len(sides[1])
+            columns.append((np.concatenate((before, after)), np.concatenate(sides)))
+        return cls(tuple(columns), heights)
+
+    def __len__(self) -> int:
+        return sum(self.heights)
+
+    def __getitem__(self, rows: slice) -> Floats:
+        """Some of the rows, shape (rows, k)."""
+        one = np.ones((len(range(len(self))[rows]), 1))
+        return np.hstack([one, *(features[code[rows]] for features, code in self.columns)])
+
+    def __matmul__(self, vector: Floats) -> Floats:
+        """Shape (n,)."""
+        found, stop = np.full(len(self), vector[0]), 1
+        for features, code in self.columns:
+            start, stop = stop, stop + features.shape[1]
+            found += (features @ vector[start:stop])[code]
+        return found
+
+    def sums(self, weight: Floats) -> Floats:
+        """Shape (k,): the columns of the matrix, added up with the weights of rows."""
+        each = (np.bincount(code, weight, len(all_of)) @ all_of for all_of, code in self.columns)
+        return np.concatenate([[weight.sum()], *each])
 
 
 def _owners(comparison: Comparison) -> list[str]:
@@ -398,8 +440,8 @@ class PropensityScore:
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """pMSE, and its ratio to what a sample of the same distribution would give."""
         rows_of = sampled_rows(comparison)
-        design, heights = _design(_features(comparison), rows_of)
-        rows, weights = len(design), sampling_weights(comparison)
+        design = _CodedDesign.of(_features(comparison), rows_of)
+        heights, rows, weights = design.heights, len(design), sampling_weights(comparison)
         of_release, weight = np.repeat([0.0, 1.0], heights), np.ones(rows)
         if weights is not None:
             weight = np.concatenate([weights[side][rows_of[side]] for side in (0, 1)])
@@ -443,7 +485,7 @@ class PropensityScore:
         ]
 
 
-def _logistic(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, int]:
+def _logistic(design: Floats | _CodedDesign, target: Floats, weight: Floats) -> tuple[Floats, int]:
     """Fitted probabilities by Newton's method, and how many coefficients can be told apart.
 
     Directions come from the columns' products with each other, so that nothing of the size of the
@@ -456,7 +498,9 @@ def _logistic(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, i
     logit = np.zeros(len(design))
     score = np.full(len(design), 0.5)
     for _round in range(_ROUNDS):
-        slope = turned.T @ (design.T @ (weight * (target - score)))
+        apart = weight * (target - score)
+        sums = design.sums(apart) if isinstance(design, _CodedDesign) else design.T @ apart
+        slope = turned.T @ sums
         bend = turned.T @ _products(design, weight * score * (1 - score)) @ turned
         step = design @ (turned @ np.linalg.lstsq(bend, slope, rcond=None)[0])
         logit += step
@@ -468,14 +512,12 @@ def _logistic(design: Floats, target: Floats, weight: Floats) -> tuple[Floats, i
     return score, turned.shape[1]
 
 
-def _products(design: Floats, weight: Floats | None) -> Floats:
-    """The sums of products of columns, weighted or not, shape (k, k)."""
-    found = np.zeros((design.shape[1], design.shape[1]))
+def _products(design: Floats | _CodedDesign, weight: Floats) -> Floats:
+    """The sums of weighted products of columns, shape (k, k)."""
+    found: Floats = np.zeros(())
     for begin in range(0, len(design), _BLOCK):
-        rows = design[begin : begin + _BLOCK]
-        if weight is not None:
-            rows = rows * np.sqrt(weight[begin : begin + _BLOCK, np.newaxis])
-        found += rows.T @ rows  # of one array with itself, which takes half of the products
+        rows = design[begin : begin + _BLOCK] * np.sqrt(weight[begin : begin + _BLOCK, np.newaxis])
+        found = found + rows.T @ rows  # of one array with itself, which takes half of the products
     return found
 
 

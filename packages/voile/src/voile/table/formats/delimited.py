@@ -629,7 +629,7 @@ def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
     start = 0
     for chunk in chunks:
         found = codes[start : start + len(chunk)]
-        found[:] = series_of(chunk.indices.fill_null(len(texts))).to_numpy()
+        found[:] = series_of(chunk.indices).fill_null(len(texts)).to_numpy()
         start += len(chunk)
     nulls = pa.nulls(1 if column.null_count else 0, texts.type)
     return pa.concat_arrays([texts, nulls]), codes

@@ -188,7 +188,8 @@ class PolarsColumn:
     def series(self, name: str) -> pl.Series:
         """The value of each row; few distinct texts stay in a dictionary (Enum)."""
         if self.codes is None:
-            return _plain(self.values).alias(name)
+            values = self.values
+            return (values if isinstance(values.dtype, pl.Enum) else _plain(values)).alias(name)
         column = self.dictionary if self.dtype == pl.String else None
         if column is None:
             column = DictionaryColumn(self.values, self.codes)
